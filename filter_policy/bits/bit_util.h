@@ -1,0 +1,96 @@
+//  Word-level primitives of the succinct structures: unaligned loads,
+//  population count, select in a word, and the search of a label in a run of
+//  bytes. All of them read bytes in place, at any alignment.
+
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+#if defined(__BMI2__)
+#include <immintrin.h>
+#endif
+
+#include "rocksdb/rocksdb_namespace.h"
+#include "util/coding_lean.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The filters read whole words past the end of what they need. Every filter
+// block ends with this many zero bytes, so that no such load leaves the block.
+constexpr size_t kReadPadding = 16;
+
+// The index-th little-endian word of an array at any alignment.
+inline uint64_t LoadWord(const char* words, uint64_t index) {
+  return DecodeFixed64(words + 8 * index);
+}
+inline uint32_t LoadWord32(const char* words, uint64_t index) {
+  return DecodeFixed32(words + 4 * index);
+}
+
+inline int PopCount(uint64_t word) {
+#if defined(__POPCNT__) || !defined(__x86_64__)
+  return __builtin_popcountll(word);
+#else
+  // The baseline of x86-64 has no such instruction, and the compiler's
+  // substitute is a call: this is inlined.
+  word -= (word >> 1) & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return static_cast<int>((word * 0x0101010101010101) >> 56);
+#endif
+}
+
+// A word whose lowest `count` bits are set; `count` < 64.
+inline uint64_t LowBits(unsigned count) { return (uint64_t{1} << count) - 1; }
+
+// The position of the set bit of `word` that has `rank` set bits below it;
+// `rank` < PopCount(word).
+inline unsigned SelectInWord(uint64_t word, unsigned rank) {
+#if defined(__BMI2__)
+  return __builtin_ctzll(_pdep_u64(uint64_t{1} << rank, word));
+#else
+  // Skip whole bytes by their counts, then clear the lower bits of the byte
+  // that is left.
+  unsigned shift = 0;
+  for (;;) {
+    const unsigned in_byte = PopCount((word >> shift) & 0xff);
+    if (rank < in_byte) break;
+    rank -= in_byte;
+    shift += 8;
+  }
+  uint64_t rest = word >> shift;
+  while (rank-- > 0) rest &= rest - 1;
+  return shift + __builtin_ctzll(rest);
+#endif
+}
+
+// The position in [begin, end) of the first label that is at least `label`, or
+// `end`. The labels in the range ascend. Loads 16 labels at a time (SuRF paper,
+// section 2.6), so up to 15 bytes past `end` are read and ignored.
+inline uint32_t LowerBoundLabel(const char* labels, uint32_t begin,
+                                uint32_t end, uint8_t label) {
+#if defined(__SSE2__)
+  const __m128i wanted = _mm_set1_epi8(static_cast<char>(label));
+  for (uint32_t pos = begin; pos < end; pos += 16) {
+    const __m128i chunk =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(labels + pos));
+    // Unsigned chunk >= wanted, byte by byte.
+    const unsigned mask =
+        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, wanted), chunk));
+    if (mask != 0) {
+      const uint32_t found = pos + __builtin_ctz(mask);
+      return found < end ? found : end;
+    }
+  }
+  return end;
+#else
+  while (begin < end && static_cast<uint8_t>(labels[begin]) < label) begin++;
+  return begin;
+#endif
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,140 @@
+#include "filter_policy/filter_block.h"
+
+#include <algorithm>
+
+#include "filter_policy/bits/bit_util.h"
+#include "util/coding.h"
+#include "util/crc32c.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr char kMagic[] = {'P', 'R', 'T', 'N'};
+constexpr uint8_t kVersion = 1;
+constexpr size_t kVersionOffset = 4;
+constexpr size_t kKindOffset = 5;
+constexpr size_t kFlagsOffset = 6;
+constexpr size_t kChecksumOffset = 8;
+constexpr size_t kPayloadOffset = 12;  // the checksum covers all from here
+constexpr size_t kNumKeysOffset = 16;
+constexpr size_t kSmallestSizeOffset = 24;
+constexpr size_t kLargestSizeOffset = 26;
+constexpr size_t kHeaderSize = 32;
+
+Slice StoredPart(const Slice& key) {
+  return Slice(key.data(),
+               std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
+}
+
+// What the checksum covers: all that follows it.
+uint32_t Checksum(const Slice& block) {
+  return crc32c::Value(block.data() + kPayloadOffset,
+                       block.size() - kPayloadOffset);
+}
+
+}  // namespace
+
+void StartFilterBlock(const FilterBlockHeader& header, std::string* block) {
+  const Slice smallest = StoredPart(header.smallest);
+  const Slice largest = StoredPart(header.largest);
+  const size_t keys_end = kHeaderSize + smallest.size() + largest.size();
+  const size_t payload_offset = (keys_end + 7) / 8 * 8;
+  block->append(kMagic, sizeof(kMagic));
+  block->push_back(static_cast<char>(kVersion));
+  block->push_back(static_cast<char>(header.kind));
+  PutFixed16(block, header.flags);
+  PutFixed32(block, 0);  // the checksum
+  PutFixed32(block, static_cast<uint32_t>(payload_offset));
+  PutFixed64(block, header.num_keys);
+  PutFixed16(block, static_cast<uint16_t>(smallest.size()));
+  PutFixed16(block, static_cast<uint16_t>(largest.size()));
+  PutFixed32(block, 0);
+  block->append(smallest.data(), smallest.size());
+  block->append(largest.data(), largest.size());
+  block->resize(payload_offset, '\0');
+}
+
+void FinishFilterBlock(std::string* block) {
+  block->append(kReadPadding, '\0');
+  EncodeFixed32(block->data() + kChecksumOffset, Checksum(*block));
+}
+
+FilterBlock::FilterBlock(const Slice& contents) : status_(Open(contents)) {
+  if (!status_.ok()) filter_.reset();
+}
+
+Status FilterBlock::Open(const Slice& contents) {
+  const char* data = contents.data();
+  if (contents.size() < kHeaderSize + kReadPadding) {
+    return Status::Corruption("filter block is cut short");
+  }
+  if (memcmp(data, kMagic, sizeof(kMagic)) != 0) {
+    return Status::Corruption("filter block has the wrong magic number");
+  }
+  const auto version = static_cast<uint8_t>(data[kVersionOffset]);
+  if (version != kVersion) {
+    return Status::NotSupported("filter block has format version " +
+                                std::to_string(version) +
+                                ", this version of Protean reads 1");
+  }
+  if (DecodeFixed32(data + kChecksumOffset) != Checksum(contents)) {
+    return Status::Corruption("filter block has the wrong checksum");
+  }
+  header_.kind = static_cast<FilterKind>(data[kKindOffset]);
+  header_.flags = DecodeFixed16(data + kFlagsOffset);
+  header_.num_keys = DecodeFixed64(data + kNumKeysOffset);
+  const size_t smallest_size = DecodeFixed16(data + kSmallestSizeOffset);
+  const size_t largest_size = DecodeFixed16(data + kLargestSizeOffset);
+  const size_t payload_offset = DecodeFixed32(data + kPayloadOffset);
+  const size_t payload_end = contents.size() - kReadPadding;
+  if (smallest_size > FilterBlockHeader::kMaxStoredKey ||
+      largest_size > FilterBlockHeader::kMaxStoredKey ||
+      payload_offset < kHeaderSize + smallest_size + largest_size ||
+      payload_offset > payload_end) {
+    return Status::Corruption("filter block has impossible lengths");
+  }
+  header_.smallest = Slice(data + kHeaderSize, smallest_size);
+  header_.largest = Slice(data + kHeaderSize + smallest_size, largest_size);
+
+  const FilterKindInfo* kind = FindFilterKind(header_.kind);
+  if (kind == nullptr) {
+    return Status::NotSupported(
+        "filter block is of the unknown kind " +
+        std::to_string(static_cast<unsigned>(header_.kind)));
+  }
+  return kind->open(Slice(data + payload_offset, payload_end - payload_offset),
+                    &filter_);
+}
+
+bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
+                                bool hi_inclusive) const {
+  if (filter_ == nullptr) return true;
+  if (CanFilter() && header_.num_keys > 0) {
+    // The stored part of the smallest key is never above that key.
+    const int order = hi.compare(header_.smallest);
+    if (order < 0 || (order == 0 && !hi_inclusive)) return false;
+    // The largest key starts with its stored part.
+    if (lo.compare(header_.largest) > 0 &&
+        (header_.largest.size() < FilterBlockHeader::kMaxStoredKey ||
+         !lo.starts_with(header_.largest))) {
+      return false;
+    }
+  }
+  return filter_->RangeMayMatch(lo, hi, hi_inclusive);
+}
+
+bool FilterBlock::PrefixMayMatch(const Slice& prefix) const {
+  if (filter_ == nullptr ||
+      (header_.flags & FilterBlockHeader::kPrefixesUnknown) != 0) {
+    return true;
+  }
+  // The first string above all that start with the prefix.
+  std::string end = prefix.ToString();
+  while (!end.empty() && end.back() == '\xff') end.pop_back();
+  if (end.empty()) return true;
+  end.back() = static_cast<char>(static_cast<uint8_t>(end.back()) + 1);
+  return RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

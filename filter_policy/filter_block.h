@@ -1,0 +1,99 @@
+//  The filter block of an SST file: an envelope that describes the filter
+//  inside it, the same for every kind.
+//
+//    offset  size
+//         0     4   magic "PRTN"
+//         4     1   format version, 1
+//         5     1   kind of the filter (filter_kinds.h)
+//         6     2   flags
+//         8     4   CRC-32C of all bytes that follow
+//        12     4   offset of the payload
+//        16     8   number of distinct keys
+//        24     2   length of the stored part of the smallest key, at most 64
+//        26     2   length of the stored part of the largest key, at most 64
+//        28     4   zero
+//        32         the stored parts of the smallest and of the largest key
+//                   payload
+//                   16 zero bytes, so that queries may read whole words
+//
+//  All numbers are little endian. A block is read in place, at any alignment.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "filter_policy/filter_kinds.h"
+#include "filter_policy/range_filter.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct FilterBlockHeader {
+  enum Flags : uint16_t {
+    // Whoever reads the block may ask for prefixes of keys as well, because the
+    // file was written with a prefix extractor.
+    kAskedForPrefixes = 1 << 0,
+    // The prefixes are not literal prefixes of the keys: nothing can be said of
+    // them.
+    kPrefixesUnknown = 1 << 1,
+  };
+
+  FilterKind kind = FilterKind::kAlwaysTrue;
+  uint16_t flags = 0;
+  uint64_t num_keys = 0;
+  // The smallest and largest key, or the first 64 bytes of them.
+  Slice smallest;
+  Slice largest;
+
+  static constexpr size_t kMaxStoredKey = 64;
+};
+
+// Starts a block in `block`, which must be empty. The payload is appended by
+// the caller, then FinishFilterBlock completes the block.
+void StartFilterBlock(const FilterBlockHeader& header, std::string* block);
+void FinishFilterBlock(std::string* block);
+
+// An opened filter block. Immutable and thread safe.
+class FilterBlock {
+ public:
+  // Never fails: a block that is damaged, or of a version or kind that is not
+  // known here, gives a filter that always answers "may match", and status()
+  // says why. `contents` must outlive the result.
+  explicit FilterBlock(const Slice& contents);
+
+  const Status& status() const { return status_; }
+  const FilterBlockHeader& header() const { return header_; }
+
+  // Whether the filter can answer range queries: it is intact and of a kind
+  // that filters.
+  bool CanFilter() const {
+    return filter_ != nullptr && header_.kind != FilterKind::kAlwaysTrue;
+  }
+
+  // As RangeFilter, on the whole block.
+  bool KeyMayMatch(const Slice& key) const {
+    return filter_ == nullptr || filter_->KeyMayMatch(key);
+  }
+  bool RangeMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+
+  // False if certainly no key starts with `prefix`.
+  bool PrefixMayMatch(const Slice& prefix) const;
+
+  // True only if the file certainly holds a key at or above `bound`.
+  bool HasKeyAtOrAbove(const Slice& bound) const {
+    return filter_ != nullptr && header_.num_keys > 0 &&
+           header_.largest.compare(bound) >= 0;
+  }
+
+  // The filter, or nullptr.
+  const RangeFilter* filter() const { return filter_.get(); }
+
+ private:
+  Status Open(const Slice& contents);
+
+  FilterBlockHeader header_;
+  std::unique_ptr<RangeFilter> filter_;
+  Status status_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,61 @@
+//  Builds a Fast Succinct Trie in one pass over sorted keys (SuRF paper,
+//  section 2.4).
+//
+//  Every level grows on its own, as LOUDS-Sparse: a byte and two bits an edge.
+//  What a key adds is the path below the prefix that it shares with the key
+//  before it. When all keys are in, the cutoff level is chosen by the size
+//  ratio R, and the levels above it are written as LOUDS-Dense.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "filter_policy/bits/bit_buffer.h"
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class FstBuilder {
+ public:
+  // The paper's R: LOUDS-Dense may take one part in R of the space that the
+  // LOUDS-Sparse levels below it take.
+  static constexpr uint64_t kDefaultSizeRatio = 64;
+
+  explicit FstBuilder(uint64_t size_ratio = kDefaultSizeRatio)
+      : size_ratio_(size_ratio) {}
+
+  // Adds the first `depth` bytes of `key`, which share exactly their first
+  // `shared` bytes with the key added before (0 for the first key). Keys
+  // ascend. With `depth` == key.size() + 1, the key is a prefix of the next one
+  // and ends in a terminator. Returns the level of the new leaf: its edge is
+  // the last one of that level so far, and its number among the level's leaves
+  // is what the calls returned this level before. Depth 0 adds the empty key,
+  // as the only one.
+  uint32_t Add(const Slice& key, size_t shared, size_t depth);
+
+  // Appends the serialized trie to `out`; see FstHeader for the format. Returns
+  // false, appending nothing, if it is too large for 32-bit numbers.
+  bool Finish(std::string* out) const;
+
+  // Bytes allocated at present.
+  size_t MemoryUsage() const { return memory_usage_; }
+
+ private:
+  struct Level {
+    std::string labels;
+    BitBuffer has_child;
+    BitBuffer louds;
+    uint32_t nodes = 0;
+  };
+
+  size_t ChooseCutoff() const;
+  void SerializeDense(size_t cutoff, std::string* out) const;
+
+  const uint64_t size_ratio_;
+  std::vector<Level> levels_;
+  uint64_t num_leaves_ = 0;
+  size_t memory_usage_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

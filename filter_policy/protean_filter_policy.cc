@@ -1,0 +1,177 @@
+#include "filter_policy/protean_filter_policy.h"
+
+#include <algorithm>
+
+#include "cache/cache_reservation_manager.h"
+#include "filter_policy/rocksdb_version.h"
+#include "rocksdb/env.h"
+#include "rocksdb/table.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Feeds the keys of one SST file to a RangeFilterBuilder and puts its result
+// into a filter block.
+class ProteanFilterBitsBuilder : public FilterBitsBuilder {
+ public:
+  ProteanFilterBitsBuilder(FilterKind kind,
+                           std::unique_ptr<RangeFilterBuilder> builder,
+                           const FilterBuildingContext& context)
+      : builder_(std::move(builder)),
+        info_log_(context.info_log),
+        verify_(context.table_options.detect_filter_construct_corruption) {
+    header_.kind = kind;
+    const BlockBasedTableOptions& options = context.table_options;
+    const auto charge = options.cache_usage_options.options_overrides.find(
+        CacheEntryRole::kFilterConstruction);
+    if (options.block_cache != nullptr &&
+        charge != options.cache_usage_options.options_overrides.end() &&
+        charge->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
+      reservation_ = std::make_unique<
+          CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
+          options.block_cache);
+    }
+  }
+
+  void AddKey(const Slice& key) override {
+    if (header_.num_keys > 0) {
+      const int order = key.compare(last_key_);
+      if (order == 0) return;
+      if (order < 0) unordered_ = true;
+    } else {
+      first_key_.assign(key.data(), key.size());
+    }
+    header_.num_keys++;
+    last_key_.assign(key.data(), key.size());
+    // Keys that the comparator does not order bytewise cannot be held. They are
+    // still counted, and the file gets a filter that says so.
+    if (unordered_) return;
+    builder_->AddKey(key);
+    if (reservation_ != nullptr && header_.num_keys % kKeysPerCharge == 0) {
+      Charge(builder_->MemoryUsage());
+    }
+  }
+
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
+    header_.flags |= FilterBlockHeader::kAskedForPrefixes;
+    if (!key.starts_with(alt)) {
+      header_.flags |= FilterBlockHeader::kPrefixesUnknown;
+    }
+    AddKey(key);
+  }
+
+  size_t EstimateEntriesAdded() override { return header_.num_keys; }
+
+  Slice Finish(std::unique_ptr<const char[]>* buf) override {
+    return Finish(buf, nullptr);
+  }
+
+  Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override {
+    if (status != nullptr) *status = Status::OK();
+    std::string block;
+    FillBlock(&block);
+    builder_.reset();
+    Charge(block.size());
+    std::unique_ptr<char[]> owned(new char[block.size()]);
+    std::copy(block.begin(), block.end(), owned.get());
+    const Slice result(owned.get(), block.size());
+    *buf = std::move(owned);
+    return result;
+  }
+
+  Status MaybePostVerify(const Slice& filter_content) override {
+    if (!verify_) return Status::OK();
+    return FilterBlock(filter_content).status();
+  }
+
+  size_t ApproximateNumEntries(size_t bytes) override {
+    return static_cast<size_t>(8.0 * static_cast<double>(bytes) /
+                               bits_per_key_);
+  }
+
+  size_t CalculateSpace(size_t num_entries) PROTEAN_OVERRIDE_SINCE_10_9 {
+    return static_cast<size_t>(static_cast<double>(num_entries) *
+                               bits_per_key_ / 8);
+  }
+
+  // Depends on the keys and queries, so the only safe estimate is the worst.
+  double EstimatedFpRate(size_t /*num_entries*/,
+                         size_t /*bytes*/) PROTEAN_OVERRIDE_SINCE_10_9 {
+    return 1.0;
+  }
+
+ private:
+  static constexpr uint64_t kKeysPerCharge = 4096;
+
+  void FillBlock(std::string* block) {
+    header_.smallest = first_key_;
+    header_.largest = last_key_;
+    if (!unordered_) {
+      StartFilterBlock(header_, block);
+      const Status s = builder_->Finish(block);
+      if (s.ok()) {
+        FinishFilterBlock(block);
+        return;
+      }
+      Log(InfoLogLevel::WARN_LEVEL, info_log_,
+          "Protean: no filter for this file: %s", s.ToString().c_str());
+      block->clear();
+    }
+    header_.kind = FilterKind::kAlwaysTrue;
+    header_.smallest = Slice();
+    header_.largest = Slice();
+    StartFilterBlock(header_, block);
+    FinishFilterBlock(block);
+  }
+
+  void Charge(size_t bytes) {
+    if (reservation_ != nullptr) {
+      reservation_->UpdateCacheReservation(bytes).PermitUncheckedError();
+    }
+  }
+
+  std::unique_ptr<RangeFilterBuilder> builder_;
+  Logger* const info_log_;
+  const bool verify_;
+  const double bits_per_key_ = builder_->ApproximateBitsPerKey();
+  std::unique_ptr<CacheReservationManager> reservation_;
+  FilterBlockHeader header_;
+  std::string first_key_;
+  std::string last_key_;
+  bool unordered_ = false;
+};
+
+}  // namespace
+
+Status PartitionedFiltersRefused(const FilterPolicy& policy) {
+  return Status::InvalidArgument(
+      std::string(
+          "partition_filters=true is not supported with filter_policy ") +
+      policy.Name() + "; allowed: partition_filters=false");
+}
+
+Status ProteanFilterPolicy::ValidateOptions(
+    const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
+  const auto* table_options =
+      cf_opts.table_factory == nullptr
+          ? nullptr
+          : cf_opts.table_factory->GetOptions<BlockBasedTableOptions>();
+  if (table_options != nullptr && table_options->partition_filters) {
+    return PartitionedFiltersRefused(*this);
+  }
+  return FilterPolicy::ValidateOptions(db_opts, cf_opts);
+}
+
+FilterBitsBuilder* ProteanFilterPolicy::GetBuilderWithContext(
+    const FilterBuildingContext& context) const {
+  if (context.table_options.partition_filters) {
+    Log(InfoLogLevel::WARN_LEVEL, context.info_log,
+        "Protean: no filter for this file: %s",
+        PartitionedFiltersRefused(*this).ToString().c_str());
+    return nullptr;
+  }
+  return new ProteanFilterBitsBuilder(kind(), NewRangeFilterBuilder(), context);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,85 @@
+//  What all filter policies of Protean share: one compatibility name, so that
+//  each reads what any other has written, and the way from RocksDB's
+//  FilterBitsBuilder and FilterBitsReader to RangeFilterBuilder and
+//  FilterBlock.
+
+#pragma once
+
+#include <memory>
+
+#include "filter_policy/filter_block.h"
+#include "rocksdb/filter_policy.h"
+#include "table/block_based/filter_policy_internal.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The parsed filter of an SST file, as it lives in the block cache. The plain
+// block-based table asks it for keys (and, with a prefix extractor, for
+// prefixes, without saying which); ProteanTable asks block() for ranges.
+class ProteanFilterBitsReader : public FilterBitsReader {
+ public:
+  explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
+
+  bool MayMatch(const Slice& entry) override {
+    return block_.header().flags & FilterBlockHeader::kAskedForPrefixes
+               ? block_.PrefixMayMatch(entry)
+               : block_.KeyMayMatch(entry);
+  }
+  using FilterBitsReader::MayMatch;
+
+  const FilterBlock& block() const { return block_; }
+
+ private:
+  const FilterBlock block_;
+};
+
+class ProteanFilterPolicy : public FilterPolicy {
+ public:
+  // The base of all policies: what IsInstanceOf knows them by.
+  static const char* kClassName() { return "protean.FilterPolicy"; }
+
+  // Names the meta block in the SST file.
+  static const char* kCompatibilityName() { return "protean.RangeFilter"; }
+  const char* CompatibilityName() const override {
+    return kCompatibilityName();
+  }
+
+  bool IsInstanceOf(const std::string& name) const override {
+    return name == kClassName() || FilterPolicy::IsInstanceOf(name);
+  }
+
+  // Refuses partitioned filters with InvalidArgument, whichever table factory
+  // asks.
+  Status ValidateOptions(const DBOptions& db_opts,
+                         const ColumnFamilyOptions& cf_opts) const override;
+
+  // Nullptr, hence no filter, for partitioned filters, should nobody have
+  // called ValidateOptions.
+  FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext& context) const override;
+
+  // Always a ProteanFilterBitsReader.
+  FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
+    return new ProteanFilterBitsReader(contents);
+  }
+
+  // A builder for the filter of one SST file.
+  virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const = 0;
+
+  // The kind of filter that it builds.
+  virtual FilterKind kind() const = 0;
+};
+
+// `policy` if it is one of Protean's, else nullptr.
+inline const ProteanFilterPolicy* AsProteanFilterPolicy(
+    const FilterPolicy* policy) {
+  return policy != nullptr &&
+                 policy->IsInstanceOf(ProteanFilterPolicy::kClassName())
+             ? static_cast<const ProteanFilterPolicy*>(policy)
+             : nullptr;
+}
+
+// The error for partitioned filters under a policy of Protean.
+Status PartitionedFiltersRefused(const FilterPolicy& policy);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,246 @@
+#include "filter_policy/surf/surf.h"
+
+#include <algorithm>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+constexpr size_t kSuffixHeaderSize = 8;
+}  // namespace
+
+Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
+  std::unique_ptr<Surf> surf(new Surf);
+  Slice input = payload;
+  const char* header;
+  if (!TakeBytes(&input, kSuffixHeaderSize, &header)) {
+    return Status::Corruption("SuRF: header is cut short");
+  }
+  surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]);
+  surf->suffix_.real_bits = static_cast<uint8_t>(header[1]);
+  if (surf->suffix_.hash_bits > SurfSuffix::kMaxHashBits ||
+      surf->suffix_.real_bits > SurfSuffix::kMaxRealBits) {
+    return Status::Corruption("SuRF: too many suffix bits");
+  }
+  Status s = surf->fst_.Open(&input);
+  if (!s.ok()) return s;
+  const uint64_t value_bits =
+      uint64_t{surf->fst_.num_leaves()} * surf->suffix_.bits();
+  if (!TakeBytes(&input, SerializedBitsSize(value_bits), &surf->values_) ||
+      !input.empty()) {
+    return Status::Corruption("SuRF: leaf values have the wrong length");
+  }
+  *filter = std::move(surf);
+  return Status::OK();
+}
+
+uint64_t Surf::Value(uint32_t leaf) const {
+  const unsigned bits = suffix_.bits();
+  if (bits == 0) return 0;
+  const uint64_t pos = uint64_t{leaf} * bits;
+  const unsigned shift = pos % 64;
+  uint64_t value = LoadWord(values_, pos / 64) >> shift;
+  if (shift + bits > 64) {
+    value |= LoadWord(values_, pos / 64 + 1) << (64 - shift);
+  }
+  return bits == 64 ? value : value & LowBits(bits);
+}
+
+bool Surf::KeyMayMatch(const Slice& key) const {
+  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
+  uint32_t number = Fst::kRoot;
+  for (size_t depth = 0; depth < fst_.height(); depth++) {
+    const Fst::Node node = fst_.NodeAt(number);
+    // A terminator stands for exactly this key: its suffix can add nothing.
+    if (depth == key.size()) return fst_.HasTerminator(node);
+    const uint32_t pos = fst_.Find(node, static_cast<uint8_t>(key[depth]));
+    if (pos == Fst::kNoEdge) return false;
+    if (!fst_.HasChild(node, pos)) {
+      return suffix_.bits() == 0 ||
+             Value(fst_.Leaf(node, pos)) == suffix_.Value(key, depth + 1);
+    }
+    number = fst_.Child(node, pos);
+  }
+  return true;
+}
+
+// Whether the key of a leaf that shares its first `depth` bytes with `lo`, may
+// be lo or above.
+bool Surf::LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const {
+  return suffix_.real_bits == 0 ||
+         suffix_.RealOfValue(Value(leaf)) >= suffix_.Real(lo, depth);
+}
+
+// Whether the key of a leaf that shares its first `depth` bytes with `hi`, may
+// be below hi, or hi itself if that belongs to the range.
+bool Surf::LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
+                             bool hi_inclusive) const {
+  if (depth == hi.size() && !hi_inclusive) return false;
+  return suffix_.real_bits == 0 ||
+         suffix_.RealOfValue(Value(leaf)) <= suffix_.Real(hi, depth);
+}
+
+// Whether a key may be at or above `lo` in the subtrie of a node whose path is
+// the first `depth` bytes of `lo`. Only the last edge of each node matters.
+bool Surf::HasKeyFrom(uint32_t node_number, size_t depth,
+                      const Slice& lo) const {
+  for (; depth < fst_.height(); depth++) {
+    if (depth == lo.size()) return true;
+    const Fst::Node node = fst_.NodeAt(node_number);
+    const uint32_t pos = fst_.Last(node);
+    const uint8_t label = fst_.Label(node, pos);
+    const auto wanted = static_cast<uint8_t>(lo[depth]);
+    if (label != wanted) return label > wanted;
+    if (!fst_.HasChild(node, pos)) {
+      return LeafMayReach(fst_.Leaf(node, pos), depth + 1, lo);
+    }
+    node_number = fst_.Child(node, pos);
+  }
+  return true;
+}
+
+// The same for the other bound: only the first edge of each node matters.
+bool Surf::HasKeyUpTo(uint32_t node_number, size_t depth, const Slice& hi,
+                      bool hi_inclusive) const {
+  for (; depth < fst_.height(); depth++) {
+    const Fst::Node node = fst_.NodeAt(node_number);
+    const uint32_t pos = fst_.First(node);
+    if (fst_.IsTerminator(node, pos)) return depth < hi.size() || hi_inclusive;
+    if (depth == hi.size()) return false;
+    const uint8_t label = fst_.Label(node, pos);
+    const auto wanted = static_cast<uint8_t>(hi[depth]);
+    if (label != wanted) return label < wanted;
+    if (!fst_.HasChild(node, pos)) {
+      return LeafMayStayWithin(fst_.Leaf(node, pos), depth + 1, hi,
+                               hi_inclusive);
+    }
+    node_number = fst_.Child(node, pos);
+  }
+  return true;
+}
+
+bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
+                         bool hi_inclusive) const {
+  const int order = lo.compare(hi);
+  if (order > 0 || (order == 0 && !hi_inclusive)) return false;
+  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
+
+  uint32_t number = Fst::kRoot;
+  for (size_t depth = 0; depth < fst_.height(); depth++) {
+    // The path so far is a prefix of both bounds. If lo ends here, all keys
+    // below are at least lo; hi cannot end before lo does.
+    if (depth == lo.size()) return HasKeyUpTo(number, depth, hi, hi_inclusive);
+    const Fst::Node node = fst_.NodeAt(number);
+    const auto lo_label = static_cast<uint8_t>(lo[depth]);
+    const auto hi_label = static_cast<uint8_t>(hi[depth]);
+    uint32_t pos = fst_.LowerBound(node, lo_label);
+    if (pos == Fst::kNoEdge) return false;
+
+    if (lo_label == hi_label) {
+      if (fst_.Label(node, pos) != lo_label) return false;
+      if (!fst_.HasChild(node, pos)) {
+        const uint32_t leaf = fst_.Leaf(node, pos);
+        return LeafMayReach(leaf, depth + 1, lo) &&
+               LeafMayStayWithin(leaf, depth + 1, hi, hi_inclusive);
+      }
+      number = fst_.Child(node, pos);
+      continue;
+    }
+
+    // The bounds part here. What is between them is in the range; what lies on
+    // the path of one bound must be compared with this one only.
+    if (fst_.Label(node, pos) == lo_label) {
+      const bool found =
+          fst_.HasChild(node, pos)
+              ? HasKeyFrom(fst_.Child(node, pos), depth + 1, lo)
+              : LeafMayReach(fst_.Leaf(node, pos), depth + 1, lo);
+      if (found) return true;
+      pos = fst_.Next(node, pos);
+      if (pos == Fst::kNoEdge) return false;
+    }
+    const uint8_t label = fst_.Label(node, pos);
+    if (label != hi_label) return label < hi_label;
+    return fst_.HasChild(node, pos)
+               ? HasKeyUpTo(fst_.Child(node, pos), depth + 1, hi, hi_inclusive)
+               : LeafMayStayWithin(fst_.Leaf(node, pos), depth + 1, hi,
+                                   hi_inclusive);
+  }
+  return true;
+}
+
+bool Surf::Iterator::Seek(const Slice& target) {
+  it_.Seek(target);
+  if (!it_.IsPrefixOfTarget()) return false;
+  const uint64_t wanted = surf_->suffix_.Real(target, it_.path().size());
+  const uint64_t stored = real_suffix();
+  if (stored < wanted) it_.Next();
+  return stored == wanted;
+}
+
+uint64_t Surf::Iterator::real_suffix() const {
+  return surf_->suffix_.RealOfValue(surf_->Value(it_.leaf()));
+}
+
+Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {
+  CountResult result;
+  if (lo.compare(hi) > 0) return result;
+  Iterator low(this);
+  Iterator high(this);
+  result.low_ambiguous = low.Seek(lo);
+  result.high_ambiguous = high.Seek(hi);
+  // The leaf where `high` stands is counted if its key may be hi or below: if
+  // nothing is known beyond a shared prefix, or if its prefix is hi and its
+  // suffix does not say that it goes on.
+  const bool is_hi = high.Valid() && high.key_prefix() == hi &&
+                     (high.IsWholeKey() || high.real_suffix() == 0);
+  if (is_hi && !high.IsWholeKey()) result.high_ambiguous = true;
+  if (result.high_ambiguous || is_hi) high.Next();
+  result.count = FstIterator::CountBetween(low.it_, high.it_);
+  return result;
+}
+
+void SurfBuilder::AddKey(const Slice& key) {
+  size_t shared = 0;
+  if (has_last_) {
+    shared = key.difference_offset(last_);
+    AddLast(shared, true);
+  }
+  last_.assign(key.data(), key.size());
+  last_shared_ = shared;
+  has_last_ = true;
+}
+
+void SurfBuilder::AddLast(size_t shared_with_next, bool has_next) {
+  const Slice key(last_);
+  // One byte past what it shares with its neighbours. The only key that ends
+  // before that is a prefix of the next one, or the empty key alone.
+  size_t depth = std::max(last_shared_, shared_with_next) + 1;
+  if (!has_next && key.empty()) depth = 0;
+  const uint32_t level = fst_.Add(key, last_shared_, depth);
+  if (suffix_.bits() == 0) return;
+  if (values_.size() <= level) values_.resize(level + 1);
+  const size_t before = values_[level].MemoryUsage();
+  values_[level].Append(suffix_.Value(key, std::min(depth, key.size())),
+                        suffix_.bits());
+  values_memory_ += values_[level].MemoryUsage() - before;
+}
+
+Status SurfBuilder::Finish(std::string* out) {
+  if (has_last_) AddLast(0, false);
+  out->push_back(static_cast<char>(suffix_.hash_bits));
+  out->push_back(static_cast<char>(suffix_.real_bits));
+  out->append(kSuffixHeaderSize - 2, '\0');
+  if (!fst_.Finish(out)) {
+    return Status::NotSupported("SuRF: too many keys for one file");
+  }
+  BitBuffer values;
+  for (const BitBuffer& level : values_) values.Append(level);
+  values.SerializeTo(out);
+  return Status::OK();
+}
+
+size_t SurfBuilder::MemoryUsage() const {
+  return fst_.MemoryUsage() + values_memory_ +
+         values_.capacity() * sizeof(BitBuffer) + last_.capacity();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

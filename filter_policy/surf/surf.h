@@ -1,0 +1,125 @@
+//  SuRF, the succinct range filter (SuRF paper, section 3): a trie of the
+//  shortest prefixes that tell the keys of a file apart, each with a few suffix
+//  bits of its key.
+//
+//    payload   hash_bits (1 byte), real_bits (1 byte), 6 zero bytes
+//              FST (fst.h)
+//              leaf values in the order of leaf numbers, hash_bits + real_bits
+//              bits each, in little-endian words
+
+#pragma once
+
+#include <memory>
+
+#include "filter_policy/fst/fst.h"
+#include "filter_policy/fst/fst_builder.h"
+#include "filter_policy/fst/fst_iterator.h"
+#include "filter_policy/range_filter.h"
+#include "filter_policy/surf/surf_suffix.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class Surf : public RangeFilter {
+ public:
+  // Opens a payload in place. `payload` must outlive the filter and be followed
+  // by kReadPadding readable bytes. Corruption if it is damaged.
+  static Status Open(const Slice& payload,
+                     std::unique_ptr<RangeFilter>* filter);
+
+  bool KeyMayMatch(const Slice& key) const override;
+
+  // Walks down the two bounds at once and stops as soon as the answer is sure.
+  // Costs as much as one point lookup as long as the bounds share a prefix, and
+  // at most two.
+  bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                     bool hi_inclusive) const override;
+
+  // The result of Count: at most `count` keys lie in the range. The first one
+  // counted may lie below the range if `low_ambiguous`, the last one above it
+  // if `high_ambiguous` (they can be the same key); all others are in it.
+  struct CountResult {
+    uint64_t count = 0;
+    bool low_ambiguous = false;
+    bool high_ambiguous = false;
+  };
+
+  // Counts the keys in [lo, hi] by the leaves between the bounds on each level,
+  // without stepping through them.
+  CountResult Count(const Slice& lo, const Slice& hi) const;
+
+  // Walks the stored prefixes in key order. The filter must outlive it.
+  class Iterator {
+   public:
+    explicit Iterator(const Surf* surf) : surf_(surf), it_(&surf->fst_) {}
+
+    bool Valid() const { return it_.Valid(); }
+    void SeekToFirst() { it_.SeekToFirst(); }
+    void SeekToLast() { it_.SeekToLast(); }
+
+    // moveToNext (section 3.5): moves to the first key that may be at or above
+    // `target`. Returns true, the false positive flag, if that key may also be
+    // below it; false if it certainly is not, or if there is no such key.
+    bool Seek(const Slice& target);
+
+    void Next() { it_.Next(); }
+    void Prev() { it_.Prev(); }
+
+    // The stored prefix of the current key.
+    Slice key_prefix() const { return it_.path(); }
+    // The real suffix bits that follow it.
+    uint64_t real_suffix() const;
+    // Whether the prefix is the whole key.
+    bool IsWholeKey() const { return it_.IsTerminator(); }
+
+   private:
+    friend class Surf;
+
+    const Surf* surf_;
+    FstIterator it_;
+  };
+
+  const Fst& fst() const { return fst_; }
+  const SurfSuffix& suffix() const { return suffix_; }
+
+ private:
+  Surf() = default;
+
+  uint64_t Value(uint32_t leaf) const;
+  bool LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const;
+  bool LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
+                         bool hi_inclusive) const;
+  bool HasKeyFrom(uint32_t node_number, size_t depth, const Slice& lo) const;
+  bool HasKeyUpTo(uint32_t node_number, size_t depth, const Slice& hi,
+                  bool hi_inclusive) const;
+
+  Fst fst_;
+  SurfSuffix suffix_;
+  const char* values_ = nullptr;
+};
+
+// Collects the keys of one SuRF in one pass.
+class SurfBuilder : public RangeFilterBuilder {
+ public:
+  explicit SurfBuilder(const SurfSuffix& suffix) : suffix_(suffix) {}
+
+  void AddKey(const Slice& key) override;
+  Status Finish(std::string* out) override;
+  size_t MemoryUsage() const override;
+  double ApproximateBitsPerKey() const override { return 11 + suffix_.bits(); }
+
+ private:
+  void AddLast(size_t shared_with_next, bool has_next);
+
+  const SurfSuffix suffix_;
+  FstBuilder fst_;
+  std::vector<BitBuffer> values_;  // by level of the leaf
+  size_t values_memory_ = 0;
+
+  // The key that came last waits for its successor, which decides how long a
+  // prefix tells the two apart.
+  std::string last_;
+  size_t last_shared_ = 0;  // with the key before it
+  bool has_last_ = false;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,46 @@
+//  The filter policy that gives every SST file a SuRF.
+
+#pragma once
+
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/surf/surf_suffix.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct SurfPolicyOptions {
+  static const char* kName() { return "SurfPolicyOptions"; }
+
+  // Bits of each key's hash: they lower the false positive rate of point
+  // queries to 2^-n of what the trie alone has. 0 to 32.
+  uint32_t hash_suffix_bits = 0;
+
+  // Bits of each key behind its stored prefix: they help point and range
+  // queries. 0 to 32.
+  uint32_t real_suffix_bits = 8;
+};
+
+class SurfFilterPolicy : public ProteanFilterPolicy {
+ public:
+  explicit SurfFilterPolicy(const SurfPolicyOptions& options = {});
+
+  static const char* kClassName() { return "protean.SuRF"; }
+  static const char* kNickName() { return "surf"; }
+  const char* Name() const override { return kClassName(); }
+  const char* NickName() const override { return kNickName(); }
+
+  // Makes a policy of the short form surf:HASH_BITS:REAL_BITS. InvalidArgument
+  // if `spec` is anything else, or its numbers are out of range.
+  static Status CreateFromShortForm(
+      const std::string& spec, std::unique_ptr<const FilterPolicy>* policy);
+
+  Status ValidateOptions(const DBOptions& db_opts,
+                         const ColumnFamilyOptions& cf_opts) const override;
+
+  FilterKind kind() const override { return FilterKind::kSurf; }
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const override;
+
+ private:
+  SurfPolicyOptions options_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,54 @@
+//  The suffix bits that SuRF stores with each leaf, to tell keys apart that
+//  share the stored prefix (SuRF paper, sections 3.2 to 3.4).
+//
+//    leaf value   | real_bits: the key's bits behind the prefix | hash_bits:
+//    the lowest bits of the key's hash |
+//
+//  A key that ends before its real bits do is padded with zeros. That keeps the
+//  order: if the padded bits of two keys with the same prefix differ, the keys
+//  compare as the bits do. If the bits are equal, nothing is known.
+
+#pragma once
+
+#include <cstdint>
+
+#include "rocksdb/slice.h"
+#include "util/hash.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct SurfSuffix {
+  static constexpr uint32_t kMaxHashBits = 32;
+  static constexpr uint32_t kMaxRealBits = 32;
+
+  uint32_t hash_bits = 0;
+  uint32_t real_bits = 0;
+
+  uint32_t bits() const { return hash_bits + real_bits; }
+
+  // The real bits of a key whose first `depth` bytes are in the trie;
+  // depth <= key.size().
+  uint64_t Real(const Slice& key, size_t depth) const {
+    uint64_t bits = 0;
+    for (uint32_t have = 0; have < real_bits; have += 8) {
+      const uint8_t byte =
+          depth < key.size() ? static_cast<uint8_t>(key[depth++]) : 0;
+      bits = bits << 8 | byte;
+    }
+    return bits >> ((8 - real_bits % 8) % 8);
+  }
+
+  uint64_t Hash(const Slice& key) const {
+    return hash_bits == 0
+               ? 0
+               : GetSliceHash64(key) & ((uint64_t{1} << hash_bits) - 1);
+  }
+
+  uint64_t Value(const Slice& key, size_t depth) const {
+    return Real(key, depth) << hash_bits | Hash(key);
+  }
+
+  uint64_t RealOfValue(uint64_t value) const { return value >> hash_bits; }
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,66 @@
+#include "plugin/protean.h"
+
+#include "filter_policy/surf/surf_policy.h"
+#include "table/protean_table_factory.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using PatternEntry = ObjectLibrary::PatternEntry;
+
+void RegisterSurf(ObjectLibrary& library) {
+  library.AddFactory<const FilterPolicy>(
+      SurfFilterPolicy::kClassName(),
+      [](const std::string& /*uri*/, std::unique_ptr<const FilterPolicy>* guard,
+         std::string* /*errmsg*/) {
+        guard->reset(new SurfFilterPolicy());
+        return guard->get();
+      });
+  // Anything that begins like the short form, so that the parser can say what
+  // is wrong with it.
+  library.AddFactory<const FilterPolicy>(
+      PatternEntry(SurfFilterPolicy::kNickName()).AddSeparator(":", false),
+      [](const std::string& uri, std::unique_ptr<const FilterPolicy>* guard,
+         std::string* errmsg) -> const FilterPolicy* {
+        const Status s = SurfFilterPolicy::CreateFromShortForm(uri, guard);
+        if (!s.ok()) *errmsg = s.getState();
+        return guard->get();
+      });
+}
+
+void RegisterTableFactory(ObjectLibrary& library) {
+  library.AddFactory<TableFactory>(
+      ProteanTableFactory::kClassName(),
+      [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
+         std::string* /*errmsg*/) {
+        guard->reset(new ProteanTableFactory());
+        return guard->get();
+      });
+}
+
+}  // namespace
+
+std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
+    uint32_t hash_suffix_bits, uint32_t real_suffix_bits) {
+  SurfPolicyOptions options;
+  options.hash_suffix_bits = hash_suffix_bits;
+  options.real_suffix_bits = real_suffix_bits;
+  return std::make_shared<SurfFilterPolicy>(options);
+}
+
+std::shared_ptr<TableFactory> NewProteanTableFactory(
+    const BlockBasedTableOptions& options) {
+  return std::make_shared<ProteanTableFactory>(options);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
+                     const std::string& /*arg*/) {
+  using namespace ROCKSDB_NAMESPACE::protean;
+  RegisterSurf(library);
+  RegisterTableFactory(library);
+  size_t num_types;
+  return static_cast<int>(library.GetFactoryCount(&num_types));
+}

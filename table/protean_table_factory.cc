@@ -1,0 +1,126 @@
+#include "table/protean_table_factory.h"
+
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
+#include "table/block_based/block_based_table_reader.h"
+#include "table/protean_table_reader.h"
+#include "table/table_builder.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options)
+    : BlockBasedTableFactory(options),
+      partition_filters_asked_(options.partition_filters) {}
+
+void ProteanTableFactory::NotePartitionFilters() {
+  partition_filters_asked_ =
+      GetOptions<BlockBasedTableOptions>()->partition_filters;
+}
+
+Status ProteanTableFactory::PrepareOptions(const ConfigOptions& opts) {
+  partition_filters_asked_ =
+      partition_filters_asked_ ||
+      GetOptions<BlockBasedTableOptions>()->partition_filters;
+  return BlockBasedTableFactory::PrepareOptions(opts);
+}
+
+Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
+                                        const OptionTypeInfo& opt_info,
+                                        const std::string& opt_name,
+                                        const std::string& opt_value,
+                                        void* opt_ptr) {
+  if (opt_name == "partition_filters") {
+    const Status s = BlockBasedTableFactory::ParseOption(
+        config_options, opt_info, opt_name, opt_value, opt_ptr);
+    if (s.ok()) NotePartitionFilters();
+    return s;
+  }
+  if (opt_name != "filter_policy") {
+    return BlockBasedTableFactory::ParseOption(config_options, opt_info,
+                                               opt_name, opt_value, opt_ptr);
+  }
+  ConfigOptions strict = config_options;
+  strict.ignore_unsupported_options = false;
+  strict.ignore_unknown_options = false;
+  Status s =
+      TableFactory::ParseOption(strict, opt_info, opt_name, opt_value, opt_ptr);
+  if (!s.ok() && !s.IsInvalidArgument()) {
+    s = Status::InvalidArgument(
+        "ProteanTable: filter_policy=" + opt_value +
+            " cannot be made; allowed: surf:HASH_BITS:REAL_BITS, "
+            "{id=protean.SuRF;...}, or a filter policy of RocksDB",
+        s.ToString());
+  }
+  policy_error_ = s;
+  return s;
+}
+
+Status ProteanTableFactory::ValidateOptions(
+    const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
+  if (!policy_error_.ok()) return policy_error_;
+  const auto* options = GetOptions<BlockBasedTableOptions>();
+  const auto* policy = AsProteanFilterPolicy(options->filter_policy.get());
+  if (policy != nullptr) {
+    if (partition_filters_asked_) return PartitionedFiltersRefused(*policy);
+    const Status s = policy->ValidateOptions(db_opts, cf_opts);
+    if (!s.ok()) return s;
+  }
+  return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
+}
+
+Status ProteanTableFactory::NewTableReader(
+    const ReadOptions& ro, const TableReaderOptions& table_reader_options,
+    std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
+    std::unique_ptr<TableReader>* table_reader,
+    bool prefetch_index_and_filter_in_cache) const {
+  std::unique_ptr<TableReader> reader;
+  Status s = BlockBasedTableFactory::NewTableReader(
+      ro, table_reader_options, std::move(file), file_size, &reader,
+      prefetch_index_and_filter_in_cache);
+  if (!s.ok()) return s;
+  std::unique_ptr<BlockBasedTable> table(
+      static_cast<BlockBasedTable*>(reader.release()));
+
+  BlockBasedTable::Rep* rep = table->get_rep();
+  const bool has_range_filter =
+      AsProteanFilterPolicy(rep->filter_policy) != nullptr &&
+      rep->filter != nullptr &&
+      rep->filter_type == BlockBasedTable::Rep::FilterType::kFullFilter;
+  if (!has_range_filter) {
+    *table_reader = std::move(table);
+    return s;
+  }
+
+  // The filters know keys as byte strings in bytewise order.
+  const Comparator* comparator =
+      table_reader_options.internal_comparator.user_comparator();
+  if (comparator != BytewiseComparator()) {
+    if (!warned_->comparator.exchange(true)) {
+      Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+          "ProteanTable: range filters are off, because they need "
+          "the comparator %s and this column family has %s",
+          BytewiseComparator()->Name(), comparator->Name());
+    }
+    if (comparator->timestamp_size() == 0 &&
+        comparator->CanKeysWithDifferentByteContentsBeEqual()) {
+      rep->filter.reset();
+    }
+    *table_reader = std::move(table);
+    return s;
+  }
+  if (!rep->whole_key_filtering) {
+    if (!warned_->whole_keys.exchange(true)) {
+      Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+          "ProteanTable: range filters are off, because "
+          "whole_key_filtering=false leaves the keys out of them");
+    }
+    *table_reader = std::move(table);
+    return s;
+  }
+
+  *table_reader = std::make_unique<ProteanTableReader>(std::move(table));
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,71 @@
+//  The table factory that users select: RocksDB's block-based table, whose
+//  iterators ask the file's range filter before they read. Files are ordinary
+//  block-based tables, and any RocksDB reads them.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "table/block_based/block_based_table_factory.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class ProteanTableFactory : public BlockBasedTableFactory {
+ public:
+  explicit ProteanTableFactory(
+      const BlockBasedTableOptions& options = BlockBasedTableOptions());
+
+  static const char* kClassName() { return "ProteanTable"; }
+  const char* Name() const override { return kClassName(); }
+
+  // Also a block-based table to all in RocksDB that asks for one.
+  bool IsInstanceOf(const std::string& name) const override {
+    return name == BlockBasedTableFactory::kClassName() ||
+           BlockBasedTableFactory::IsInstanceOf(name);
+  }
+
+  std::unique_ptr<TableFactory> Clone() const override {
+    return std::make_unique<ProteanTableFactory>(*this);
+  }
+
+  using BlockBasedTableFactory::NewTableReader;
+  Status NewTableReader(
+      const ReadOptions& ro, const TableReaderOptions& table_reader_options,
+      std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
+      std::unique_ptr<TableReader>* table_reader,
+      bool prefetch_index_and_filter_in_cache = true) const override;
+
+  // InvalidArgument for a filter policy that could not be parsed, should the
+  // error have been ignored then, and for partition_filters with a policy of
+  // Protean, besides what the block-based table refuses.
+  Status ValidateOptions(const DBOptions& db_opts,
+                         const ColumnFamilyOptions& cf_opts) const override;
+  Status PrepareOptions(const ConfigOptions& opts) override;
+
+ protected:
+  // A filter policy that cannot be made is InvalidArgument here. RocksDB's own
+  // factory leaves a null policy and says OK, unless it is told otherwise.
+  Status ParseOption(const ConfigOptions& config_options,
+                     const OptionTypeInfo& opt_info,
+                     const std::string& opt_name, const std::string& opt_value,
+                     void* opt_ptr) override;
+
+ private:
+  void NotePartitionFilters();
+
+  // Shared by the clones of a factory, so that a warning comes once.
+  struct Warned {
+    std::atomic<bool> comparator{false};
+    std::atomic<bool> whole_keys{false};
+  };
+
+  // Set once partition_filters has been asked for: RocksDB clears the option
+  // before anybody can validate it, if the index is not partitioned too.
+  bool partition_filters_asked_ = false;
+  Status policy_error_;
+  std::shared_ptr<Warned> warned_ = std::make_shared<Warned>();
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,84 @@
+#include "table/protean_table_iterator.h"
+
+#include "db/dbformat.h"
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The inner iterator counts whether a seek that found something had passed a
+// filter, but it can only know of RocksDB's own prefix filters, and keeps that
+// knowledge private. Explicit instantiation may name private members: this is
+// the one place where the statistics are told of our filter. Returns false if
+// the seek is marked already.
+bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+
+template <auto kState, auto kFilterUsed>
+bool MarkFilterUsedIn(BlockBasedTableIterator* iterator) {
+  auto& state = iterator->*kState;
+  if ((state & kFilterUsed) != 0) return false;
+  state = static_cast<decltype(kFilterUsed)>(state | kFilterUsed);
+  return true;
+}
+
+template <auto kState, auto kFilterUsed>
+struct SeekStatistics {
+  friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
+    return MarkFilterUsedIn<kState, kFilterUsed>(iterator);
+  }
+};
+
+template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
+                               BlockBasedTableIterator::kFilterUsed>;
+
+bool ProteanTableIterator::AskFilter(const Slice& lo, bool* asked) {
+  *asked = false;
+  filtered_ = false;
+  const Slice* upper_bound = read_options_.iterate_upper_bound;
+  if (upper_bound == nullptr) return true;
+  CachableEntry<ParsedFullFilterBlock> entry;
+  const FilterBlock* filter =
+      reader_->GetFilter(read_options_, &lookup_context_, &entry);
+  if (filter == nullptr) return true;
+  *asked = true;
+  if (filter->RangeMayMatch(lo, *upper_bound, /*hi_inclusive=*/false)) {
+    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
+    return true;
+  }
+  PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+  filtered_ = true;
+  filtered_bound_ = filter->HasKeyAtOrAbove(*upper_bound)
+                        ? IterBoundCheck::kOutOfBound
+                        : IterBoundCheck::kUnknown;
+  const BlockBasedTable& table = reader_->table();
+  RecordTick(table.GetStatistics(), table.IsLastLevel()
+                                        ? LAST_LEVEL_SEEK_FILTERED
+                                        : NON_LAST_LEVEL_SEEK_FILTERED);
+  return false;
+}
+
+void ProteanTableIterator::RecordFilterMatch() {
+  if (!MarkFilterUsed(base_)) return;
+  const BlockBasedTable& table = reader_->table();
+  RecordTick(table.GetStatistics(), table.IsLastLevel()
+                                        ? LAST_LEVEL_SEEK_FILTER_MATCH
+                                        : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+}
+
+void ProteanTableIterator::Seek(const Slice& target) {
+  // With async_io, a seek whose block is on its way is repeated to finish it.
+  const bool resumed = read_options_.async_io && base_->status().IsTryAgain();
+  bool asked = false;
+  if (!resumed && !AskFilter(ExtractUserKey(target), &asked)) return;
+  base_->Seek(target);
+  if (asked) RecordFilterMatch();
+}
+
+void ProteanTableIterator::SeekToFirst() {
+  bool asked;
+  if (!AskFilter(Slice(), &asked)) return;
+  base_->SeekToFirst();
+  if (asked) RecordFilterMatch();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,92 @@
+#include "table/protean_table_reader.h"
+
+#include "filter_policy/protean_filter_policy.h"
+#include "memory/arena.h"
+#include "monitoring/statistics_impl.h"
+#include "rocksdb/env.h"
+#include "table/block_based/full_filter_block.h"
+#include "table/protean_table_iterator.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Lends the protected way by which RocksDB's filter block readers get at their
+// filter, so that the block is held once, wherever RocksDB holds it.
+class FilterBlockAccess : public FullFilterBlockReader {
+ public:
+  static Status Get(const FullFilterBlockReader& reader,
+                    BlockCacheLookupContext* lookup_context,
+                    CachableEntry<ParsedFullFilterBlock>* entry,
+                    const ReadOptions& read_options) {
+    constexpr auto kGet = &FilterBlockAccess::GetOrReadFilterBlock;
+    return (reader.*kGet)(/*get_context=*/nullptr, lookup_context, entry,
+                          read_options);
+  }
+};
+
+bool IsForUser(TableReaderCaller caller) {
+  return caller == TableReaderCaller::kUserIterator ||
+         caller == TableReaderCaller::kSSTFileReader;
+}
+
+}  // namespace
+
+ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table)
+    : table_(std::move(table)) {
+  // A damaged filter is reported when the file is opened, if it is in memory by
+  // then, and else when an iterator comes upon it.
+  ReadOptions in_memory;
+  in_memory.read_tier = kBlockCacheTier;
+  BlockCacheLookupContext lookup_context{TableReaderCaller::kPrefetch};
+  CachableEntry<ParsedFullFilterBlock> entry;
+  GetFilter(in_memory, &lookup_context, &entry);
+}
+
+const FilterBlock* ProteanTableReader::GetFilter(
+    const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
+    CachableEntry<ParsedFullFilterBlock>* entry) const {
+  const auto& reader =
+      static_cast<const FullFilterBlockReader&>(*table_->get_rep()->filter);
+  const Status s =
+      FilterBlockAccess::Get(reader, lookup_context, entry, read_options);
+  if (!s.ok()) {
+    if (s.IsCorruption()) ReportDamage(s);
+    return nullptr;
+  }
+  auto* bits_reader = static_cast<ProteanFilterBitsReader*>(
+      entry->GetValue()->filter_bits_reader());
+  if (bits_reader == nullptr) return nullptr;
+  const FilterBlock& block = bits_reader->block();
+  if (!block.status().ok()) ReportDamage(block.status());
+  return block.CanFilter() ? &block : nullptr;
+}
+
+void ProteanTableReader::ReportDamage(const Status& status) const {
+  if (damage_reported_.exchange(true)) return;
+  const BlockBasedTable::Rep* rep = table_->get_rep();
+  Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+      "ProteanTable: %s is read without its filter: %s",
+      rep->file->file_name().c_str(), status.ToString().c_str());
+  RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
+}
+
+InternalIterator* ProteanTableReader::NewIterator(
+    const ReadOptions& read_options, const SliceTransform* prefix_extractor,
+    Arena* arena, bool skip_filters, TableReaderCaller caller,
+    size_t compaction_readahead_size, bool allow_unprepared_value) {
+  InternalIterator* base = table_->NewIterator(
+      read_options, prefix_extractor, arena, skip_filters, caller,
+      compaction_readahead_size, allow_unprepared_value);
+  if (skip_filters || !IsForUser(caller)) return base;
+  auto* table_iterator = static_cast<BlockBasedTableIterator*>(base);
+  if (arena == nullptr) {
+    return new ProteanTableIterator(this, read_options, caller, table_iterator,
+                                    /*in_arena=*/false);
+  }
+  return new (arena->AllocateAligned(sizeof(ProteanTableIterator)))
+      ProteanTableIterator(this, read_options, caller, table_iterator,
+                           /*in_arena=*/true);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

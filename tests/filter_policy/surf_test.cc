@@ -1,0 +1,446 @@
+//  SuRF against a model of it that is plainly right: a list of leaves, each
+//  with its prefix and suffix bits, searched one by one. The filter must give
+//  the model's answer to every query, not only miss nothing.
+
+#include "filter_policy/surf/surf.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "filter_policy/bits/bit_util.h"
+#include "tests/key_families.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+size_t SharedLength(const std::string& a, const std::string& b) {
+  return Slice(a).difference_offset(b);
+}
+
+class SurfModel {
+ public:
+  struct Leaf {
+    std::string prefix;
+    bool whole_key;
+    uint64_t value;
+  };
+
+  SurfModel(const Keys& keys, const SurfSuffix& suffix) : suffix_(suffix) {
+    for (size_t i = 0; i < keys.size(); i++) {
+      size_t shared = 0;
+      if (i > 0) shared = SharedLength(keys[i], keys[i - 1]);
+      if (i + 1 < keys.size()) {
+        shared = std::max(shared, SharedLength(keys[i], keys[i + 1]));
+      }
+      const bool whole_key = shared == keys[i].size();
+      const size_t depth = whole_key ? shared : shared + 1;
+      leaves_.push_back(
+          {keys[i].substr(0, depth), whole_key, suffix.Value(keys[i], depth)});
+    }
+  }
+
+  bool Key(const std::string& key) const {
+    for (const Leaf& leaf : leaves_) {
+      if (leaf.whole_key
+              ? leaf.prefix == key
+              : Slice(key).starts_with(leaf.prefix) &&
+                    leaf.value == suffix_.Value(key, leaf.prefix.size())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether all keys that the leaf may stand for are below `key`.
+  bool Below(const Leaf& leaf, const std::string& key) const {
+    if (leaf.whole_key || !Slice(key).starts_with(leaf.prefix)) {
+      return leaf.prefix < key;
+    }
+    return Real(leaf) < suffix_.Real(key, leaf.prefix.size());
+  }
+
+  // Whether they are all above it, or at least not below.
+  bool Above(const Leaf& leaf, const std::string& key, bool or_equal) const {
+    if (leaf.whole_key) {
+      return or_equal ? leaf.prefix >= key : leaf.prefix > key;
+    }
+    if (!Slice(key).starts_with(leaf.prefix)) return leaf.prefix > key;
+    if (or_equal && leaf.prefix == key) return true;
+    return Real(leaf) > suffix_.Real(key, leaf.prefix.size());
+  }
+
+  bool Range(const std::string& lo, const std::string& hi,
+             bool hi_inclusive) const {
+    if (lo > hi || (lo == hi && !hi_inclusive)) return false;
+    return std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
+      return !Below(leaf, lo) && !Above(leaf, hi, !hi_inclusive);
+    });
+  }
+
+  // The first leaf that may be at or above `key`, and whether it may be below.
+  size_t Seek(const std::string& key, bool* ambiguous) const {
+    size_t i = 0;
+    while (i < leaves_.size() && Below(leaves_[i], key)) i++;
+    *ambiguous = i < leaves_.size() && !Above(leaves_[i], key, true);
+    return i;
+  }
+
+  Surf::CountResult Count(const std::string& lo, const std::string& hi) const {
+    Surf::CountResult result;
+    if (lo > hi) return result;
+    for (const Leaf& leaf : leaves_) {
+      if (Below(leaf, lo) || Above(leaf, hi, false)) continue;
+      result.count++;
+      // Certainly in the range: not ambiguous on either side.
+      const bool above_lo = Above(leaf, lo, true);
+      const bool at_hi = leaf.whole_key && leaf.prefix == hi;
+      if (!above_lo) result.low_ambiguous = true;
+      if (!Below(leaf, hi) && !at_hi) result.high_ambiguous = true;
+    }
+    return result;
+  }
+
+  uint64_t Real(const Leaf& leaf) const {
+    return suffix_.RealOfValue(leaf.value);
+  }
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+
+ private:
+  const SurfSuffix suffix_;
+  std::vector<Leaf> leaves_;
+};
+
+// A SuRF and the bytes that it lives in, at an odd address.
+class OwnedSurf {
+ public:
+  OwnedSurf(const Keys& keys, const SurfSuffix& suffix) {
+    SurfBuilder builder(suffix);
+    for (const std::string& key : keys) builder.AddKey(key);
+    bytes_ = "?";
+    EXPECT_OK(builder.Finish(&bytes_));
+    payload_size_ = bytes_.size() - 1;
+    bytes_.append(kReadPadding, '\0');
+    const Status s =
+        Surf::Open(Slice(bytes_.data() + 1, payload_size_), &filter_);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+  }
+
+  const Surf& operator*() const { return static_cast<Surf&>(*filter_); }
+  const Surf* operator->() const { return &**this; }
+  double bits_per_key(size_t keys) const {
+    return 8.0 * static_cast<double>(payload_size_) / static_cast<double>(keys);
+  }
+
+ private:
+  static void EXPECT_OK(const Status& s) {
+    EXPECT_TRUE(s.ok()) << s.ToString();
+  }
+
+  std::string bytes_;
+  size_t payload_size_;
+  std::unique_ptr<RangeFilter> filter_;
+};
+
+const SurfSuffix kSuffixes[] = {{0, 0},  {4, 0},  {0, 4},   {0, 8}, {3, 5},
+                                {0, 16}, {7, 13}, {32, 32}, {0, 1}, {1, 0}};
+
+std::string Hex(const std::string& s) { return Slice(s).ToString(true); }
+
+// Compares every query with the model.
+void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix) {
+  const SurfModel model(keys, suffix);
+  const OwnedSurf surf(keys, suffix);
+  ASSERT_EQ(keys.size(), surf->fst().num_leaves());
+
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(surf->KeyMayMatch(key)) << Hex(key);
+  }
+  Surf::Iterator it(&*surf);
+  for (const std::string& lo : queries) {
+    ASSERT_EQ(model.Key(lo), surf->KeyMayMatch(lo)) << Hex(lo);
+    bool ambiguous;
+    const size_t leaf = model.Seek(lo, &ambiguous);
+    ASSERT_EQ(ambiguous, it.Seek(lo)) << Hex(lo);
+    ASSERT_EQ(leaf < keys.size(), it.Valid()) << Hex(lo);
+    if (it.Valid()) {
+      ASSERT_EQ(Hex(model.leaves()[leaf].prefix),
+                it.key_prefix().ToString(true));
+      ASSERT_EQ(model.leaves()[leaf].whole_key, it.IsWholeKey());
+      ASSERT_EQ(model.Real(model.leaves()[leaf]), it.real_suffix());
+    }
+    for (const std::string& hi : queries) {
+      for (bool inclusive : {false, true}) {
+        ASSERT_EQ(model.Range(lo, hi, inclusive),
+                  surf->RangeMayMatch(lo, hi, inclusive))
+            << Hex(lo) << " " << Hex(hi) << " " << inclusive;
+      }
+      const Surf::CountResult expected = model.Count(lo, hi);
+      const Surf::CountResult counted = surf->Count(lo, hi);
+      ASSERT_EQ(expected.count, counted.count) << Hex(lo) << " " << Hex(hi);
+      ASSERT_EQ(expected.low_ambiguous, counted.low_ambiguous)
+          << Hex(lo) << " " << Hex(hi);
+      ASSERT_EQ(expected.high_ambiguous, counted.high_ambiguous)
+          << Hex(lo) << " " << Hex(hi);
+    }
+  }
+
+  it.SeekToFirst();
+  for (const SurfModel::Leaf& leaf : model.leaves()) {
+    ASSERT_TRUE(it.Valid());
+    ASSERT_EQ(Hex(leaf.prefix), it.key_prefix().ToString(true));
+    it.Next();
+  }
+  ASSERT_FALSE(it.Valid());
+  it.SeekToLast();
+  for (size_t i = keys.size(); i-- > 0;) {
+    ASSERT_TRUE(it.Valid());
+    ASSERT_EQ(Hex(model.leaves()[i].prefix), it.key_prefix().ToString(true));
+    it.Prev();
+  }
+  ASSERT_FALSE(it.Valid());
+}
+
+// All strings over an alphabet up to a length.
+Keys AllStrings(const std::string& alphabet, size_t max_length) {
+  Keys all = {""};
+  for (size_t begin = 0, length = 0; length < max_length; length++) {
+    const size_t end = all.size();
+    for (; begin < end; begin++) {
+      for (char c : alphabet) all.push_back(all[begin] + c);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST(SurfTest, NoKeys) {
+  const OwnedSurf surf({}, {4, 4});
+  EXPECT_FALSE(surf->KeyMayMatch(""));
+  EXPECT_FALSE(surf->KeyMayMatch("a"));
+  EXPECT_FALSE(surf->RangeMayMatch("", "\xff\xff", true));
+  EXPECT_EQ(0u, surf->Count("", "\xff").count);
+}
+
+// Every query over a small space, for random sets of keys from it.
+TEST(SurfTest, ExhaustiveSmallSpaces) {
+  Random rnd(301);
+  for (const std::string& alphabet :
+       {std::string("\0a\xff", 3), std::string("ab"),
+        std::string("\xfe\xff")}) {
+    const Keys space = AllStrings(alphabet, 3);
+    for (int round = 0; round < 60; round++) {
+      Keys keys;
+      const int size = 1 + rnd.Uniform(round < 30 ? 4 : 20);
+      for (int i = 0; i < size; i++) {
+        keys.push_back(space[rnd.Uniform(static_cast<int>(space.size()))]);
+      }
+      SortUnique(&keys);
+      const SurfSuffix& suffix = kSuffixes[round % std::size(kSuffixes)];
+      Compare(keys, space, suffix);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(SurfTest, AllFamilies) {
+  for (uint32_t seed = 1; seed <= 3; seed++) {
+    for (const KeyFamily& family : KeyFamilies(150, seed)) {
+      SCOPED_TRACE(family.name);
+      Random rnd(seed);
+      Keys queries = {"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff"};
+      while (queries.size() < 60) {
+        const int pick = rnd.Uniform(static_cast<int>(family.keys.size()));
+        const Keys around = Around(family.keys[pick]);
+        queries.push_back(around[rnd.Uniform(static_cast<int>(around.size()))]);
+      }
+      for (const SurfSuffix& suffix : kSuffixes) {
+        Compare(family.keys, queries, suffix);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Large enough for LOUDS-Dense levels, so compared with a sorted list only.
+TEST(SurfTest, NoFalseNegativesInLargeFilters) {
+  for (const KeyFamily& family : KeyFamilies(200000, 17)) {
+    SCOPED_TRACE(family.name);
+    const OwnedSurf surf(family.keys, {2, 6});
+    Random rnd(5);
+    const int step = family.keys.size() > 1000 ? 7 : 1;
+    for (size_t i = 0; i < family.keys.size(); i += step) {
+      const std::string& key = family.keys[i];
+      ASSERT_TRUE(surf->KeyMayMatch(key)) << Hex(key);
+      ASSERT_TRUE(surf->RangeMayMatch(key, key, true)) << Hex(key);
+      ASSERT_TRUE(surf->RangeMayMatch(key, key + '\0', false)) << Hex(key);
+      for (const std::string& bound : Around(key)) {
+        if (bound <= key) {
+          ASSERT_TRUE(surf->RangeMayMatch(bound, key, true));
+        } else {
+          ASSERT_TRUE(surf->RangeMayMatch(key, bound, false));
+        }
+      }
+      // Exact up to the two ends of the range.
+      const size_t last =
+          std::min<size_t>(i + rnd.Uniform(1000), family.keys.size() - 1);
+      const Surf::CountResult counted = surf->Count(key, family.keys[last]);
+      ASSERT_EQ(last - i + 1, counted.count);
+    }
+    Surf::Iterator it(&*surf);
+    it.SeekToFirst();
+    for (const std::string& key : family.keys) {
+      ASSERT_TRUE(it.Valid());
+      ASSERT_TRUE(Slice(key).starts_with(it.key_prefix())) << Hex(key);
+      it.Next();
+    }
+    ASSERT_FALSE(it.Valid());
+  }
+}
+
+// A key whose only byte is the label that also marks terminators.
+TEST(SurfTest, TheKeyFf) {
+  const OwnedSurf surf({"\xff"}, {0, 0});
+  EXPECT_TRUE(surf->KeyMayMatch("\xff"));
+  EXPECT_TRUE(surf->RangeMayMatch("\xff", "\xff", true));
+  EXPECT_TRUE(surf->RangeMayMatch("a", "\xff", true));
+  EXPECT_FALSE(surf->KeyMayMatch("a"));
+  EXPECT_FALSE(surf->KeyMayMatch(""));
+  EXPECT_FALSE(surf->RangeMayMatch("", "\xfe", true));
+}
+
+TEST(SurfTest, PrefixKeysBetweenOthers) {
+  const Keys keys = {"dh", "dhgpn", "dhi", "dhk", "dho"};
+  for (const SurfSuffix& suffix : kSuffixes) {
+    const OwnedSurf surf(keys, suffix);
+    EXPECT_TRUE(surf->RangeMayMatch("dhn", "dho", true));
+    EXPECT_EQ(1u, surf->Count("dhn", "dho").count);
+    for (const std::string& key : keys) EXPECT_TRUE(surf->KeyMayMatch(key));
+  }
+}
+
+// The real suffix is longer than what is left of the key.
+TEST(SurfTest, SuffixLongerThanTheKey) {
+  const OwnedSurf surf({"ab"}, {0, 16});
+  EXPECT_TRUE(surf->KeyMayMatch("ab"));
+  EXPECT_TRUE(surf->RangeMayMatch("aab", "bab", true));
+  EXPECT_TRUE(surf->RangeMayMatch("ab", "ab", true));
+  EXPECT_FALSE(surf->RangeMayMatch("ac", "bab", true));
+}
+
+// Enough dense levels for their size in bits times R to exceed 32 bits.
+TEST(SurfTest, VeryLongKeys) {
+  const std::string prefix(100000, 'p');
+  const OwnedSurf surf({prefix + "a", prefix + "b", prefix + "bb"}, {0, 8});
+  EXPECT_TRUE(surf->KeyMayMatch(prefix + "b"));
+  EXPECT_TRUE(surf->RangeMayMatch(prefix + "aa", prefix + "b", true));
+  EXPECT_FALSE(surf->RangeMayMatch(prefix + "c", "q", false));
+  EXPECT_FALSE(surf->RangeMayMatch("p", prefix, true));
+  EXPECT_EQ(2u, surf->Count(prefix + "b", "q").count);
+}
+
+TEST(SurfTest, SequentialThreeByteKeys) {
+  SurfBuilder builder({0, 0});
+  constexpr uint32_t kKeys = 738552;
+  for (uint32_t i = 0; i < kKeys; i++) {
+    builder.AddKey(BigEndian(i).substr(5));
+  }
+  std::string bytes;
+  ASSERT_TRUE(builder.Finish(&bytes).ok());
+  const size_t size = bytes.size();
+  bytes.append(kReadPadding, '\0');
+  std::unique_ptr<RangeFilter> filter;
+  ASSERT_TRUE(Surf::Open(Slice(bytes.data(), size), &filter).ok());
+  for (uint32_t i = 0; i < 1 << 20; i += i < kKeys ? 1 : 997) {
+    ASSERT_EQ(i < kKeys, filter->KeyMayMatch(BigEndian(i).substr(5))) << i;
+  }
+  EXPECT_EQ(kKeys, static_cast<Surf&>(*filter)
+                       .Count(BigEndian(0).substr(5), "\xff\xff\xff")
+                       .count);
+}
+
+TEST(SurfTest, CountIsExactOnWholeKeys) {
+  Keys keys;
+  for (uint64_t i = 0; i < 20000; i++) keys.push_back(BigEndian(3 * i));
+  const OwnedSurf surf(keys, {0, 16});
+  Random rnd(9);
+  for (int i = 0; i < 20000; i++) {
+    const uint64_t lo = rnd.Uniform(60000);
+    const uint64_t hi = lo + rnd.Uniform(3000);
+    const auto expected =
+        std::upper_bound(keys.begin(), keys.end(), BigEndian(hi)) -
+        std::lower_bound(keys.begin(), keys.end(), BigEndian(lo));
+    const Surf::CountResult counted = surf->Count(BigEndian(lo), BigEndian(hi));
+    ASSERT_GE(counted.count, static_cast<uint64_t>(expected));
+    ASSERT_LE(counted.count, expected + uint64_t{counted.low_ambiguous} +
+                                 uint64_t{counted.high_ambiguous});
+  }
+}
+
+// The builder keeps little more than what it writes, however long the shared
+// prefixes are.
+TEST(SurfTest, BuildMemoryIsLinear) {
+  for (const KeyFamily& family : KeyFamilies(100000, 23)) {
+    SCOPED_TRACE(family.name);
+    SurfBuilder builder({0, 8});
+    size_t key_bytes = 0;
+    for (const std::string& key : family.keys) {
+      builder.AddKey(key);
+      key_bytes += key.size();
+    }
+    const size_t used = builder.MemoryUsage();
+    std::string bytes;
+    ASSERT_TRUE(builder.Finish(&bytes).ok());
+    // A level costs a fixed amount beside its edges, and buffers grow by
+    // doubling.
+    std::unique_ptr<RangeFilter> filter;
+    const size_t size = bytes.size();
+    bytes.append(kReadPadding, '\0');
+    ASSERT_TRUE(Surf::Open(Slice(bytes.data(), size), &filter).ok());
+    const size_t levels = static_cast<Surf&>(*filter).fst().height();
+    EXPECT_LE(used, 3 * size + levels * 400 + 4096) << key_bytes;
+  }
+}
+
+TEST(SurfTest, QueriesShareNoState) {
+  const KeyFamily family = KeyFamilies(20000, 31)[0];
+  const OwnedSurf surf(family.keys, {4, 4});
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&, t] {
+      for (size_t i = t; i < family.keys.size(); i += 2) {
+        const std::string& key = family.keys[i];
+        if (!surf->KeyMayMatch(key) || !surf->RangeMayMatch(key, key, true) ||
+            surf->Count(key, key).count != 1) {
+          failures++;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(0, failures);
+}
+
+TEST(SurfTest, SizeOnRandomIntegers) {
+  const KeyFamily family = KeyFamilies(1000000, 7)[0];
+  const OwnedSurf base(family.keys, {0, 0});
+  EXPECT_LE(base.bits_per_key(family.keys.size()), 11.0);
+  const OwnedSurf hash(family.keys, {8, 0});
+  EXPECT_LE(hash.bits_per_key(family.keys.size()), 19.0);
+  Random64 rnd(8);
+  int positives = 0;
+  constexpr int kQueries = 200000;
+  for (int i = 0; i < kQueries; i++) {
+    positives += hash->KeyMayMatch(BigEndian(rnd.Next()));
+  }
+  EXPECT_LE(positives, kQueries / 200);  // 0.5 %
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

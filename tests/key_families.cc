@@ -1,0 +1,117 @@
+#include "tests/key_families.h"
+
+#include <algorithm>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+void SortUnique(std::vector<std::string>* keys) {
+  std::sort(keys->begin(), keys->end());
+  keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
+}
+
+std::string BigEndian(uint64_t number) {
+  std::string bytes(8, '\0');
+  for (int i = 7; i >= 0; i--, number >>= 8) {
+    bytes[i] = static_cast<char>(number & 0xff);
+  }
+  return bytes;
+}
+
+std::string RandomString(Random* rnd, const std::string& alphabet,
+                         size_t max_length) {
+  std::string result(rnd->Uniform(static_cast<int>(max_length) + 1), '\0');
+  for (char& c : result) {
+    c = alphabet[rnd->Uniform(static_cast<int>(alphabet.size()))];
+  }
+  return result;
+}
+
+std::vector<std::string> Around(const std::string& key) {
+  std::vector<std::string> result = {key, key + '\0', key + '\xff', key + "a"};
+  if (!key.empty()) {
+    result.push_back(key.substr(0, key.size() - 1));
+    result.push_back(key.substr(0, key.size() / 2));
+    for (int step : {-1, 1}) {
+      std::string neighbour = key;
+      neighbour.back() = static_cast<char>(neighbour.back() + step);
+      result.push_back(neighbour);
+      result.push_back(neighbour + '\xff');
+    }
+  }
+  return result;
+}
+
+std::vector<KeyFamily> KeyFamilies(size_t size, uint32_t seed) {
+  Random rnd(seed);
+  auto random64 = [&rnd] {
+    return uint64_t{rnd.Next()} << 40 ^ uint64_t { rnd.Next() } << 20 ^
+           rnd.Next();
+  };
+  std::vector<KeyFamily> families;
+  auto add = [&families](const std::string& name,
+                         std::vector<std::string> keys) {
+    SortUnique(&keys);
+    families.push_back({name, std::move(keys)});
+  };
+
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < size; i++) keys.push_back(BigEndian(random64()));
+  add("random integers", std::move(keys));
+
+  keys.clear();
+  const uint64_t start = random64() % (uint64_t{1} << 40);
+  for (size_t i = 0; i < size; i++) keys.push_back(BigEndian(start + i));
+  add("dense integers", std::move(keys));
+
+  keys.clear();
+  const char* const domains[] = {"com.example@", "com.example.mail@",
+                                 "org.acm@", "org.acm.dl@"};
+  for (size_t i = 0; i < size; i++) {
+    keys.push_back(domains[rnd.Uniform(4)] +
+                   RandomString(&rnd, "abcdeo.-", 12));
+  }
+  add("emails", std::move(keys));
+
+  keys.clear();
+  for (size_t i = 0; i < size; i++) {
+    keys.push_back("https://www.example.org/a/rather/long/path/shared/by/all/" +
+                   std::string(rnd.Uniform(40), 'x') +
+                   std::to_string(rnd.Uniform(1000)) +
+                   RandomString(&rnd, "/?=&", 4));
+  }
+  add("urls", std::move(keys));
+
+  keys.clear();
+  for (size_t i = 0; keys.size() < size; i++) {
+    std::string chain = RandomString(&rnd, std::string("\0a\xff", 3), 3);
+    for (size_t link = 0; link < 20 && keys.size() < size; link++) {
+      keys.push_back(chain);
+      chain.push_back("\0b\xff"[rnd.Uniform(3)]);
+    }
+  }
+  add("prefix chains", std::move(keys));
+
+  keys.clear();
+  for (int byte = 0; byte < 256; byte++) {
+    keys.push_back(std::string(1, static_cast<char>(byte)));
+  }
+  add("all keys of one byte", std::move(keys));
+
+  keys.clear();
+  for (size_t i = 0; i < size; i++) {
+    keys.push_back(std::string(rnd.Uniform(30), '\0') +
+                   std::string(rnd.Uniform(30), '\xff') +
+                   std::string(rnd.Uniform(3), '\0'));
+  }
+  add("runs of 00 and ff", std::move(keys));
+
+  add("one key", {RandomString(&rnd, "abc", 12) + "x"});
+  add("the key ff", {"\xff"});
+  add("the empty key", {""});
+  add("the empty key and another", {"", std::string(1, '\0')});
+  add("a long shared prefix",
+      {std::string(500, 'p') + "a", std::string(500, 'p') + "b"});
+  return families;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,37 @@
+//  Sets of keys that hurt, and queries around them.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct KeyFamily {
+  std::string name;
+  std::vector<std::string> keys;  // sorted, distinct
+};
+
+// Families of about `size` keys each, the same for the same seed: random and
+// dense integers, emails and URLs with long shared prefixes, chains of keys
+// each a prefix of the next, all keys of one byte, runs of 0x00 and 0xff, one
+// key, the empty key.
+std::vector<KeyFamily> KeyFamilies(size_t size, uint32_t seed);
+
+// The key as 8 bytes, big endian, so that bytes order as numbers do.
+std::string BigEndian(uint64_t number);
+
+// Strings close to `key`: itself, its prefixes, its extensions, its neighbours
+// in the last byte.
+std::vector<std::string> Around(const std::string& key);
+
+// A string over `alphabet` of at most `max_length` bytes.
+std::string RandomString(Random* rnd, const std::string& alphabet,
+                         size_t max_length);
+
+// Sorts and removes duplicates.
+void SortUnique(std::vector<std::string>* keys);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

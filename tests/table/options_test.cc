@@ -1,0 +1,213 @@
+//  How Protean is selected: options strings, OPTIONS files, code; and what is
+//  refused.
+
+#include <gtest/gtest.h>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/utilities/options_util.h"
+#include "table/protean_table_factory.h"
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+Status Parse(const std::string& table_factory, ColumnFamilyOptions* options) {
+  return GetColumnFamilyOptionsFromString(
+      ConfigOptions(), ColumnFamilyOptions(),
+      "table_factory={id=ProteanTable;" + table_factory + "}", options);
+}
+
+const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
+  return options.table_factory->GetOptions<BlockBasedTableOptions>()
+      ->filter_policy.get();
+}
+
+std::string Option(const FilterPolicy* policy, const std::string& name) {
+  std::string value;
+  EXPECT_TRUE(policy->GetOption(ConfigOptions(), name, &value).ok());
+  return value;
+}
+
+void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  for (const std::string& word : words) {
+    EXPECT_NE(std::string::npos, s.ToString().find(word))
+        << s.ToString() << " lacks " << word;
+  }
+}
+
+}  // namespace
+
+TEST(OptionsTest, ShortForm) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse("filter_policy=surf:4:7", &options));
+  EXPECT_STREQ("ProteanTable", options.table_factory->Name());
+  EXPECT_TRUE(options.table_factory->IsInstanceOf("BlockBasedTable"));
+  ASSERT_NE(nullptr, PolicyOf(options));
+  EXPECT_STREQ("protean.SuRF", PolicyOf(options)->Name());
+  EXPECT_EQ("4", Option(PolicyOf(options), "hash_suffix_bits"));
+  EXPECT_EQ("7", Option(PolicyOf(options), "real_suffix_bits"));
+}
+
+TEST(OptionsTest, ObjectForm) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(
+      Parse("block_size=8192;filter_policy={id=protean.SuRF;"
+            "hash_suffix_bits=3;real_suffix_bits=0}",
+            &options));
+  EXPECT_EQ("3", Option(PolicyOf(options), "hash_suffix_bits"));
+  EXPECT_EQ("0", Option(PolicyOf(options), "real_suffix_bits"));
+  EXPECT_EQ(
+      8192u,
+      options.table_factory->GetOptions<BlockBasedTableOptions>()->block_size);
+}
+
+TEST(OptionsTest, RocksDBsOwnPolicies) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse("filter_policy=bloomfilter:10", &options));
+  EXPECT_STREQ("bloomfilter", PolicyOf(options)->Name());
+  ASSERT_OK(Parse("filter_policy=ribbonfilter:10", &options));
+  ASSERT_OK(Parse("filter_policy=nullptr", &options));
+  EXPECT_EQ(nullptr, PolicyOf(options));
+}
+
+TEST(OptionsTest, BadPoliciesAreRefused) {
+  const std::string path = test::PerThreadDBPath("protean_options");
+  for (bool ignore : {false, true}) {
+    ConfigOptions config;
+    config.ignore_unsupported_options = true;
+    config.ignore_unknown_options = ignore;
+    // Where RocksDB ignores what it cannot parse, the error comes at open.
+    auto parse = [&](const std::string& policy) {
+      Options options;
+      options.create_if_missing = true;
+      Status s = GetColumnFamilyOptionsFromString(
+          config, ColumnFamilyOptions(),
+          "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
+          &options);
+      if (ignore && s.ok()) {
+        DB* db = nullptr;
+        s = DB::Open(options, path, &db);
+        delete db;
+      }
+      return s;
+    };
+    ExpectRefused(parse("surf:33:0"), {"hash_suffix_bits", "33", "0 to 32"});
+    ExpectRefused(parse("surf:0:99"), {"real_suffix_bits", "99", "0 to 32"});
+    ExpectRefused(parse("surf:0:-1"), {"real_suffix_bits", "-1", "0 to 32"});
+    ExpectRefused(parse("surf:0:x"), {"real_suffix_bits", "x", "0 to 32"});
+    ExpectRefused(parse("surf:4"), {"surf:4", "surf:HASH_BITS:REAL_BITS"});
+    ExpectRefused(parse("surf:4:4:4"), {"surf:4:4:4"});
+    ExpectRefused(parse("surf:"), {"surf:"});
+    ExpectRefused(parse("surf:1:"), {"surf:1:"});
+    ExpectRefused(parse("surv:1:1"), {"filter_policy", "surv:1:1"});
+    ExpectRefused(parse("{id=protean.SuRF;hash_suffix_bits=40}"),
+                  {"hash_suffix_bits", "40", "0 to 32"});
+    ExpectRefused(parse("{id=protean.SuRF;no_such_option=1}"),
+                  {"no_such_option"});
+  }
+}
+
+TEST(OptionsTest, PartitionedFiltersAreRefused) {
+  const std::string path = test::PerThreadDBPath("protean_options");
+  for (const std::string& more :
+       {std::string("partition_filters=true"),
+        std::string(
+            "partition_filters=true;index_type=kTwoLevelIndexSearch")}) {
+    Options options;
+    options.create_if_missing = true;
+    ASSERT_OK(Parse("filter_policy=surf:0:4;" + more, &options));
+    DB* db = nullptr;
+    const Status s = DB::Open(options, path, &db);
+    delete db;
+    ExpectRefused(s, {"partition_filters"});
+  }
+  for (bool protean_table : {false, true}) {
+    BlockBasedTableOptions table;
+    table.partition_filters = true;
+    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+    table.filter_policy = NewSurfFilterPolicy(0, 4);
+    Options options;
+    options.create_if_missing = true;
+    if (protean_table) {
+      options.table_factory = NewProteanTableFactory(table);
+    } else {
+      options.table_factory.reset(NewBlockBasedTableFactory(table));
+    }
+    DB* db = nullptr;
+    const Status s = DB::Open(options, path, &db);
+    delete db;
+    ExpectRefused(s, {"partition_filters"});
+  }
+}
+
+TEST(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
+  const std::string path = test::PerThreadDBPath("protean_options");
+  BlockBasedTableOptions table;
+  table.filter_policy = NewSurfFilterPolicy(0, 40);
+  Options options;
+  options.create_if_missing = true;
+  options.table_factory = NewProteanTableFactory(table);
+  DB* db = nullptr;
+  const Status s = DB::Open(options, path, &db);
+  delete db;
+  ExpectRefused(s, {"real_suffix_bits", "40", "0 to 32"});
+}
+
+TEST(OptionsTest, OptionsFileRoundTrip) {
+  const std::string path = test::PerThreadDBPath("protean_round_trip");
+  Options options;
+  ASSERT_OK(DestroyDB(path, options));
+  options.create_if_missing = true;
+  ASSERT_OK(
+      Parse("filter_policy=surf:2:5;cache_index_and_filter_blocks=true;"
+            "block_size=2048",
+            &options));
+  DB* db = nullptr;
+  ASSERT_OK(DB::Open(options, path, &db));
+  ASSERT_OK(db->Put(WriteOptions(), "k", "v"));
+  // Options that may change while the DB is open do so through a clone.
+  ASSERT_OK(db->SetOptions({{"write_buffer_size", "1000000"}}));
+  delete db;
+
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  ConfigOptions config;
+  ASSERT_OK(LoadLatestOptions(config, path, &db_options, &families));
+  ASSERT_EQ(1u, families.size());
+  const ColumnFamilyOptions& loaded = families[0].options;
+  EXPECT_STREQ("ProteanTable", loaded.table_factory->Name());
+  EXPECT_EQ("2", Option(PolicyOf(loaded), "hash_suffix_bits"));
+  EXPECT_EQ("5", Option(PolicyOf(loaded), "real_suffix_bits"));
+  const auto* table =
+      loaded.table_factory->GetOptions<BlockBasedTableOptions>();
+  EXPECT_TRUE(table->cache_index_and_filter_blocks);
+  EXPECT_EQ(2048u, table->block_size);
+
+  std::vector<ColumnFamilyHandle*> handles;
+  ASSERT_OK(DB::Open(db_options, path, families, &handles, &db));
+  std::string value;
+  ASSERT_OK(db->Get(ReadOptions(), "k", &value));
+  for (ColumnFamilyHandle* handle : handles) {
+    ASSERT_OK(db->DestroyColumnFamilyHandle(handle));
+  }
+  delete db;
+}
+
+TEST(OptionsTest, CloneKeepsItsOwnOptions) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse("filter_policy=surf:2:5;block_size=2048", &options));
+  std::shared_ptr<TableFactory> clone = options.table_factory->Clone();
+  EXPECT_STREQ("ProteanTable", clone->Name());
+  ASSERT_OK(clone->ConfigureFromString(ConfigOptions(), "block_size=1024"));
+  EXPECT_EQ(1024u, clone->GetOptions<BlockBasedTableOptions>()->block_size);
+  EXPECT_EQ(
+      2048u,
+      options.table_factory->GetOptions<BlockBasedTableOptions>()->block_size);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
