@@ -1,0 +1,195 @@
+#include "db_bench_ext/bench_db.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "db_bench_ext/filter_spec.h"
+#include "env/composite_env_wrapper.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/file_system.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kFileBytes = 16 << 20;
+
+// Makes every read of a table file as slow as a device with that latency.
+class SlowFile : public FSRandomAccessFileOwnerWrapper {
+ public:
+  SlowFile(std::unique_ptr<FSRandomAccessFile>&& file, uint32_t latency_us)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), latency_(latency_us) {}
+
+  IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
+                Slice* result, char* scratch,
+                IODebugContext* dbg) const override {
+    std::this_thread::sleep_for(latency_);
+    return target()->Read(offset, size, options, result, scratch, dbg);
+  }
+  IOStatus MultiRead(FSReadRequest* requests, size_t num_requests,
+                     const IOOptions& options, IODebugContext* dbg) override {
+    std::this_thread::sleep_for(latency_);
+    return target()->MultiRead(requests, num_requests, options, dbg);
+  }
+
+ private:
+  const std::chrono::microseconds latency_;
+};
+
+class SlowFileSystem : public FileSystemWrapper {
+ public:
+  explicit SlowFileSystem(uint32_t latency_us)
+      : FileSystemWrapper(FileSystem::Default()), latency_us_(latency_us) {}
+  const char* Name() const override { return "SlowFileSystem"; }
+
+  IOStatus NewRandomAccessFile(const std::string& name,
+                               const FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext* dbg) override {
+    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
+    if (s.ok())
+      *file = std::make_unique<SlowFile>(std::move(*file), latency_us_);
+    return s;
+  }
+
+ private:
+  const uint32_t latency_us_;
+};
+
+}  // namespace
+
+Status BenchDb::Create(const BenchDbOptions& options,
+                       std::unique_ptr<BenchDb>* db) {
+  std::unique_ptr<BenchDb> bench(new BenchDb);
+  bench->options_ = options;
+  bench->statistics_ = CreateDBStatistics();
+  bench->cache_ = NewLRUCache(options.cache_bytes);
+
+  BlockBasedTableOptions table;
+  Status s = MakeFilterPolicy(options.filter, &table.filter_policy);
+  if (!s.ok()) return s;
+  // As in the SuRF paper, section 6: indexes and filters live in the block
+  // cache. Pinned there, so that every filter is measured warm.
+  table.block_cache = bench->cache_;
+  table.cache_index_and_filter_blocks = true;
+  table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
+
+  Options db_options;
+  const bool protean =
+      AsProteanFilterPolicy(table.filter_policy.get()) != nullptr;
+  if (protean) {
+    db_options.table_factory = NewProteanTableFactory(table);
+  } else {
+    db_options.table_factory.reset(NewBlockBasedTableFactory(table));
+  }
+  if (options.read_latency_us > 0) {
+    bench->env_ = std::make_unique<CompositeEnvWrapper>(
+        Env::Default(),
+        std::make_shared<SlowFileSystem>(options.read_latency_us));
+    db_options.env = bench->env_.get();
+  }
+  db_options.create_if_missing = true;
+  db_options.statistics = bench->statistics_;
+  db_options.compression = kNoCompression;
+  db_options.disable_auto_compactions = true;
+  db_options.level0_slowdown_writes_trigger = 1 << 30;
+  db_options.level0_stop_writes_trigger = 1 << 30;
+  db_options.target_file_size_base = kFileBytes;
+  db_options.write_buffer_size = 4 * kFileBytes;
+  db_options.max_background_jobs = 2;
+  db_options.num_levels = 4;
+  db_options.use_direct_reads = options.direct_reads;
+
+  s = DestroyDB(options.path, db_options);
+  if (!s.ok()) return s;
+  DB* opened = nullptr;
+  s = DB::Open(db_options, options.path, &opened);
+  if (!s.ok()) return s;
+  bench->db_.reset(opened);
+  *db = std::move(bench);
+  return s;
+}
+
+BenchDb::~BenchDb() {
+  if (db_ == nullptr) return;
+  Options options;
+  options.env = db_->GetEnv();
+  db_.reset();
+  DestroyDB(options_.path, options).PermitUncheckedError();
+}
+
+Status BenchDb::LoadRun(const BenchRun& run, const RecordSource& records,
+                        const Progress& progress) {
+  WriteOptions write_options;
+  write_options.disableWAL = true;
+  WriteBatch batch;
+  std::string key;
+  std::string value;
+  Status s;
+  for (size_t i = 0; i < run.records && s.ok(); i++) {
+    records(i, &key, &value);
+    s = batch.Put(key, value);
+    if (s.ok() && (i % 64 == 63 || i + 1 == run.records)) {
+      s = db_->Write(write_options, &batch);
+      batch.Clear();
+      progress(static_cast<double>(i) / static_cast<double>(run.records));
+    }
+  }
+  if (s.ok()) s = db_->Flush(FlushOptions());
+  if (!s.ok()) return s;
+
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  std::vector<std::string> level0;
+  for (const LiveFileMetaData& file : files) {
+    if (file.level == 0) level0.push_back(file.name);
+  }
+  CompactionOptions compaction;
+  compaction.compression = kNoCompression;
+  compaction.output_file_size_limit = kFileBytes;
+  return db_->CompactFiles(compaction, level0, run.level);
+}
+
+int BenchDb::SortedRuns() const {
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  std::set<int> levels;
+  int runs = 0;
+  for (const LiveFileMetaData& file : files) {
+    runs += file.level == 0 || levels.insert(file.level).second;
+  }
+  return runs;
+}
+
+Status BenchDb::FilterBitsPerKey(double* bits) const {
+  TablePropertiesCollection properties;
+  const Status s = db_->GetPropertiesOfAllTables(&properties);
+  if (!s.ok()) return s;
+  double filter_bits = 0;
+  double keys = 0;
+  for (const auto& file : properties) {
+    filter_bits += 8.0 * static_cast<double>(file.second->filter_size);
+    keys += static_cast<double>(file.second->num_entries);
+  }
+  *bits = keys > 0 ? filter_bits / keys : 0;
+  return s;
+}
+
+uint64_t BenchDb::FilterBytesInCache() const {
+  uint64_t bytes = 0;
+  cache_->ApplyToAllEntries(
+      [&bytes](const Slice& /*key*/, Cache::ObjectPtr /*value*/, size_t charge,
+               const Cache::CacheItemHelper* helper) {
+        if (helper->role == CacheEntryRole::kFilterBlock) bytes += charge;
+      },
+      {});
+  return bytes;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,61 @@
+#include "db_bench_ext/filter_spec.h"
+
+#include <sstream>
+
+#include "db_bench_ext/oracle.h"
+#include "rocksdb/convenience.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+std::vector<std::string> SplitList(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+namespace {
+
+Status Refuse(const std::string& spec) {
+  return Status::InvalidArgument(
+      "filter " + spec +
+      " is unknown; allowed: none, bloom:BITS_PER_KEY, ribbon:BITS_PER_KEY, "
+      "surf:HASH_BITS:REAL_BITS, oracle");
+}
+
+// The number after NAME: in `spec`, or a negative one if there is none.
+double BitsPerKey(const std::string& spec) {
+  const std::string digits = spec.substr(spec.find(':') + 1);
+  char* end = nullptr;
+  const double bits = strtod(digits.c_str(), &end);
+  return digits.empty() || *end != '\0' ? -1 : bits;
+}
+
+}  // namespace
+
+Status MakeFilterPolicy(const std::string& spec,
+                        std::shared_ptr<const FilterPolicy>* policy) {
+  policy->reset();
+  const std::string name = spec.substr(0, spec.find(':'));
+  if (spec == "none") return Status::OK();
+  if (spec == "oracle") {
+    RegisterOracle();
+    *policy = std::make_shared<OracleFilterPolicy>();
+    return Status::OK();
+  }
+  if (name == "bloom" || name == "ribbon") {
+    const double bits = BitsPerKey(spec);
+    if (bits < 1 || bits > 100) return Refuse(spec);
+    policy->reset(name == "bloom" ? NewBloomFilterPolicy(bits)
+                                  : NewRibbonFilterPolicy(bits));
+    return Status::OK();
+  }
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  const Status s = FilterPolicy::CreateFromString(strict, spec, policy);
+  return s.ok() || s.IsInvalidArgument() ? s : Refuse(spec);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

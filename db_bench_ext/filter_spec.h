@@ -1,0 +1,24 @@
+//  The filters that the benchmarks compare, by the names of their --filter and
+//  --filters flags.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Splits a comma-separated list, dropping empty parts.
+std::vector<std::string> SplitList(const std::string& list);
+
+// Makes the filter policy of `spec`: none (a null policy), bloom:BITS_PER_KEY
+// and ribbon:BITS_PER_KEY (RocksDB's own), oracle (exact, see oracle.h), or any
+// filter_policy of Protean. InvalidArgument if it is none of these.
+Status MakeFilterPolicy(const std::string& spec,
+                        std::shared_ptr<const FilterPolicy>* policy);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,23 @@
+//  An exact filter, to show how far any filter could go. It keeps the keys of
+//  each file in the process's memory, outside of every cache and budget; the
+//  filter block only says where. It works for files that this process wrote.
+
+#pragma once
+
+#include "filter_policy/protean_filter_policy.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class OracleFilterPolicy : public ProteanFilterPolicy {
+ public:
+  static const char* kClassName() { return "protean.Oracle"; }
+  const char* Name() const override { return kClassName(); }
+
+  FilterKind kind() const override { return FilterKind::kOracle; }
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const override;
+};
+
+// Makes the kind and the policy known to this process. Called first.
+void RegisterOracle();
+
+}  // namespace ROCKSDB_NAMESPACE::protean
