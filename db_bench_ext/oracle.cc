@@ -11,7 +11,43 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using KeyList = std::shared_ptr<const std::vector<std::string>>;
+// The keys of a file. What is compared first, 8 bytes of each, lies together.
+class SortedKeys {
+ public:
+  void Add(const Slice& key) {
+    heads_.push_back(Head(key));
+    keys_.push_back(key.ToString());
+  }
+
+  // The first key that is at least `key`, or nullptr.
+  const std::string* LowerBound(const Slice& key) const {
+    const auto same_head =
+        std::equal_range(heads_.begin(), heads_.end(), Head(key));
+    const auto end = keys_.begin() + (same_head.second - heads_.begin());
+    const auto found = std::lower_bound(
+        keys_.begin() + (same_head.first - heads_.begin()), end, key,
+        [](const std::string& a, const Slice& b) { return b.compare(a) > 0; });
+    return found != keys_.end() ? &*found : nullptr;
+  }
+
+  size_t MemoryUsage() const {
+    return keys_.capacity() * (sizeof(std::string) + sizeof(uint64_t));
+  }
+
+ private:
+  static uint64_t Head(const Slice& key) {
+    uint64_t head = 0;
+    for (size_t i = 0; i < 8; i++) {
+      head = head << 8 | (i < key.size() ? static_cast<uint8_t>(key[i]) : 0);
+    }
+    return head;
+  }
+
+  std::vector<uint64_t> heads_;
+  std::vector<std::string> keys_;
+};
+
+using KeyList = std::shared_ptr<const SortedKeys>;
 
 std::mutex key_lists_mutex;
 
@@ -25,14 +61,14 @@ class Oracle : public RangeFilter {
   explicit Oracle(KeyList keys) : keys_(std::move(keys)) {}
 
   bool KeyMayMatch(const Slice& key) const override {
-    return std::binary_search(keys_->begin(), keys_->end(), key, Less());
+    const std::string* first = keys_->LowerBound(key);
+    return first != nullptr && key == *first;
   }
 
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override {
-    const auto first =
-        std::lower_bound(keys_->begin(), keys_->end(), lo, Less());
-    if (first == keys_->end()) return false;
+    const std::string* first = keys_->LowerBound(lo);
+    if (first == nullptr) return false;
     const int order = Slice(*first).compare(hi);
     return order < 0 || (order == 0 && hi_inclusive);
   }
@@ -49,34 +85,25 @@ class Oracle : public RangeFilter {
   }
 
  private:
-  struct Less {
-    bool operator()(const Slice& a, const Slice& b) const {
-      return a.compare(b) < 0;
-    }
-  };
-
   const KeyList keys_;
 };
 
 class OracleBuilder : public RangeFilterBuilder {
  public:
-  void AddKey(const Slice& key) override { keys_.push_back(key.ToString()); }
+  void AddKey(const Slice& key) override { keys_.Add(key); }
 
   Status Finish(std::string* out) override {
     std::lock_guard<std::mutex> lock(key_lists_mutex);
     PutFixed64(out, KeyLists().size());
-    KeyLists().push_back(
-        std::make_shared<const std::vector<std::string>>(std::move(keys_)));
+    KeyLists().push_back(std::make_shared<const SortedKeys>(std::move(keys_)));
     return Status::OK();
   }
 
-  size_t MemoryUsage() const override {
-    return keys_.capacity() * sizeof(std::string);
-  }
+  size_t MemoryUsage() const override { return keys_.MemoryUsage(); }
   double ApproximateBitsPerKey() const override { return 1; }
 
  private:
-  std::vector<std::string> keys_;
+  SortedKeys keys_;
 };
 
 }  // namespace
