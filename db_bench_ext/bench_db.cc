@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <map>
 #include <thread>
 
 #include "db_bench_ext/filter_spec.h"
@@ -156,15 +156,17 @@ Status BenchDb::LoadRun(const BenchRun& run, const RecordSource& records,
   return db_->CompactFiles(compaction, level0, run.level);
 }
 
-int BenchDb::SortedRuns() const {
+std::string BenchDb::TreeShape() const {
   std::vector<LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
-  std::set<int> levels;
-  int runs = 0;
-  for (const LiveFileMetaData& file : files) {
-    runs += file.level == 0 || levels.insert(file.level).second;
+  std::map<int, int> files_by_level;
+  for (const LiveFileMetaData& file : files) files_by_level[file.level]++;
+  std::string shape;
+  for (const auto& [level, count] : files_by_level) {
+    shape += (shape.empty() ? "L" : ", L") + std::to_string(level) + ": " +
+             std::to_string(count);
   }
-  return runs;
+  return shape + " files";
 }
 
 Status BenchDb::FilterBitsPerKey(double* bits) const {

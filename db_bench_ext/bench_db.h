@@ -55,8 +55,8 @@ class BenchDb {
     return statistics_->getTickerCount(ticker);
   }
 
-  // Number of sorted runs that hold files.
-  int SortedRuns() const;
+  // The files of each level that has any, such as "L1: 4, L2: 7, L3: 14 files".
+  std::string TreeShape() const;
   // Bits of filter per key over all files; 0 without filters.
   Status FilterBitsPerKey(double* bits) const;
   // Bytes of filter blocks that the block cache holds now.

@@ -79,11 +79,24 @@ class Report {
     return Status::OK();
   }
 
-  void Header() {
-    if (FLAGS_report == "json") return;
-    printf("%-10s %-11s %6s %10s %9s %9s %10s %10s %9s %10s %7s %6s\n",
-           "filter", "query", "empty", "ops/s", "p50 us", "p99 us", "blocks/op",
-           "filter fpr", "bits/key", "cached MB", "load s", "wrong");
+  // Called with the tree of each filter. All must be the same, or the rows
+  // could not be compared.
+  Status Tree(const std::string& shape, uint64_t records,
+              uint64_t cache_bytes) {
+    if (!shape_.empty()) {
+      return shape == shape_
+                 ? Status::OK()
+                 : Status::Aborted("the trees of two filters differ",
+                                   shape_ + " and " + shape);
+    }
+    shape_ = shape;
+    if (FLAGS_report == "table") {
+      printf("%llu records, %s, block cache %.1f MB\n",
+             static_cast<unsigned long long>(records), shape.c_str(),
+             static_cast<double>(cache_bytes) / (1 << 20));
+      Header();
+    }
+    return Status::OK();
   }
 
   void Row(const FilterFigures& filter, const TimeseriesResult& result) {
@@ -124,7 +137,14 @@ class Report {
   bool wrong() const { return wrong_; }
 
  private:
+  void Header() {
+    printf("%-10s %-11s %6s %10s %9s %9s %10s %10s %9s %10s %7s %6s\n",
+           "filter", "query", "empty", "ops/s", "p50 us", "p99 us", "blocks/op",
+           "filter fpr", "bits/key", "cached MB", "load s", "wrong");
+  }
+
   std::ofstream file_;
+  std::string shape_;
   bool wrong_ = false;
 };
 
@@ -159,6 +179,10 @@ Status RunFilter(const std::string& filter, const std::string& path,
   figures.load_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
+  if (s.ok()) {
+    s = report->Tree(db->TreeShape(), workload.num_records(),
+                     options.cache_bytes);
+  }
   if (s.ok()) s = db->FilterBitsPerKey(&figures.bits_per_key);
   line->Show(filter + ": warming the cache", 0);
   if (s.ok()) s = workload.WarmUp(db.get());
@@ -231,7 +255,6 @@ Status Run(Report* report) {
 
   const Timeseries workload(options);
   ProgressLine line;
-  report->Header();
   for (const std::string& filter : filters) {
     s = RunFilter(filter, folder + "/db", workload, report, &line);
     line.Clear();

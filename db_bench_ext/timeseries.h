@@ -41,6 +41,7 @@ class Timeseries {
  public:
   explicit Timeseries(const TimeseriesOptions& options);
 
+  uint64_t num_records() const { return records_.size(); }
   uint64_t data_bytes() const { return records_.size() * (16 + kValueSize); }
 
   // Fills an empty database: three sorted runs, each over the whole time, on
