@@ -19,6 +19,21 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Marks a function that is worth having twice in a portable binary: once for
+// CPUs with POPCNT, BMI2 and AVX2 (Intel since 2013, AMD since 2015), once for
+// all. The
+// loader picks one. All calls inside are inlined, so that they are compiled
+// along with it. Sanitizers start after the loader and would be called too
+// early.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__BMI2__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&     \
+    !defined(__clang__) && __GNUC__ >= 12
+#define PROTEAN_CLONED \
+  __attribute__((target_clones("arch=x86-64-v3", "default"), flatten))
+#else
+#define PROTEAN_CLONED
+#endif
+
 // The filters read whole words past the end of what they need. Every filter
 // block ends with this many zero bytes, so that no such load leaves the block.
 constexpr size_t kReadPadding = 16;

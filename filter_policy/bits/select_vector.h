@@ -94,6 +94,31 @@ class SelectVector {
     return 64 * index + __builtin_ctzll(word);
   }
 
+  // The position of the first clear bit at or after `pos`, or size().
+  uint64_t NextZero(uint64_t pos) const {
+    if (pos >= size_) return size_;
+    uint64_t index = pos / 64;
+    uint64_t word = ~LoadWord(words_, index) & ~LowBits(pos % 64);
+    while (word == 0) {
+      if (64 * ++index >= size_) return size_;
+      word = ~LoadWord(words_, index);
+    }
+    const uint64_t found = 64 * index + __builtin_ctzll(word);
+    return found < size_ ? found : size_;
+  }
+
+  // The position of the last clear bit before `pos`, or size().
+  uint64_t PrevZero(uint64_t pos) const {
+    uint64_t index = pos / 64;
+    uint64_t word =
+        pos % 64 == 0 ? 0 : ~LoadWord(words_, index) & LowBits(pos % 64);
+    while (word == 0) {
+      if (index-- == 0) return size_;
+      word = ~LoadWord(words_, index);
+    }
+    return 64 * index + 63 - __builtin_clzll(word);
+  }
+
   void Prefetch(uint64_t pos) const {
     __builtin_prefetch(words_ + pos / 64 * 8);
   }

@@ -18,12 +18,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
-  // The paper's R: LOUDS-Dense may take one part in R of the space that the
-  // LOUDS-Sparse levels below it take.
-  static constexpr uint64_t kDefaultSizeRatio = 64;
-
-  explicit FstBuilder(uint64_t size_ratio = kDefaultSizeRatio)
-      : size_ratio_(size_ratio) {}
+  // The paper's R, section 2.4: for the sake of speed, the LOUDS-Dense levels
+  // may make the trie larger by one part in R than the smallest encoding would.
+  static constexpr uint64_t kSizeRatio = 64;
 
   // Adds the first `depth` bytes of `key`, which share exactly their first
   // `shared` bytes with the key added before (0 for the first key). Keys
@@ -47,12 +44,26 @@ class FstBuilder {
     BitBuffer has_child;
     BitBuffer louds;
     uint32_t nodes = 0;
+    uint32_t terminators = 0;
   };
 
-  size_t ChooseCutoff() const;
-  void SerializeDense(size_t cutoff, std::string* out) const;
+  // Which levels are encoded how: LOUDS-Dense up to `quotient_begin`,
+  // LOUDS-Quotient up to `sparse_begin`, LOUDS-Sparse from there.
+  struct Cutoffs {
+    size_t quotient_begin = 0;
+    size_t sparse_begin = 0;
+    uint32_t remainder_bits = 0;
+  };
 
-  const uint64_t size_ratio_;
+  template <typename StartNode, typename AddEdge>
+  static void ForEachNode(const Level& level, const StartNode& start_node,
+                          const AddEdge& add_edge);
+
+  Cutoffs ChooseCutoffs() const;
+  void SerializeDense(const Cutoffs& cutoffs, std::string* out) const;
+  void SerializeQuotient(const Cutoffs& cutoffs, std::string* out) const;
+  void SerializeSparse(const Cutoffs& cutoffs, std::string* out) const;
+
   std::vector<Level> levels_;
   uint64_t num_leaves_ = 0;
   size_t memory_usage_ = 0;

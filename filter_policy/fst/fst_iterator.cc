@@ -2,111 +2,123 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void FstIterator::Push(const Fst::Node& node, uint32_t pos) {
-  cursors_.push_back({node, pos});
-  if (!fst_->IsTerminator(node, pos)) {
-    path_.push_back(static_cast<char>(fst_->Label(node, pos)));
-  }
+void FstIterator::Push(const Fst::Node& node, const Fst::Edge& edge) {
+  cursors_.push_back({node, edge});
+  if (!edge.IsTerminator()) path_.push_back(static_cast<char>(edge.label));
 }
 
 void FstIterator::Pop() {
-  const Cursor& top = cursors_.back();
-  if (!fst_->IsTerminator(top.node, top.pos)) path_.pop_back();
+  if (!cursors_.back().edge.IsTerminator()) path_.pop_back();
   cursors_.pop_back();
 }
 
-// Both descents are bounded by the height, so that not even a damaged trie can
-// make them run for long.
-void FstIterator::DescendFirst() {
-  while (fst_->HasChild(cursors_.back().node, cursors_.back().pos) &&
-         cursors_.size() < fst_->height()) {
-    const Fst::Node node =
-        fst_->NodeAt(fst_->Child(cursors_.back().node, cursors_.back().pos));
-    Push(node, fst_->First(node));
+// Descents are bounded by the height, so that not even a damaged trie can make
+// them run for long.
+bool FstIterator::EnterChild(Fst::Node* node) const {
+  const Cursor& top = cursors_.back();
+  if (!fst_->HasChild(top.node, top.edge) ||
+      cursors_.size() >= fst_->height()) {
+    return false;
   }
-  valid_ = !fst_->HasChild(cursors_.back().node, cursors_.back().pos);
+  *node = fst_->NodeAt(fst_->Child(top.node, top.edge));
+  return true;
+}
+
+void FstIterator::DescendFirst() {
+  Cursor next;
+  while (EnterChild(&next.node) && fst_->First(next.node, &next.edge)) {
+    Push(next.node, next.edge);
+  }
+  valid_ = !fst_->HasChild(cursors_.back().node, cursors_.back().edge);
 }
 
 void FstIterator::DescendLast() {
-  while (fst_->HasChild(cursors_.back().node, cursors_.back().pos) &&
-         cursors_.size() < fst_->height()) {
-    const Fst::Node node =
-        fst_->NodeAt(fst_->Child(cursors_.back().node, cursors_.back().pos));
-    Push(node, fst_->Last(node));
+  Cursor next;
+  while (EnterChild(&next.node) && fst_->Last(next.node, &next.edge)) {
+    Push(next.node, next.edge);
   }
-  valid_ = !fst_->HasChild(cursors_.back().node, cursors_.back().pos);
+  valid_ = !fst_->HasChild(cursors_.back().node, cursors_.back().edge);
 }
 
-void FstIterator::SeekToFirst() {
-  cursors_.clear();
-  path_.clear();
-  prefix_of_target_ = false;
-  valid_ = fst_->num_leaves() > 0;
-  if (fst_->num_nodes() == 0) return;
-  const Fst::Node root = fst_->NodeAt(Fst::kRoot);
-  Push(root, fst_->First(root));
-  DescendFirst();
-}
-
-void FstIterator::SeekToLast() {
-  cursors_.clear();
-  path_.clear();
-  prefix_of_target_ = false;
-  valid_ = fst_->num_leaves() > 0;
-  if (fst_->num_nodes() == 0) return;
-  const Fst::Node root = fst_->NodeAt(Fst::kRoot);
-  Push(root, fst_->Last(root));
-  DescendLast();
-}
-
-void FstIterator::Seek(const Slice& target) {
+void FstIterator::Reset() {
   cursors_.clear();
   path_.clear();
   prefix_of_target_ = false;
   valid_ = false;
-  if (fst_->num_leaves() == 0) return;
+}
+
+void FstIterator::SeekToFirst() {
+  Reset();
+  Cursor root;
   if (fst_->num_nodes() == 0) {
-    // The only key is the empty one.
-    valid_ = target.empty();
+    valid_ = fst_->num_leaves() > 0;
     return;
   }
-  uint32_t number = Fst::kRoot;
+  root.node = fst_->NodeAt(Fst::kRoot);
+  if (fst_->First(root.node, &root.edge)) {
+    Push(root.node, root.edge);
+    DescendFirst();
+  }
+}
+
+void FstIterator::SeekToLast() {
+  Reset();
+  Cursor root;
+  if (fst_->num_nodes() == 0) {
+    valid_ = fst_->num_leaves() > 0;
+    return;
+  }
+  root.node = fst_->NodeAt(Fst::kRoot);
+  if (fst_->Last(root.node, &root.edge)) {
+    Push(root.node, root.edge);
+    DescendLast();
+  }
+}
+
+void FstIterator::Seek(const Slice& target) {
+  Reset();
+  if (fst_->num_nodes() == 0) {
+    // The only key, if any, is the empty one.
+    valid_ = fst_->num_leaves() > 0 && target.empty();
+    return;
+  }
+  Fst::Node node = fst_->NodeAt(Fst::kRoot);
   for (size_t depth = 0; depth < fst_->height(); depth++) {
-    const Fst::Node node = fst_->NodeAt(number);
+    Fst::Edge edge;
     if (depth == target.size()) {
       // All below this node is the target or extends it.
-      Push(node, fst_->First(node));
-      DescendFirst();
+      if (fst_->First(node, &edge)) {
+        Push(node, edge);
+        DescendFirst();
+      }
       return;
     }
     const auto label = static_cast<uint8_t>(target[depth]);
-    const uint32_t pos = fst_->LowerBound(node, label);
-    if (pos == Fst::kNoEdge) {
-      if (!cursors_.empty()) Advance();
+    if (!fst_->LowerBound(node, label, &edge)) {
+      Advance();
       return;
     }
-    Push(node, pos);
-    if (fst_->Label(node, pos) != label) {
+    Push(node, edge);
+    if (edge.label != label) {
       DescendFirst();
       return;
     }
-    if (!fst_->HasChild(node, pos)) {
+    if (!fst_->HasChild(node, edge)) {
       valid_ = true;
       prefix_of_target_ = depth + 1 < target.size();
       return;
     }
-    number = fst_->Child(node, pos);
+    node = fst_->NodeAt(fst_->Child(node, edge));
   }
 }
 
 void FstIterator::Advance() {
   valid_ = false;
   while (!cursors_.empty()) {
-    const Fst::Node node = cursors_.back().node;
-    const uint32_t pos = fst_->Next(node, cursors_.back().pos);
+    Cursor next = cursors_.back();
     Pop();
-    if (pos != Fst::kNoEdge) {
-      Push(node, pos);
+    if (fst_->Next(next.node, &next.edge)) {
+      Push(next.node, next.edge);
       DescendFirst();
       return;
     }
@@ -122,11 +134,10 @@ void FstIterator::Prev() {
   prefix_of_target_ = false;
   valid_ = false;
   while (!cursors_.empty()) {
-    const Fst::Node node = cursors_.back().node;
-    const uint32_t pos = fst_->Prev(node, cursors_.back().pos);
+    Cursor next = cursors_.back();
     Pop();
-    if (pos != Fst::kNoEdge) {
-      Push(node, pos);
+    if (fst_->Prev(next.node, &next.edge)) {
+      Push(next.node, next.edge);
       DescendLast();
       return;
     }
@@ -135,12 +146,11 @@ void FstIterator::Prev() {
 
 uint32_t FstIterator::leaf() const {
   if (cursors_.empty()) return 0;
-  return fst_->Leaf(cursors_.back().node, cursors_.back().pos);
+  return fst_->Leaf(cursors_.back().node, cursors_.back().edge);
 }
 
 bool FstIterator::IsTerminator() const {
-  return cursors_.empty() ||
-         fst_->IsTerminator(cursors_.back().node, cursors_.back().pos);
+  return cursors_.empty() || cursors_.back().edge.IsTerminator();
 }
 
 // Where this iterator stands on a level, given where it stands on the level
@@ -149,20 +159,21 @@ bool FstIterator::IsTerminator() const {
 // cases, the node that the next edge to a node leads to.
 FstIterator::Boundary FstIterator::BoundaryAt(size_t level,
                                               const Boundary& above) const {
-  Fst::Node node;
-  uint32_t pos;
   if (valid_ && level < cursors_.size()) {
-    node = cursors_[level].node;
-    pos = cursors_[level].pos;
-  } else {
-    const uint32_t number = above.edges_to_nodes + 1;
-    if (number >= fst_->num_nodes()) {
-      return {fst_->num_nodes() - 1, fst_->num_leaves()};
-    }
-    node = fst_->NodeAt(number);
-    pos = number < fst_->header().dense_nodes ? 0 : node.begin;
+    const Cursor& cursor = cursors_[level];
+    return {fst_->EdgesToNodesBefore(cursor.node, cursor.edge),
+            fst_->LeavesBefore(cursor.node, cursor.edge)};
   }
-  return {fst_->EdgesToNodesBefore(node, pos), fst_->LeavesBefore(node, pos)};
+  const uint32_t number = above.edges_to_nodes + 1;
+  Cursor next;
+  if (number < fst_->num_nodes()) {
+    next.node = fst_->NodeAt(number);
+    if (fst_->First(next.node, &next.edge)) {
+      return {fst_->EdgesToNodesBefore(next.node, next.edge),
+              fst_->LeavesBefore(next.node, next.edge)};
+    }
+  }
+  return {fst_->num_nodes() - 1, fst_->num_leaves()};
 }
 
 uint64_t FstIterator::CountBetween(const FstIterator& from,

@@ -52,7 +52,7 @@ class FstIterator {
  private:
   struct Cursor {
     Fst::Node node;
-    uint32_t pos = 0;
+    Fst::Edge edge;
   };
 
   // A place between the edges of one level: the edges to nodes and the leaves
@@ -62,11 +62,14 @@ class FstIterator {
     uint32_t leaves;
   };
 
-  void Push(const Fst::Node& node, uint32_t pos);
+  void Reset();
+  void Push(const Fst::Node& node, const Fst::Edge& edge);
   void Pop();
   // Descends from the edge on top to its first (last) leaf.
   void DescendFirst();
   void DescendLast();
+  // The node that the edge on top leads to, if it does and is not too deep.
+  bool EnterChild(Fst::Node* node) const;
   // Moves on from the edge on top, which leads or belongs to what has been
   // visited, to the next leaf.
   void Advance();

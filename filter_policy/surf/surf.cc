@@ -23,9 +23,8 @@ Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
   }
   Status s = surf->fst_.Open(&input);
   if (!s.ok()) return s;
-  const uint64_t value_bits =
-      uint64_t{surf->fst_.num_leaves()} * surf->suffix_.bits();
-  if (!TakeBytes(&input, SerializedBitsSize(value_bits), &surf->values_) ||
+  if (!surf->values_.Open(&input, surf->fst_.num_leaves(),
+                          surf->suffix_.bits()) ||
       !input.empty()) {
     return Status::Corruption("SuRF: leaf values have the wrong length");
   }
@@ -33,32 +32,19 @@ Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
   return Status::OK();
 }
 
-uint64_t Surf::Value(uint32_t leaf) const {
-  const unsigned bits = suffix_.bits();
-  if (bits == 0) return 0;
-  const uint64_t pos = uint64_t{leaf} * bits;
-  const unsigned shift = pos % 64;
-  uint64_t value = LoadWord(values_, pos / 64) >> shift;
-  if (shift + bits > 64) {
-    value |= LoadWord(values_, pos / 64 + 1) << (64 - shift);
-  }
-  return bits == 64 ? value : value & LowBits(bits);
-}
-
-bool Surf::KeyMayMatch(const Slice& key) const {
+PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
   if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
-  uint32_t number = Fst::kRoot;
+  Fst::Node node = fst_.NodeAt(Fst::kRoot);
   for (size_t depth = 0; depth < fst_.height(); depth++) {
-    const Fst::Node node = fst_.NodeAt(number);
     // A terminator stands for exactly this key: its suffix can add nothing.
     if (depth == key.size()) return fst_.HasTerminator(node);
-    const uint32_t pos = fst_.Find(node, static_cast<uint8_t>(key[depth]));
-    if (pos == Fst::kNoEdge) return false;
-    if (!fst_.HasChild(node, pos)) {
-      return suffix_.bits() == 0 ||
-             Value(fst_.Leaf(node, pos)) == suffix_.Value(key, depth + 1);
+    Fst::Edge edge;
+    if (!fst_.Find(node, static_cast<uint8_t>(key[depth]), &edge)) return false;
+    if (!fst_.HasChild(node, edge)) {
+      return suffix_.bits() == 0 || values_.Get(fst_.Leaf(node, edge)) ==
+                                        suffix_.Value(key, depth + 1);
     }
-    number = fst_.Child(node, pos);
+    node = fst_.NodeAt(fst_.Child(node, edge));
   }
   return true;
 }
@@ -67,7 +53,7 @@ bool Surf::KeyMayMatch(const Slice& key) const {
 // be lo or above.
 bool Surf::LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const {
   return suffix_.real_bits == 0 ||
-         suffix_.RealOfValue(Value(leaf)) >= suffix_.Real(lo, depth);
+         suffix_.RealOfValue(values_.Get(leaf)) >= suffix_.Real(lo, depth);
 }
 
 // Whether the key of a leaf that shares its first `depth` bytes with `hi`, may
@@ -76,92 +62,85 @@ bool Surf::LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
                              bool hi_inclusive) const {
   if (depth == hi.size() && !hi_inclusive) return false;
   return suffix_.real_bits == 0 ||
-         suffix_.RealOfValue(Value(leaf)) <= suffix_.Real(hi, depth);
+         suffix_.RealOfValue(values_.Get(leaf)) <= suffix_.Real(hi, depth);
 }
 
 // Whether a key may be at or above `lo` in the subtrie of a node whose path is
 // the first `depth` bytes of `lo`. Only the last edge of each node matters.
-bool Surf::HasKeyFrom(uint32_t node_number, size_t depth,
-                      const Slice& lo) const {
-  for (; depth < fst_.height(); depth++) {
-    if (depth == lo.size()) return true;
-    const Fst::Node node = fst_.NodeAt(node_number);
-    const uint32_t pos = fst_.Last(node);
-    const uint8_t label = fst_.Label(node, pos);
+bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
+  for (; depth < fst_.height() && depth < lo.size(); depth++) {
+    Fst::Edge edge;
+    if (!fst_.Last(node, &edge)) return true;
     const auto wanted = static_cast<uint8_t>(lo[depth]);
-    if (label != wanted) return label > wanted;
-    if (!fst_.HasChild(node, pos)) {
-      return LeafMayReach(fst_.Leaf(node, pos), depth + 1, lo);
+    if (edge.label != wanted) return edge.label > wanted;
+    if (!fst_.HasChild(node, edge)) {
+      return LeafMayReach(fst_.Leaf(node, edge), depth + 1, lo);
     }
-    node_number = fst_.Child(node, pos);
+    node = fst_.NodeAt(fst_.Child(node, edge));
   }
   return true;
 }
 
 // The same for the other bound: only the first edge of each node matters.
-bool Surf::HasKeyUpTo(uint32_t node_number, size_t depth, const Slice& hi,
+bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
                       bool hi_inclusive) const {
   for (; depth < fst_.height(); depth++) {
-    const Fst::Node node = fst_.NodeAt(node_number);
-    const uint32_t pos = fst_.First(node);
-    if (fst_.IsTerminator(node, pos)) return depth < hi.size() || hi_inclusive;
+    Fst::Edge edge;
+    if (!fst_.First(node, &edge)) return true;
+    if (edge.IsTerminator()) return depth < hi.size() || hi_inclusive;
     if (depth == hi.size()) return false;
-    const uint8_t label = fst_.Label(node, pos);
     const auto wanted = static_cast<uint8_t>(hi[depth]);
-    if (label != wanted) return label < wanted;
-    if (!fst_.HasChild(node, pos)) {
-      return LeafMayStayWithin(fst_.Leaf(node, pos), depth + 1, hi,
+    if (edge.label != wanted) return edge.label < wanted;
+    if (!fst_.HasChild(node, edge)) {
+      return LeafMayStayWithin(fst_.Leaf(node, edge), depth + 1, hi,
                                hi_inclusive);
     }
-    node_number = fst_.Child(node, pos);
+    node = fst_.NodeAt(fst_.Child(node, edge));
   }
   return true;
 }
 
-bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
-                         bool hi_inclusive) const {
+PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
+                                        bool hi_inclusive) const {
   const int order = lo.compare(hi);
   if (order > 0 || (order == 0 && !hi_inclusive)) return false;
   if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
 
-  uint32_t number = Fst::kRoot;
+  Fst::Node node = fst_.NodeAt(Fst::kRoot);
   for (size_t depth = 0; depth < fst_.height(); depth++) {
     // The path so far is a prefix of both bounds. If lo ends here, all keys
     // below are at least lo; hi cannot end before lo does.
-    if (depth == lo.size()) return HasKeyUpTo(number, depth, hi, hi_inclusive);
-    const Fst::Node node = fst_.NodeAt(number);
+    if (depth == lo.size()) return HasKeyUpTo(node, depth, hi, hi_inclusive);
     const auto lo_label = static_cast<uint8_t>(lo[depth]);
     const auto hi_label = static_cast<uint8_t>(hi[depth]);
-    uint32_t pos = fst_.LowerBound(node, lo_label);
-    if (pos == Fst::kNoEdge) return false;
-
+    Fst::Edge edge;
     if (lo_label == hi_label) {
-      if (fst_.Label(node, pos) != lo_label) return false;
-      if (!fst_.HasChild(node, pos)) {
-        const uint32_t leaf = fst_.Leaf(node, pos);
+      if (!fst_.Find(node, lo_label, &edge)) return false;
+      if (!fst_.HasChild(node, edge)) {
+        const uint32_t leaf = fst_.Leaf(node, edge);
         return LeafMayReach(leaf, depth + 1, lo) &&
                LeafMayStayWithin(leaf, depth + 1, hi, hi_inclusive);
       }
-      number = fst_.Child(node, pos);
+      node = fst_.NodeAt(fst_.Child(node, edge));
       continue;
     }
 
     // The bounds part here. What is between them is in the range; what lies on
     // the path of one bound must be compared with this one only.
-    if (fst_.Label(node, pos) == lo_label) {
+    if (!fst_.LowerBound(node, lo_label, &edge)) return false;
+    if (edge.label == lo_label) {
       const bool found =
-          fst_.HasChild(node, pos)
-              ? HasKeyFrom(fst_.Child(node, pos), depth + 1, lo)
-              : LeafMayReach(fst_.Leaf(node, pos), depth + 1, lo);
+          fst_.HasChild(node, edge)
+              ? HasKeyFrom(fst_.NodeAt(fst_.Child(node, edge)), depth + 1, lo)
+              : LeafMayReach(fst_.Leaf(node, edge), depth + 1, lo);
       if (found) return true;
-      pos = fst_.Next(node, pos);
-      if (pos == Fst::kNoEdge) return false;
+      if (!fst_.Next(node, &edge)) return false;
     }
-    const uint8_t label = fst_.Label(node, pos);
-    if (label != hi_label) return label < hi_label;
-    return fst_.HasChild(node, pos)
-               ? HasKeyUpTo(fst_.Child(node, pos), depth + 1, hi, hi_inclusive)
-               : LeafMayStayWithin(fst_.Leaf(node, pos), depth + 1, hi,
+    if (edge.label != hi_label) return edge.label < hi_label;
+    return fst_.HasChild(node, edge)
+               ? HasKeyUpTo(fst_.NodeAt(fst_.Child(node, edge)), depth + 1, hi,
+                            hi_inclusive)
+               : LeafMayStayWithin(fst_.Leaf(node, edge), depth + 1, hi,
                                    hi_inclusive);
   }
   return true;
@@ -177,7 +156,7 @@ bool Surf::Iterator::Seek(const Slice& target) {
 }
 
 uint64_t Surf::Iterator::real_suffix() const {
-  return surf_->suffix_.RealOfValue(surf_->Value(it_.leaf()));
+  return surf_->suffix_.RealOfValue(surf_->values_.Get(it_.leaf()));
 }
 
 Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {

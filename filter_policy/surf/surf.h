@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "filter_policy/bits/packed_array.h"
 #include "filter_policy/fst/fst.h"
 #include "filter_policy/fst/fst_builder.h"
 #include "filter_policy/fst/fst_iterator.h"
@@ -26,13 +27,15 @@ class Surf : public RangeFilter {
   static Status Open(const Slice& payload,
                      std::unique_ptr<RangeFilter>* filter);
 
-  bool KeyMayMatch(const Slice& key) const override;
+  bool KeyMayMatch(const Slice& key) const override { return HasKey(key); }
 
   // Walks down the two bounds at once and stops as soon as the answer is sure.
   // Costs as much as one point lookup as long as the bounds share a prefix, and
   // at most two.
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override;
+                     bool hi_inclusive) const override {
+    return HasKeyBetween(lo, hi, hi_inclusive);
+  }
 
   // The result of Count: at most `count` keys lie in the range. The first one
   // counted may lie below the range if `low_ambiguous`, the last one above it
@@ -84,17 +87,19 @@ class Surf : public RangeFilter {
  private:
   Surf() = default;
 
-  uint64_t Value(uint32_t leaf) const;
+  PROTEAN_CLONED bool HasKey(const Slice& key) const;
+  PROTEAN_CLONED bool HasKeyBetween(const Slice& lo, const Slice& hi,
+                                    bool hi_inclusive) const;
   bool LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const;
   bool LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
                          bool hi_inclusive) const;
-  bool HasKeyFrom(uint32_t node_number, size_t depth, const Slice& lo) const;
-  bool HasKeyUpTo(uint32_t node_number, size_t depth, const Slice& hi,
+  bool HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const;
+  bool HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
                   bool hi_inclusive) const;
 
   Fst fst_;
   SurfSuffix suffix_;
-  const char* values_ = nullptr;
+  PackedArray values_;
 };
 
 // Collects the keys of one SuRF in one pass.
