@@ -53,6 +53,10 @@ uint32_t FstBuilder::Add(const Slice& key, size_t shared, size_t depth) {
 // lets it.
 FstBuilder::Cutoffs FstBuilder::ChooseCutoffs() const {
   const size_t height = levels_.size();
+  if (forced_.has_value()) {
+    return {std::min(forced_->quotient_begin, height),
+            std::min(forced_->sparse_begin, height), forced_->remainder_bits};
+  }
   // What the levels from each one down would take, if they were sparse.
   std::vector<uint64_t> sparse(height + 1);
   for (size_t depth = height; depth-- > 0;) {

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,18 @@ class FstBuilder {
   // The paper's R, section 2.4: for the sake of speed, the LOUDS-Dense levels
   // may make the trie larger by one part in R than the smallest encoding would.
   static constexpr uint64_t kSizeRatio = 64;
+
+  // Which levels are encoded how: LOUDS-Dense up to `quotient_begin`,
+  // LOUDS-Quotient up to `sparse_begin`, LOUDS-Sparse from there.
+  struct Cutoffs {
+    size_t quotient_begin = 0;
+    size_t sparse_begin = 0;
+    uint32_t remainder_bits = 0;
+  };
+
+  // Encodes the levels so, whatever their size, up to the height of the trie.
+  // For tests, since any cutoffs must give the same answers.
+  void ForceCutoffs(const Cutoffs& cutoffs) { forced_ = cutoffs; }
 
   // Adds the first `depth` bytes of `key`, which share exactly their first
   // `shared` bytes with the key added before (0 for the first key). Keys
@@ -47,14 +60,6 @@ class FstBuilder {
     uint32_t terminators = 0;
   };
 
-  // Which levels are encoded how: LOUDS-Dense up to `quotient_begin`,
-  // LOUDS-Quotient up to `sparse_begin`, LOUDS-Sparse from there.
-  struct Cutoffs {
-    size_t quotient_begin = 0;
-    size_t sparse_begin = 0;
-    uint32_t remainder_bits = 0;
-  };
-
   template <typename StartNode, typename AddEdge>
   static void ForEachNode(const Level& level, const StartNode& start_node,
                           const AddEdge& add_edge);
@@ -64,6 +69,7 @@ class FstBuilder {
   void SerializeQuotient(const Cutoffs& cutoffs, std::string* out) const;
   void SerializeSparse(const Cutoffs& cutoffs, std::string* out) const;
 
+  std::optional<Cutoffs> forced_;
   std::vector<Level> levels_;
   uint64_t num_leaves_ = 0;
   size_t memory_usage_ = 0;

@@ -112,6 +112,8 @@ class SurfBuilder : public RangeFilterBuilder {
   size_t MemoryUsage() const override;
   double ApproximateBitsPerKey() const override { return 11 + suffix_.bits(); }
 
+  FstBuilder* fst() { return &fst_; }
+
  private:
   void AddLast(size_t shared_with_next, bool has_next);
 

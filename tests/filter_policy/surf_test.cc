@@ -119,8 +119,10 @@ class SurfModel {
 // A SuRF and the bytes that it lives in, at an odd address.
 class OwnedSurf {
  public:
-  OwnedSurf(const Keys& keys, const SurfSuffix& suffix) {
+  OwnedSurf(const Keys& keys, const SurfSuffix& suffix,
+            const FstBuilder::Cutoffs* cutoffs = nullptr) {
     SurfBuilder builder(suffix);
+    if (cutoffs != nullptr) builder.fst()->ForceCutoffs(*cutoffs);
     for (const std::string& key : keys) builder.AddKey(key);
     bytes_ = "?";
     EXPECT_OK(builder.Finish(&bytes_));
@@ -153,9 +155,10 @@ const SurfSuffix kSuffixes[] = {{0, 0},  {4, 0},  {0, 4},   {0, 8}, {3, 5},
 std::string Hex(const std::string& s) { return Slice(s).ToString(true); }
 
 // Compares every query with the model.
-void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix) {
+void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
+             const FstBuilder::Cutoffs* cutoffs = nullptr) {
   const SurfModel model(keys, suffix);
-  const OwnedSurf surf(keys, suffix);
+  const OwnedSurf surf(keys, suffix, cutoffs);
   ASSERT_EQ(keys.size(), surf->fst().num_leaves());
 
   for (const std::string& key : keys) {
@@ -245,6 +248,59 @@ TEST(SurfTest, ExhaustiveSmallSpaces) {
       const SurfSuffix& suffix = kSuffixes[round % std::size(kSuffixes)];
       Compare(keys, space, suffix);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Every way to encode the levels gives the same answers.
+TEST(SurfTest, ExhaustiveCutoffs) {
+  Random rnd(302);
+  const Keys space = AllStrings(std::string("\0a\xfe\xff", 4), 3);
+  for (size_t quotient_begin = 0; quotient_begin <= 4; quotient_begin++) {
+    for (size_t sparse_begin = quotient_begin; sparse_begin <= 4;
+         sparse_begin++) {
+      for (uint32_t bits = 1; bits <= 7; bits++) {
+        Keys keys;
+        const int size = 1 + rnd.Uniform(30);
+        for (int i = 0; i < size; i++) {
+          keys.push_back(space[rnd.Uniform(static_cast<int>(space.size()))]);
+        }
+        SortUnique(&keys);
+        const FstBuilder::Cutoffs cutoffs = {quotient_begin, sparse_begin,
+                                             bits};
+        SCOPED_TRACE(std::to_string(quotient_begin) + " " +
+                     std::to_string(sparse_begin) + " " + std::to_string(bits));
+        Compare(keys, space, kSuffixes[bits], &cutoffs);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// The same for nodes of every fanout, over all labels.
+TEST(SurfTest, CutoffsOverAllLabels) {
+  Random rnd(303);
+  for (uint32_t bits = 1; bits <= 7; bits++) {
+    for (int fanout : {1, 3, 16, 64, 200, 256}) {
+      Keys keys;
+      for (int i = 0; i < 2 * fanout; i++) {
+        keys.push_back(std::string(1, "ab\xff"[rnd.Uniform(3)]) +
+                       static_cast<char>(rnd.Uniform(256)) +
+                       (rnd.OneIn(3) ? "x" : ""));
+      }
+      SortUnique(&keys);
+      Keys queries = {"", "a", "b", "c", "\xff", "\xff\xff\xff"};
+      for (int i = 0; i < 40; i++) {
+        queries.push_back(std::string(1, "ab\xff"[rnd.Uniform(3)]) +
+                          static_cast<char>(rnd.Uniform(256)));
+      }
+      for (size_t begin : {0, 1}) {
+        for (size_t end : {2, 3}) {
+          const FstBuilder::Cutoffs cutoffs = {begin, end, bits};
+          Compare(keys, queries, {0, 8}, &cutoffs);
+          if (HasFatalFailure()) return;
+        }
+      }
     }
   }
 }
