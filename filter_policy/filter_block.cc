@@ -16,7 +16,7 @@ constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
 constexpr size_t kChecksumOffset = 8;
-constexpr size_t kPayloadOffset = 12;  // the checksum covers all from here
+constexpr size_t kPayloadOffset = 12;
 constexpr size_t kNumKeysOffset = 16;
 constexpr size_t kSmallestSizeOffset = 24;
 constexpr size_t kLargestSizeOffset = 26;
@@ -27,10 +27,11 @@ Slice StoredPart(const Slice& key) {
                std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
 }
 
-// What the checksum covers: all that follows it.
+// Of the whole block but the checksum itself.
 uint32_t Checksum(const Slice& block) {
-  return crc32c::Value(block.data() + kPayloadOffset,
-                       block.size() - kPayloadOffset);
+  const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
+  return crc32c::Extend(before, block.data() + kPayloadOffset,
+                        block.size() - kPayloadOffset);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 //         4     1   format version, 1
 //         5     1   kind of the filter (filter_kinds.h)
 //         6     2   flags
-//         8     4   CRC-32C of all bytes that follow
+//         8     4   CRC-32C of all bytes but these four
 //        12     4   offset of the payload
 //        16     8   number of distinct keys
 //        24     2   length of the stored part of the smallest key, at most 64

@@ -17,5 +17,5 @@ fi
 rm -f "$out/probe"
 
 build/protean_bench --workload=timeseries --filters=none,bloom:14,surf:0:4,surf:4:0,oracle --num=400000 \
-  --queries=20000 "$reads" --db="$out" --json_file="$out/timeseries.jsonl" "$@" | tee "$out/timeseries.txt"
+  --queries=25000 "$reads" --db="$out" --json_file="$out/timeseries.jsonl" "$@" | tee "$out/timeseries.txt"
 /usr/bin/python3 scripts/plot_timeseries.py "$out/timeseries.jsonl" "$out"

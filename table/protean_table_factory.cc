@@ -83,11 +83,16 @@ Status ProteanTableFactory::NewTableReader(
       static_cast<BlockBasedTable*>(reader.release()));
 
   BlockBasedTable::Rep* rep = table->get_rep();
-  const bool has_range_filter =
-      AsProteanFilterPolicy(rep->filter_policy) != nullptr &&
-      rep->filter != nullptr &&
-      rep->filter_type == BlockBasedTable::Rep::FilterType::kFullFilter;
-  if (!has_range_filter) {
+  if (AsProteanFilterPolicy(rep->filter_policy) == nullptr ||
+      rep->filter_type != BlockBasedTable::Rep::FilterType::kFullFilter) {
+    *table_reader = std::move(table);
+    return s;
+  }
+  if (rep->filter == nullptr) {
+    // RocksDB could not read the block, and has counted it.
+    Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+        "ProteanTable: %s is read without its filter, which cannot be read",
+        rep->file->file_name().c_str());
     *table_reader = std::move(table);
     return s;
   }

@@ -31,6 +31,16 @@ struct SeekStatistics {
 template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
                                BlockBasedTableIterator::kFilterUsed>;
 
+void ProteanTableIterator::MakeInner() {
+  inner_ = static_cast<BlockBasedTableIterator*>(reader_->table()->NewIterator(
+      read_options_, arguments_.prefix_extractor, arguments_.arena,
+      /*skip_filters=*/false, arguments_.caller,
+      arguments_.compaction_readahead_size, arguments_.allow_unprepared_value));
+  if (pinned_iters_manager_ != nullptr) {
+    inner_->SetPinnedItersMgr(pinned_iters_manager_);
+  }
+}
+
 bool ProteanTableIterator::AskFilter(const Slice& lo, bool* asked) {
   *asked = false;
   filtered_ = false;
@@ -50,34 +60,34 @@ bool ProteanTableIterator::AskFilter(const Slice& lo, bool* asked) {
   filtered_bound_ = filter->HasKeyAtOrAbove(*upper_bound)
                         ? IterBoundCheck::kOutOfBound
                         : IterBoundCheck::kUnknown;
-  const BlockBasedTable& table = reader_->table();
-  RecordTick(table.GetStatistics(), table.IsLastLevel()
-                                        ? LAST_LEVEL_SEEK_FILTERED
-                                        : NON_LAST_LEVEL_SEEK_FILTERED);
+  const BlockBasedTable* table = reader_->table();
+  RecordTick(table->GetStatistics(), table->IsLastLevel()
+                                         ? LAST_LEVEL_SEEK_FILTERED
+                                         : NON_LAST_LEVEL_SEEK_FILTERED);
   return false;
 }
 
 void ProteanTableIterator::RecordFilterMatch() {
-  if (!MarkFilterUsed(base_)) return;
-  const BlockBasedTable& table = reader_->table();
-  RecordTick(table.GetStatistics(), table.IsLastLevel()
-                                        ? LAST_LEVEL_SEEK_FILTER_MATCH
-                                        : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+  if (!MarkFilterUsed(inner_)) return;
+  const BlockBasedTable* table = reader_->table();
+  RecordTick(table->GetStatistics(), table->IsLastLevel()
+                                         ? LAST_LEVEL_SEEK_FILTER_MATCH
+                                         : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {
   // With async_io, a seek whose block is on its way is repeated to finish it.
-  const bool resumed = read_options_.async_io && base_->status().IsTryAgain();
+  const bool resumed = read_options_.async_io && status().IsTryAgain();
   bool asked = false;
   if (!resumed && !AskFilter(ExtractUserKey(target), &asked)) return;
-  base_->Seek(target);
+  Inner()->Seek(target);
   if (asked) RecordFilterMatch();
 }
 
 void ProteanTableIterator::SeekToFirst() {
   bool asked;
   if (!AskFilter(Slice(), &asked)) return;
-  base_->SeekToFirst();
+  Inner()->SeekToFirst();
   if (asked) RecordFilterMatch();
 }
 

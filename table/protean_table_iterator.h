@@ -18,23 +18,31 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableIterator : public InternalIterator {
  public:
-  // Owns `base`, an iterator over reader->table(); both are allocated in an
-  // arena or neither is. `read_options` must outlive the iterator.
-  ProteanTableIterator(const ProteanTableReader* reader,
+  // Walks reader->table(). The block-based table's own iterator, which
+  // `arguments` are for, is made when it is first needed: making it costs a
+  // look at the file's index, which a filtered seek does not need.
+  struct Arguments {
+    const SliceTransform* prefix_extractor;
+    Arena* arena;  // of this iterator and of the inner one, or nullptr
+    TableReaderCaller caller;
+    size_t compaction_readahead_size;
+    bool allow_unprepared_value;
+  };
+
+  // `read_options` must outlive the iterator.
+  ProteanTableIterator(ProteanTableReader* reader,
                        const ReadOptions& read_options,
-                       TableReaderCaller caller, BlockBasedTableIterator* base,
-                       bool in_arena)
+                       const Arguments& arguments)
       : reader_(reader),
         read_options_(read_options),
-        lookup_context_(caller),
-        base_(base),
-        in_arena_(in_arena) {}
+        arguments_(arguments),
+        lookup_context_(arguments.caller) {}
 
   ~ProteanTableIterator() override {
-    if (in_arena_) {
-      base_->~BlockBasedTableIterator();
-    } else {
-      delete base_;
+    if (arguments_.arena == nullptr) {
+      delete inner_;
+    } else if (inner_ != nullptr) {
+      inner_->~BlockBasedTableIterator();
     }
   }
 
@@ -42,64 +50,80 @@ class ProteanTableIterator : public InternalIterator {
   void SeekToFirst() override;
   void SeekForPrev(const Slice& target) override {
     filtered_ = false;
-    base_->SeekForPrev(target);
+    Inner()->SeekForPrev(target);
   }
   void SeekToLast() override {
     filtered_ = false;
-    base_->SeekToLast();
+    Inner()->SeekToLast();
   }
 
-  bool Valid() const override { return !filtered_ && base_->Valid(); }
-  void Next() override { base_->Next(); }
-  bool NextAndGetResult(IterateResult* result) override {
-    return base_->NextAndGetResult(result);
+  bool Valid() const override {
+    return !filtered_ && inner_ != nullptr && inner_->Valid();
   }
-  void Prev() override { base_->Prev(); }
-  Slice key() const override { return base_->key(); }
-  Slice user_key() const override { return base_->user_key(); }
-  Slice value() const override { return base_->value(); }
-  bool PrepareValue() override { return base_->PrepareValue(); }
-  uint64_t write_unix_time() const override { return base_->write_unix_time(); }
+
+  // These require Valid(), hence an inner iterator.
+  void Next() override { inner_->Next(); }
+  bool NextAndGetResult(IterateResult* result) override {
+    return inner_->NextAndGetResult(result);
+  }
+  void Prev() override { inner_->Prev(); }
+  Slice key() const override { return inner_->key(); }
+  Slice user_key() const override { return inner_->user_key(); }
+  Slice value() const override { return inner_->value(); }
+  bool PrepareValue() override { return inner_->PrepareValue(); }
+  uint64_t write_unix_time() const override {
+    return inner_->write_unix_time();
+  }
+  bool MayBeOutOfLowerBound() override {
+    return inner_->MayBeOutOfLowerBound();
+  }
 
   Status status() const override {
-    return filtered_ ? Status::OK() : base_->status();
+    return filtered_ || inner_ == nullptr ? Status::OK() : inner_->status();
   }
   IterBoundCheck UpperBoundCheckResult() override {
-    return filtered_ ? filtered_bound_ : base_->UpperBoundCheckResult();
+    if (filtered_) return filtered_bound_;
+    return inner_ == nullptr ? IterBoundCheck::kUnknown
+                             : inner_->UpperBoundCheckResult();
   }
-  bool MayBeOutOfLowerBound() override { return base_->MayBeOutOfLowerBound(); }
-
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
-    base_->SetPinnedItersMgr(manager);
+    pinned_iters_manager_ = manager;
+    if (inner_ != nullptr) inner_->SetPinnedItersMgr(manager);
   }
-  bool IsKeyPinned() const override {
-    return !filtered_ && base_->IsKeyPinned();
-  }
+  bool IsKeyPinned() const override { return Valid() && inner_->IsKeyPinned(); }
   bool IsValuePinned() const override {
-    return !filtered_ && base_->IsValuePinned();
+    return Valid() && inner_->IsValuePinned();
   }
   Status GetProperty(std::string name, std::string* value) override {
-    return base_->GetProperty(std::move(name), value);
+    return Inner()->GetProperty(std::move(name), value);
   }
   void GetReadaheadState(ReadaheadFileInfo* info) override {
-    base_->GetReadaheadState(info);
+    if (inner_ != nullptr) inner_->GetReadaheadState(info);
   }
   void SetReadaheadState(ReadaheadFileInfo* info) override {
-    base_->SetReadaheadState(info);
+    if (read_options_.adaptive_readahead) Inner()->SetReadaheadState(info);
   }
 
  private:
+  // The block-based table's iterator.
+  BlockBasedTableIterator* Inner() {
+    if (inner_ == nullptr) MakeInner();
+    return inner_;
+  }
+  void MakeInner();
+
   // Asks the filter for [lo, upper bound) and takes the state of a filtered
   // iterator if it says that the range is empty. True if the table must be
   // read.
   bool AskFilter(const Slice& lo, bool* asked);
   void RecordFilterMatch();
 
-  const ProteanTableReader* const reader_;
+  ProteanTableReader* const reader_;
   const ReadOptions& read_options_;
+  const Arguments arguments_;
   BlockCacheLookupContext lookup_context_;
-  BlockBasedTableIterator* const base_;
-  const bool in_arena_;
+  BlockBasedTableIterator* inner_ = nullptr;
+  PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   bool filtered_ = false;
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
 };

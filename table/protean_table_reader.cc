@@ -75,18 +75,19 @@ InternalIterator* ProteanTableReader::NewIterator(
     const ReadOptions& read_options, const SliceTransform* prefix_extractor,
     Arena* arena, bool skip_filters, TableReaderCaller caller,
     size_t compaction_readahead_size, bool allow_unprepared_value) {
-  InternalIterator* base = table_->NewIterator(
-      read_options, prefix_extractor, arena, skip_filters, caller,
-      compaction_readahead_size, allow_unprepared_value);
-  if (skip_filters || !IsForUser(caller)) return base;
-  auto* table_iterator = static_cast<BlockBasedTableIterator*>(base);
+  if (skip_filters || !IsForUser(caller)) {
+    return table_->NewIterator(read_options, prefix_extractor, arena,
+                               skip_filters, caller, compaction_readahead_size,
+                               allow_unprepared_value);
+  }
+  const ProteanTableIterator::Arguments arguments = {
+      prefix_extractor, arena, caller, compaction_readahead_size,
+      allow_unprepared_value};
   if (arena == nullptr) {
-    return new ProteanTableIterator(this, read_options, caller, table_iterator,
-                                    /*in_arena=*/false);
+    return new ProteanTableIterator(this, read_options, arguments);
   }
   return new (arena->AllocateAligned(sizeof(ProteanTableIterator)))
-      ProteanTableIterator(this, read_options, caller, table_iterator,
-                           /*in_arena=*/true);
+      ProteanTableIterator(this, read_options, arguments);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -31,7 +31,7 @@ class ProteanTableReader : public TableReader {
       const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
       CachableEntry<ParsedFullFilterBlock>* entry) const;
 
-  const BlockBasedTable& table() const { return *table_; }
+  BlockBasedTable* table() const { return table_.get(); }
 
   InternalIterator* NewIterator(const ReadOptions& read_options,
                                 const SliceTransform* prefix_extractor,

@@ -53,6 +53,31 @@ bool Fst::ValidateDense() {
   return true;
 }
 
+// The levels, found one by one from the root, are as many as announced, hold
+// all nodes, and end where the dense ones do.
+bool Fst::ValidateHeight() const {
+  uint64_t begin = 0;  // the nodes of the level
+  uint64_t end = 1;
+  uint32_t level = 0;
+  while (begin < end && end <= num_nodes_) {
+    if ((level == header_.dense_levels) != (begin == header_.dense_nodes)) {
+      return false;
+    }
+    level++;
+    uint64_t next = num_nodes_;
+    if (end < num_nodes_) {
+      const Node node = NodeAt(static_cast<uint32_t>(end));
+      Edge edge;
+      if (!First(node, &edge)) return false;
+      next = uint64_t{EdgesToNodesBefore(node, edge)} + 1;
+    }
+    begin = end;
+    end = next;
+  }
+  return begin == num_nodes_ && level == header_.height &&
+         header_.dense_levels <= level;
+}
+
 Status Fst::Open(Slice* input) {
   const char* fixed;
   if (!TakeBytes(input, FstHeader::kSize, &fixed)) {
@@ -111,7 +136,6 @@ Status Fst::Open(Slice* input) {
           : nodes == above_sparse + has_child_.ones() + 1 &&
                 nodes <= std::numeric_limits<uint32_t>::max() &&
                 leaves == header_.leaves && header_.height > 0 &&
-                header_.dense_levels <= header_.height &&
                 (header_.sparse_nodes == 0) == (header_.sparse_edges == 0) &&
                 (header_.sparse_nodes == 0 || louds_.Get(0));
   if (!consistent) return Status::Corruption("trie: counts do not add up");
@@ -119,6 +143,9 @@ Status Fst::Open(Slice* input) {
   sparse_begin_ = header_.dense_nodes + header_.quotient_nodes;
   sparse_edges_to_nodes_ = static_cast<uint32_t>(above_sparse);
   sparse_leaves_ = static_cast<uint32_t>(leaves_above_sparse);
+  if (nodes > 0 && !ValidateHeight()) {
+    return Status::Corruption("trie: levels do not add up");
+  }
   return Status::OK();
 }
 

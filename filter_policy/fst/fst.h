@@ -324,6 +324,7 @@ class Fst {
   }
 
   bool ValidateDense();
+  bool ValidateHeight() const;
 
   FstHeader header_;
   uint32_t num_nodes_ = 0;

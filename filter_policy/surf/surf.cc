@@ -60,9 +60,10 @@ bool Surf::LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const {
 // be below hi, or hi itself if that belongs to the range.
 bool Surf::LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
                              bool hi_inclusive) const {
-  if (depth == hi.size() && !hi_inclusive) return false;
-  return suffix_.real_bits == 0 ||
-         suffix_.RealOfValue(values_.Get(leaf)) <= suffix_.Real(hi, depth);
+  const uint64_t stored = suffix_.RealOfValue(values_.Get(leaf));
+  const uint64_t wanted = suffix_.Real(hi, depth);
+  if (stored != wanted) return stored < wanted;
+  return hi_inclusive || !suffix_.RealIsWhole(hi, depth);
 }
 
 // Whether a key may be at or above `lo` in the subtrie of a node whose path is
@@ -146,13 +147,22 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
   return true;
 }
 
+bool Surf::KeyMayMatch(const Slice& key) const { return HasKey(key); }
+
+bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
+                         bool hi_inclusive) const {
+  return HasKeyBetween(lo, hi, hi_inclusive);
+}
+
 bool Surf::Iterator::Seek(const Slice& target) {
   it_.Seek(target);
   if (!it_.IsPrefixOfTarget()) return false;
   const uint64_t wanted = surf_->suffix_.Real(target, it_.path().size());
   const uint64_t stored = real_suffix();
+  const bool same = stored == wanted &&
+                    !surf_->suffix_.RealIsWhole(target, it_.path().size());
   if (stored < wanted) it_.Next();
-  return stored == wanted;
+  return same;
 }
 
 uint64_t Surf::Iterator::real_suffix() const {
@@ -165,14 +175,15 @@ Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {
   Iterator low(this);
   Iterator high(this);
   result.low_ambiguous = low.Seek(lo);
-  result.high_ambiguous = high.Seek(hi);
-  // The leaf where `high` stands is counted if its key may be hi or below: if
-  // nothing is known beyond a shared prefix, or if its prefix is hi and its
-  // suffix does not say that it goes on.
-  const bool is_hi = high.Valid() && high.key_prefix() == hi &&
-                     (high.IsWholeKey() || high.real_suffix() == 0);
-  if (is_hi && !high.IsWholeKey()) result.high_ambiguous = true;
-  if (result.high_ambiguous || is_hi) high.Next();
+  high.Seek(hi);
+  // The key where `high` stands is counted if it is hi, or may be: if nothing
+  // that is stored of it says that it lies above.
+  if (high.Valid() && hi.starts_with(high.key_prefix())) {
+    result.high_ambiguous =
+        !high.IsWholeKey() &&
+        high.real_suffix() == suffix_.Real(hi, high.key_prefix().size());
+    if (high.IsWholeKey() || result.high_ambiguous) high.Next();
+  }
   result.count = FstIterator::CountBetween(low.it_, high.it_);
   return result;
 }

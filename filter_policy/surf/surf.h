@@ -27,15 +27,13 @@ class Surf : public RangeFilter {
   static Status Open(const Slice& payload,
                      std::unique_ptr<RangeFilter>* filter);
 
-  bool KeyMayMatch(const Slice& key) const override { return HasKey(key); }
+  bool KeyMayMatch(const Slice& key) const override;
 
   // Walks down the two bounds at once and stops as soon as the answer is sure.
   // Costs as much as one point lookup as long as the bounds share a prefix, and
   // at most two.
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override {
-    return HasKeyBetween(lo, hi, hi_inclusive);
-  }
+                     bool hi_inclusive) const override;
 
   // The result of Count: at most `count` keys lie in the range. The first one
   // counted may lie below the range if `low_ambiguous`, the last one above it
@@ -87,9 +85,8 @@ class Surf : public RangeFilter {
  private:
   Surf() = default;
 
-  PROTEAN_CLONED bool HasKey(const Slice& key) const;
-  PROTEAN_CLONED bool HasKeyBetween(const Slice& lo, const Slice& hi,
-                                    bool hi_inclusive) const;
+  bool HasKey(const Slice& key) const;
+  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   bool LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const;
   bool LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
                          bool hi_inclusive) const;

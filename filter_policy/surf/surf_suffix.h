@@ -38,6 +38,14 @@ struct SurfSuffix {
     return bits >> ((8 - real_bits % 8) % 8);
   }
 
+  // Whether the real bits hold all of `key` behind its first `depth` bytes, and
+  // no shorter key has the same: then a key with the same prefix and the same
+  // real bits is `key` or above.
+  bool RealIsWhole(const Slice& key, size_t depth) const {
+    return depth == key.size() ||
+           (8 * (key.size() - depth) <= real_bits && key[key.size() - 1] != 0);
+  }
+
   uint64_t Hash(const Slice& key) const {
     return hash_bits == 0
                ? 0

@@ -71,8 +71,13 @@ class SurfModel {
       return or_equal ? leaf.prefix >= key : leaf.prefix > key;
     }
     if (!Slice(key).starts_with(leaf.prefix)) return leaf.prefix > key;
-    if (or_equal && leaf.prefix == key) return true;
-    return Real(leaf) > suffix_.Real(key, leaf.prefix.size());
+    const uint64_t real = suffix_.Real(key, leaf.prefix.size());
+    const std::string rest = key.substr(leaf.prefix.size());
+    const bool all_bits_known =
+        rest.empty() ||
+        (8 * rest.size() <= suffix_.real_bits && rest.back() != '\0');
+    if (or_equal && all_bits_known && Real(leaf) == real) return true;
+    return Real(leaf) > real;
   }
 
   bool Range(const std::string& lo, const std::string& hi,

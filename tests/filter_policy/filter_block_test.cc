@@ -1,0 +1,605 @@
+//  The filter block: what a policy's builder writes, its reader reads, and no
+//  damage turns into a wrong answer, a crash or a read outside the block.
+
+#include "filter_policy/filter_block.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/surf/surf.h"
+#include "plugin/protean.h"
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/slice_transform.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "util/coding.h"
+#include "util/crc32c.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+using Policy = std::shared_ptr<const FilterPolicy>;
+
+constexpr uint32_t kSeed = 301;
+
+// Where the fields of the header are (filter_block.h).
+constexpr size_t kVersionOffset = 4;
+constexpr size_t kKindOffset = 5;
+constexpr size_t kChecksumOffset = 8;
+constexpr size_t kCheckedOffset = 12;
+constexpr size_t kHeaderSize = 32;
+
+std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
+
+std::unique_ptr<FilterBitsBuilder> NewBuilder(
+    const FilterPolicy& policy, const BlockBasedTableOptions& options = {}) {
+  return std::unique_ptr<FilterBitsBuilder>(
+      policy.GetBuilderWithContext(FilterBuildingContext(options)));
+}
+
+std::string Finish(FilterBitsBuilder* builder) {
+  std::unique_ptr<const char[]> buffer;
+  return builder->Finish(&buffer).ToString();
+}
+
+std::string BuildBlock(const Keys& keys,
+                       const Policy& policy = NewSurfFilterPolicy(4, 8)) {
+  const auto builder = NewBuilder(*policy);
+  for (const std::string& key : keys) builder->AddKey(key);
+  return Finish(builder.get());
+}
+
+// As FullFilterBlockBuilder does for a table with a prefix extractor.
+std::string BuildBlockWithPrefixes(const Keys& keys,
+                                   const SliceTransform& prefix_extractor) {
+  const auto builder = NewBuilder(*NewSurfFilterPolicy(4, 8));
+  for (const std::string& key : keys) {
+    if (prefix_extractor.InDomain(key)) {
+      builder->AddKeyAndAlt(key, prefix_extractor.Transform(key));
+    } else {
+      builder->AddKey(key);
+    }
+  }
+  return Finish(builder.get());
+}
+
+// A damaged block whose checksum is right, so that only the checks of what it
+// says are left.
+std::string WithRightChecksum(std::string block) {
+  if (block.size() >= kCheckedOffset) {
+    const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
+    EncodeFixed32(block.data() + kChecksumOffset,
+                  crc32c::Extend(before, block.data() + kCheckedOffset,
+                                 block.size() - kCheckedOffset));
+  }
+  return block;
+}
+
+std::string WithBitFlipped(std::string block, size_t bit) {
+  block[bit / 8] = static_cast<char>(block[bit / 8] ^ (1 << (bit % 8)));
+  return block;
+}
+
+// A copy of bytes that ends where its allocation does, at an address that is
+// `misalignment` past an aligned one, so that a sanitizer sees any read beyond.
+class ExactCopy {
+ public:
+  explicit ExactCopy(const Slice& bytes, size_t misalignment = 0)
+      : buffer_(new char[misalignment + bytes.size()]),
+        slice_(buffer_.get() + misalignment, bytes.size()) {
+    std::copy(bytes.data(), bytes.data() + bytes.size(),
+              buffer_.get() + misalignment);
+  }
+  const Slice& slice() const { return slice_; }
+
+ private:
+  std::unique_ptr<char[]> buffer_;
+  Slice slice_;
+};
+
+// A few keys that give every structure of the trie something to hold: shared
+// prefixes, a key that is a prefix of others, 0x00 and 0xff.
+Keys SmallSet() {
+  Keys keys = {"",        std::string(1, '\0'), "app", "apple", "apply", "band",
+               "bandana", "\xff\xff",           "\xff"};
+  SortUnique(&keys);
+  return keys;
+}
+
+// Few enough keys for small blocks, but with LOUDS-Dense levels: a wide and
+// bushy lower part pays for them.
+Keys SetWithDenseLevels() {
+  Keys keys;
+  for (int first : {'a', 'q'}) {
+    for (int second = 0; second < 256; second++) {
+      for (int third = 0; third < 8; third++) {
+        keys.push_back({static_cast<char>(first), static_cast<char>(second),
+                        static_cast<char>(30 * third)});
+      }
+    }
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+// All that was stored must be found, in every way to ask for it.
+void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, key, true)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, key + '\0', false)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch("", key, true)) << Hex(key);
+    for (size_t length = 0; length <= key.size(); length++) {
+      ASSERT_TRUE(block.PrefixMayMatch(Slice(key.data(), length))) << Hex(key);
+    }
+  }
+}
+
+// The same through the interface by which the block-based table asks.
+void ExpectReaderFinds(const Slice& block, const Keys& entries) {
+  const std::unique_ptr<FilterBitsReader> reader(
+      static_cast<const ProteanFilterPolicy&>(*NewSurfFilterPolicy(0, 0))
+          .GetFilterBitsReader(block));
+  for (const std::string& entry : entries) {
+    ASSERT_TRUE(reader->MayMatch(entry)) << Hex(entry);
+  }
+}
+
+// A block that cannot be read answers "may match" to everything.
+void ExpectAlwaysTrue(const FilterBlock& block) {
+  EXPECT_FALSE(block.CanFilter());
+  EXPECT_FALSE(block.HasKeyAtOrAbove("a"));
+  ExpectNoFalseNegatives(block, {"", "no such key", "\xff\xff\xff"});
+}
+
+// Asks all there is to ask. No answer is expected, only that there is one: of a
+// damaged block whose checksum is right, nothing else can be said.
+void AskEverything(const Slice& bytes, const Keys& queries) {
+  const FilterBlock block(bytes);
+  for (const std::string& lo : queries) {
+    block.KeyMayMatch(lo);
+    block.PrefixMayMatch(lo);
+    block.HasKeyAtOrAbove(lo);
+  }
+  for (size_t i = 0; i + 1 < queries.size(); i++) {
+    block.RangeMayMatch(queries[i], queries[i + 1], i % 2 == 0);
+    block.RangeMayMatch(queries[0], queries[i], i % 2 == 0);
+  }
+  if (!block.CanFilter()) return;
+
+  const auto& surf = static_cast<const Surf&>(*block.filter());
+  // Count visits every level, so their number must be a possible one.
+  ASSERT_LE(surf.fst().height(), surf.fst().num_nodes());
+  constexpr int kMaxSteps = 200;
+  Surf::Iterator it(&surf);
+  uint64_t seen = 0;
+  auto walk = [&](bool forward) {
+    for (int step = 0; it.Valid() && step < kMaxSteps; step++) {
+      seen += it.key_prefix().size() + it.real_suffix() + it.IsWholeKey();
+      forward ? it.Next() : it.Prev();
+    }
+  };
+  it.SeekToFirst();
+  walk(/*forward=*/true);
+  it.SeekToLast();
+  walk(/*forward=*/false);
+  for (size_t i = 0; i + 1 < queries.size(); i += 4) {
+    it.Seek(queries[i]);
+    if (it.Valid()) it.Next();
+    surf.Count(queries[i], queries[i + 1]);
+  }
+}
+
+// Keys, their neighbours, and strings that lead out of the trie.
+Keys QueriesAround(const Keys& keys, size_t count) {
+  Random rnd(kSeed);
+  Keys queries = {"", "\xff\xff\xff\xff", std::string(100, 'a')};
+  while (queries.size() < count) {
+    const Keys around =
+        Around(keys[rnd.Uniform(static_cast<int>(keys.size()))]);
+    queries.push_back(around[rnd.Uniform(static_cast<int>(around.size()))]);
+  }
+  return queries;
+}
+
+}  // namespace
+
+// ---- What an intact block says ----
+
+TEST(FilterBlockTest, RoundTripOfAllFamilies) {
+  for (const KeyFamily& family : KeyFamilies(2000, kSeed)) {
+    SCOPED_TRACE(family.name);
+    for (const auto& [hash_bits, real_bits] :
+         {std::pair{0, 0}, {0, 4}, {4, 0}, {4, 4}, {0, 16}, {32, 32}}) {
+      const std::string bytes =
+          BuildBlock(family.keys, NewSurfFilterPolicy(hash_bits, real_bits));
+      const FilterBlock block(bytes);
+      ASSERT_OK(block.status());
+      EXPECT_TRUE(block.CanFilter());
+      EXPECT_EQ(FilterKind::kSurf, block.header().kind);
+      EXPECT_EQ(family.keys.size(), block.header().num_keys);
+      ExpectNoFalseNegatives(block, family.keys);
+      ExpectReaderFinds(bytes, family.keys);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(FilterBlockTest, Header) {
+  const std::string bytes = BuildBlock({"apple", "band", "cherry"});
+  EXPECT_EQ("PRTN", bytes.substr(0, 4));
+  EXPECT_EQ(1, bytes[kVersionOffset]);
+  EXPECT_EQ(1, bytes[kKindOffset]);
+  EXPECT_EQ(0u, DecodeFixed32(&bytes[12]) % 8);
+  EXPECT_EQ(3u, DecodeFixed64(&bytes[16]));
+  EXPECT_EQ("applecherry", bytes.substr(kHeaderSize, 11));
+  EXPECT_EQ(std::string(16, '\0'), bytes.substr(bytes.size() - 16));
+  EXPECT_EQ(bytes, WithRightChecksum(bytes));
+
+  const FilterBlock block(bytes);
+  EXPECT_EQ("apple", block.header().smallest.ToString());
+  EXPECT_EQ("cherry", block.header().largest.ToString());
+  EXPECT_EQ(0, block.header().flags);
+}
+
+TEST(FilterBlockTest, IsReadAtAnyAlignment) {
+  const Keys keys = SetWithDenseLevels();
+  const std::string bytes = BuildBlock(keys);
+  for (size_t misalignment = 0; misalignment < 9; misalignment++) {
+    const ExactCopy copy(bytes, misalignment);
+    const FilterBlock block(copy.slice());
+    ASSERT_OK(block.status());
+    ASSERT_GT(
+        static_cast<const Surf&>(*block.filter()).fst().header().dense_nodes,
+        0u);
+    ExpectNoFalseNegatives(block, keys);
+    EXPECT_FALSE(block.KeyMayMatch("b"));
+    EXPECT_FALSE(block.RangeMayMatch("b", "c", true));
+    AskEverything(copy.slice(), QueriesAround(keys, 40));
+  }
+}
+
+TEST(FilterBlockTest, NoKeys) {
+  const std::string bytes = BuildBlock({});
+  const FilterBlock block(bytes);
+  ASSERT_OK(block.status());
+  EXPECT_EQ(0u, block.header().num_keys);
+  EXPECT_FALSE(block.KeyMayMatch(""));
+  EXPECT_FALSE(block.RangeMayMatch("", "\xff", true));
+  EXPECT_FALSE(block.PrefixMayMatch("a"));
+  EXPECT_FALSE(block.HasKeyAtOrAbove(""));
+}
+
+// RocksDB adds a user key once for each of its versions.
+TEST(FilterBlockTest, DuplicatesCountOnce) {
+  const std::string once = BuildBlock({"", "a", "ab", "b"});
+  const std::string twice =
+      BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
+  EXPECT_EQ(Hex(once), Hex(twice));
+  EXPECT_EQ(4u, FilterBlock(twice).header().num_keys);
+}
+
+// The keys of a table with another comparator come in another order.
+TEST(FilterBlockTest, UnsortedKeysGiveAnAlwaysTrueBlock) {
+  const std::string bytes = BuildBlock({"a", "c", "b", "d"});
+  const FilterBlock block(bytes);
+  EXPECT_OK(block.status());
+  EXPECT_EQ(FilterKind::kAlwaysTrue, block.header().kind);
+  EXPECT_EQ(4u, block.header().num_keys);
+  ExpectAlwaysTrue(block);
+}
+
+TEST(FilterBlockTest, HasKeyAtOrAbove) {
+  const std::string bytes = BuildBlock({"b", "d"});
+  const FilterBlock block(bytes);
+  for (const char* bound : {"", "a", "b", "c", "d"}) {
+    EXPECT_TRUE(block.HasKeyAtOrAbove(bound)) << bound;
+  }
+  EXPECT_FALSE(block.HasKeyAtOrAbove(Slice("d\0", 2)));
+  EXPECT_FALSE(block.HasKeyAtOrAbove("e"));
+}
+
+// Only the first 64 bytes of the smallest and of the largest key are stored:
+// what lies behind them must never be taken for known.
+TEST(FilterBlockTest, LongKeysAreStoredInPart) {
+  const std::string stored(FilterBlockHeader::kMaxStoredKey, 'm');
+  const Keys keys = {stored + "b", stored + "d"};
+  const std::string bytes = BuildBlock(keys, NewSurfFilterPolicy(0, 0));
+  const FilterBlock block(bytes);
+  ASSERT_OK(block.status());
+  EXPECT_EQ(stored, block.header().smallest.ToString());
+  EXPECT_EQ(stored, block.header().largest.ToString());
+  ExpectNoFalseNegatives(block, keys);
+
+  EXPECT_TRUE(block.HasKeyAtOrAbove(stored));
+  EXPECT_FALSE(block.HasKeyAtOrAbove(stored + "a")) << "unknown, hence no";
+  EXPECT_FALSE(block.HasKeyAtOrAbove("n"));
+
+  // Below and above the stored parts: settled by them.
+  EXPECT_FALSE(block.RangeMayMatch("", stored, false));
+  EXPECT_FALSE(block.RangeMayMatch("", "ma", true));
+  EXPECT_FALSE(block.RangeMayMatch("mn", "z", true));
+  EXPECT_FALSE(block.RangeMayMatch("n", "z", true));
+  // Among what shares them: left to the trie, which knows the next byte.
+  EXPECT_FALSE(block.RangeMayMatch(stored, stored + "a", true));
+  EXPECT_TRUE(block.RangeMayMatch(stored, stored + "b", true));
+  EXPECT_FALSE(block.RangeMayMatch(stored + "b\xff", stored + "c", true) &&
+               block.RangeMayMatch(stored + "c", stored + "c\xff", true));
+  EXPECT_TRUE(block.RangeMayMatch(stored + "d", "z", true));
+  EXPECT_FALSE(block.RangeMayMatch(stored + "e", "z", true));
+}
+
+// Keys of just the stored length and one byte more or less.
+TEST(FilterBlockTest, KeysAboutAsLongAsTheStoredPart) {
+  for (size_t length = 62; length <= 67; length++) {
+    const std::string base(length - 1, 'm');
+    const Keys keys = {base + "b", base + "d"};
+    const std::string bytes = BuildBlock(keys);
+    const FilterBlock block(bytes);
+    ASSERT_OK(block.status());
+    ExpectNoFalseNegatives(block, keys);
+    for (const std::string& lo : QueriesAround(keys, 60)) {
+      for (const std::string& hi : QueriesAround(keys, 60)) {
+        for (const std::string& key : keys) {
+          if (lo <= key && key <= hi) {
+            ASSERT_TRUE(block.RangeMayMatch(lo, hi, true));
+          }
+          if (lo <= key && key < hi) {
+            ASSERT_TRUE(block.RangeMayMatch(lo, hi, false));
+          }
+        }
+      }
+      ASSERT_TRUE(keys.back() >= lo || !block.HasKeyAtOrAbove(lo)) << Hex(lo);
+    }
+  }
+}
+
+// ---- Prefixes ----
+
+TEST(FilterBlockTest, LiteralPrefixesAreAskedOfTheTrie) {
+  const std::unique_ptr<const SliceTransform> first_three(
+      NewFixedPrefixTransform(3));
+  const Keys keys = {"ab", "abc", "abcde", "b", "xyz1", "xyz2"};
+  const std::string bytes = BuildBlockWithPrefixes(keys, *first_three);
+  const FilterBlock block(bytes);
+  ASSERT_OK(block.status());
+  EXPECT_EQ(FilterBlockHeader::kAskedForPrefixes, block.header().flags);
+  ExpectNoFalseNegatives(block, keys);
+  // Whole keys and prefixes come through the same function, unmarked.
+  ExpectReaderFinds(bytes, {"ab", "abc", "abcde", "b", "xyz1", "xyz2", "xyz"});
+  ProteanFilterBitsReader reader{Slice(bytes)};
+  EXPECT_FALSE(reader.MayMatch("acc"));
+  EXPECT_FALSE(block.PrefixMayMatch("y"));
+}
+
+TEST(FilterBlockTest, OtherPrefixesAreUnknown) {
+  const auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8));
+  const Keys keys = {"key1", "key2"};
+  for (const std::string& key : keys) {
+    builder->AddKeyAndAlt(key, "not a prefix of the key");
+  }
+  const std::string bytes = Finish(builder.get());
+  const FilterBlock block(bytes);
+  ASSERT_OK(block.status());
+  EXPECT_TRUE(block.PrefixMayMatch("anything"));
+  ExpectReaderFinds(bytes, {"key1", "key2", "not a prefix of the key"});
+  EXPECT_FALSE(block.RangeMayMatch("a", "b", true)) << "ranges still work";
+}
+
+TEST(FilterBlockTest, PrefixesOfFfBytes) {
+  const std::string bytes = BuildBlock({"a", "\xff\xff", "\xff\xff\xff z"});
+  const FilterBlock block(bytes);
+  EXPECT_TRUE(block.PrefixMayMatch(""));
+  EXPECT_TRUE(block.PrefixMayMatch("\xff"));
+  EXPECT_TRUE(block.PrefixMayMatch("\xff\xff\xff"));
+  EXPECT_FALSE(block.PrefixMayMatch("b\xff\xff"));
+}
+
+// ---- The builder ----
+
+TEST(FilterBlockTest, BuilderChargesTheBlockCache) {
+  for (bool charged : {false, true}) {
+    BlockBasedTableOptions options;
+    options.block_cache = NewLRUCache(64 << 20);
+    options.cache_usage_options
+        .options_overrides[CacheEntryRole::kFilterConstruction]
+        .charged = charged ? CacheEntryRoleOptions::Decision::kEnabled
+                           : CacheEntryRoleOptions::Decision::kDisabled;
+    auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8), options);
+    for (uint64_t i = 0; i < 300000; i++) builder->AddKey(BigEndian(i * i));
+    const size_t while_adding = options.block_cache->GetPinnedUsage();
+    std::unique_ptr<const char[]> buffer;
+    const size_t size = builder->Finish(&buffer).size();
+    const size_t finished = options.block_cache->GetPinnedUsage();
+    if (charged) {
+      EXPECT_GE(while_adding, size / 2);
+      EXPECT_GE(finished, size);
+      EXPECT_LE(finished, 2 * size);
+    } else {
+      EXPECT_EQ(0u, while_adding);
+      EXPECT_EQ(0u, finished);
+    }
+    builder.reset();
+    EXPECT_EQ(0u, options.block_cache->GetPinnedUsage());
+  }
+}
+
+TEST(FilterBlockTest, BuilderVerifiesItsBlockIfAskedTo) {
+  BlockBasedTableOptions options;
+  for (bool verify : {false, true}) {
+    options.detect_filter_construct_corruption = verify;
+    const auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8), options);
+    for (const std::string& key : SmallSet()) builder->AddKey(key);
+    std::string bytes = Finish(builder.get());
+    EXPECT_OK(builder->MaybePostVerify(bytes));
+    bytes[bytes.size() / 2] ^= 1;
+    EXPECT_EQ(verify, builder->MaybePostVerify(bytes).IsCorruption());
+  }
+}
+
+// ---- Damage ----
+
+TEST(FilterBlockTest, EveryTruncation) {
+  const Keys keys = SmallSet();
+  const std::string bytes = BuildBlock(keys);
+  for (size_t length = 0; length < bytes.size(); length++) {
+    for (bool fixed : {false, true}) {
+      SCOPED_TRACE(length);
+      const std::string cut = bytes.substr(0, length);
+      const ExactCopy copy(fixed ? WithRightChecksum(cut) : cut, length % 8);
+      const FilterBlock block(copy.slice());
+      EXPECT_NOK(block.status());
+      ExpectAlwaysTrue(block);
+      ExpectNoFalseNegatives(block, keys);
+      ExpectReaderFinds(copy.slice(), keys);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(FilterBlockTest, EveryBitFlip) {
+  const Keys keys = SmallSet();
+  const std::unique_ptr<const SliceTransform> first_three(
+      NewFixedPrefixTransform(3));
+  for (const std::string& bytes :
+       {BuildBlock(keys), BuildBlockWithPrefixes(keys, *first_three)}) {
+    for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+      SCOPED_TRACE("byte " + std::to_string(bit / 8) + " bit " +
+                   std::to_string(bit % 8));
+      const ExactCopy copy(WithBitFlipped(bytes, bit), bit % 8);
+      const FilterBlock block(copy.slice());
+      EXPECT_NOK(block.status());
+      ExpectAlwaysTrue(block);
+      ExpectNoFalseNegatives(block, keys);
+      ExpectReaderFinds(copy.slice(), keys);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// A bit flip must not turn a block that is asked for prefixes into one that
+// takes them for keys.
+TEST(FilterBlockTest, BitFlipsDoNotLosePrefixes) {
+  const Keys keys = {"abcd", "abce", "xyz1", "xyz2"};
+  const std::unique_ptr<const SliceTransform> first_three(
+      NewFixedPrefixTransform(3));
+  const std::string bytes = BuildBlockWithPrefixes(keys, *first_three);
+  for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+    SCOPED_TRACE("byte " + std::to_string(bit / 8) + " bit " +
+                 std::to_string(bit % 8));
+    ExpectReaderFinds(WithBitFlipped(bytes, bit), {"abc", "xyz"});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(FilterBlockTest, UnknownVersion) {
+  std::string bytes = BuildBlock(SmallSet());
+  for (int version = 0; version < 256; version++) {
+    if (version == 1) continue;
+    bytes[kVersionOffset] = static_cast<char>(version);
+    const std::string fixed = WithRightChecksum(bytes);
+    const FilterBlock block(fixed);
+    EXPECT_TRUE(block.status().IsNotSupported()) << version;
+    ExpectAlwaysTrue(block);
+  }
+}
+
+TEST(FilterBlockTest, UnknownKind) {
+  std::string bytes = BuildBlock(SmallSet());
+  for (int kind = 2; kind < 256; kind++) {
+    bytes[kKindOffset] = static_cast<char>(kind);
+    const std::string fixed = WithRightChecksum(bytes);
+    const FilterBlock block(fixed);
+    EXPECT_FALSE(block.status().ok()) << kind;
+    ExpectAlwaysTrue(block);
+  }
+}
+
+TEST(FilterBlockTest, RandomBytes) {
+  Random rnd(kSeed);
+  const std::string good = BuildBlock(SmallSet());
+  const Keys queries = QueriesAround(SmallSet(), 12);
+  for (int round = 0; round < 20000; round++) {
+    std::string bytes(rnd.Uniform(300), '\0');
+    for (char& c : bytes) c = static_cast<char>(rnd.Uniform(256));
+    // Half of them get past the header's first checks.
+    if (round % 2 == 0) bytes = good.substr(0, kCheckedOffset) + bytes;
+    if (round % 4 == 0) bytes = WithRightChecksum(bytes);
+    const ExactCopy copy(bytes, round % 8);
+    AskEverything(copy.slice(), queries);
+    if (round % 4 != 0) {
+      EXPECT_FALSE(FilterBlock(copy.slice()).CanFilter());
+    }
+  }
+}
+
+// ---- Damage under a right checksum ----
+//
+// No checksum stands before the structural checks of SuRF and FST here. The
+// answers may be wrong, the reads must stay inside the block.
+
+TEST(FilterBlockTest, EveryBitFlipUnderARightChecksum) {
+  const Keys keys = SmallSet();
+  const Keys queries = QueriesAround(keys, 30);
+  for (const auto& [hash_bits, real_bits] :
+       {std::pair{0, 0}, {4, 4}, {0, 8}, {32, 32}}) {
+    const std::string bytes =
+        BuildBlock(keys, NewSurfFilterPolicy(hash_bits, real_bits));
+    for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+      const ExactCopy copy(WithRightChecksum(WithBitFlipped(bytes, bit)),
+                           bit % 8);
+      AskEverything(copy.slice(), queries);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(FilterBlockTest, DamagedTriesUnderARightChecksum) {
+  Random rnd(kSeed);
+  std::vector<KeyFamily> families = KeyFamilies(60, kSeed);
+  families.push_back({"dense levels", SetWithDenseLevels()});
+  int opened = 0;
+  for (const KeyFamily& family : families) {
+    SCOPED_TRACE(family.name);
+    const Keys queries = QueriesAround(family.keys, 16);
+    const std::string bytes = BuildBlock(
+        family.keys, NewSurfFilterPolicy(rnd.Uniform(5), 4 * rnd.Uniform(5)));
+    const int size = static_cast<int>(bytes.size());
+    for (int round = 0; round < 1500; round++) {
+      std::string damaged = bytes;
+      for (int change = rnd.Uniform(4); change >= 0; change--) {
+        const int pos = rnd.Uniform(size);
+        switch (rnd.Uniform(5)) {
+          case 0:
+            damaged = WithBitFlipped(damaged, 8 * pos + rnd.Uniform(8));
+            break;
+          case 1:
+            damaged[pos] = static_cast<char>(rnd.Uniform(256));
+            break;
+          case 2:
+            damaged[pos] = rnd.OneIn(2) ? '\0' : '\xff';
+            break;
+          case 3:  // two bytes change places: counts still add up
+            std::swap(damaged[pos], damaged[rnd.Uniform(size)]);
+            break;
+          case 4:  // one bit moves: population counts still add up
+            damaged = WithBitFlipped(damaged, 8 * pos + rnd.Uniform(8));
+            damaged = WithBitFlipped(damaged, 8 * pos + rnd.Uniform(8));
+            break;
+        }
+      }
+      const ExactCopy copy(WithRightChecksum(damaged), round % 8);
+      AskEverything(copy.slice(), queries);
+      if (HasFatalFailure()) return;
+      opened += FilterBlock(copy.slice()).CanFilter();
+    }
+  }
+  // The queries above must not all have ended at the checks of Open.
+  EXPECT_GT(opened, 1000);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,232 @@
+//  SST files whose filter block is damaged on disk: everything is still read
+//  right, and somebody is told.
+
+#include "file/random_access_file_reader.h"
+#include "rocksdb/statistics.h"
+#include "table/block_based/block_based_table_builder.h"
+#include "table/format.h"
+#include "table/meta_blocks.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint32_t kSeed = 99;
+
+// Where an SST file keeps its filter, and how its blocks are checked.
+struct FilterLocation {
+  BlockHandle handle;
+  Footer footer;
+};
+
+void FindFilter(const std::string& path, FilterLocation* location) {
+  std::unique_ptr<RandomAccessFileReader> file;
+  ASSERT_OK(RandomAccessFileReader::Create(FileSystem::Default(), path,
+                                           FileOptions(), &file, nullptr));
+  uint64_t size = 0;
+  ASSERT_OK(Env::Default()->GetFileSize(path, &size));
+  ASSERT_OK(
+      FindMetaBlockInFile(file.get(), size, kBlockBasedTableMagicNumber,
+                          ImmutableOptions(Options()), ReadOptions(),
+                          "fullfilter.protean.RangeFilter", &location->handle,
+                          /*memory_allocator=*/nullptr,
+                          /*prefetch_buffer=*/nullptr, &location->footer));
+}
+
+// Flips bits of a byte in the filter block of an SST file. With
+// `right_checksum`, RocksDB's checksum of the block is made right again, so
+// that only Protean's own can tell.
+void DamageFilter(const std::string& path, size_t where, bool right_checksum) {
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  const uint64_t offset = location.handle.offset();
+  const uint64_t size = location.handle.size();
+  ASSERT_LT(where, size);
+  contents[offset + where] ^= 0x15;
+  if (right_checksum) {
+    // The block, a byte for its compression, the checksum.
+    const uint32_t checksum = ComputeBuiltinChecksum(
+        location.footer.checksum_type(), &contents[offset], size + 1);
+    EncodeFixed32(
+        &contents[offset + size + 1],
+        checksum + ChecksumModifierForContext(
+                       location.footer.base_context_checksum(), offset));
+  }
+  ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+}
+
+}  // namespace
+
+struct DamageCase {
+  bool right_checksum;
+  const char* table_options;
+};
+
+void PrintTo(const DamageCase& damage, std::ostream* out) {
+  *out << (damage.right_checksum ? "right" : "wrong") << " checksum, "
+       << damage.table_options;
+}
+
+class DamageTest : public ::testing::TestWithParam<DamageCase> {
+ protected:
+  const Keys keys_ = KeyFamilies(2000, kSeed)[0].keys;
+
+  // Two files a twin, one in level 0 and one in the last level.
+  void Fill(TwinDB* dbs) {
+    dbs->Open();
+    for (size_t i = 0; i < keys_.size(); i++) {
+      if (i % 3 != 0) dbs->Put(keys_[i], "first value");
+    }
+    dbs->Compact();
+    for (size_t i = 0; i < keys_.size(); i += 2) {
+      if (i % 5 == 0) {
+        dbs->Delete(keys_[i]);
+      } else {
+        dbs->Put(keys_[i], "second value");
+      }
+    }
+    dbs->Flush();
+  }
+
+  Keys SstFiles(TwinDB* dbs) {
+    std::vector<LiveFileMetaData> files;
+    dbs->protean()->GetLiveFilesMetaData(&files);
+    Keys paths;
+    for (const LiveFileMetaData& file : files) {
+      paths.push_back(file.db_path + file.name);
+    }
+    return paths;
+  }
+
+  // With a block cache of its own, so that no block from before the damage is
+  // found there.
+  std::shared_ptr<TableFactory> NewProteanTable() const {
+    return NewTable("ProteanTable",
+                    std::string("filter_policy=surf:0:8;block_cache=8M;") +
+                        GetParam().table_options);
+  }
+
+  static Keys Warnings(const RecordingLogger& logger) {
+    return logger.Lines({"ProteanTable: "});
+  }
+
+  void CompareEverything(TwinDB* dbs) {
+    Keys gets = keys_;
+    for (size_t i = 0; i < keys_.size(); i += 9) {
+      for (const std::string& key : Around(keys_[i])) gets.push_back(key);
+    }
+    CompareGets(dbs, gets);
+    CompareMultiGets(dbs, gets);
+    EXPECT_GT(CompareScans(dbs), keys_.size() / 2);
+    TwinIterator it(dbs, ReadOptions(), /*lower=*/false, /*upper=*/true);
+    for (size_t i = 0; i + 3 < keys_.size(); i += 2) {
+      it.SetUpper(keys_[i + 3]);
+      for (bool valid = it.Seek(keys_[i] + '\0'); valid;) valid = it.Next();
+      it.SetUpper(keys_[i] + '\x01');
+      it.Seek(keys_[i] + '\0');
+    }
+    it.SetUpper(keys_[1]);
+    it.SeekToFirst();
+  }
+};
+
+TEST_P(DamageTest, EverythingIsStillRead) {
+  const auto logger = std::make_shared<RecordingLogger>();
+  TwinDB dbs("damage", Options(), NewProteanTable());
+  dbs.options(TwinDB::kProtean).info_log = logger;
+  dbs.options(TwinDB::kProtean).statistics = CreateDBStatistics();
+  Fill(&dbs);
+  const Keys files = SstFiles(&dbs);
+  ASSERT_EQ(2u, files.size());
+  CompareEverything(&dbs);
+  EXPECT_TRUE(Warnings(*logger).empty());
+
+  // Headers, keys, payload, from open to open.
+  for (size_t where : {0, 5, 6, 9, 13, 17, 40, 300}) {
+    SCOPED_TRACE("byte " + std::to_string(where));
+    dbs.Close();
+    for (const std::string& file : files) {
+      ASSERT_NO_FATAL_FAILURE(
+          DamageFilter(file, where, GetParam().right_checksum));
+    }
+    const size_t lines_before = Warnings(*logger).size();
+    const auto fresh = CreateDBStatistics();
+    dbs.options(TwinDB::kProtean).statistics = fresh;
+    dbs.options(TwinDB::kProtean).table_factory = NewProteanTable();
+    dbs.Open();
+    CompareEverything(&dbs);
+    for (const std::string& file : files) {
+      const std::string name = file.substr(file.rfind('/') + 1);
+      EXPECT_FALSE(logger->Lines({"ProteanTable: ", name}).empty()) << name;
+    }
+    EXPECT_EQ(lines_before + files.size(), Warnings(*logger).size())
+        << "one line a damaged file";
+    EXPECT_GE(fresh->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT),
+              files.size());
+    // Heal it.
+    dbs.Close();
+    for (const std::string& file : files) {
+      ASSERT_NO_FATAL_FAILURE(DamageFilter(file, where, true));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// Compaction leaves the damaged filter behind.
+TEST_P(DamageTest, CompactionMakesNewFilters) {
+  TwinDB dbs("damage", Options(), NewProteanTable());
+  Fill(&dbs);
+  const Keys files = SstFiles(&dbs);
+  dbs.Close();
+  for (const std::string& file : files) {
+    ASSERT_NO_FATAL_FAILURE(DamageFilter(file, 100, GetParam().right_checksum));
+  }
+  dbs.options(TwinDB::kProtean).table_factory = NewProteanTable();
+  dbs.Open();
+  dbs.Compact();
+  dbs.Close();
+  const auto logger = std::make_shared<RecordingLogger>();
+  dbs.options(TwinDB::kProtean).info_log = logger;
+  dbs.options(TwinDB::kProtean).statistics = CreateDBStatistics();
+  dbs.Open();
+  CompareEverything(&dbs);
+  EXPECT_TRUE(Warnings(*logger).empty());
+  EXPECT_EQ(0u, dbs.options(TwinDB::kProtean)
+                    .statistics->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT));
+}
+
+// Without the filter policy, nobody looks at the filter: a stock RocksDB reads
+// on.
+TEST_P(DamageTest, StockRocksDBReadsOn) {
+  TwinDB dbs("damage", Options(),
+             NewTable("ProteanTable", "filter_policy=surf:0:8"));
+  Fill(&dbs);
+  const Keys files = SstFiles(&dbs);
+  dbs.Close();
+  for (const std::string& file : files) {
+    ASSERT_NO_FATAL_FAILURE(DamageFilter(file, 100, GetParam().right_checksum));
+  }
+  dbs.options(TwinDB::kProtean).table_factory = NewTable("BlockBasedTable", "");
+  dbs.Open();
+  CompareEverything(&dbs);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, DamageTest,
+    ::testing::Values(DamageCase{false, ""}, DamageCase{true, ""},
+                      DamageCase{false, "cache_index_and_filter_blocks=true"},
+                      DamageCase{true, "cache_index_and_filter_blocks=true"},
+                      DamageCase{
+                          true,
+                          "cache_index_and_filter_blocks=true;"
+                          "pin_l0_filter_and_index_blocks_in_cache=true"}),
+    [](const auto& info) {
+      return std::string(info.param.right_checksum ? "RightChecksum"
+                                                   : "WrongChecksum") +
+             std::to_string(info.index);
+    });
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,326 @@
+//  A RocksDB with ProteanTable and its twin, a plain RocksDB without any
+//  filter, which hold the same writes and must give the same answers.
+
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <mutex>
+#include <set>
+
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/table.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+using Keys = std::vector<std::string>;
+
+inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
+
+// Keeps what RocksDB logs.
+class RecordingLogger : public Logger {
+ public:
+  using Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char line[2000];
+    vsnprintf(line, sizeof(line), format, arguments);
+    std::lock_guard<std::mutex> lock(mutex_);
+    lines_.emplace_back(line);
+  }
+
+  // The lines that hold all of `words`.
+  Keys Lines(const Keys& words) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Keys found;
+    for (const std::string& line : lines_) {
+      bool all = true;
+      for (const std::string& word : words) {
+        all = all && line.find(word) != std::string::npos;
+      }
+      if (all) found.push_back(line);
+    }
+    return found;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Keys lines_;
+};
+
+// ProteanTable or the plain table with these options, such as
+// "filter_policy=surf:0:4;block_size=512".
+inline std::shared_ptr<TableFactory> NewTable(const std::string& id,
+                                              const std::string& options) {
+  std::shared_ptr<TableFactory> factory;
+  const Status s = TableFactory::CreateFromString(
+      ConfigOptions(), "id=" + id + ";" + options, &factory);
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  return factory;
+}
+
+class TwinDB {
+ public:
+  enum Twin { kProtean, kPlain };
+
+  // `options` are those of both, except for the table factories.
+  TwinDB(const std::string& name, const Options& options,
+         std::shared_ptr<TableFactory> protean,
+         std::shared_ptr<TableFactory> plain = NewTable("BlockBasedTable", ""))
+      : options_{options, options} {
+    for (Twin twin : {kProtean, kPlain}) {
+      paths_[twin] = test::PerThreadDBPath(
+          name + (twin == kProtean ? "_protean" : "_plain"));
+      options_[twin].create_if_missing = true;
+      EXPECT_OK(DestroyDB(paths_[twin], options_[twin]));
+    }
+    options_[kProtean].table_factory = std::move(protean);
+    options_[kPlain].table_factory = std::move(plain);
+  }
+
+  ~TwinDB() {
+    Close();
+    for (Twin twin : {kProtean, kPlain}) {
+      EXPECT_OK(DestroyDB(paths_[twin], options_[twin]));
+    }
+  }
+
+  void Open() {
+    for (Twin twin : {kProtean, kPlain}) {
+      DB* db = nullptr;
+      ASSERT_OK(DB::Open(options_[twin], paths_[twin], &db));
+      dbs_[twin].reset(db);
+    }
+  }
+
+  void Close() {
+    for (const auto& pair : snapshots_) {
+      for (Twin twin : {kProtean, kPlain}) {
+        dbs_[twin]->ReleaseSnapshot(pair[twin]);
+      }
+    }
+    snapshots_.clear();
+    for (auto& db : dbs_) db.reset();
+  }
+
+  void Reopen() {
+    Close();
+    Open();
+  }
+
+  // Does the same to both.
+  void Both(const std::function<Status(DB*)>& operation) {
+    for (auto& db : dbs_) ASSERT_OK(operation(db.get()));
+  }
+
+  void Put(const std::string& key, const std::string& value) {
+    Both([&](DB* db) { return db->Put(WriteOptions(), key, value); });
+  }
+  void Delete(const std::string& key) {
+    Both([&](DB* db) { return db->Delete(WriteOptions(), key); });
+  }
+  void DeleteRange(const std::string& begin, const std::string& end) {
+    Both([&](DB* db) { return db->DeleteRange(WriteOptions(), begin, end); });
+  }
+  void Flush() {
+    Both([](DB* db) { return db->Flush(FlushOptions()); });
+  }
+
+  void Compact(const CompactRangeOptions& options = CompactRangeOptions(),
+               const Slice* begin = nullptr, const Slice* end = nullptr) {
+    Both([&](DB* db) { return db->CompactRange(options, begin, end); });
+  }
+
+  // Compacts all files of level 0, and what they overlap, into a level.
+  void CompactLevel0Into(int level, uint64_t file_size) {
+    Both([&](DB* db) {
+      std::vector<LiveFileMetaData> files;
+      db->GetLiveFilesMetaData(&files);
+      Keys names;
+      for (const LiveFileMetaData& file : files) {
+        if (file.level == 0) names.push_back(file.name);
+      }
+      if (names.empty()) return Status::OK();
+      CompactionOptions options;
+      options.output_file_size_limit = file_size;
+      return db->CompactFiles(options, names, level);
+    });
+  }
+
+  void TakeSnapshot() {
+    snapshots_.push_back(
+        {dbs_[kProtean]->GetSnapshot(), dbs_[kPlain]->GetSnapshot()});
+  }
+  int num_snapshots() const { return static_cast<int>(snapshots_.size()); }
+
+  // `options` with the snapshot of that index, or with none for -1.
+  ReadOptions At(Twin twin, int snapshot, ReadOptions options = {}) const {
+    options.snapshot = snapshot < 0 ? nullptr : snapshots_[snapshot][twin];
+    return options;
+  }
+
+  DB* protean() { return dbs_[kProtean].get(); }
+  DB* plain() { return dbs_[kPlain].get(); }
+  DB* db(Twin twin) { return dbs_[twin].get(); }
+  Options& options(Twin twin) { return options_[twin]; }
+  const std::string& path(Twin twin) const { return paths_[twin]; }
+
+  size_t NumFiles() {
+    std::vector<LiveFileMetaData> files;
+    protean()->GetLiveFilesMetaData(&files);
+    return files.size();
+  }
+  size_t NumLevels() {
+    std::vector<LiveFileMetaData> files;
+    protean()->GetLiveFilesMetaData(&files);
+    std::set<int> levels;
+    for (const LiveFileMetaData& file : files) levels.insert(file.level);
+    return levels.size();
+  }
+
+ private:
+  std::array<Options, 2> options_;
+  std::array<std::string, 2> paths_;
+  std::array<std::unique_ptr<DB>, 2> dbs_;
+  std::vector<std::array<const Snapshot*, 2>> snapshots_;
+};
+
+// An iterator over each twin. Every movement is made on both and compared.
+class TwinIterator {
+ public:
+  // Bounds are set by the functions below; setting them here, even to
+  // something else later, is what tells RocksDB that there are any.
+  TwinIterator(TwinDB* dbs, const ReadOptions& options, bool lower, bool upper,
+               int snapshot = -1)
+      : lower_slice_(lower_), upper_slice_(upper_) {
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      ReadOptions with_bounds = dbs->At(twin, snapshot, options);
+      if (lower) with_bounds.iterate_lower_bound = &lower_slice_;
+      if (upper) with_bounds.iterate_upper_bound = &upper_slice_;
+      iterators_[twin].reset(dbs->db(twin)->NewIterator(with_bounds));
+    }
+  }
+
+  // Takes effect with the next seek.
+  void SetLower(const std::string& bound) {
+    lower_ = bound;
+    lower_slice_ = lower_;
+  }
+  void SetUpper(const std::string& bound) {
+    upper_ = bound;
+    upper_slice_ = upper_;
+  }
+
+  // All return whether the iterators are valid, and the same.
+  bool Seek(const std::string& target) {
+    history_ = "Seek " + Hex(target);
+    return Both([&](Iterator* it) { it->Seek(target); });
+  }
+  bool SeekForPrev(const std::string& target) {
+    history_ = "SeekForPrev " + Hex(target);
+    return Both([&](Iterator* it) { it->SeekForPrev(target); });
+  }
+  bool SeekToFirst() {
+    history_ = "SeekToFirst";
+    return Both([](Iterator* it) { it->SeekToFirst(); });
+  }
+  bool SeekToLast() {
+    history_ = "SeekToLast";
+    return Both([](Iterator* it) { it->SeekToLast(); });
+  }
+  bool Next() {
+    history_ += " +";
+    return Both([](Iterator* it) { it->Next(); });
+  }
+  bool Prev() {
+    history_ += " -";
+    return Both([](Iterator* it) { it->Prev(); });
+  }
+
+  Slice key() const { return iterators_[TwinDB::kPlain]->key(); }
+
+ private:
+  bool Both(const std::function<void(Iterator*)>& move) {
+    for (auto& iterator : iterators_) move(iterator.get());
+    const Iterator& protean = *iterators_[TwinDB::kProtean];
+    const Iterator& plain = *iterators_[TwinDB::kPlain];
+    const std::string expected = Describe(plain);
+    const std::string got = Describe(protean);
+    if (expected == got) return plain.Valid();
+    ADD_FAILURE() << history_ << " [" << Hex(lower_) << ", " << Hex(upper_)
+                  << "): expected " << expected << ", got " << got;
+    return false;
+  }
+
+  static std::string Describe(const Iterator& it) {
+    if (!it.Valid()) return it.status().ToString();
+    return Hex(it.key()) + " => " + it.value().ToString();
+  }
+
+  std::array<std::unique_ptr<Iterator>, 2> iterators_;
+  std::string lower_;
+  std::string upper_;
+  Slice lower_slice_;
+  Slice upper_slice_;
+  std::string history_;
+};
+
+inline void CompareGets(TwinDB* dbs, const Keys& keys, int snapshot = -1) {
+  for (const std::string& key : keys) {
+    std::array<std::string, 2> values;
+    std::array<Status, 2> statuses;
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      statuses[twin] =
+          dbs->db(twin)->Get(dbs->At(twin, snapshot), key, &values[twin]);
+    }
+    ASSERT_EQ(statuses[TwinDB::kPlain], statuses[TwinDB::kProtean]) << Hex(key);
+    ASSERT_EQ(values[TwinDB::kPlain], values[TwinDB::kProtean]) << Hex(key);
+  }
+}
+
+inline void CompareMultiGets(TwinDB* dbs, const Keys& keys, int snapshot = -1,
+                             const ReadOptions& options = {}) {
+  constexpr size_t kBatch = 48;
+  for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
+    const size_t size = std::min(kBatch, keys.size() - begin);
+    const std::vector<Slice> batch(keys.begin() + begin,
+                                   keys.begin() + begin + size);
+    std::array<std::vector<PinnableSlice>, 2> values;
+    std::array<std::vector<Status>, 2> statuses;
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      values[twin].resize(size);
+      statuses[twin].resize(size);
+      DB* db = dbs->db(twin);
+      db->MultiGet(dbs->At(twin, snapshot, options), db->DefaultColumnFamily(),
+                   size, batch.data(), values[twin].data(),
+                   statuses[twin].data());
+    }
+    for (size_t i = 0; i < size; i++) {
+      ASSERT_EQ(statuses[TwinDB::kPlain][i], statuses[TwinDB::kProtean][i])
+          << Hex(batch[i]);
+      ASSERT_EQ(values[TwinDB::kPlain][i].ToString(),
+                values[TwinDB::kProtean][i].ToString())
+          << Hex(batch[i]);
+    }
+  }
+}
+
+// From end to end, both ways. Returns the number of keys.
+inline size_t CompareScans(TwinDB* dbs, int snapshot = -1,
+                           const ReadOptions& options = {}) {
+  TwinIterator it(dbs, options, /*lower=*/false, /*upper=*/false, snapshot);
+  size_t forward = 0;
+  for (bool valid = it.SeekToFirst(); valid; valid = it.Next()) forward++;
+  size_t backward = 0;
+  for (bool valid = it.SeekToLast(); valid; valid = it.Prev()) backward++;
+  EXPECT_EQ(forward, backward);
+  return forward;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
