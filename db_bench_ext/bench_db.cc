@@ -69,33 +69,38 @@ Status BenchDb::Create(const BenchDbOptions& options,
   std::unique_ptr<BenchDb> bench(new BenchDb);
   bench->options_ = options;
   bench->statistics_ = CreateDBStatistics();
-  bench->cache_ = NewLRUCache(options.cache_bytes);
-
-  BlockBasedTableOptions table;
-  Status s = MakeFilterPolicy(options.filter, &table.filter_policy);
-  if (!s.ok()) return s;
-  // As in the SuRF paper, section 6: indexes and filters live in the block
-  // cache. Pinned there, so that every filter is measured warm.
-  table.block_cache = bench->cache_;
-  table.cache_index_and_filter_blocks = true;
-  table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
-
-  Options db_options;
-  const bool protean =
-      AsProteanFilterPolicy(table.filter_policy.get()) != nullptr;
-  if (protean) {
-    db_options.table_factory = NewProteanTableFactory(table);
-  } else {
-    db_options.table_factory.reset(NewBlockBasedTableFactory(table));
-  }
   if (options.read_latency_us > 0) {
     bench->env_ = std::make_unique<CompositeEnvWrapper>(
         Env::Default(),
         std::make_shared<SlowFileSystem>(options.read_latency_us));
-    db_options.env = bench->env_.get();
   }
+  Status s = DestroyDB(options.path, Options());
+  if (s.ok()) s = bench->Reopen();
+  if (s.ok()) *db = std::move(bench);
+  return s;
+}
+
+Status BenchDb::Reopen() {
+  db_.reset();
+  cache_ = NewLRUCache(options_.cache_bytes);
+  BlockBasedTableOptions table;
+  const Status s = MakeFilterPolicy(options_.filter, &table.filter_policy);
+  if (!s.ok()) return s;
+  // As in the SuRF paper, section 6: indexes and filters live in the block
+  // cache. Pinned there, so that every filter is measured warm.
+  table.block_cache = cache_;
+  table.cache_index_and_filter_blocks = true;
+  table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
+
+  Options db_options;
+  if (AsProteanFilterPolicy(table.filter_policy.get()) != nullptr) {
+    db_options.table_factory = NewProteanTableFactory(table);
+  } else {
+    db_options.table_factory.reset(NewBlockBasedTableFactory(table));
+  }
+  if (env_ != nullptr) db_options.env = env_.get();
   db_options.create_if_missing = true;
-  db_options.statistics = bench->statistics_;
+  db_options.statistics = statistics_;
   db_options.compression = kNoCompression;
   db_options.disable_auto_compactions = true;
   db_options.level0_slowdown_writes_trigger = 1 << 30;
@@ -104,16 +109,11 @@ Status BenchDb::Create(const BenchDbOptions& options,
   db_options.write_buffer_size = 4 * kFileBytes;
   db_options.max_background_jobs = 2;
   db_options.num_levels = 4;
-  db_options.use_direct_reads = options.direct_reads;
-
-  s = DestroyDB(options.path, db_options);
-  if (!s.ok()) return s;
+  db_options.use_direct_reads = options_.direct_reads;
   DB* opened = nullptr;
-  s = DB::Open(db_options, options.path, &opened);
-  if (!s.ok()) return s;
-  bench->db_.reset(opened);
-  *db = std::move(bench);
-  return s;
+  const Status open = DB::Open(db_options, options_.path, &opened);
+  db_.reset(opened);
+  return open;
 }
 
 BenchDb::~BenchDb() {

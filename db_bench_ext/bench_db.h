@@ -50,6 +50,9 @@ class BenchDb {
   Status LoadRun(const BenchRun& run, const RecordSource& records,
                  const Progress& progress);
 
+  // Closes the database and opens it with an empty block cache.
+  Status Reopen();
+
   DB* db() { return db_.get(); }
   uint64_t Ticker(Tickers ticker) const {
     return statistics_->getTickerCount(ticker);

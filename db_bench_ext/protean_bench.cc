@@ -185,6 +185,7 @@ Status RunFilter(const std::string& filter, const std::string& path,
   }
   if (s.ok()) s = db->FilterBitsPerKey(&figures.bits_per_key);
   line->Show(filter + ": warming the cache", 0);
+  if (s.ok()) s = db->Reopen();
   if (s.ok()) s = workload.WarmUp(db.get());
   if (!s.ok()) return s;
   figures.filter_bytes_in_cache = db->FilterBytesInCache();

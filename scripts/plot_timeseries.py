@@ -28,7 +28,7 @@ def figure_12(rows, filters, path):
         for j, (field, label, scale) in enumerate(PANELS):
             values = [scale * next(r[field] for r in rows if r["filter"] == f and r["query"] == query) for f in filters]
             panel = panels[2 * i + j]
-            panel.bar_label(panel.bar(filters, values, color=[f"C{n}" for n in range(len(filters))]), fmt="%.3g")
+            panel.bar_label(panel.bar(filters, values, color=[f"C{n}" for n in range(len(filters))]), fmt="%.3g", fontsize=8)
             panel.set_title(f"{name} queries")
             panel.set_ylabel(label)
             panel.margins(y=0.15)

@@ -492,9 +492,9 @@ TEST(SurfTest, QueriesShareNoState) {
 TEST(SurfTest, SizeOnRandomIntegers) {
   const KeyFamily family = KeyFamilies(1000000, 7)[0];
   const OwnedSurf base(family.keys, {0, 0});
-  EXPECT_LE(base.bits_per_key(family.keys.size()), 11.0);
+  EXPECT_LE(base.bits_per_key(family.keys.size()), 8.5);
   const OwnedSurf hash(family.keys, {8, 0});
-  EXPECT_LE(hash.bits_per_key(family.keys.size()), 19.0);
+  EXPECT_LE(hash.bits_per_key(family.keys.size()), 16.5);
   Random64 rnd(8);
   int positives = 0;
   constexpr int kQueries = 200000;
