@@ -116,7 +116,7 @@ std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder()
 void RegisterOracle() {
   static std::once_flag once;
   std::call_once(once, [] {
-    RegisterFilterKind(FilterKind::kOracle, {"oracle", Oracle::Open});
+    RegisterFilterKind(FilterKind::kOracle, Oracle::Open);
     ObjectLibrary::Default()->AddFactory<const FilterPolicy>(
         OracleFilterPolicy::kClassName(),
         [](const std::string& /*uri*/,

@@ -98,14 +98,14 @@ Status FilterBlock::Open(const Slice& contents) {
   header_.smallest = Slice(data + kHeaderSize, smallest_size);
   header_.largest = Slice(data + kHeaderSize + smallest_size, largest_size);
 
-  const FilterKindInfo* kind = FindFilterKind(header_.kind);
-  if (kind == nullptr) {
+  const OpenFilterFunction open = FindFilterKind(header_.kind);
+  if (open == nullptr) {
     return Status::NotSupported(
         "filter block is of the unknown kind " +
         std::to_string(static_cast<unsigned>(header_.kind)));
   }
-  return kind->open(Slice(data + payload_offset, payload_end - payload_offset),
-                    &filter_);
+  return open(Slice(data + payload_offset, payload_end - payload_offset),
+              &filter_);
 }
 
 bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,

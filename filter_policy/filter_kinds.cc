@@ -21,16 +21,16 @@ class AlwaysTrue : public RangeFilter {
   }
 };
 
-using KindTable = std::array<FilterKindInfo, 256>;
+using KindTable = std::array<OpenFilterFunction, 256>;
 
 KindTable& Kinds() {
   static KindTable* const table = [] {
-    auto* kinds = new KindTable;
-    auto add = [kinds](FilterKind kind, const FilterKindInfo& info) {
-      (*kinds)[static_cast<uint8_t>(kind)] = info;
+    auto* kinds = new KindTable{};
+    auto add = [kinds](FilterKind kind, OpenFilterFunction open) {
+      (*kinds)[static_cast<uint8_t>(kind)] = open;
     };
-    add(FilterKind::kAlwaysTrue, {"none", AlwaysTrue::Open});
-    add(FilterKind::kSurf, {"SuRF", Surf::Open});
+    add(FilterKind::kAlwaysTrue, AlwaysTrue::Open);
+    add(FilterKind::kSurf, Surf::Open);
     return kinds;
   }();
   return *table;
@@ -38,13 +38,12 @@ KindTable& Kinds() {
 
 }  // namespace
 
-const FilterKindInfo* FindFilterKind(FilterKind kind) {
-  const FilterKindInfo& info = Kinds()[static_cast<uint8_t>(kind)];
-  return info.open != nullptr ? &info : nullptr;
+OpenFilterFunction FindFilterKind(FilterKind kind) {
+  return Kinds()[static_cast<uint8_t>(kind)];
 }
 
-void RegisterFilterKind(FilterKind kind, const FilterKindInfo& info) {
-  Kinds()[static_cast<uint8_t>(kind)] = info;
+void RegisterFilterKind(FilterKind kind, OpenFilterFunction open) {
+  Kinds()[static_cast<uint8_t>(kind)] = open;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

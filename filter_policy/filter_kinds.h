@@ -22,16 +22,11 @@ enum class FilterKind : uint8_t {
 using OpenFilterFunction = Status (*)(const Slice& payload,
                                       std::unique_ptr<RangeFilter>* filter);
 
-struct FilterKindInfo {
-  const char* name = nullptr;
-  OpenFilterFunction open = nullptr;
-};
-
-// What is known of a kind, or nullptr if this version does not know it.
-const FilterKindInfo* FindFilterKind(FilterKind kind);
+// The open function of a kind, or nullptr if this version does not know it.
+OpenFilterFunction FindFilterKind(FilterKind kind);
 
 // Makes a kind known that is not part of the library. Called before any filter
 // of that kind is read; not thread safe.
-void RegisterFilterKind(FilterKind kind, const FilterKindInfo& info);
+void RegisterFilterKind(FilterKind kind, OpenFilterFunction open);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

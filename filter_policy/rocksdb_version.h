@@ -1,5 +1,5 @@
-//  All that depends on RocksDB's version. The rest of the source is the same
-//  for every version from 9.10 to 11.x.
+//  What depends on RocksDB's version. Protean is built and tested with 9.10;
+//  what is known to differ in later versions belongs here.
 
 #pragma once
 

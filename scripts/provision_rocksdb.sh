@@ -42,8 +42,11 @@ fetch_tarball() {
   local tarball=$1 apt mirror mirrors
   command -v apt-get >/dev/null ||
     die "fetching RocksDB needs apt (Debian); elsewhere give a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
-  mirrors=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++')
-  [ -n "$mirrors" ] || die "apt on this machine has no package sources to take a mirror from"
+  # Read from the sources themselves: apt tells of them only once it has fetched their lists.
+  mirrors=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+    sed -nE -e 's/^deb +(\[[^]]*\] +)?([a-z+]+:[^ ]+) .*/\2/p' -e 's/^URIs: *([^ ]+).*/\1/p' |
+    sed 's,/*$,/,' | awk '!seen[$0]++')
+  [ -n "$mirrors" ] || die "apt on this machine has no package sources in /etc/apt to take a mirror from"
   apt=$(mktemp -d "$cache/apt.XXXXXX")
   mkdir -p "$apt/lists/partial" "$apt/parts" "$apt/archives/partial"
   for mirror in $mirrors; do

@@ -107,8 +107,10 @@ Status ProteanTableFactory::NewTableReader(
           "the comparator %s and this column family has %s",
           BytewiseComparator()->Name(), comparator->Name());
     }
-    if (comparator->timestamp_size() == 0 &&
-        comparator->CanKeysWithDifferentByteContentsBeEqual()) {
+    // Get may go on asking it, unless keys that differ may be equal.
+    const Comparator* root = comparator->GetRootComparator();
+    if (root != BytewiseComparator() &&
+        root->CanKeysWithDifferentByteContentsBeEqual()) {
       rep->filter.reset();
     }
     *table_reader = std::move(table);

@@ -39,6 +39,7 @@ void ProteanTableIterator::MakeInner() {
   if (pinned_iters_manager_ != nullptr) {
     inner_->SetPinnedItersMgr(pinned_iters_manager_);
   }
+  if (readahead_.has_value()) inner_->SetReadaheadState(&*readahead_);
 }
 
 bool ProteanTableIterator::AskFilter(const Slice& lo, bool* asked) {

@@ -10,6 +10,8 @@
 
 #pragma once
 
+#include <optional>
+
 #include "table/block_based/block_based_table_iterator.h"
 #include "table/internal_iterator.h"
 #include "table/protean_table_reader.h"
@@ -101,7 +103,11 @@ class ProteanTableIterator : public InternalIterator {
     if (inner_ != nullptr) inner_->GetReadaheadState(info);
   }
   void SetReadaheadState(ReadaheadFileInfo* info) override {
-    if (read_options_.adaptive_readahead) Inner()->SetReadaheadState(info);
+    if (inner_ != nullptr) {
+      inner_->SetReadaheadState(info);
+    } else {
+      readahead_ = *info;
+    }
   }
 
  private:
@@ -124,6 +130,7 @@ class ProteanTableIterator : public InternalIterator {
   BlockCacheLookupContext lookup_context_;
   BlockBasedTableIterator* inner_ = nullptr;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
+  std::optional<ReadaheadFileInfo> readahead_;  // for the inner iterator
   bool filtered_ = false;
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
 };

@@ -68,7 +68,9 @@ void ProteanTableReader::ReportDamage(const Status& status) const {
   Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
       "ProteanTable: %s is read without its filter: %s",
       rep->file->file_name().c_str(), status.ToString().c_str());
-  RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
+  if (status.IsCorruption()) {
+    RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
+  }
 }
 
 InternalIterator* ProteanTableReader::NewIterator(

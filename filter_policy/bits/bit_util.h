@@ -20,11 +20,11 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Marks a function that is worth having twice in a portable binary: once for
-// CPUs with POPCNT, BMI2 and AVX2 (Intel since 2013, AMD since 2015), once for
-// all. The
-// loader picks one. All calls inside are inlined, so that they are compiled
-// along with it. Sanitizers start after the loader and would be called too
-// early.
+// all CPUs, once for x86-64-v3 (Intel since 2013, AMD since 2015), which can
+// count bits. The loader picks one. All calls inside are inlined, so that they
+// are compiled along with it. Where it is empty, because the compiler cannot do
+// it or the build is for such a CPU anyway, the function exists once. (The
+// sanitizers would be called before they are set up.)
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__BMI2__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&     \
     !defined(__clang__) && __GNUC__ >= 12
@@ -81,6 +81,19 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
   while (rank-- > 0) rest &= rest - 1;
   return shift + __builtin_ctzll(rest);
 #endif
+}
+
+// How many bytes two strings of at least `limit` bytes share at their
+// beginning, at most `limit`.
+inline size_t SharedPrefix(const char* a, const char* b, size_t limit) {
+  size_t shared = 0;
+  for (; shared + 8 <= limit; shared += 8) {
+    const uint64_t differ =
+        DecodeFixed64(a + shared) ^ DecodeFixed64(b + shared);
+    if (differ != 0) return shared + __builtin_ctzll(differ) / 8;
+  }
+  while (shared < limit && a[shared] == b[shared]) shared++;
+  return shared;
 }
 
 // The position in [begin, end) of the first label that is at least `label`, or

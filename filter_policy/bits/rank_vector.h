@@ -61,11 +61,6 @@ class RankVector {
     return rank + PopCount(LoadWord(words_, last) & LowBits(pos % 64));
   }
 
-  void Prefetch(uint64_t pos) const {
-    __builtin_prefetch(words_ + pos / 64 * 8);
-    __builtin_prefetch(table_ + pos / kBlockBits * 4);
-  }
-
   uint64_t size() const { return size_; }
   uint64_t ones() const { return ones_; }
 

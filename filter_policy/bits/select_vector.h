@@ -119,10 +119,6 @@ class SelectVector {
     return 64 * index + 63 - __builtin_clzll(word);
   }
 
-  void Prefetch(uint64_t pos) const {
-    __builtin_prefetch(words_ + pos / 64 * 8);
-  }
-
   uint64_t size() const { return size_; }
   uint64_t ones() const { return ones_; }
 

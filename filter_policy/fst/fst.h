@@ -13,25 +13,27 @@
 //  the paper does not have. The builder sets the two borders between them, the
 //  *cutoffs*, so that the trie becomes small.
 //
-//    LOUDS-Dense, for each node     D-Labels     256 bits, which labels it has
-//                                   D-HasChild   256 bits, which of them lead
-//                                   to nodes base         32 + 32 bits, the
-//                                   edges to nodes and the leaves before the
-//                                   node D-IsPrefixKey  1 bit, whether it has a
-//                                   terminator
-//      The two bitmaps of a node fill one cache line. Rank needs no other
-//      table: the base counts all before the node, and at most four population
-//      counts complete it.
+// clang-format off
+//    LOUDS-Dense, for each node
+//      D-Labels       256 bits: which labels it has
+//      D-HasChild     256 bits: which of them lead to nodes
+//      base           2 x 32 bits: edges to nodes and leaves before the node
+//      D-IsPrefixKey  1 bit: whether it has a terminator
+// clang-format on
+//    The two bitmaps of a node fill one cache line. Rank needs no other table:
+//    the base counts all before the node, and at most four population counts
+//    complete it.
 //
-//    LOUDS-Sparse, for each edge    S-Labels     8 bits; a terminator is
-//    written as 0xff
-//                                   S-HasChild   1 bit, with rank
-//                                   S-LOUDS      1 bit, set on the first edge
-//                                   of each node, with select
-//      A terminator cannot be mistaken for the label 0xff. A node with a
-//      terminator has at least one more edge, so its first label is 0xff and it
-//      is not alone; the label 0xff is the last of its node, so it is first
-//      only if alone.
+// clang-format off
+//    LOUDS-Sparse, for each edge
+//      S-Labels       8 bits; a terminator is written as 0xff
+//      S-HasChild     1 bit, with rank
+//      S-LOUDS        1 bit, set on the first edge of each node, with select
+// clang-format on
+//    A terminator cannot be mistaken for the label 0xff. A node with a
+//    terminator has at least one more edge, so its first label is 0xff and it
+//    is not alone; the label 0xff is the last of its node, so it is first only
+//    if alone.
 
 #pragma once
 
@@ -90,7 +92,8 @@ class Fst {
   // Takes a serialized FST off the front of `input`, whose bytes must outlive
   // this object and be followed by kReadPadding readable bytes. Corruption if
   // any count, table or length disagrees with the rest. After OK, no call with
-  // valid arguments reads outside those bytes.
+  // valid arguments reads outside those bytes. Which labels the edges have is
+  // not checked: there, the block's checksum stands alone.
   Status Open(Slice* input);
 
   uint32_t height() const { return header_.height; }

@@ -22,31 +22,32 @@ constexpr uint32_t kMaxRemainderBits = 7;
 }  // namespace
 
 uint32_t FstBuilder::Add(const Slice& key, size_t shared, size_t depth) {
-  num_leaves_++;
+  // The path forks from the previous key's at `shared`, in a node that exists
+  // unless this is the first key; below that, every node is new.
+  bool new_node = num_leaves_++ == 0;
   if (depth == 0) return 0;
-  if (levels_.size() < depth) {
-    memory_usage_ += (depth - levels_.size()) * sizeof(Level);
-    levels_.resize(depth);
-  }
-  for (size_t depth_of_edge = shared; depth_of_edge < depth; depth_of_edge++) {
-    Level& level = levels_[depth_of_edge];
-    const size_t before = level.labels.capacity() +
-                          level.has_child.MemoryUsage() +
-                          level.louds.MemoryUsage();
-    // The path forks from the previous key's at `shared`, in a node that exists
-    // unless this is the first key; below that, every node is new.
-    const bool new_node = depth_of_edge > shared || num_leaves_ == 1;
-    const bool terminator = depth_of_edge == key.size();
+  if (levels_.size() < depth) levels_.resize(depth);
+  for (size_t at = shared; at < depth; at++) {
+    Level& level = levels_[at];
+    const bool terminator = at == key.size();
     level.labels.push_back(terminator ? static_cast<char>(Fst::kTerminatorLabel)
-                                      : key[depth_of_edge]);
-    level.has_child.Append(depth_of_edge + 1 < depth);
+                                      : key[at]);
+    level.has_child.Append(at + 1 < depth);
     level.louds.Append(new_node);
     level.nodes += new_node;
     level.terminators += terminator;
-    memory_usage_ += level.labels.capacity() + level.has_child.MemoryUsage() +
-                     level.louds.MemoryUsage() - before;
+    new_node = true;
   }
   return static_cast<uint32_t>(depth - 1);
+}
+
+size_t FstBuilder::MemoryUsage() const {
+  size_t bytes = levels_.capacity() * sizeof(Level);
+  for (const Level& level : levels_) {
+    bytes += level.labels.capacity() + level.has_child.MemoryUsage() +
+             level.louds.MemoryUsage();
+  }
+  return bytes;
 }
 
 // Minimizes the size, then moves the upper cutoff down as far as the size ratio

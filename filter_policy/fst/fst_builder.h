@@ -3,8 +3,8 @@
 //
 //  Every level grows on its own, as LOUDS-Sparse: a byte and two bits an edge.
 //  What a key adds is the path below the prefix that it shares with the key
-//  before it. When all keys are in, the cutoff level is chosen by the size
-//  ratio R, and the levels above it are written as LOUDS-Dense.
+//  before it. When all keys are in, the encoding of each level is chosen, and
+//  the levels are written out.
 
 #pragma once
 
@@ -48,8 +48,8 @@ class FstBuilder {
   // false, appending nothing, if it is too large for 32-bit numbers.
   bool Finish(std::string* out) const;
 
-  // Bytes allocated at present.
-  size_t MemoryUsage() const { return memory_usage_; }
+  // Bytes allocated at present. Takes time in proportion to the height.
+  size_t MemoryUsage() const;
 
  private:
   struct Level {
@@ -72,7 +72,6 @@ class FstBuilder {
   std::optional<Cutoffs> forced_;
   std::vector<Level> levels_;
   uint64_t num_leaves_ = 0;
-  size_t memory_usage_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -19,6 +19,8 @@
 
 #pragma once
 
+#include <limits>
+
 #include "filter_policy/bits/packed_array.h"
 #include "filter_policy/bits/rank_vector.h"
 #include "filter_policy/bits/select_vector.h"
@@ -41,7 +43,8 @@ class QuotientLevels {
             uint32_t remainder_bits) {
     remainder_bits_ = remainder_bits;
     const uint64_t quotients = uint64_t{nodes} << (8 - remainder_bits);
-    return quotients_.Open(input, edges + quotients, quotients) &&
+    return edges + quotients <= std::numeric_limits<uint32_t>::max() &&
+           quotients_.Open(input, edges + quotients, quotients) &&
            remainders_.Open(input, edges, remainder_bits) &&
            has_child_.Open(input, edges) && prefix_keys_.Open(input, nodes);
   }

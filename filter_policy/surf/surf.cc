@@ -191,7 +191,8 @@ Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {
 void SurfBuilder::AddKey(const Slice& key) {
   size_t shared = 0;
   if (has_last_) {
-    shared = key.difference_offset(last_);
+    shared = SharedPrefix(key.data(), last_.data(),
+                          std::min(key.size(), last_.size()));
     AddLast(shared, true);
   }
   last_.assign(key.data(), key.size());
@@ -208,10 +209,8 @@ void SurfBuilder::AddLast(size_t shared_with_next, bool has_next) {
   const uint32_t level = fst_.Add(key, last_shared_, depth);
   if (suffix_.bits() == 0) return;
   if (values_.size() <= level) values_.resize(level + 1);
-  const size_t before = values_[level].MemoryUsage();
   values_[level].Append(suffix_.Value(key, std::min(depth, key.size())),
                         suffix_.bits());
-  values_memory_ += values_[level].MemoryUsage() - before;
 }
 
 Status SurfBuilder::Finish(std::string* out) {
@@ -229,8 +228,10 @@ Status SurfBuilder::Finish(std::string* out) {
 }
 
 size_t SurfBuilder::MemoryUsage() const {
-  return fst_.MemoryUsage() + values_memory_ +
-         values_.capacity() * sizeof(BitBuffer) + last_.capacity();
+  size_t bytes = fst_.MemoryUsage() + values_.capacity() * sizeof(BitBuffer) +
+                 last_.capacity();
+  for (const BitBuffer& level : values_) bytes += level.MemoryUsage();
+  return bytes;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -107,17 +107,21 @@ class SurfBuilder : public RangeFilterBuilder {
   void AddKey(const Slice& key) override;
   Status Finish(std::string* out) override;
   size_t MemoryUsage() const override;
-  double ApproximateBitsPerKey() const override { return 11 + suffix_.bits(); }
+  double ApproximateBitsPerKey() const override {
+    return kUsualTrieBitsPerKey + suffix_.bits();
+  }
 
   FstBuilder* fst() { return &fst_; }
 
  private:
+  // Of random integers; text keys take up to twice as much.
+  static constexpr double kUsualTrieBitsPerKey = 9;
+
   void AddLast(size_t shared_with_next, bool has_next);
 
   const SurfSuffix suffix_;
   FstBuilder fst_;
   std::vector<BitBuffer> values_;  // by level of the leaf
-  size_t values_memory_ = 0;
 
   // The key that came last waits for its successor, which decides how long a
   // prefix tells the two apart.

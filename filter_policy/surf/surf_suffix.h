@@ -1,8 +1,9 @@
 //  The suffix bits that SuRF stores with each leaf, to tell keys apart that
 //  share the stored prefix (SuRF paper, sections 3.2 to 3.4).
 //
-//    leaf value   | real_bits: the key's bits behind the prefix | hash_bits:
-//    the lowest bits of the key's hash |
+//    value of a leaf = real << hash_bits | hash
+//      real   the real_bits bits of the key behind the prefix
+//      hash   the lowest hash_bits bits of the key's hash
 //
 //  A key that ends before its real bits do is padded with zeros. That keeps the
 //  order: if the padded bits of two keys with the same prefix differ, the keys

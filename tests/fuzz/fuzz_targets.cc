@@ -1,0 +1,185 @@
+#include "tests/fuzz/fuzz_targets.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "filter_policy/filter_block.h"
+#include "filter_policy/surf/surf.h"
+#include "util/coding.h"
+#include "util/crc32c.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+void Check(bool holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "violated: %s\n", what);
+  abort();
+}
+
+// Bytes in a buffer of exactly their size, so that a sanitizer sees every read
+// past the end.
+class ExactCopy {
+ public:
+  explicit ExactCopy(const std::string& bytes)
+      : size_(bytes.size()), data_(new char[bytes.size()]) {
+    bytes.copy(data_.get(), size_);
+  }
+  Slice slice() const { return Slice(data_.get(), size_); }
+
+ private:
+  const size_t size_;
+  const std::unique_ptr<char[]> data_;
+};
+
+// Reads small pieces off the input.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  bool empty() const { return size_ == 0; }
+  uint32_t Byte() {
+    if (size_ == 0) return 0;
+    size_--;
+    return *data_++;
+  }
+  // A length byte and so many bytes, or fewer at the end.
+  std::string String() {
+    const size_t length = std::min<size_t>(Byte(), size_);
+    std::string result(reinterpret_cast<const char*>(data_), length);
+    data_ += length;
+    size_ -= length;
+    return result;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+};
+
+// Every kind of query about every pair of strings.
+void AskEverything(const FilterBlock& block,
+                   const std::vector<std::string>& strings) {
+  const auto* surf = block.header().kind == FilterKind::kSurf
+                         ? static_cast<const Surf*>(block.filter())
+                         : nullptr;
+  for (const std::string& lo : strings) {
+    block.KeyMayMatch(lo);
+    block.PrefixMayMatch(lo);
+    block.HasKeyAtOrAbove(lo);
+    for (const std::string& hi : strings) {
+      block.RangeMayMatch(lo, hi, false);
+      block.RangeMayMatch(lo, hi, true);
+      if (surf != nullptr) surf->Count(lo, hi);
+    }
+    if (surf == nullptr) continue;
+    Surf::Iterator it(surf);
+    it.Seek(lo);
+    for (int step = 0; step < 8 && it.Valid(); step++) {
+      it.real_suffix();
+      step % 3 == 2 ? it.Prev() : it.Next();
+    }
+    it.SeekToLast();
+    for (int step = 0; step < 4 && it.Valid(); step++) it.Prev();
+  }
+}
+
+}  // namespace
+
+void FuzzOpen(const uint8_t* data, size_t size) {
+  constexpr size_t kChecksumOffset = 8;
+  constexpr size_t kCheckedOffset = 12;
+  if (size < kCheckedOffset) return;
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  bytes.replace(0, 5, std::string("PRTN\x01", 5));
+  const uint32_t before = crc32c::Value(bytes.data(), kChecksumOffset);
+  EncodeFixed32(bytes.data() + kChecksumOffset,
+                crc32c::Extend(before, bytes.data() + kCheckedOffset,
+                               bytes.size() - kCheckedOffset));
+  const ExactCopy copy(bytes);
+  const FilterBlock block(copy.slice());
+  const std::string tail = bytes.substr(bytes.size() - size / 4);
+  AskEverything(block, {"", "a", tail, tail.substr(tail.size() / 2),
+                        std::string(3, '\xff'), bytes.substr(32, 8)});
+}
+
+void FuzzBuild(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  SurfSuffix suffix;
+  suffix.hash_bits = input.Byte() % (SurfSuffix::kMaxHashBits + 1);
+  suffix.real_bits = input.Byte() % (SurfSuffix::kMaxRealBits + 1);
+  SurfBuilder builder(suffix);
+  if (input.Byte() % 2 == 1) {
+    FstBuilder::Cutoffs cutoffs;
+    cutoffs.quotient_begin = input.Byte() % 8;
+    cutoffs.sparse_begin = cutoffs.quotient_begin + input.Byte() % 8;
+    cutoffs.remainder_bits = 1 + input.Byte() % 7;
+    builder.fst()->ForceCutoffs(cutoffs);
+  }
+  std::vector<std::string> queries;
+  const uint32_t num_queries = input.Byte() % 8;
+  while (queries.size() < num_queries) queries.push_back(input.String());
+  std::set<std::string> keys;
+  while (!input.empty()) keys.insert(input.String());
+  for (const std::string& key : keys) builder.AddKey(key);
+
+  FilterBlockHeader header;
+  header.kind = FilterKind::kSurf;
+  header.num_keys = keys.size();
+  if (!keys.empty()) {
+    header.smallest = *keys.begin();
+    header.largest = *keys.rbegin();
+  }
+  std::string bytes;
+  StartFilterBlock(header, &bytes);
+  Check(builder.Finish(&bytes).ok(), "the filter can be built");
+  FinishFilterBlock(&bytes);
+  const ExactCopy copy(bytes);
+  const FilterBlock block(copy.slice());
+  Check(block.status().ok(), "what was built can be opened");
+  const auto& surf = static_cast<const Surf&>(*block.filter());
+
+  for (const std::string& key : keys) {
+    Check(block.KeyMayMatch(key), "a key is found");
+    Check(block.RangeMayMatch(key, key, true), "a range of one key is found");
+    Check(block.PrefixMayMatch(key.substr(0, key.size() / 2)),
+          "a prefix is found");
+    Check(block.HasKeyAtOrAbove(key) || key.size() > 64,
+          "the largest key is known");
+  }
+  queries.push_back("");
+  for (const std::string& lo : queries) {
+    for (const std::string& hi : queries) {
+      if (hi < lo) continue;
+      const auto first = keys.lower_bound(lo);
+      const auto end = keys.upper_bound(hi);
+      const auto exclusive_end = keys.lower_bound(hi);
+      Check(first == end || block.RangeMayMatch(lo, hi, true),
+            "a closed range is found");
+      Check(first == exclusive_end || block.RangeMayMatch(lo, hi, false),
+            "a half-open range is found");
+      const auto count = static_cast<uint64_t>(std::distance(first, end));
+      const Surf::CountResult counted = surf.Count(lo, hi);
+      Check(counted.count >= count, "no key is left out of a count");
+      Check(counted.count <=
+                count + counted.low_ambiguous + counted.high_ambiguous,
+            "a count is exact but for its ends");
+    }
+  }
+  Surf::Iterator it(&surf);
+  it.SeekToFirst();
+  for (const std::string& key : keys) {
+    Check(it.Valid() && Slice(key).starts_with(it.key_prefix()),
+          "the iterator visits all keys");
+    it.Next();
+  }
+  Check(!it.Valid(), "the iterator ends");
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
