@@ -105,8 +105,9 @@ void FuzzOpen(const uint8_t* data, size_t size) {
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   const std::string tail = bytes.substr(bytes.size() - size / 4);
-  AskEverything(block, {"", "a", tail, tail.substr(tail.size() / 2),
-                        std::string(3, '\xff'), bytes.substr(32, 8)});
+  const std::string part = bytes.substr(size / 2, 8);
+  AskEverything(block, {"", "a", tail, tail.substr(tail.size() / 2), part,
+                        std::string(3, '\xff')});
 }
 
 void FuzzBuild(const uint8_t* data, size_t size) {
