@@ -47,31 +47,22 @@ void FstIterator::Reset() {
   valid_ = false;
 }
 
-void FstIterator::SeekToFirst() {
-  Reset();
-  Cursor root;
-  if (fst_->num_nodes() == 0) {
-    valid_ = fst_->num_leaves() > 0;
-    return;
-  }
-  root.node = fst_->NodeAt(Fst::kRoot);
-  if (fst_->First(root.node, &root.edge)) {
-    Push(root.node, root.edge);
-    DescendFirst();
-  }
-}
+void FstIterator::SeekToFirst() { SeekToEnd(/*first=*/true); }
 
-void FstIterator::SeekToLast() {
+void FstIterator::SeekToLast() { SeekToEnd(/*first=*/false); }
+
+void FstIterator::SeekToEnd(bool first) {
   Reset();
-  Cursor root;
   if (fst_->num_nodes() == 0) {
     valid_ = fst_->num_leaves() > 0;
     return;
   }
+  Cursor root;
   root.node = fst_->NodeAt(Fst::kRoot);
-  if (fst_->Last(root.node, &root.edge)) {
+  if (first ? fst_->First(root.node, &root.edge)
+            : fst_->Last(root.node, &root.edge)) {
     Push(root.node, root.edge);
-    DescendLast();
+    first ? DescendFirst() : DescendLast();
   }
 }
 

@@ -63,6 +63,7 @@ class FstIterator {
   };
 
   void Reset();
+  void SeekToEnd(bool first);
   void Push(const Fst::Node& node, const Fst::Edge& edge);
   void Pop();
   // Descends from the edge on top to its first (last) leaf.
