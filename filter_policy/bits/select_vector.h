@@ -38,7 +38,6 @@ class SelectVector {
       return false;
     }
     size_ = size;
-    ones_ = ones;
     uint64_t rank = 0;
     uint64_t next_sample = 0;
     for (uint64_t index = 0; index < num_words; index++) {
@@ -64,8 +63,8 @@ class SelectVector {
     return LoadWord(words_, pos / 64) >> (pos % 64) & 1;
   }
 
-  // The position of the set bit that has `rank` set bits before it; rank <
-  // ones().
+  // The position of the set bit that has `rank` set bits before it; there is
+  // one.
   uint64_t Select(uint64_t rank) const {
     const uint64_t sample = LoadWord32(samples_, rank / kSampleRate);
     uint64_t left = rank % kSampleRate;
@@ -120,13 +119,11 @@ class SelectVector {
   }
 
   uint64_t size() const { return size_; }
-  uint64_t ones() const { return ones_; }
 
  private:
   const char* words_ = nullptr;
   const char* samples_ = nullptr;
   uint64_t size_ = 0;
-  uint64_t ones_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

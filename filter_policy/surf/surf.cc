@@ -60,9 +60,11 @@ bool Surf::LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const {
 // be below hi, or hi itself if that belongs to the range.
 bool Surf::LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
                              bool hi_inclusive) const {
-  const uint64_t stored = suffix_.RealOfValue(values_.Get(leaf));
-  const uint64_t wanted = suffix_.Real(hi, depth);
-  if (stored != wanted) return stored < wanted;
+  if (suffix_.real_bits > 0) {
+    const uint64_t stored = suffix_.RealOfValue(values_.Get(leaf));
+    const uint64_t wanted = suffix_.Real(hi, depth);
+    if (stored != wanted) return stored < wanted;
+  }
   return hi_inclusive || !suffix_.RealIsWhole(hi, depth);
 }
 
