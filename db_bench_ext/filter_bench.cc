@@ -92,10 +92,7 @@ std::string MemoryFilter::design() const {
   if (block_ == nullptr || block_->header().kind != FilterKind::kSurf) {
     return "";
   }
-  const FstHeader& trie =
-      static_cast<const Surf*>(block_->filter())->fst().header();
-  return "height " + std::to_string(trie.height) + ", " +
-         std::to_string(trie.dense_levels) + " dense levels";
+  return static_cast<const Surf*>(block_->filter())->fst().Describe();
 }
 
 // Average time of a query in ns, and how many answered "may match".

@@ -90,17 +90,21 @@ class Oracle : public RangeFilter {
 
 class OracleBuilder : public RangeFilterBuilder {
  public:
-  void AddKey(const Slice& key) override { keys_.Add(key); }
-
-  Status Finish(std::string* out) override {
+  void Write(char* payload) override {
     std::lock_guard<std::mutex> lock(key_lists_mutex);
-    PutFixed64(out, KeyLists().size());
+    EncodeFixed64(payload, KeyLists().size());
     KeyLists().push_back(std::make_shared<const SortedKeys>(std::move(keys_)));
+  }
+  double ApproximateBitsPerKey() const override { return 1; }
+
+ protected:
+  void Add(const Slice& key, size_t, size_t) override { keys_.Add(key); }
+  void AddLast(const Slice& key, size_t) override { keys_.Add(key); }
+  Status Prepare(uint64_t* payload_size) override {
+    *payload_size = 8;
     return Status::OK();
   }
-
-  size_t MemoryUsage() const override { return keys_.MemoryUsage(); }
-  double ApproximateBitsPerKey() const override { return 1; }
+  size_t Memory() const override { return keys_.MemoryUsage(); }
 
  private:
   SortedKeys keys_;

@@ -27,6 +27,12 @@ Slice StoredPart(const Slice& key) {
                std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
 }
 
+size_t PayloadOffset(const FilterBlockHeader& header) {
+  const size_t keys_end = kHeaderSize + StoredPart(header.smallest).size() +
+                          StoredPart(header.largest).size();
+  return (keys_end + 7) / 8 * 8;
+}
+
 // Of the whole block but the checksum itself.
 uint32_t Checksum(const Slice& block) {
   const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
@@ -36,29 +42,31 @@ uint32_t Checksum(const Slice& block) {
 
 }  // namespace
 
-void StartFilterBlock(const FilterBlockHeader& header, std::string* block) {
-  const Slice smallest = StoredPart(header.smallest);
-  const Slice largest = StoredPart(header.largest);
-  const size_t keys_end = kHeaderSize + smallest.size() + largest.size();
-  const size_t payload_offset = (keys_end + 7) / 8 * 8;
-  block->append(kMagic, sizeof(kMagic));
-  block->push_back(static_cast<char>(kVersion));
-  block->push_back(static_cast<char>(header.kind));
-  PutFixed16(block, header.flags);
-  PutFixed32(block, 0);  // the checksum
-  PutFixed32(block, static_cast<uint32_t>(payload_offset));
-  PutFixed64(block, header.num_keys);
-  PutFixed16(block, static_cast<uint16_t>(smallest.size()));
-  PutFixed16(block, static_cast<uint16_t>(largest.size()));
-  PutFixed32(block, 0);
-  block->append(smallest.data(), smallest.size());
-  block->append(largest.data(), largest.size());
-  block->resize(payload_offset, '\0');
+size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size) {
+  return PayloadOffset(header) + payload_size + kReadPadding;
 }
 
-void FinishFilterBlock(std::string* block) {
-  block->append(kReadPadding, '\0');
-  EncodeFixed32(block->data() + kChecksumOffset, Checksum(*block));
+char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
+  const Slice smallest = StoredPart(header.smallest);
+  const Slice largest = StoredPart(header.largest);
+  const size_t payload_offset = PayloadOffset(header);
+  memcpy(block, kMagic, sizeof(kMagic));
+  block[kVersionOffset] = static_cast<char>(kVersion);
+  block[kKindOffset] = static_cast<char>(header.kind);
+  EncodeFixed16(block + kFlagsOffset, header.flags);
+  EncodeFixed32(block + kPayloadOffset, static_cast<uint32_t>(payload_offset));
+  EncodeFixed64(block + kNumKeysOffset, header.num_keys);
+  EncodeFixed16(block + kSmallestSizeOffset,
+                static_cast<uint16_t>(smallest.size()));
+  EncodeFixed16(block + kLargestSizeOffset,
+                static_cast<uint16_t>(largest.size()));
+  memcpy(block + kHeaderSize, smallest.data(), smallest.size());
+  memcpy(block + kHeaderSize + smallest.size(), largest.data(), largest.size());
+  return block + payload_offset;
+}
+
+void FinishFilterBlock(char* block, size_t size) {
+  EncodeFixed32(block + kChecksumOffset, Checksum(Slice(block, size)));
 }
 
 FilterBlock::FilterBlock(const Slice& contents) : status_(Open(contents)) {

@@ -48,10 +48,13 @@ struct FilterBlockHeader {
   static constexpr size_t kMaxStoredKey = 64;
 };
 
-// Starts a block in `block`, which must be empty. The payload is appended by
-// the caller, then FinishFilterBlock completes the block.
-void StartFilterBlock(const FilterBlockHeader& header, std::string* block);
-void FinishFilterBlock(std::string* block);
+// The size of a block with that header and a payload of so many bytes.
+size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
+
+// Writes the header to so many zero bytes at `block`. Returns where the payload
+// belongs; FinishFilterBlock completes the block when it is there.
+char* StartFilterBlock(const FilterBlockHeader& header, char* block);
+void FinishFilterBlock(char* block, size_t size);
 
 // An opened filter block. Immutable and thread safe.
 class FilterBlock {

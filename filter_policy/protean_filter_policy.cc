@@ -1,7 +1,5 @@
 #include "filter_policy/protean_filter_policy.h"
 
-#include <algorithm>
-
 #include "cache/cache_reservation_manager.h"
 #include "filter_policy/rocksdb_version.h"
 #include "rocksdb/env.h"
@@ -35,21 +33,17 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   }
 
   void AddKey(const Slice& key) override {
-    if (header_.num_keys > 0) {
-      const int order = key.compare(last_key_);
-      if (order == 0) return;
-      if (order < 0) unordered_ = true;
+    if (unordered_) {
+      CountUnordered(key);
+    } else if (builder_->AddKey(key)) {
+      const uint64_t num_keys = builder_->num_keys();
+      if (num_keys == 1) first_key_.assign(key.data(), key.size());
+      if (reservation_ != nullptr && num_keys % kKeysPerCharge == 0) {
+        Charge(builder_->MemoryUsage());
+      }
     } else {
-      first_key_.assign(key.data(), key.size());
-    }
-    header_.num_keys++;
-    last_key_.assign(key.data(), key.size());
-    // Keys that the comparator does not order bytewise cannot be held. They are
-    // still counted, and the file gets a filter that says so.
-    if (unordered_) return;
-    builder_->AddKey(key);
-    if (reservation_ != nullptr && header_.num_keys % kKeysPerCharge == 0) {
-      Charge(builder_->MemoryUsage());
+      unordered_ = true;
+      CountUnordered(key);
     }
   }
 
@@ -61,7 +55,10 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
     AddKey(key);
   }
 
-  size_t EstimateEntriesAdded() override { return header_.num_keys; }
+  size_t EstimateEntriesAdded() override {
+    return builder_ == nullptr ? header_.num_keys
+                               : builder_->num_keys() + unordered_keys_;
+  }
 
   Slice Finish(std::unique_ptr<const char[]>* buf) override {
     return Finish(buf, nullptr);
@@ -69,15 +66,35 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
 
   Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override {
     if (status != nullptr) *status = Status::OK();
-    std::string block;
-    FillBlock(&block);
+    header_.num_keys = EstimateEntriesAdded();
+    header_.smallest = first_key_;
+    header_.largest = builder_->last_key();
+    uint64_t payload_size = 0;
+    bool filters = !unordered_;
+    if (filters) {
+      const Status s = builder_->Finish(&payload_size);
+      filters = s.ok();
+      if (!filters) {
+        Log(InfoLogLevel::WARN_LEVEL, info_log_,
+            "Protean: no filter for this file: %s", s.ToString().c_str());
+      }
+    }
+    if (!filters) {
+      header_.kind = FilterKind::kAlwaysTrue;
+      header_.smallest = Slice();
+      header_.largest = Slice();
+      payload_size = 0;
+    }
+    const size_t size = FilterBlockSize(header_, payload_size);
+    Charge(builder_->MemoryUsage() + size);
+    std::unique_ptr<char[]> block(new char[size]());
+    char* const payload = StartFilterBlock(header_, block.get());
+    if (filters) builder_->Write(payload);
+    FinishFilterBlock(block.get(), size);
     builder_.reset();
-    Charge(block.size());
-    std::unique_ptr<char[]> owned(new char[block.size()]);
-    std::copy(block.begin(), block.end(), owned.get());
-    const Slice result(owned.get(), block.size());
-    *buf = std::move(owned);
-    return result;
+    Charge(size);
+    *buf = std::move(block);
+    return Slice(buf->get(), size);
   }
 
   Status MaybePostVerify(const Slice& filter_content) override {
@@ -104,25 +121,12 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
  private:
   static constexpr uint64_t kKeysPerCharge = 4096;
 
-  void FillBlock(std::string* block) {
-    header_.smallest = first_key_;
-    header_.largest = last_key_;
-    if (!unordered_) {
-      StartFilterBlock(header_, block);
-      const Status s = builder_->Finish(block);
-      if (s.ok()) {
-        FinishFilterBlock(block);
-        return;
-      }
-      Log(InfoLogLevel::WARN_LEVEL, info_log_,
-          "Protean: no filter for this file: %s", s.ToString().c_str());
-      block->clear();
-    }
-    header_.kind = FilterKind::kAlwaysTrue;
-    header_.smallest = Slice();
-    header_.largest = Slice();
-    StartFilterBlock(header_, block);
-    FinishFilterBlock(block);
+  // Keys that the comparator does not order bytewise cannot be held. They are
+  // still counted, and the file gets a filter that says so.
+  void CountUnordered(const Slice& key) {
+    if (unordered_keys_ > 0 && key == last_unordered_key_) return;
+    unordered_keys_++;
+    last_unordered_key_.assign(key.data(), key.size());
   }
 
   void Charge(size_t bytes) {
@@ -138,8 +142,9 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   std::unique_ptr<CacheReservationManager> reservation_;
   FilterBlockHeader header_;
   std::string first_key_;
-  std::string last_key_;
   bool unordered_ = false;
+  uint64_t unordered_keys_ = 0;
+  std::string last_unordered_key_;
 };
 
 }  // namespace

@@ -5,10 +5,12 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "filter_policy/bits/bit_util.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
@@ -28,24 +30,72 @@ class RangeFilter {
                              bool hi_inclusive) const = 0;
 };
 
-// The build side. Not thread safe.
+// The build side: takes the keys of one file in ascending order, then writes
+// the filter's payload, which the open function of its kind (filter_kinds.h)
+// takes. Not thread safe.
 class RangeFilterBuilder {
  public:
   virtual ~RangeFilterBuilder() = default;
 
-  // Adds a key, above all keys added before in bytewise order.
-  virtual void AddKey(const Slice& key) = 0;
+  // Adds a key. Returns false, ignoring it, if it is not above all keys added
+  // before in bytewise order; a repeated key is ignored too, but fine.
+  bool AddKey(const Slice& key) {
+    size_t shared = 0;
+    if (num_keys_ > 0) {
+      const size_t shorter = std::min(key.size(), last_key_.size());
+      shared = SharedPrefix(key.data(), last_key_.data(), shorter);
+      if (shared == shorter) {
+        if (key.size() <= last_key_.size()) {
+          return key.size() == last_key_.size();
+        }
+      } else if (static_cast<uint8_t>(key[shared]) <
+                 static_cast<uint8_t>(last_key_[shared])) {
+        return false;
+      }
+      Add(last_key_, shared_, shared);
+    }
+    num_keys_++;
+    shared_ = shared;
+    last_key_.assign(key.data(), key.size());
+    return true;
+  }
 
-  // Appends the filter's payload to `out`: what the open function of its kind
-  // (filter_kinds.h) takes. Called once, last. An error means that these keys
-  // cannot be held; `out` is then unspecified.
-  virtual Status Finish(std::string* out) = 0;
+  uint64_t num_keys() const { return num_keys_; }
+  // The largest key.
+  const std::string& last_key() const { return last_key_; }
+
+  // Stores the size of the payload in bytes. Called once, after the last key.
+  // An error means that these keys cannot be held.
+  Status Finish(uint64_t* payload_size) {
+    if (num_keys_ > 0) AddLast(last_key_, shared_);
+    return Prepare(payload_size);
+  }
+
+  // Writes the payload into so many zero bytes, which are followed by
+  // kReadPadding zero bytes. Called once, after Finish returned OK.
+  virtual void Write(char* payload) = 0;
 
   // Bytes allocated at present.
-  virtual size_t MemoryUsage() const = 0;
+  size_t MemoryUsage() const { return last_key_.capacity() + Memory(); }
 
   // The bits that a key costs, roughly, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
+
+ protected:
+  // Takes the next key, which shares its first `shared` bytes with the one
+  // before it (0 if there is none), and `next_shared` with the one after it.
+  virtual void Add(const Slice& key, size_t shared, size_t next_shared) = 0;
+  // Takes the last key.
+  virtual void AddLast(const Slice& key, size_t shared) = 0;
+  virtual Status Prepare(uint64_t* payload_size) = 0;
+  virtual size_t Memory() const = 0;
+
+ private:
+  // The last key waits here for its successor, which decides how long a prefix
+  // tells the two apart.
+  std::string last_key_;
+  size_t shared_ = 0;  // with the key before it
+  uint64_t num_keys_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

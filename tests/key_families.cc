@@ -1,8 +1,19 @@
 #include "tests/key_families.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+std::string FinishPayload(RangeFilterBuilder* builder) {
+  uint64_t size = 0;
+  const Status s = builder->Finish(&size);
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  std::string payload(size + kReadPadding, '\0');
+  builder->Write(payload.data());
+  return payload;
+}
 
 void SortUnique(std::vector<std::string>* keys) {
   std::sort(keys->begin(), keys->end());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/range_filter.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,6 +31,10 @@ std::vector<std::string> Around(const std::string& key);
 // A string over `alphabet` of at most `max_length` bytes.
 std::string RandomString(Random* rnd, const std::string& alphabet,
                          size_t max_length);
+
+// The payload that the builder writes for the keys added, and the zero bytes
+// that must follow it.
+std::string FinishPayload(RangeFilterBuilder* builder);
 
 // Sorts and removes duplicates.
 void SortUnique(std::vector<std::string>* keys);

@@ -4,14 +4,12 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#endif
-#if defined(__BMI2__)
-#include <immintrin.h>
 #endif
 
 #include "rocksdb/rocksdb_namespace.h"
@@ -46,6 +44,8 @@ inline uint32_t LoadWord32(const char* words, uint64_t index) {
   return DecodeFixed32(words + 4 * index);
 }
 
+inline void Prefetch(const char* address) { __builtin_prefetch(address); }
+
 inline int PopCount(uint64_t word) {
 #if defined(__POPCNT__) || !defined(__x86_64__)
   return __builtin_popcountll(word);
@@ -62,12 +62,34 @@ inline int PopCount(uint64_t word) {
 // A word whose lowest `count` bits are set; `count` < 64.
 inline uint64_t LowBits(unsigned count) { return (uint64_t{1} << count) - 1; }
 
+// The smallest number of bits that can hold all numbers up to `max`.
+inline unsigned BitsFor(uint64_t max) {
+  return max == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(max));
+}
+
+#if defined(__x86_64__)
+// Whether the CPU has PDEP, and runs it in hardware: the first two generations
+// of AMD's Zen take hundreds of cycles for it. Asked at run time, so that a
+// portable binary profits too.
+inline const bool kHasFastPdep = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
+         !__builtin_cpu_is("znver2");
+}();
+#endif
+
 // The position of the set bit of `word` that has `rank` set bits below it;
 // `rank` < PopCount(word).
 inline unsigned SelectInWord(uint64_t word, unsigned rank) {
-#if defined(__BMI2__)
-  return __builtin_ctzll(_pdep_u64(uint64_t{1} << rank, word));
-#else
+#if defined(__x86_64__)
+  if (__builtin_expect(kHasFastPdep, true)) {
+    uint64_t bit = uint64_t{1} << rank;
+    // Not the intrinsic, which only code that is compiled for such CPUs may
+    // use.
+    asm("pdep %1, %0, %0" : "+r"(bit) : "r"(word));
+    return __builtin_ctzll(bit);
+  }
+#endif
   // Skip whole bytes by their counts, then clear the lower bits of the byte
   // that is left.
   unsigned shift = 0;
@@ -80,7 +102,6 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
   uint64_t rest = word >> shift;
   while (rank-- > 0) rest &= rest - 1;
   return shift + __builtin_ctzll(rest);
-#endif
 }
 
 // How many bytes two strings of at least `limit` bytes share at their

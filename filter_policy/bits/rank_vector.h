@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "filter_policy/bits/bit_buffer.h"
+#include "filter_policy/bits/bit_array.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -12,60 +12,58 @@ class RankVector {
  public:
   static constexpr uint64_t kBlockBits = 512;
 
-  // Appends `bits` and their look-up table to `out`.
-  static void Serialize(const BitBuffer& bits, std::string* out) {
-    bits.SerializeTo(out);
+  // The size of a vector of so many bits. It begins with the bits; Complete
+  // writes the table behind them.
+  static uint64_t Bytes(uint64_t bits) {
+    return BitArrayBytes(bits) + (Blocks(bits) * 4 + 7) / 8 * 8;
+  }
+  static void Complete(char* vector, uint64_t bits) {
+    char* table = vector + BitArrayBytes(bits);
     uint32_t ones = 0;
-    for (uint64_t word = 0; word < bits.words().size(); word++) {
-      if (word % kBlockWords == 0) PutFixed32(out, ones);
-      ones += PopCount(bits.words()[word]);
+    for (uint64_t word = 0; word < BitArrayBytes(bits) / 8; word++) {
+      if (word % kBlockWords == 0) {
+        EncodeFixed32(table + 4 * (word / kBlockWords), ones);
+      }
+      ones += PopCount(LoadWord(vector, word));
     }
   }
 
-  // Takes a serialized vector of `size` bits off the front of `input`, which
-  // must outlive this object. False if the bytes are too few, the table
-  // disagrees with the bits, or bits past the end are set.
-  bool Open(Slice* input, uint64_t size) {
-    const uint64_t num_words = (size + 63) / 64;
-    const uint64_t num_blocks = (num_words + kBlockWords - 1) / kBlockWords;
-    if (!TakeBytes(input, 8 * num_words, &words_) ||
-        !TakeBytes(input, 4 * num_blocks, &table_)) {
-      return false;
-    }
+  // Takes a vector of `size` bits, `ones` of them set, off the front of
+  // `input`, which must outlive this object. False if the bytes are too few,
+  // the table or `ones` disagree with the bits, or bits past the end are set.
+  bool Open(Slice* input, uint64_t size, uint64_t ones) {
+    const char* start;
+    if (!TakeBytes(input, Bytes(size), &start)) return false;
+    words_ = start;
+    table_ = start + BitArrayBytes(size);
     size_ = size;
-    uint64_t ones = 0;
-    for (uint64_t word = 0; word < num_words; word++) {
+    uint64_t found = 0;
+    for (uint64_t word = 0; word < BitArrayBytes(size) / 8; word++) {
       if (word % kBlockWords == 0 &&
-          LoadWord32(table_, word / kBlockWords) != ones) {
+          LoadWord32(table_, word / kBlockWords) != found) {
         return false;
       }
-      ones += PopCount(LoadWord(words_, word));
+      found += PopCount(LoadWord(words_, word));
     }
     ones_ = ones;
-    return size % 64 == 0 || LoadWord(words_, size / 64) >> (size % 64) == 0;
+    return found == ones && TailIsZero(words_, size);
   }
 
-  bool Get(uint64_t pos) const {
-    return LoadWord(words_, pos / 64) >> (pos % 64) & 1;
-  }
+  bool Get(uint64_t pos) const { return GetBit(words_, pos); }
 
   // The number of set bits in [0, pos); pos <= size().
   uint64_t Rank(uint64_t pos) const {
     if (pos == size_) return ones_;
     const uint64_t block = pos / kBlockBits;
-    uint64_t rank = LoadWord32(table_, block);
-    const uint64_t last = pos / 64;
-    for (uint64_t word = block * kBlockWords; word < last; word++) {
-      rank += PopCount(LoadWord(words_, word));
-    }
-    return rank + PopCount(LoadWord(words_, last) & LowBits(pos % 64));
+    return LoadWord32(table_, block) +
+           CountOnes(words_, block * kBlockBits, pos);
   }
-
-  uint64_t size() const { return size_; }
-  uint64_t ones() const { return ones_; }
 
  private:
   static constexpr uint64_t kBlockWords = kBlockBits / 64;
+  static uint64_t Blocks(uint64_t bits) {
+    return (bits + kBlockBits - 1) / kBlockBits;
+  }
 
   const char* words_ = nullptr;
   const char* table_ = nullptr;

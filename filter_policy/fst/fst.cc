@@ -1,150 +1,131 @@
 #include "filter_policy/fst/fst.h"
 
+#include <limits>
+
 namespace ROCKSDB_NAMESPACE::protean {
 
-bool Fst::Prev(const Node& node, Edge* edge) const {
-  if (edge->IsTerminator()) return false;
-  if (IsDense(node)) {
-    if (DenseBefore(node, edge->label, edge)) return true;
-  } else if (IsQuotient(node)) {
-    QuotientLevels::Edge moved = ToQuotient(*edge);
-    if (quotient_.Prev(Local(node), &moved)) return FromQuotient(moved, edge);
-  } else {
-    if (edge->pos == node.begin) return false;
-    SparseEdge(node, edge->pos - 1, edge);
-    if (edge->pos > node.begin || !HasTerminator(node)) return true;
+void Fst::AppendRun(const Node& node, std::string* path) const {
+  const FstSection& levels = Levels(node);
+  uint32_t begin;
+  uint32_t end;
+  levels.Run(Local(node), &begin, &end);
+  for (; begin < end; begin++) {
+    path->push_back(static_cast<char>(alphabet_.Byte(levels.RunCode(begin))));
   }
-  if (!HasTerminator(node)) return false;
-  edge->label = Edge::kTerminator;
-  return true;
 }
 
-// The bases agree with the bitmaps, every node has an edge, and every edge to a
-// node is a label and leads to a later node.
-bool Fst::ValidateDense() {
-  uint64_t nodes_below = 0;
-  uint64_t leaves_below = 0;
-  for (uint32_t number = 0; number < header_.dense_nodes; number++) {
-    if (LoadWord32(dense_bases_, 2 * number) != nodes_below ||
-        LoadWord32(dense_bases_, 2 * number + 1) != leaves_below) {
-      return false;
-    }
-    uint64_t labels = 0;
-    for (unsigned word = 0; word < 4; word++) {
-      const uint64_t present = DenseWord(number, kLabels, word);
-      const uint64_t has_child = DenseWord(number, kHasChild, word);
-      if ((has_child & ~present) != 0) return false;
-      if (has_child != 0 && nodes_below < number) return false;
-      nodes_below += PopCount(has_child);
-      leaves_below += PopCount(present & ~has_child);
-      labels |= present;
-    }
-    if (labels == 0) return false;
-    Node node;
-    node.number = number;
-    leaves_below += HasTerminator(node);
-    if (nodes_below > std::numeric_limits<uint32_t>::max() ||
-        leaves_below > std::numeric_limits<uint32_t>::max()) {
-      return false;
+std::string Fst::Describe() const {
+  std::string text = "height " + std::to_string(height());
+  for (uint32_t i = 0; i < header_.sections; i++) {
+    const Section& section = sections_[i];
+    text += ", " + std::to_string(section.num_levels);
+    if (section.remainder_bits == 0) {
+      text += " dense";
+    } else if (section.remainder_bits == alphabet_.code_bits()) {
+      text += " sparse";
+    } else {
+      text += " quotient(" + std::to_string(section.remainder_bits) + ")";
     }
   }
-  dense_edges_to_nodes_ = static_cast<uint32_t>(nodes_below);
-  dense_leaves_ = static_cast<uint32_t>(leaves_below);
-  return true;
+  return text;
 }
 
 // The levels, found one by one from the root, are as many as announced, hold
-// all nodes, and end where the dense ones do.
+// all nodes, and end where the sections do. Then every edge leads to a later
+// node.
 bool Fst::ValidateHeight() const {
   uint64_t begin = 0;  // the nodes of the level
   uint64_t end = 1;
   uint32_t level = 0;
-  while (begin < end && end <= num_nodes_) {
-    if ((level == header_.dense_levels) != (begin == header_.dense_nodes)) {
-      return false;
+  Node node = Root();
+  for (uint32_t i = 0; i < header_.sections; i++) {
+    if (sections_[i].num_levels == 0) return false;
+    for (uint32_t left = sections_[i].num_levels; left > 0; left--) {
+      if (begin >= end || end > sections_[i].end_node) return false;
+      uint64_t next = header_.nodes;
+      if (end < header_.nodes) {
+        node = NodeAt(static_cast<uint32_t>(end), node);
+        next = uint64_t{PlaceOf(node).edges_to_nodes} + 1;
+      }
+      begin = end;
+      end = next;
+      level++;
     }
-    level++;
-    uint64_t next = num_nodes_;
-    if (end < num_nodes_) {
-      const Node node = NodeAt(static_cast<uint32_t>(end));
-      Edge edge;
-      if (!First(node, &edge)) return false;
-      next = uint64_t{EdgesToNodesBefore(node, edge)} + 1;
-    }
-    begin = end;
-    end = next;
+    if (begin != sections_[i].end_node) return false;
   }
-  return begin == num_nodes_ && level == header_.height &&
-         header_.dense_levels <= level;
+  return begin == header_.nodes && level == header_.height;
+}
+
+Status Fst::OpenSections(Slice* input) {
+  const char* headers;
+  if (header_.sections > FstHeader::kMaxSections) {
+    return Status::Corruption("trie: too many sections");
+  }
+  if (!TakeBytes(input, uint64_t{header_.sections} * FstSectionHeader::kSize,
+                 &headers)) {
+    return Status::Corruption("trie: section headers are cut short");
+  }
+  sections_.reset(new Section[header_.sections]);
+  // Every node but the root has one edge that leads to it, the nodes cover all
+  // edges, and every other edge is a leaf.
+  uint64_t nodes = 0;
+  uint64_t edges_to_nodes = 0;
+  uint64_t leaves = 0;
+  for (uint32_t i = 0; i < header_.sections; i++) {
+    FstSectionHeader fields;
+    fields.DecodeFrom(headers + i * FstSectionHeader::kSize);
+    Section& section = sections_[i];
+    if (!section.levels.Open(fields, alphabet_.code_bits(), input)) {
+      return Status::Corruption("trie: section " + std::to_string(i) +
+                                " is damaged");
+    }
+    section.first_node = static_cast<uint32_t>(nodes);
+    section.edges_to_nodes = static_cast<uint32_t>(edges_to_nodes);
+    section.leaves = static_cast<uint32_t>(leaves);
+    section.num_levels = fields.levels;
+    section.remainder_bits = fields.remainder_bits;
+    nodes += fields.nodes;
+    edges_to_nodes += fields.children;
+    leaves += uint64_t{fields.edges} - fields.children + fields.terminators;
+    if (nodes > header_.nodes || edges_to_nodes >= header_.nodes ||
+        leaves > header_.leaves) {
+      return Status::Corruption("trie: counts do not add up");
+    }
+    section.end_node = static_cast<uint32_t>(nodes);
+  }
+  if (nodes != header_.nodes || edges_to_nodes + 1 != nodes ||
+      leaves != header_.leaves) {
+    return Status::Corruption("trie: counts do not add up");
+  }
+  return ValidateHeight() ? Status::OK()
+                          : Status::Corruption("trie: levels do not add up");
 }
 
 Status Fst::Open(Slice* input) {
   const char* fixed;
-  if (!TakeBytes(input, FstHeader::kSize, &fixed)) {
+  const char* alphabet;
+  if (!TakeBytes(input, FstHeader::kSize, &fixed) ||
+      !TakeBytes(input, Alphabet::kSize, &alphabet)) {
     return Status::Corruption("trie: header is cut short");
   }
-  uint64_t field = 0;
-  for (uint32_t* number :
-       {&header_.height, &header_.dense_levels, &header_.dense_nodes,
-        &header_.quotient_nodes, &header_.quotient_edges,
-        &header_.remainder_bits, &header_.sparse_nodes, &header_.sparse_edges,
-        &header_.leaves, &header_.unused}) {
-    *number = LoadWord32(fixed, field++);
+  header_.height = LoadWord32(fixed, 0);
+  header_.nodes = LoadWord32(fixed, 1);
+  header_.leaves = LoadWord32(fixed, 2);
+  header_.sections = LoadWord32(fixed, 3);
+  header_.value_bits = LoadWord32(fixed, 4);
+  alphabet_ = Alphabet(alphabet);
+  if (header_.value_bits > 64) {
+    return Status::Corruption("trie: values are too large");
   }
-  const uint64_t dense_nodes = header_.dense_nodes;
-  const uint64_t padded_labels = (uint64_t{header_.sparse_edges} + 7) / 8 * 8;
-  if (!TakeBytes(input, 8 * kDenseWords * dense_nodes, &dense_) ||
-      !TakeBytes(input, 8 * dense_nodes, &dense_bases_) ||
-      !TakeBytes(input, SerializedBitsSize(dense_nodes), &dense_prefix_keys_)) {
-    return Status::Corruption("trie: dense levels are cut short");
+  if (header_.nodes > 0) {
+    const Status s = OpenSections(input);
+    if (!s.ok()) return s;
+  } else if (header_.sections > 0 || header_.height > 0 || header_.leaves > 1) {
+    // A lone leaf without any node is the empty key.
+    return Status::Corruption("trie: counts do not add up");
   }
-  if (header_.quotient_nodes == 0
-          ? header_.quotient_edges != 0
-          : header_.remainder_bits < 1 || header_.remainder_bits > 7) {
-    return Status::Corruption("trie: quotient levels are inconsistent");
-  }
-  if (header_.quotient_nodes > 0 &&
-      !quotient_.Open(input, header_.quotient_nodes, header_.quotient_edges,
-                      header_.remainder_bits)) {
-    return Status::Corruption("trie: quotient levels are damaged");
-  }
-  if (!TakeBytes(input, padded_labels, &labels_) ||
-      !has_child_.Open(input, header_.sparse_edges) ||
-      !louds_.Open(input, header_.sparse_edges, header_.sparse_nodes)) {
-    return Status::Corruption("trie: sparse levels are damaged");
-  }
-  if (!ValidateDense()) {
-    return Status::Corruption("trie: dense levels are inconsistent");
-  }
-
-  // Every node but the root has one edge that leads to it, the nodes cover all
-  // edges, and every other edge is a leaf. A lone leaf without any node is the
-  // empty key.
-  const uint64_t nodes =
-      dense_nodes + header_.quotient_nodes + header_.sparse_nodes;
-  const uint64_t above_sparse =
-      dense_edges_to_nodes_ + quotient_.edges_to_nodes();
-  const uint64_t leaves_above_sparse =
-      uint64_t{dense_leaves_} + header_.quotient_edges -
-      quotient_.edges_to_nodes() + quotient_.terminators();
-  const uint64_t leaves =
-      leaves_above_sparse + header_.sparse_edges - has_child_.ones();
-  const bool consistent =
-      nodes == 0
-          ? header_.height == 0 && header_.leaves <= 1 &&
-                header_.sparse_edges == 0
-          : nodes == above_sparse + has_child_.ones() + 1 &&
-                nodes <= std::numeric_limits<uint32_t>::max() &&
-                leaves == header_.leaves && header_.height > 0 &&
-                (header_.sparse_nodes == 0) == (header_.sparse_edges == 0) &&
-                (header_.sparse_nodes == 0 || louds_.Get(0));
-  if (!consistent) return Status::Corruption("trie: counts do not add up");
-  num_nodes_ = static_cast<uint32_t>(nodes);
-  sparse_begin_ = header_.dense_nodes + header_.quotient_nodes;
-  sparse_edges_to_nodes_ = static_cast<uint32_t>(above_sparse);
-  sparse_leaves_ = static_cast<uint32_t>(leaves_above_sparse);
-  if (nodes > 0 && !ValidateHeight()) {
-    return Status::Corruption("trie: levels do not add up");
+  if (!values_.Open(input, header_.leaves, header_.value_bits)) {
+    return Status::Corruption("trie: values are cut short");
   }
   return Status::OK();
 }

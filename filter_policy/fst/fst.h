@@ -1,92 +1,75 @@
 //  Fast Succinct Trie, the query side (SuRF paper, section 2).
 //
-//  An FST is a static trie with one byte per edge. Nodes are numbered in level
-//  order: the root is node 0, and the k-th edge (in level order, from 0) that
-//  leads to a node leads to node k + 1. Every other edge ends in a leaf; leaves
-//  are numbered in level order too, and stand for the stored keys. Where a
-//  stored key ends at a node because it is a prefix of other keys, the node has
-//  a *terminator*: an edge without a label, before all others, that ends in a
-//  leaf.
+//  An FST is a static trie over bytes, with a value for each key. Nodes are
+//  numbered in level order: the root is node 0, and the k-th edge (in level
+//  order, from 0) that leads to a node leads to node k + 1. Every other edge
+//  ends in a leaf; leaves are numbered in level order too, and stand for the
+//  stored keys. Where a stored key ends at a node because it is a prefix of
+//  other keys, the node has a *terminator*, a leaf without an edge, which comes
+//  before its edges.
 //
-//  The upper levels are encoded as LOUDS-Dense, the lower ones as LOUDS-Sparse,
-//  and levels of a fanout between as LOUDS-Quotient (quotient_levels.h), which
-//  the paper does not have. The builder sets the two borders between them, the
-//  *cutoffs*, so that the trie becomes small.
+//  A node can have a *run*: bytes that all keys below it share, and that are
+//  matched before its edges. So a path of nodes with one edge each, which text
+//  keys are full of, is one node (and "level" means edges on the path, not
+//  bytes).
 //
-// clang-format off
-//    LOUDS-Dense, for each node
-//      D-Labels       256 bits: which labels it has
-//      D-HasChild     256 bits: which of them lead to nodes
-//      base           2 x 32 bits: edges to nodes and leaves before the node
-//      D-IsPrefixKey  1 bit: whether it has a terminator
-// clang-format on
-//    The two bitmaps of a node fill one cache line. Rank needs no other table:
-//    the base counts all before the node, and at most four population counts
-//    complete it.
+//  Successive levels that are best encoded in the same way form a section
+//  (fst_section.h): the upper ones usually in LOUDS-Dense, the lower ones in
+//  LOUDS-Sparse. Bytes are stored as codes (alphabet.h).
 //
-// clang-format off
-//    LOUDS-Sparse, for each edge
-//      S-Labels       8 bits; a terminator is written as 0xff
-//      S-HasChild     1 bit, with rank
-//      S-LOUDS        1 bit, set on the first edge of each node, with select
-// clang-format on
-//    A terminator cannot be mistaken for the label 0xff. A node with a
-//    terminator has at least one more edge, so its first label is 0xff and it
-//    is not alone; the label 0xff is the last of its node, so it is first only
-//    if alone.
+//    header     FstHeader
+//    alphabet   32 bytes
+//    sections   FstSectionHeader, 32 bytes each
+//    arrays     of each section
+//    values     value_bits bits a leaf, in the order of leaf numbers
 
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <memory>
+#include <string>
 
-#include "filter_policy/bits/rank_vector.h"
-#include "filter_policy/bits/select_vector.h"
-#include "filter_policy/fst/quotient_levels.h"
+#include "filter_policy/fst/alphabet.h"
+#include "filter_policy/fst/fst_section.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The fields that a serialized FST begins with, each a 32-bit number. The
-// arrays follow in the order of the figure above.
 struct FstHeader {
-  uint32_t height = 0;          // levels of edges; 0 if there is no node
-  uint32_t dense_levels = 0;    // levels in LOUDS-Dense
-  uint32_t dense_nodes = 0;     // nodes in LOUDS-Dense
-  uint32_t quotient_nodes = 0;  // nodes in LOUDS-Quotient
-  uint32_t quotient_edges = 0;  // edges in LOUDS-Quotient
-  uint32_t remainder_bits = 0;  // of LOUDS-Quotient, 1 to 7
-  uint32_t sparse_nodes = 0;    // nodes in LOUDS-Sparse
-  uint32_t sparse_edges = 0;    // edges in LOUDS-Sparse
-  uint32_t leaves = 0;          // stored keys
-  uint32_t unused = 0;
+  uint32_t height = 0;  // levels of edges; 0 if there is no node
+  uint32_t nodes = 0;
+  uint32_t leaves = 0;  // stored keys
+  uint32_t sections = 0;
+  uint32_t value_bits = 0;
+  // 4 bytes of zero
 
-  static constexpr size_t kSize = 40;
+  static constexpr size_t kSize = 24;
+  static constexpr size_t kMaxSections = 64;
 };
 
 class Fst {
  public:
-  static constexpr uint8_t kTerminatorLabel = 0xff;
-  static constexpr uint32_t kRoot = 0;
-
-  // A node as the navigation below wants it. `begin` and `end` are the range of
-  // its edges in S-Labels; other nodes do not use them.
   struct Node {
     uint32_t number = 0;
-    uint32_t begin = 0;
-    uint32_t end = 0;
+    uint32_t section = 0;
   };
 
-  // An edge of a node. What `pos` and `bit` mean depends on the encoding.
-  struct Edge {
-    static constexpr int kTerminator = -1;
+  // An edge or the terminator of a node.
+  struct Edge : FstSection::Edge {
+    bool is_terminator = false;
 
-    uint32_t pos = 0;  // sparse: index in S-Labels; quotient: index of the edge
-    uint32_t bit = 0;  // quotient: position among the quotients
-    int label = 0;     // 0 to 255, or kTerminator
+    // Orders the edges of a node, and compares with the symbols of bytes.
+    int Symbol() const {
+      return is_terminator ? -1 : static_cast<int>(2 * code + 1);
+    }
+  };
 
-    bool IsTerminator() const { return label == kTerminator; }
+  // A place between the edges of one level: how many edges to nodes, and how
+  // many leaves, come before it in level order.
+  struct Place {
+    uint32_t edges_to_nodes = 0;
+    uint32_t leaves = 0;
   };
 
   // Takes a serialized FST off the front of `input`, whose bytes must outlive
@@ -98,254 +81,175 @@ class Fst {
 
   uint32_t height() const { return header_.height; }
   uint32_t num_leaves() const { return header_.leaves; }
-  uint32_t num_nodes() const { return num_nodes_; }
-  const FstHeader& header() const { return header_; }
+  uint32_t num_nodes() const { return header_.nodes; }
+  const Alphabet& alphabet() const { return alphabet_; }
+  const PackedArray& values() const { return values_; }
+  // The encodings in words, from the root downwards: "2 dense, 1 quotient(4)".
+  std::string Describe() const;
 
-  // The node of that number; number < num_nodes().
-  Node NodeAt(uint32_t number) const {
-    Node node;
-    node.number = number;
-    if (number >= sparse_begin_) {
-      node.begin = static_cast<uint32_t>(louds_.Select(number - sparse_begin_));
-      node.end = static_cast<uint32_t>(louds_.NextOne(node.begin));
-    }
+  // The root. REQUIRES: num_nodes() > 0
+  Node Root() const { return Node(); }
+
+  // The node of that number, which is not above `from` in the trie;
+  // number < num_nodes().
+  Node NodeAt(uint32_t number, const Node& from) const {
+    Node node{number, from.section};
+    while (number >= sections_[node.section].end_node) node.section++;
     return node;
   }
 
-  bool HasTerminator(const Node& node) const {
-    if (IsDense(node)) {
-      return LoadWord(dense_prefix_keys_, node.number / 64) >>
-                 (node.number % 64) &
-             1;
+  // Compares the node's run with what `target` has behind its first `*depth`
+  // bytes. 0 if that begins with the run, of which `*depth` is then advanced
+  // past the end. Below (above) 0 if all keys of the node are below (above)
+  // the target, which is above if the target ends within the run.
+  int CompareRun(const Node& node, const Slice& target, size_t* depth) const {
+    const Section& section = sections_[node.section];
+    uint32_t begin;
+    uint32_t end;
+    section.levels.Run(Local(node), &begin, &end);
+    for (; begin < end; begin++, ++*depth) {
+      if (*depth == target.size()) return 1;
+      const int stored =
+          static_cast<int>(2 * section.levels.RunCode(begin) + 1);
+      const int wanted = Symbol(target[*depth]);
+      if (stored != wanted) return stored < wanted ? -1 : 1;
     }
-    if (IsQuotient(node)) return quotient_.HasTerminator(Local(node));
-    return node.end - node.begin > 1 &&
-           static_cast<uint8_t>(labels_[node.begin]) == kTerminatorLabel;
+    return 0;
+  }
+  // Appends the bytes of the node's run to `path`.
+  void AppendRun(const Node& node, std::string* path) const;
+
+  // See Alphabet.
+  int Symbol(char byte) const {
+    return alphabet_.Symbol(static_cast<uint8_t>(byte));
+  }
+  char Byte(const Edge& edge) const {
+    return static_cast<char>(alphabet_.Byte(edge.code));
+  }
+
+  bool HasTerminator(const Node& node) const {
+    return Levels(node).HasTerminator(Local(node));
   }
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge with that label.
-  bool Find(const Node& node, uint8_t label, Edge* edge) const {
-    edge->label = label;
-    if (IsDense(node)) return DenseBit(node.number, kLabels, label);
-    if (IsQuotient(node)) {
-      QuotientLevels::Edge found;
-      const bool there = quotient_.Find(Local(node), label, &found);
-      edge->pos = found.index;
-      edge->bit = found.bit;
-      return there;
-    }
-    edge->pos = SparseLowerBound(node, label);
-    return edge->pos < node.end &&
-           static_cast<uint8_t>(labels_[edge->pos]) == label;
+  // The edge of that symbol.
+  bool Find(const Node& node, int symbol, Edge* edge) const {
+    return (symbol & 1) != 0 &&
+           Levels(node).Find(Local(node), static_cast<uint32_t>(symbol) >> 1,
+                             edge);
   }
 
-  // The first edge with a label of at least `label`.
-  bool LowerBound(const Node& node, unsigned label, Edge* edge) const {
-    if (label > 255) return false;
-    if (IsDense(node)) return DenseLowerBound(node, label, edge);
-    if (IsQuotient(node)) {
-      QuotientLevels::Edge found;
-      return quotient_.LowerBound(Local(node), label, &found) &&
-             FromQuotient(found, edge);
-    }
-    return SparseEdge(node, SparseLowerBound(node, label), edge);
+  // The first edge whose symbol is at least `symbol`.
+  bool LowerBound(const Node& node, int symbol, Edge* edge) const {
+    edge->is_terminator = false;
+    return Levels(node).LowerBound(Local(node),
+                                   static_cast<uint32_t>(symbol) >> 1, edge);
   }
 
-  // The first edge, which is the terminator if there is one.
+  // The terminator, or the first edge.
   bool First(const Node& node, Edge* edge) const {
-    const bool terminator = HasTerminator(node);
-    if (IsSparse(node)) {
-      edge->pos = node.begin;
-      edge->label = static_cast<uint8_t>(labels_[node.begin]);
-    } else if (!LowerBound(node, 0, edge) && !terminator) {
-      return false;
+    edge->is_terminator = HasTerminator(node);
+    if (edge->is_terminator) {
+      edge->index = Levels(node).EdgesBefore(Local(node));
+      return true;
     }
-    if (terminator) edge->label = Edge::kTerminator;
-    return true;
+    return Levels(node).LowerBound(Local(node), 0, edge);
   }
 
   // The last edge.
   bool Last(const Node& node, Edge* edge) const {
-    if (IsSparse(node)) return SparseEdge(node, node.end - 1, edge);
-    if (IsDense(node)) return DenseBefore(node, 256, edge);
-    QuotientLevels::Edge found;
-    return quotient_.Last(Local(node), &found) && FromQuotient(found, edge);
+    edge->is_terminator = false;
+    return Levels(node).Last(Local(node), edge);
   }
 
   // The edge after `*edge`.
   bool Next(const Node& node, Edge* edge) const {
-    if (IsSparse(node)) return SparseEdge(node, edge->pos + 1, edge);
-    if (IsDense(node) || edge->IsTerminator()) {
-      return LowerBound(node, edge->label + 1, edge);
-    }
-    QuotientLevels::Edge moved = ToQuotient(*edge);
-    return quotient_.Next(Local(node), &moved) && FromQuotient(moved, edge);
+    if (!edge->is_terminator) return Levels(node).Next(Local(node), edge);
+    edge->is_terminator = false;
+    return Levels(node).LowerBound(Local(node), 0, edge);
   }
 
   // The edge before `*edge`, down to the terminator.
-  bool Prev(const Node& node, Edge* edge) const;
-
-  // Whether the edge leads to a node; else it ends in a leaf.
-  bool HasChild(const Node& node, const Edge& edge) const {
-    if (edge.IsTerminator()) return false;
-    if (IsDense(node)) return DenseBit(node.number, kHasChild, edge.label);
-    if (IsQuotient(node)) return quotient_.HasChild(edge.pos);
-    return has_child_.Get(edge.pos);
+  bool Prev(const Node& node, Edge* edge) const {
+    if (edge->is_terminator) return false;
+    if (Levels(node).Prev(Local(node), edge)) return true;
+    edge->is_terminator = HasTerminator(node);
+    return edge->is_terminator;
   }
 
-  // The number of the node that the edge leads to; HasChild(node, edge).
-  uint32_t Child(const Node& node, const Edge& edge) const {
-    return EdgesToNodesBefore(node, edge) + 1;
+  // Whether the edge leads to a node, which is then stored in `*child`; else it
+  // ends in a leaf.
+  bool Follow(const Node& node, const Edge& edge, Node* child) const {
+    const Section& section = sections_[node.section];
+    uint32_t children;
+    if (edge.is_terminator ||
+        !section.levels.LeadsToNode(Local(node), edge.index, &children)) {
+      return false;
+    }
+    *child = NodeAt(section.edges_to_nodes + children + 1, node);
+    return true;
   }
 
-  // The number of the leaf that the edge ends in; !HasChild(node, edge).
+  // The number of the leaf that the edge ends in.
   uint32_t Leaf(const Node& node, const Edge& edge) const {
-    return LeavesBefore(node, edge);
+    return PlaceOf(node, edge).leaves;
   }
 
-  // How many edges before this one, in level order, lead to nodes.
-  uint32_t EdgesToNodesBefore(const Node& node, const Edge& edge) const {
-    if (IsSparse(node)) {
-      return sparse_edges_to_nodes_ +
-             static_cast<uint32_t>(has_child_.Rank(edge.pos));
-    }
-    if (IsQuotient(node)) {
-      return dense_edges_to_nodes_ + quotient_.EdgesToNodesBefore(edge.pos);
-    }
-    return DenseEdgesToNodesBefore(node, edge);
+  // The place before the edge.
+  Place PlaceOf(const Node& node, const Edge& edge) const {
+    return PlaceAt(node, edge.index,
+                   Local(node) + (edge.is_terminator ? 0 : 1));
+  }
+  // The place before all edges of the node, and its terminator.
+  Place PlaceOf(const Node& node) const {
+    return PlaceAt(node, Levels(node).EdgesBefore(Local(node)), Local(node));
   }
 
-  // How many edges before this one, in level order, end in leaves.
-  uint32_t LeavesBefore(const Node& node, const Edge& edge) const {
-    if (IsSparse(node)) {
-      return sparse_leaves_ + edge.pos -
-             static_cast<uint32_t>(has_child_.Rank(edge.pos));
-    }
-    if (IsQuotient(node)) {
-      return dense_leaves_ + edge.pos - quotient_.EdgesToNodesBefore(edge.pos) +
-             quotient_.TerminatorsBefore(Local(node) + !edge.IsTerminator());
-    }
-    return DenseLeavesBefore(node, edge);
+  // As FstSection's.
+  void PrefetchNode(const Node& node, int symbol) const {
+    Levels(node).PrefetchNode(Local(node), static_cast<uint32_t>(symbol) >> 1);
+  }
+  void PrefetchEdges(const Node& node, int symbol) const {
+    Levels(node).PrefetchEdges(Local(node), static_cast<uint32_t>(symbol) >> 1);
   }
 
  private:
-  static constexpr uint64_t kLabels = 0;
-  static constexpr uint64_t kHasChild = 4;
-  static constexpr uint64_t kDenseWords = 8;
+  struct Section {
+    FstSection levels;
+    // What the sections above hold in all, so that each can be navigated as if
+    // the whole trie had its encoding (section 2.4).
+    uint32_t first_node = 0;
+    uint32_t edges_to_nodes = 0;
+    uint32_t leaves = 0;
+    uint32_t end_node = 0;
+    uint32_t num_levels = 0;
+    uint32_t remainder_bits = 0;
+  };
 
-  bool IsDense(const Node& node) const {
-    return node.number < header_.dense_nodes;
-  }
-  bool IsSparse(const Node& node) const { return node.number >= sparse_begin_; }
-  bool IsQuotient(const Node& node) const {
-    return !IsDense(node) && !IsSparse(node);
+  const FstSection& Levels(const Node& node) const {
+    return sections_[node.section].levels;
   }
   uint32_t Local(const Node& node) const {
-    return node.number - header_.dense_nodes;
+    return node.number - sections_[node.section].first_node;
   }
 
-  static bool FromQuotient(const QuotientLevels::Edge& found, Edge* edge) {
-    edge->pos = found.index;
-    edge->bit = found.bit;
-    edge->label = static_cast<int>(found.label);
-    return true;
-  }
-  static QuotientLevels::Edge ToQuotient(const Edge& edge) {
-    return {edge.pos, edge.bit, static_cast<uint32_t>(edge.label)};
-  }
-
-  uint64_t DenseWord(uint32_t number, uint64_t bitmap, uint64_t word) const {
-    return LoadWord(dense_, kDenseWords * number + bitmap + word);
-  }
-  bool DenseBit(uint32_t number, uint64_t bitmap, unsigned bit) const {
-    return DenseWord(number, bitmap, bit / 64) >> (bit % 64) & 1;
+  Place PlaceAt(const Node& node, uint32_t edge,
+                uint32_t nodes_with_terminators) const {
+    const Section& section = sections_[node.section];
+    const uint32_t children = section.levels.ChildrenBefore(Local(node), edge);
+    return {section.edges_to_nodes + children,
+            section.leaves + edge - children +
+                section.levels.TerminatorsBefore(nodes_with_terminators)};
   }
 
-  bool DenseLowerBound(const Node& node, unsigned label, Edge* edge) const {
-    unsigned word = label / 64;
-    uint64_t bits =
-        DenseWord(node.number, kLabels, word) & ~LowBits(label % 64);
-    while (bits == 0) {
-      if (++word == 4) return false;
-      bits = DenseWord(node.number, kLabels, word);
-    }
-    edge->label = static_cast<int>(64 * word + __builtin_ctzll(bits));
-    return true;
-  }
-
-  // The last edge with a label below `label`, which is at most 256.
-  bool DenseBefore(const Node& node, unsigned label, Edge* edge) const {
-    unsigned word = label / 64;
-    uint64_t bits = label % 64 == 0 ? 0
-                                    : DenseWord(node.number, kLabels, word) &
-                                          LowBits(label % 64);
-    while (bits == 0) {
-      if (word-- == 0) return false;
-      bits = DenseWord(node.number, kLabels, word);
-    }
-    edge->label = static_cast<int>(64 * word + 63 - __builtin_clzll(bits));
-    return true;
-  }
-
-  uint32_t DenseEdgesToNodesBefore(const Node& node, const Edge& edge) const {
-    uint32_t count = LoadWord32(dense_bases_, 2 * node.number);
-    if (edge.IsTerminator()) return count;
-    const unsigned label = edge.label;
-    for (unsigned word = 0; word < label / 64; word++) {
-      count += PopCount(DenseWord(node.number, kHasChild, word));
-    }
-    return count + PopCount(DenseWord(node.number, kHasChild, label / 64) &
-                            LowBits(label % 64));
-  }
-
-  uint32_t DenseLeavesBefore(const Node& node, const Edge& edge) const {
-    uint32_t count = LoadWord32(dense_bases_, 2 * node.number + 1);
-    if (edge.IsTerminator()) return count;
-    if (HasTerminator(node)) count++;
-    const unsigned label = edge.label;
-    for (unsigned word = 0; word < label / 64; word++) {
-      count += PopCount(DenseWord(node.number, kLabels, word) &
-                        ~DenseWord(node.number, kHasChild, word));
-    }
-    return count + PopCount(DenseWord(node.number, kLabels, label / 64) &
-                            ~DenseWord(node.number, kHasChild, label / 64) &
-                            LowBits(label % 64));
-  }
-
-  // The index in S-Labels, or node.end.
-  uint32_t SparseLowerBound(const Node& node, unsigned label) const {
-    return LowerBoundLabel(labels_, node.begin + HasTerminator(node), node.end,
-                           static_cast<uint8_t>(label));
-  }
-  bool SparseEdge(const Node& node, uint32_t pos, Edge* edge) const {
-    if (pos >= node.end) return false;
-    edge->pos = pos;
-    edge->label = static_cast<uint8_t>(labels_[pos]);
-    return true;
-  }
-
-  bool ValidateDense();
+  Status OpenSections(Slice* input);
   bool ValidateHeight() const;
 
   FstHeader header_;
-  uint32_t num_nodes_ = 0;
-  uint32_t sparse_begin_ = 0;          // number of the first sparse node
-  const char* dense_ = nullptr;        // kDenseWords words a node
-  const char* dense_bases_ = nullptr;  // two 32-bit numbers a node
-  const char* dense_prefix_keys_ = nullptr;
-  QuotientLevels quotient_;
-  const char* labels_ = nullptr;
-  RankVector has_child_;
-  SelectVector louds_;
-
-  // What the levels above hold in all, so that each encoding can be navigated
-  // as if the whole trie had it (section 2.4).
-  uint32_t dense_edges_to_nodes_ = 0;
-  uint32_t dense_leaves_ = 0;
-  uint32_t sparse_edges_to_nodes_ = 0;
-  uint32_t sparse_leaves_ = 0;
+  Alphabet alphabet_;
+  PackedArray values_;
+  std::unique_ptr<Section[]> sections_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,220 +1,366 @@
 #include "filter_policy/fst/fst_builder.h"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 #include "filter_policy/fst/fst.h"
+#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Sizes in bits, tables included.
-uint64_t DenseSize(uint64_t nodes) { return nodes * (512 + 64 + 1); }
+constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 
-uint64_t SparseSize(uint64_t nodes, uint64_t edges) {
-  return edges * 10 + edges / 16 + nodes * 32 / SelectVector::kSampleRate;
-}
+// A record ends with the length of the run (4 bytes), and the numbers of edges
+// and of leaves (2 bytes each).
+constexpr size_t kRecordEnd = 8;
 
-constexpr uint32_t kMaxRemainderBits = 7;
+// Longer runs are always kept: as nodes they would be as many levels.
+constexpr size_t kLongRun = 32;
 
 }  // namespace
 
-uint32_t FstBuilder::Add(const Slice& key, size_t shared, size_t depth) {
-  // The path forks from the previous key's at `shared`, in a node that exists
-  // unless this is the first key; below that, every node is new.
-  bool new_node = num_leaves_++ == 0;
-  if (depth == 0) return 0;
-  if (levels_.size() < depth) levels_.resize(depth);
-  for (size_t at = shared; at < depth; at++) {
-    Level& level = levels_[at];
-    const bool terminator = at == key.size();
-    level.labels.push_back(terminator ? static_cast<char>(Fst::kTerminatorLabel)
-                                      : key[at]);
-    level.has_child.Append(at + 1 < depth);
-    level.louds.Append(new_node);
-    level.nodes += new_node;
-    level.terminators += terminator;
-    new_node = true;
+FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
+    : value_bits_(value_bits),
+      value_bytes_((value_bits + 7) / 8),
+      options_(std::move(options)) {}
+
+void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
+  if (open_.empty()) {
+    if (key.empty()) {
+      // The empty key alone needs no node.
+      num_leaves_ = 1;
+      return;
+    }
+    Open(0);
   }
-  return static_cast<uint32_t>(depth - 1);
+  AddLeaf(key, shared, value);
+  while (open_.size() > 1) CloseLowest(key, 0);
+  AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
+  open_.clear();
+}
+
+void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
+  const OpenNode node = open_.back();
+  open_.pop_back();
+  const bool forks = open_.empty() || open_.back().depth < fork;
+  if (!forks) fork = open_.back().depth;
+  AppendRecord(node, Slice(key.data() + fork + 1, node.depth - fork - 1));
+  edges_.resize(node.first_edge);
+  values_.resize(node.first_value);
+  if (forks) Open(fork);
+  edges_.push_back(static_cast<uint8_t>(key[fork]) | kLeadsToNode);
+}
+
+void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
+  const size_t num_edges = edges_.size() - node.first_edge;
+  const size_t num_values = values_.size() - node.first_value;
+  const size_t start = records_.size();
+  records_.resize(start + 2 * num_edges + num_values * value_bytes_ +
+                  run.size() + kRecordEnd);
+  char* out = records_.data() + start;
+  size_t leaves = 0;
+  for (size_t i = node.first_edge; i < edges_.size(); i++, out += 2) {
+    const uint16_t edge = edges_[i];
+    EncodeFixed16(out, edge);
+    leaves += (edge & kLeadsToNode) == 0;
+    if ((edge & kTerminator) == 0) occurs_[edge & 0xff] = true;
+  }
+  for (size_t i = node.first_value; i < values_.size(); i++) {
+    for (unsigned byte = 0; byte < value_bytes_; byte++) {
+      *out++ = static_cast<char>(values_[i] >> (8 * byte));
+    }
+  }
+  for (size_t i = 0; i < run.size(); i++) {
+    occurs_[static_cast<uint8_t>(run[i])] = true;
+    *out++ = run[i];
+  }
+  EncodeFixed32(out, static_cast<uint32_t>(run.size()));
+  EncodeFixed16(out + 4, static_cast<uint16_t>(num_edges));
+  EncodeFixed16(out + 6, static_cast<uint16_t>(leaves));
+  num_nodes_++;
+  run_bytes_ += run.size();
+  longest_run_ = std::max(longest_run_, run.size());
 }
 
 size_t FstBuilder::MemoryUsage() const {
-  size_t bytes = levels_.capacity() * sizeof(Level);
-  for (const Level& level : levels_) {
-    bytes += level.labels.capacity() + level.has_child.MemoryUsage() +
-             level.louds.MemoryUsage();
+  size_t bytes = open_.capacity() * sizeof(OpenNode) +
+                 edges_.capacity() * sizeof(uint16_t) +
+                 values_.capacity() * sizeof(uint64_t) + records_.capacity() +
+                 levels_.capacity() * sizeof(LevelRest);
+  for (const Section& section : sections_) {
+    bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
   return bytes;
 }
 
-// Minimizes the size, then moves the upper cutoff down as far as the size ratio
-// lets it.
-FstBuilder::Cutoffs FstBuilder::ChooseCutoffs() const {
-  const size_t height = levels_.size();
-  if (forced_.has_value()) {
-    return {std::min(forced_->quotient_begin, height),
-            std::min(forced_->sparse_begin, height), forced_->remainder_bits};
-  }
-  // What the levels from each one down would take, if they were sparse.
-  std::vector<uint64_t> sparse(height + 1);
-  for (size_t depth = height; depth-- > 0;) {
-    sparse[depth] =
-        sparse[depth + 1] +
-        SparseSize(levels_[depth].nodes, levels_[depth].labels.size());
-  }
-  // The best use of LOUDS-Quotient right below each upper cutoff: for each
-  // remainder size, the levels are taken as long as that pays.
-  std::vector<Cutoffs> best(height + 1);
-  std::vector<uint64_t> size(height + 1);
-  uint64_t dense = 0;
-  uint64_t smallest = std::numeric_limits<uint64_t>::max();
-  for (size_t begin = 0; begin <= height; begin++) {
-    best[begin] = {begin, begin, 0};
-    size[begin] = dense + sparse[begin];
-    for (uint32_t bits = 1; bits <= kMaxRemainderBits; bits++) {
-      uint64_t quotient = 0;
-      for (size_t end = begin + 1; end <= height; end++) {
-        const Level& level = levels_[end - 1];
-        const uint64_t level_size =
-            QuotientLevelsBuilder::Size(level.nodes, level.labels.size(), bits);
-        if (level_size >= sparse[end - 1] - sparse[end]) break;
-        quotient += level_size;
-        if (dense + quotient + sparse[end] < size[begin]) {
-          best[begin] = {begin, end, bits};
-          size[begin] = dense + quotient + sparse[end];
-        }
+template <typename Visitor>
+void FstBuilder::VisitBackward(const Visitor& visit) const {
+  // For each node on the path, the children that are still to come.
+  std::vector<uint32_t> path;
+  Record record;
+  for (size_t end = records_.size(); end > 0;) {
+    while (!path.empty() && path.back() == 0) path.pop_back();
+    if (!path.empty()) path.back()--;
+
+    const char* trailer = records_.data() + end - kRecordEnd;
+    const uint32_t run_length = DecodeFixed32(trailer);
+    record.num_edges = DecodeFixed16(trailer + 4);
+    record.leaves = DecodeFixed16(trailer + 6);
+    record.run = Slice(trailer - run_length, run_length);
+    record.values = record.run.data() - record.leaves * value_bytes_;
+    record.edges = record.values - 2 * record.num_edges;
+    record.has_terminator = (record.edge(0) & kTerminator) != 0;
+    end = static_cast<size_t>(record.edges - records_.data());
+
+    if (!keep_runs_) {
+      for (size_t i = 0; i < run_length; i++) {
+        char edge[2];
+        EncodeFixed16(edge, static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
+        visit(path.size(), Record{edge, 1, nullptr, 0, false, Slice()});
+        path.push_back(0);
       }
+      record.run.clear();
     }
-    smallest = std::min(smallest, size[begin]);
-    if (begin < height) dense += DenseSize(levels_[begin].nodes);
-  }
-  for (size_t begin = height;; begin--) {
-    if (size[begin] <= smallest + smallest / kSizeRatio) return best[begin];
+    visit(path.size(), record);
+    path.push_back(record.children());
   }
 }
 
-// Calls start_node(has_terminator) and edge(label, has_child) for all nodes of
-// a level.
-template <typename StartNode, typename AddEdge>
-void FstBuilder::ForEachNode(const Level& level, const StartNode& start_node,
-                             const AddEdge& add_edge) {
-  const size_t edges = level.labels.size();
-  for (size_t pos = 0; pos < edges; pos++) {
-    const auto label = static_cast<uint8_t>(level.labels[pos]);
-    if (level.louds.Get(pos)) {
-      const bool alone = pos + 1 == edges || level.louds.Get(pos + 1);
-      const bool terminator = label == Fst::kTerminatorLabel && !alone;
-      start_node(terminator);
-      if (terminator) continue;
-    }
-    add_edge(label, level.has_child.Get(pos));
-  }
+std::vector<FstLevelCounts> FstBuilder::CountLevels() const {
+  std::vector<FstLevelCounts> levels;
+  VisitBackward([&](size_t level, const Record& record) {
+    if (level >= levels.size()) levels.resize(level + 1);
+    FstLevelCounts& counts = levels[level];
+    counts.nodes++;
+    counts.edges += record.labels();
+    counts.children += record.children();
+    counts.terminators += record.has_terminator;
+    counts.runs += !record.run.empty();
+    counts.run_codes += static_cast<uint32_t>(record.run.size());
+  });
+  return levels;
 }
 
-void FstBuilder::SerializeDense(const Cutoffs& cutoffs,
-                                std::string* out) const {
-  std::string bases;
-  BitBuffer prefix_keys;
-  uint32_t edges_to_nodes = 0;
+std::vector<FstBuilder::LevelRest> FstBuilder::WholeLevels(
+    const std::vector<FstLevelCounts>& counts) const {
+  std::vector<LevelRest> levels;
   uint32_t leaves = 0;
-  std::array<uint64_t, 8> bitmaps{};
-  bool started = false;
-  auto finish_node = [&] {
-    if (!started) return;
-    for (uint64_t word : bitmaps) PutFixed64(out, word);
-    bitmaps.fill(0);
-  };
-  for (size_t depth = 0; depth < cutoffs.quotient_begin; depth++) {
-    ForEachNode(
-        levels_[depth],
-        [&](bool terminator) {
-          finish_node();
-          started = true;
-          PutFixed32(&bases, edges_to_nodes);
-          PutFixed32(&bases, leaves);
-          prefix_keys.Append(terminator);
-          leaves += terminator;
-        },
-        [&](uint8_t label, bool has_child) {
-          bitmaps[label / 64] |= uint64_t{1} << (label % 64);
-          bitmaps[4 + label / 64] |= uint64_t{has_child} << (label % 64);
-          has_child ? edges_to_nodes++ : leaves++;
-        });
-  }
-  finish_node();
-  out->append(bases);
-  prefix_keys.SerializeTo(out);
-}
-
-void FstBuilder::SerializeQuotient(const Cutoffs& cutoffs,
-                                   std::string* out) const {
-  if (cutoffs.quotient_begin == cutoffs.sparse_begin) return;
-  QuotientLevelsBuilder builder(cutoffs.remainder_bits);
-  for (size_t depth = cutoffs.quotient_begin; depth < cutoffs.sparse_begin;
-       depth++) {
-    ForEachNode(
-        levels_[depth], [&](bool terminator) { builder.StartNode(terminator); },
-        [&](uint8_t label, bool has_child) {
-          builder.AddEdge(label, has_child);
-        });
-  }
-  builder.Finish(out);
-}
-
-void FstBuilder::SerializeSparse(const Cutoffs& cutoffs,
-                                 std::string* out) const {
-  BitBuffer has_child;
-  BitBuffer louds;
-  for (size_t depth = cutoffs.sparse_begin; depth < levels_.size(); depth++) {
-    out->append(levels_[depth].labels);
-    has_child.Append(levels_[depth].has_child);
-    louds.Append(levels_[depth].louds);
-  }
-  out->append((8 - louds.size() % 8) % 8, '\0');
-  RankVector::Serialize(has_child, out);
-  SelectVector::Serialize(louds, out);
-}
-
-bool FstBuilder::Finish(std::string* out) const {
-  const Cutoffs cutoffs = ChooseCutoffs();
-  uint64_t dense_nodes = 0;
-  uint64_t quotient_nodes = 0;
-  uint64_t quotient_edges = 0;
-  uint64_t sparse_nodes = 0;
-  uint64_t sparse_edges = 0;
-  for (size_t depth = 0; depth < levels_.size(); depth++) {
-    const Level& level = levels_[depth];
-    if (depth < cutoffs.quotient_begin) {
-      dense_nodes += level.nodes;
-    } else if (depth < cutoffs.sparse_begin) {
-      quotient_nodes += level.nodes;
-      quotient_edges += level.labels.size() - level.terminators;
-    } else {
-      sparse_nodes += level.nodes;
-      sparse_edges += level.labels.size();
+  for (size_t section = 0, level = 0; section < sections_.size(); section++) {
+    LevelRest rest{section, 0, 0, 0, leaves, 0};
+    for (uint32_t i = 0; i < sections_[section].header.levels; i++, level++) {
+      rest.nodes += counts[level].nodes;
+      rest.edges += counts[level].edges;
+      rest.children += counts[level].children;
+      rest.leaves += counts[level].edges - counts[level].children +
+                     counts[level].terminators;
+      rest.run_codes += counts[level].run_codes;
+      levels.push_back(rest);
     }
+    leaves = rest.leaves;
   }
-  constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
-  const uint64_t quotient_bits =
-      quotient_edges + (quotient_nodes << (8 - cutoffs.remainder_bits));
-  if (num_leaves_ >= kMax || sparse_edges >= kMax || quotient_bits >= kMax ||
-      dense_nodes + quotient_nodes + sparse_nodes >= kMax) {
+  return levels;
+}
+
+void FstBuilder::FillIndex(std::vector<LevelRest> levels) {
+  for (Section& section : sections_) {
+    section.index.resize(section.layout.groups + 1);
+    section.index.back() =
+        uint64_t{section.header.children} << 32 | section.header.edges;
+  }
+  VisitBackward([&](size_t level, const Record& record) {
+    LevelRest& rest = levels[level];
+    rest.Take(record);
+    Section& section = sections_[rest.section];
+    const unsigned shift = section.layout.group_shift;
+    if ((rest.nodes & LowBits(shift)) == 0) {
+      section.index[rest.nodes >> shift] =
+          uint64_t{rest.children} << 32 | rest.edges;
+    }
+  });
+}
+
+// The smaller one.
+void FstBuilder::ChooseChildEncoding(Section* section) const {
+  FstSectionHeader* header = &section->header;
+  if (!options_.list_exceptions) return;
+  uint64_t largest_group = 1;
+  for (size_t i = 0; i + 1 < section->index.size(); i++) {
+    largest_group = std::max<uint64_t>(
+        largest_group, static_cast<uint32_t>(section->index[i + 1]) -
+                           static_cast<uint32_t>(section->index[i]));
+  }
+  const unsigned bits = BitsFor(largest_group - 1);
+  const uint64_t leaves = header->edges - header->children;
+  const uint64_t exceptions = std::min<uint64_t>(header->children, leaves);
+  if (exceptions * bits >= header->edges) return;
+  header->child_encoding = leaves < header->children
+                               ? FstSectionHeader::kLeavesListed
+                               : FstSectionHeader::kChildrenListed;
+  header->exception_bits = static_cast<uint8_t>(bits);
+}
+
+bool FstBuilder::Prepare(uint64_t* size) {
+  keep_runs_ = options_.runs &&
+               (2 * run_bytes_ >= num_nodes_ || longest_run_ > kLongRun);
+  if (num_leaves_ > kMax32 || run_bytes_ > kMax32 ||
+      num_nodes_ + (keep_runs_ ? 0 : run_bytes_) > kMax32) {
     return false;
   }
+  char alphabet[Alphabet::kSize] = {};
+  for (unsigned byte = 0; byte < 256; byte++) {
+    if (occurs_[byte] || !options_.reduce_alphabet) SetBit(alphabet, byte);
+  }
+  const Alphabet reduced(alphabet);
+  code_bits_ = reduced.code_bits();
+  for (unsigned byte = 0; byte < 256; byte++) {
+    codes_[byte] =
+        static_cast<uint8_t>(reduced.Symbol(static_cast<uint8_t>(byte)) >> 1);
+  }
 
-  const uint64_t fields[] = {levels_.size(), cutoffs.quotient_begin,
-                             dense_nodes,    quotient_nodes,
-                             quotient_edges, cutoffs.remainder_bits,
-                             sparse_nodes,   sparse_edges,
-                             num_leaves_,    0};
-  for (uint64_t field : fields) PutFixed32(out, static_cast<uint32_t>(field));
-  SerializeDense(cutoffs, out);
-  SerializeQuotient(cutoffs, out);
-  SerializeSparse(cutoffs, out);
+  const std::vector<FstLevelCounts> counts = CountLevels();
+  if (!counts.empty()) {
+    for (const FstSectionHeader& header :
+         ChooseEncoding(counts, code_bits_, options_)) {
+      sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});
+    }
+  }
+  levels_ = WholeLevels(counts);
+  FillIndex(levels_);
+  *size = FstHeader::kSize + Alphabet::kSize +
+          sections_.size() * FstSectionHeader::kSize +
+          PackedArray::Bytes(num_leaves_, value_bits_);
+  for (Section& section : sections_) {
+    if (section.layout.quotient_bits < code_bits_ &&
+        section.layout.label_bits > kMax32) {
+      return false;
+    }
+    ChooseChildEncoding(&section);
+    section.layout = FstSectionLayout(section.header, code_bits_);
+    *size += section.layout.end;
+  }
   return true;
+}
+
+void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
+                           char* values) const {
+  const Section& section = sections_[rest.section];
+  const FstSectionHeader& header = section.header;
+  const FstSectionLayout& layout = section.layout;
+  char* labels = section.arrays + layout.labels;
+  char* children = section.arrays + layout.children;
+  const bool list = header.child_encoding != FstSectionHeader::kHasChildBits;
+  const uint16_t exception =
+      header.child_encoding == FstSectionHeader::kLeavesListed ? 0
+                                                               : kLeadsToNode;
+  const uint64_t before = section.index[rest.nodes >> layout.group_shift];
+  const uint64_t group_edges = static_cast<uint32_t>(before);
+  const uint64_t exceptions =
+      header.child_encoding == FstSectionHeader::kLeavesListed
+          ? rest.edges - rest.children
+          : rest.children;
+
+  BitWriter remainder_writer(section.arrays + layout.remainders,
+                             uint64_t{rest.edges} * header.remainder_bits);
+  BitWriter child_writer(
+      children, list ? exceptions * header.exception_bits : rest.edges);
+  const uint64_t first_number = uint64_t{rest.nodes} << code_bits_;
+  uint64_t edge = rest.edges;
+  for (uint32_t i = node.has_terminator ? 1 : 0; i < node.num_edges;
+       i++, edge++) {
+    const uint16_t entry = node.edge(i);
+    const uint64_t code = codes_[entry & 0xff];
+    if (header.remainder_bits == 0) {
+      SetBit(labels, first_number + code);
+    } else {
+      remainder_writer.Write(code & LowBits(header.remainder_bits),
+                             header.remainder_bits);
+      if (layout.quotient_bits > 0) {
+        ClearBit(labels,
+                 edge + ((first_number | code) >> header.remainder_bits));
+      }
+    }
+    if (!list) {
+      child_writer.Write((entry & kLeadsToNode) != 0, 1);
+    } else if ((entry & kLeadsToNode) == exception) {
+      child_writer.Write(edge - group_edges, header.exception_bits);
+    }
+  }
+  if (layout.quotient_bits == 0) SetBit(labels, edge - 1);
+
+  if (node.has_terminator) {
+    SetBit(section.arrays + layout.terminators, rest.nodes);
+  }
+  if (!node.run.empty()) {
+    SetBit(section.arrays + layout.run_marks, rest.nodes);
+    SetBit(section.arrays + layout.run_starts, rest.run_codes);
+    BitWriter run_writer(section.arrays + layout.run_codes,
+                         uint64_t{rest.run_codes} * code_bits_);
+    for (size_t i = 0; i < node.run.size(); i++) {
+      run_writer.Write(codes_[static_cast<uint8_t>(node.run[i])], code_bits_);
+    }
+  }
+  if (value_bits_ > 0 && node.values != nullptr) {
+    BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
+    const char* value = node.values;
+    for (uint32_t i = 0; i < node.leaves; i++) {
+      uint64_t bits = 0;
+      for (unsigned byte = 0; byte < value_bytes_; byte++) {
+        bits |= uint64_t{static_cast<uint8_t>(*value++)} << (8 * byte);
+      }
+      value_writer.Write(bits, value_bits_);
+    }
+  }
+}
+
+void FstBuilder::Write(char* out) {
+  const uint64_t nodes = num_nodes_ + (keep_runs_ ? 0 : run_bytes_);
+  const uint64_t fields[] = {levels_.size(),   nodes,       num_leaves_,
+                             sections_.size(), value_bits_, 0};
+  for (uint64_t field : fields) {
+    EncodeFixed32(out, static_cast<uint32_t>(field));
+    out += 4;
+  }
+  for (unsigned byte = 0; byte < 256; byte++) {
+    if (occurs_[byte] || !options_.reduce_alphabet) SetBit(out, byte);
+  }
+  out += Alphabet::kSize;
+  for (const Section& section : sections_) {
+    section.header.EncodeTo(out);
+    out += FstSectionHeader::kSize;
+  }
+  for (Section& section : sections_) {
+    section.arrays = out;
+    out += section.layout.end;
+    for (size_t i = 0; i < section.index.size(); i++) {
+      StoreWord(section.arrays, i, section.index[i]);
+    }
+    if (section.header.remainder_bits > 0 && section.layout.quotient_bits > 0) {
+      // All quotients without edges; every edge will clear a bit.
+      char* labels = section.arrays + section.layout.labels;
+      const uint64_t bits = section.layout.label_bits;
+      memset(labels, 0xff, BitArrayBytes(bits));
+      if (bits % 64 != 0) StoreWord(labels, bits / 64, LowBits(bits % 64));
+    }
+  }
+
+  VisitBackward([&](size_t level, const Record& record) {
+    levels_[level].Take(record);
+    WriteNode(record, levels_[level], out);
+  });
+
+  for (const Section& section : sections_) {
+    const FstSectionHeader& header = section.header;
+    const FstSectionLayout& layout = section.layout;
+    if (header.terminators > 0) {
+      RankVector::Complete(section.arrays + layout.terminators, header.nodes);
+    }
+    if (header.runs > 0) {
+      RankVector::Complete(section.arrays + layout.run_marks, header.nodes);
+      SelectVector::Complete(section.arrays + layout.run_starts,
+                             header.run_codes);
+    }
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

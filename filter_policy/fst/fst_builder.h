@@ -1,77 +1,157 @@
-//  Builds a Fast Succinct Trie in one pass over sorted keys (SuRF paper,
-//  section 2.4).
+//  Builds a Fast Succinct Trie in one pass over sorted keys.
 //
-//  Every level grows on its own, as LOUDS-Sparse: a byte and two bits an edge.
-//  What a key adds is the path below the prefix that it shares with the key
-//  before it. When all keys are in, the encoding of each level is chosen, and
-//  the levels are written out.
+//  The paper (section 2.4) lets every level grow at its end. That takes levels
+//  that are known when a key arrives, which they are not if runs are skipped: a
+//  later key may part from the path in the middle of a run, and push down what
+//  lies below. So nodes are recorded in post-order instead, as soon as all keys
+//  below them have come; only the nodes on the path of the last key are open.
+//
+//    open nodes   a stack; their edges lie behind each other on another one,
+//                 because only the lowest of them grows
+//    records      a node each: its edges, values and run, 2 bytes an edge
+//
+//  Read from the end, the records are the nodes in pre-order, from the right to
+//  the left. That shows their levels, and each level is written from its end.
 
 #pragma once
 
-#include <optional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "filter_policy/bits/bit_buffer.h"
+#include "filter_policy/fst/fst_encoding.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
-  // The paper's R, section 2.4: for the sake of speed, the LOUDS-Dense levels
-  // may make the trie larger by one part in R than the smallest encoding would.
-  static constexpr uint64_t kSizeRatio = 64;
+  // With each key, the lowest `value_bits` bits of a value are stored.
+  explicit FstBuilder(unsigned value_bits, FstOptions options = {});
 
-  // Which levels are encoded how: LOUDS-Dense up to `quotient_begin`,
-  // LOUDS-Quotient up to `sparse_begin`, LOUDS-Sparse from there.
-  struct Cutoffs {
-    size_t quotient_begin = 0;
-    size_t sparse_begin = 0;
-    uint32_t remainder_bits = 0;
-  };
+  // Adds the key up to the byte that tells it from its neighbours, or to its
+  // end if the next key starts with it. It shares its first `shared` bytes with
+  // the key before it (0 for the first one), and `next_shared` with the next.
+  // Keys ascend.
+  void Add(const Slice& key, size_t shared, size_t next_shared,
+           uint64_t value) {
+    if (open_.empty() || next_shared > shared) Open(next_shared);
+    AddLeaf(key, std::max(shared, next_shared), value);
+    while (open_.back().depth > next_shared) CloseLowest(key, next_shared);
+  }
 
-  // Encodes the levels so, whatever their size, up to the height of the trie.
-  // For tests, since any cutoffs must give the same answers.
-  void ForceCutoffs(const Cutoffs& cutoffs) { forced_ = cutoffs; }
+  // The same for the last key.
+  void AddLast(const Slice& key, size_t shared, uint64_t value);
 
-  // Adds the first `depth` bytes of `key`, which share exactly their first
-  // `shared` bytes with the key added before (0 for the first key). Keys
-  // ascend. With `depth` == key.size() + 1, the key is a prefix of the next one
-  // and ends in a terminator. Returns the level of the new leaf: its edge is
-  // the last one of that level so far, and its number among the level's leaves
-  // is what the calls returned this level before. Depth 0 adds the empty key,
-  // as the only one.
-  uint32_t Add(const Slice& key, size_t shared, size_t depth);
+  // Decides on the encoding, and stores the size of the serialized trie; see
+  // fst.h for the format. Called once, after the last key; no key at all is
+  // fine. False if the trie is too large for 32-bit numbers.
+  bool Prepare(uint64_t* size);
 
-  // Appends the serialized trie to `out`; see FstHeader for the format. Returns
-  // false, appending nothing, if it is too large for 32-bit numbers.
-  bool Finish(std::string* out) const;
+  // Writes the trie into so many zero bytes at `out`, which are followed by
+  // kReadPadding zero bytes. Called once, after Prepare returned true.
+  void Write(char* out);
 
-  // Bytes allocated at present. Takes time in proportion to the height.
+  // Bytes allocated at present.
   size_t MemoryUsage() const;
 
  private:
-  struct Level {
-    std::string labels;
-    BitBuffer has_child;
-    BitBuffer louds;
-    uint32_t nodes = 0;
-    uint32_t terminators = 0;
+  static constexpr uint16_t kLeadsToNode = 0x100;
+  static constexpr uint16_t kTerminator = 0x200;
+
+  // A node on the path of the last key.
+  struct OpenNode {
+    size_t depth;       // bytes before its edges, on the path
+    size_t first_edge;  // in edges_
+    size_t first_value;
   };
 
-  template <typename StartNode, typename AddEdge>
-  static void ForEachNode(const Level& level, const StartNode& start_node,
-                          const AddEdge& add_edge);
+  // A closed node, as it is recorded.
+  struct Record {
+    const char* edges;  // 2 bytes each; the terminator is first
+    uint32_t num_edges;
+    const char* values;
+    uint32_t leaves;  // edges to leaves, and the terminator
+    bool has_terminator;
+    Slice run;
 
-  Cutoffs ChooseCutoffs() const;
-  void SerializeDense(const Cutoffs& cutoffs, std::string* out) const;
-  void SerializeQuotient(const Cutoffs& cutoffs, std::string* out) const;
-  void SerializeSparse(const Cutoffs& cutoffs, std::string* out) const;
+    uint16_t edge(uint32_t i) const { return DecodeFixed16(edges + 2 * i); }
+    uint32_t labels() const { return num_edges - (has_terminator ? 1 : 0); }
+    uint32_t children() const { return num_edges - leaves; }
+  };
 
-  std::optional<Cutoffs> forced_;
-  std::vector<Level> levels_;
+  // A section on its way into the block.
+  struct Section {
+    FstSectionHeader header;
+    FstSectionLayout layout;
+    std::vector<uint64_t> index;
+    char* arrays = nullptr;
+  };
+
+  // How much of a level is left of the nodes that have been visited; counted
+  // in its section, leaves in the whole trie.
+  struct LevelRest {
+    size_t section;
+    uint32_t nodes;
+    uint32_t edges;
+    uint32_t children;
+    uint32_t leaves;
+    uint32_t run_codes;
+
+    void Take(const Record& record) {
+      nodes--;
+      edges -= record.labels();
+      children -= record.children();
+      leaves -= record.leaves;
+      run_codes -= static_cast<uint32_t>(record.run.size());
+    }
+  };
+
+  void Open(size_t depth) {
+    open_.push_back({depth, edges_.size(), values_.size()});
+  }
+  void AddLeaf(const Slice& key, size_t depth, uint64_t value) {
+    edges_.push_back(depth < key.size() ? static_cast<uint8_t>(key[depth])
+                                        : kTerminator);
+    if (value_bits_ > 0) values_.push_back(value);
+    num_leaves_++;
+  }
+  // Closes the lowest open node and hangs it into the one above, which is made
+  // if the path forks between the two, at `fork`.
+  void CloseLowest(const Slice& key, size_t fork);
+  void AppendRecord(const OpenNode& node, const Slice& run);
+
+  // Calls visit(level, record) for all nodes, of which each level's come from
+  // the last to the first.
+  template <typename Visitor>
+  void VisitBackward(const Visitor& visit) const;
+  std::vector<FstLevelCounts> CountLevels() const;
+  std::vector<LevelRest> WholeLevels(
+      const std::vector<FstLevelCounts>& counts) const;
+  void FillIndex(std::vector<LevelRest> rest);
+  void ChooseChildEncoding(Section* section) const;
+  void WriteNode(const Record& node, const LevelRest& rest, char* values) const;
+
+  const unsigned value_bits_;
+  const unsigned value_bytes_;
+  const FstOptions options_;
+
+  std::vector<OpenNode> open_;
+  std::vector<uint16_t> edges_;  // of the open nodes: label and flags
+  std::vector<uint64_t> values_;
+  std::string records_;
+  bool occurs_[256] = {};
   uint64_t num_leaves_ = 0;
+  uint64_t num_nodes_ = 0;
+  uint64_t run_bytes_ = 0;
+  size_t longest_run_ = 0;
+
+  // From Prepare to Write.
+  bool keep_runs_ = false;
+  unsigned code_bits_ = 8;
+  uint8_t codes_[256] = {};
+  std::vector<Section> sections_;
+  std::vector<LevelRest> levels_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

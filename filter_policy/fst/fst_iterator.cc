@@ -1,50 +1,67 @@
 #include "filter_policy/fst/fst_iterator.h"
 
+#include <algorithm>
+
 namespace ROCKSDB_NAMESPACE::protean {
 
-void FstIterator::Push(const Fst::Node& node, const Fst::Edge& edge) {
-  cursors_.push_back({node, edge});
-  if (!edge.IsTerminator()) path_.push_back(static_cast<char>(edge.label));
-}
-
-void FstIterator::Pop() {
-  if (!cursors_.back().edge.IsTerminator()) path_.pop_back();
-  cursors_.pop_back();
+FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
+  if (fst->height() > kInlineCursors) {
+    many_cursors_.reset(new Cursor[fst->height()]);
+    cursors_ = many_cursors_.get();
+  }
 }
 
 // Descents are bounded by the height, so that not even a damaged trie can make
 // them run for long.
-bool FstIterator::EnterChild(Fst::Node* node) const {
-  const Cursor& top = cursors_.back();
-  if (!fst_->HasChild(top.node, top.edge) ||
-      cursors_.size() >= fst_->height()) {
-    return false;
-  }
-  *node = fst_->NodeAt(fst_->Child(top.node, top.edge));
-  return true;
+inline bool FstIterator::EnterChild(Fst::Node* node) const {
+  const Cursor& top = cursors_[depth_ - 1];
+  return depth_ < fst_->height() && fst_->Follow(top.node, top.edge, node);
 }
 
-void FstIterator::DescendFirst() {
-  Cursor next;
-  while (EnterChild(&next.node) && fst_->First(next.node, &next.edge)) {
-    Push(next.node, next.edge);
+inline void FstIterator::DescendFirst() {
+  Fst::Node node;
+  Fst::Edge edge;
+  while (EnterChild(&node)) {
+    if (!fst_->First(node, &edge)) return;
+    Push(node, edge);
   }
-  valid_ = !fst_->HasChild(cursors_.back().node, cursors_.back().edge);
+  valid_ = true;
 }
 
-void FstIterator::DescendLast() {
-  Cursor next;
-  while (EnterChild(&next.node) && fst_->Last(next.node, &next.edge)) {
-    Push(next.node, next.edge);
+inline void FstIterator::DescendLast() {
+  Fst::Node node;
+  Fst::Edge edge;
+  while (EnterChild(&node)) {
+    if (!fst_->Last(node, &edge)) return;
+    Push(node, edge);
   }
-  valid_ = !fst_->HasChild(cursors_.back().node, cursors_.back().edge);
+  valid_ = true;
 }
 
-void FstIterator::Reset() {
-  cursors_.clear();
-  path_.clear();
+inline void FstIterator::EnterFirst(const Fst::Node& node) {
+  Fst::Edge edge;
+  if (!fst_->First(node, &edge)) return;
+  Push(node, edge);
+  DescendFirst();
+}
+
+inline void FstIterator::Reset() {
+  depth_ = 0;
   prefix_of_target_ = false;
   valid_ = false;
+}
+
+inline void FstIterator::Advance() {
+  valid_ = false;
+  prefix_of_target_ = false;
+  while (depth_ > 0) {
+    Cursor& top = cursors_[depth_ - 1];
+    if (fst_->Next(top.node, &top.edge)) {
+      DescendFirst();
+      return;
+    }
+    depth_--;
+  }
 }
 
 void FstIterator::SeekToFirst() { SeekToEnd(/*first=*/true); }
@@ -57,129 +74,134 @@ void FstIterator::SeekToEnd(bool first) {
     valid_ = fst_->num_leaves() > 0;
     return;
   }
-  Cursor root;
-  root.node = fst_->NodeAt(Fst::kRoot);
-  if (first ? fst_->First(root.node, &root.edge)
-            : fst_->Last(root.node, &root.edge)) {
-    Push(root.node, root.edge);
-    first ? DescendFirst() : DescendLast();
+  const Fst::Node root = fst_->Root();
+  Fst::Edge edge;
+  if (first) {
+    EnterFirst(root);
+  } else if (fst_->Last(root, &edge)) {
+    Push(root, edge);
+    DescendLast();
   }
 }
 
-void FstIterator::Seek(const Slice& target) {
+PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
   Reset();
   if (fst_->num_nodes() == 0) {
     // The only key, if any, is the empty one.
     valid_ = fst_->num_leaves() > 0 && target.empty();
     return;
   }
-  Fst::Node node = fst_->NodeAt(Fst::kRoot);
-  for (size_t depth = 0; depth < fst_->height(); depth++) {
-    Fst::Edge edge;
-    if (depth == target.size()) {
-      // All below this node is the target or extends it.
-      if (fst_->First(node, &edge)) {
-        Push(node, edge);
-        DescendFirst();
-      }
-      return;
-    }
-    const auto label = static_cast<uint8_t>(target[depth]);
-    if (!fst_->LowerBound(node, label, &edge)) {
+  Fst::Node node = fst_->Root();
+  size_t matched = 0;
+  while (depth_ < fst_->height()) {
+    const int run = fst_->CompareRun(node, target, &matched);
+    if (run < 0) {
       Advance();
       return;
     }
-    Push(node, edge);
-    if (edge.label != label) {
+    if (run > 0 || matched == target.size()) {
+      // All below this node is the target or above it.
+      EnterFirst(node);
+      return;
+    }
+    const int symbol = fst_->Symbol(target[matched]);
+    Fst::Edge edge;
+    if (!fst_->LowerBound(node, symbol, &edge)) {
+      Advance();
+      return;
+    }
+    Push(node, edge, matched);
+    if (edge.Symbol() != symbol) {
       DescendFirst();
       return;
     }
-    if (!fst_->HasChild(node, edge)) {
+    matched++;
+    if (!fst_->Follow(node, edge, &node)) {
       valid_ = true;
-      prefix_of_target_ = depth + 1 < target.size();
-      return;
-    }
-    node = fst_->NodeAt(fst_->Child(node, edge));
-  }
-}
-
-void FstIterator::Advance() {
-  valid_ = false;
-  while (!cursors_.empty()) {
-    Cursor next = cursors_.back();
-    Pop();
-    if (fst_->Next(next.node, &next.edge)) {
-      Push(next.node, next.edge);
-      DescendFirst();
+      prefix_of_target_ = matched < target.size();
       return;
     }
   }
 }
 
-void FstIterator::Next() {
-  prefix_of_target_ = false;
-  Advance();
-}
+PROTEAN_CLONED void FstIterator::Next() { Advance(); }
 
 void FstIterator::Prev() {
   prefix_of_target_ = false;
   valid_ = false;
-  while (!cursors_.empty()) {
-    Cursor next = cursors_.back();
-    Pop();
-    if (fst_->Prev(next.node, &next.edge)) {
-      Push(next.node, next.edge);
+  while (depth_ > 0) {
+    Cursor& top = cursors_[depth_ - 1];
+    if (fst_->Prev(top.node, &top.edge)) {
       DescendLast();
       return;
     }
+    depth_--;
   }
 }
 
-uint32_t FstIterator::leaf() const {
-  if (cursors_.empty()) return 0;
-  return fst_->Leaf(cursors_.back().node, cursors_.back().edge);
+Slice FstIterator::path() const {
+  path_.clear();
+  for (size_t level = 0; level < depth_; level++) {
+    const Cursor& cursor = cursors_[level];
+    fst_->AppendRun(cursor.node, &path_);
+    if (!cursor.edge.is_terminator) path_.push_back(fst_->Byte(cursor.edge));
+  }
+  return path_;
 }
 
-bool FstIterator::IsTerminator() const {
-  return cursors_.empty() || cursors_.back().edge.IsTerminator();
+uint32_t FstIterator::leaf() const {
+  if (depth_ == 0) return 0;
+  return fst_->Leaf(cursors_[depth_ - 1].node, cursors_[depth_ - 1].edge);
 }
 
 // Where this iterator stands on a level, given where it stands on the level
 // above. Below its leaf, that is in front of the first node that comes after
 // the leaf, and behind the last leaf it is the end of every level: in both
 // cases, the node that the next edge to a node leads to.
-FstIterator::Boundary FstIterator::BoundaryAt(size_t level,
-                                              const Boundary& above) const {
-  if (valid_ && level < cursors_.size()) {
-    const Cursor& cursor = cursors_[level];
-    return {fst_->EdgesToNodesBefore(cursor.node, cursor.edge),
-            fst_->LeavesBefore(cursor.node, cursor.edge)};
+inline Fst::Place FstIterator::PlaceOn(size_t level,
+                                       const Fst::Place& above) const {
+  if (valid_ && level < depth_) {
+    return fst_->PlaceOf(cursors_[level].node, cursors_[level].edge);
   }
   const uint32_t number = above.edges_to_nodes + 1;
-  Cursor next;
-  if (number < fst_->num_nodes()) {
-    next.node = fst_->NodeAt(number);
-    if (fst_->First(next.node, &next.edge)) {
-      return {fst_->EdgesToNodesBefore(next.node, next.edge),
-              fst_->LeavesBefore(next.node, next.edge)};
-    }
+  if (number >= fst_->num_nodes()) {
+    return {fst_->num_nodes() - 1, fst_->num_leaves()};
   }
-  return {fst_->num_nodes() - 1, fst_->num_leaves()};
+  return fst_->PlaceOf(fst_->NodeAt(number, fst_->Root()));
 }
 
-uint64_t FstIterator::CountBetween(const FstIterator& from,
-                                   const FstIterator& to) {
+// How many edges the paths of both share.
+inline size_t FstIterator::SharedPath(const FstIterator& a,
+                                      const FstIterator& b) {
+  size_t level = 0;
+  if (!a.valid_ || !b.valid_) return level;
+  while (level < a.depth_ && level < b.depth_ &&
+         a.cursors_[level].edge.index == b.cursors_[level].edge.index &&
+         a.IsTerminatorAt(level) == b.IsTerminatorAt(level)) {
+    level++;
+  }
+  return level;
+}
+
+PROTEAN_CLONED uint64_t FstIterator::CountBetween(const FstIterator& from,
+                                                  const FstIterator& to) {
   const Fst* fst = from.fst_;
   if (fst->num_nodes() == 0) return from.valid_ && !to.valid_ ? 1 : 0;
   // The end of level -1: one edge, that to the root, is behind it if and only
   // if the iterator is behind the last leaf.
-  Boundary low{0, 0};
-  Boundary high{0, 0};
+  Fst::Place low;
+  Fst::Place high;
   uint64_t count = 0;
-  for (size_t level = 0; level < fst->height(); level++) {
-    low = from.BoundaryAt(level, low);
-    high = to.BoundaryAt(level, high);
+  size_t level = SharedPath(from, to);
+  for (; level < fst->height(); level++) {
+    low = from.PlaceOn(level, low);
+    high = to.PlaceOn(level, high);
     count += high.leaves - low.leaves;
+    // Nothing lies between two equal places below both leaves.
+    if (level + 1 >= std::max(from.depth_, to.depth_) &&
+        low.edges_to_nodes == high.edges_to_nodes) {
+      break;
+    }
   }
   return count;
 }

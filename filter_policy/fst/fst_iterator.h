@@ -9,8 +9,8 @@
 
 #pragma once
 
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "filter_policy/fst/fst.h"
 
@@ -19,7 +19,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 class FstIterator {
  public:
   // The trie must outlive the iterator. Not valid until positioned.
-  explicit FstIterator(const Fst* fst) : fst_(fst) {}
+  explicit FstIterator(const Fst* fst);
+  FstIterator(const FstIterator&) = delete;
+  FstIterator& operator=(const FstIterator&) = delete;
 
   bool Valid() const { return valid_; }
   void SeekToFirst();
@@ -31,18 +33,23 @@ class FstIterator {
   // the target, unless the leaf is a terminator, which is passed over.
   void Seek(const Slice& target);
   bool IsPrefixOfTarget() const { return prefix_of_target_; }
+  // The length of the path then.
+  size_t prefix_length() const { return cursors_[depth_ - 1].path_length + 1; }
 
   // REQUIRES: Valid()
   void Next();
   void Prev();
 
-  // The bytes on the path to the leaf. REQUIRES: Valid()
-  Slice path() const { return path_; }
+  // The bytes on the path to the leaf. Valid until the iterator moves.
+  // REQUIRES: Valid()
+  Slice path() const;
   // The leaf's number, in level order. REQUIRES: Valid()
   uint32_t leaf() const;
   // Whether the leaf is a terminator: its key is its path, nothing more.
   // REQUIRES: Valid()
-  bool IsTerminator() const;
+  bool IsTerminator() const {
+    return depth_ == 0 || cursors_[depth_ - 1].edge.is_terminator;
+  }
 
   // The number of leaves from `from`, included, to `to`, excluded. An invalid
   // `to` stands behind the last leaf, and so does an invalid `from`.
@@ -53,20 +60,20 @@ class FstIterator {
   struct Cursor {
     Fst::Node node;
     Fst::Edge edge;
+    size_t path_length;  // bytes on the path before the edge; Seek sets it
   };
 
-  // A place between the edges of one level: the edges to nodes and the leaves
-  // that come before it in level order.
-  struct Boundary {
-    uint32_t edges_to_nodes;
-    uint32_t leaves;
-  };
+  // Most tries are not higher, and then the iterator allocates nothing.
+  static constexpr uint32_t kInlineCursors = 12;
 
   void Reset();
   void SeekToEnd(bool first);
-  void Push(const Fst::Node& node, const Fst::Edge& edge);
-  void Pop();
-  // Descends from the edge on top to its first (last) leaf.
+  void Push(const Fst::Node& node, const Fst::Edge& edge,
+            size_t path_length = 0) {
+    cursors_[depth_++] = {node, edge, path_length};
+  }
+  // Descends to the first (last) leaf of a node, or below the edge on top.
+  void EnterFirst(const Fst::Node& node);
   void DescendFirst();
   void DescendLast();
   // The node that the edge on top leads to, if it does and is not too deep.
@@ -74,13 +81,20 @@ class FstIterator {
   // Moves on from the edge on top, which leads or belongs to what has been
   // visited, to the next leaf.
   void Advance();
-  Boundary BoundaryAt(size_t level, const Boundary& above) const;
+  bool IsTerminatorAt(size_t level) const {
+    return cursors_[level].edge.is_terminator;
+  }
+  static size_t SharedPath(const FstIterator& a, const FstIterator& b);
+  Fst::Place PlaceOn(size_t level, const Fst::Place& above) const;
 
   const Fst* fst_;
-  std::vector<Cursor> cursors_;
-  std::string path_;
+  Cursor* cursors_;
+  size_t depth_ = 0;  // cursors in use
   bool valid_ = false;
   bool prefix_of_target_ = false;
+  mutable std::string path_;
+  std::unique_ptr<Cursor[]> many_cursors_;
+  Cursor few_cursors_[kInlineCursors];
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -23,10 +23,8 @@ Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
   }
   Status s = surf->fst_.Open(&input);
   if (!s.ok()) return s;
-  if (!surf->values_.Open(&input, surf->fst_.num_leaves(),
-                          surf->suffix_.bits()) ||
-      !input.empty()) {
-    return Status::Corruption("SuRF: leaf values have the wrong length");
+  if (surf->fst_.values().bits() != surf->suffix_.bits() || !input.empty()) {
+    return Status::Corruption("SuRF: suffixes have the wrong length");
   }
   *filter = std::move(surf);
   return Status::OK();
@@ -34,52 +32,58 @@ Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
 
 PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
   if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
-  Fst::Node node = fst_.NodeAt(Fst::kRoot);
-  for (size_t depth = 0; depth < fst_.height(); depth++) {
+  Fst::Node node = fst_.Root();
+  size_t depth = 0;
+  for (uint32_t level = 0; level < fst_.height(); level++) {
+    if (fst_.CompareRun(node, key, &depth) != 0) return false;
     // A terminator stands for exactly this key: its suffix can add nothing.
     if (depth == key.size()) return fst_.HasTerminator(node);
     Fst::Edge edge;
-    if (!fst_.Find(node, static_cast<uint8_t>(key[depth]), &edge)) return false;
-    if (!fst_.HasChild(node, edge)) {
-      return suffix_.bits() == 0 || values_.Get(fst_.Leaf(node, edge)) ==
-                                        suffix_.Value(key, depth + 1);
+    if (!fst_.Find(node, fst_.Symbol(key[depth++]), &edge)) return false;
+    if (!fst_.Follow(node, edge, &node)) {
+      return suffix_.bits() == 0 ||
+             ValueOf(node, edge) == suffix_.Value(key, depth);
     }
-    node = fst_.NodeAt(fst_.Child(node, edge));
   }
   return true;
 }
 
 // Whether the key of a leaf that shares its first `depth` bytes with `lo`, may
 // be lo or above.
-bool Surf::LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const {
+bool Surf::LeafMayReach(const Fst::Node& node, const Fst::Edge& edge,
+                        size_t depth, const Slice& lo) const {
   return suffix_.real_bits == 0 ||
-         suffix_.RealOfValue(values_.Get(leaf)) >= suffix_.Real(lo, depth);
+         suffix_.RealOfValue(ValueOf(node, edge)) >= suffix_.Real(lo, depth);
 }
 
 // Whether the key of a leaf that shares its first `depth` bytes with `hi`, may
 // be below hi, or hi itself if that belongs to the range.
-bool Surf::LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
+bool Surf::LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
+                             size_t depth, const Slice& hi,
                              bool hi_inclusive) const {
   if (suffix_.real_bits > 0) {
-    const uint64_t stored = suffix_.RealOfValue(values_.Get(leaf));
+    const uint64_t stored = suffix_.RealOfValue(ValueOf(node, edge));
     const uint64_t wanted = suffix_.Real(hi, depth);
     if (stored != wanted) return stored < wanted;
   }
   return hi_inclusive || !suffix_.RealIsWhole(hi, depth);
 }
 
-// Whether a key may be at or above `lo` in the subtrie of a node whose path is
-// the first `depth` bytes of `lo`. Only the last edge of each node matters.
+// Whether a key may be at or above `lo` below a node whose path, without its
+// run, is the first `depth` bytes of `lo`. Only the last edge of each node
+// matters.
 bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
-  for (; depth < fst_.height() && depth < lo.size(); depth++) {
+  for (uint32_t level = 0; level < fst_.height(); level++) {
+    const int run = fst_.CompareRun(node, lo, &depth);
+    if (run != 0) return run > 0;
+    if (depth == lo.size()) return true;
     Fst::Edge edge;
     if (!fst_.Last(node, &edge)) return true;
-    const auto wanted = static_cast<uint8_t>(lo[depth]);
-    if (edge.label != wanted) return edge.label > wanted;
-    if (!fst_.HasChild(node, edge)) {
-      return LeafMayReach(fst_.Leaf(node, edge), depth + 1, lo);
+    const int wanted = fst_.Symbol(lo[depth++]);
+    if (edge.Symbol() != wanted) return edge.Symbol() > wanted;
+    if (!fst_.Follow(node, edge, &node)) {
+      return LeafMayReach(node, edge, depth, lo);
     }
-    node = fst_.NodeAt(fst_.Child(node, edge));
   }
   return true;
 }
@@ -87,18 +91,18 @@ bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
 // The same for the other bound: only the first edge of each node matters.
 bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
                       bool hi_inclusive) const {
-  for (; depth < fst_.height(); depth++) {
+  for (uint32_t level = 0; level < fst_.height(); level++) {
+    const int run = fst_.CompareRun(node, hi, &depth);
+    if (run != 0) return run < 0;
     Fst::Edge edge;
     if (!fst_.First(node, &edge)) return true;
-    if (edge.IsTerminator()) return depth < hi.size() || hi_inclusive;
+    if (edge.is_terminator) return depth < hi.size() || hi_inclusive;
     if (depth == hi.size()) return false;
-    const auto wanted = static_cast<uint8_t>(hi[depth]);
-    if (edge.label != wanted) return edge.label < wanted;
-    if (!fst_.HasChild(node, edge)) {
-      return LeafMayStayWithin(fst_.Leaf(node, edge), depth + 1, hi,
-                               hi_inclusive);
+    const int wanted = fst_.Symbol(hi[depth++]);
+    if (edge.Symbol() != wanted) return edge.Symbol() < wanted;
+    if (!fst_.Follow(node, edge, &node)) {
+      return LeafMayStayWithin(node, edge, depth, hi, hi_inclusive);
     }
-    node = fst_.NodeAt(fst_.Child(node, edge));
   }
   return true;
 }
@@ -109,42 +113,53 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
   if (order > 0 || (order == 0 && !hi_inclusive)) return false;
   if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
 
-  Fst::Node node = fst_.NodeAt(Fst::kRoot);
-  for (size_t depth = 0; depth < fst_.height(); depth++) {
-    // The path so far is a prefix of both bounds. If lo ends here, all keys
-    // below are at least lo; hi cannot end before lo does.
-    if (depth == lo.size()) return HasKeyUpTo(node, depth, hi, hi_inclusive);
-    const auto lo_label = static_cast<uint8_t>(lo[depth]);
-    const auto hi_label = static_cast<uint8_t>(hi[depth]);
+  Fst::Node node = fst_.Root();
+  size_t depth = 0;
+  for (uint32_t level = 0; level < fst_.height(); level++) {
+    // The path so far is a prefix of both bounds. All keys below may lie on one
+    // side of a bound.
+    const size_t above_run = depth;
+    size_t hi_depth = depth;
+    const int run_to_lo = fst_.CompareRun(node, lo, &depth);
+    const int run_to_hi = fst_.CompareRun(node, hi, &hi_depth);
+    if (run_to_lo < 0 || run_to_hi > 0) return false;
+    if (run_to_lo > 0 && run_to_hi < 0) return true;
+    if (run_to_lo > 0) return HasKeyUpTo(node, above_run, hi, hi_inclusive);
+    if (run_to_hi < 0) return HasKeyFrom(node, above_run, lo);
+    // If lo ends here, all keys below are at least lo; hi cannot end before lo
+    // does.
+    if (depth == lo.size()) {
+      return HasKeyUpTo(node, above_run, hi, hi_inclusive);
+    }
+    const int lo_symbol = fst_.Symbol(lo[depth]);
     Fst::Edge edge;
-    if (lo_label == hi_label) {
-      if (!fst_.Find(node, lo_label, &edge)) return false;
-      if (!fst_.HasChild(node, edge)) {
-        const uint32_t leaf = fst_.Leaf(node, edge);
-        return LeafMayReach(leaf, depth + 1, lo) &&
-               LeafMayStayWithin(leaf, depth + 1, hi, hi_inclusive);
+    if (lo[depth] == hi[depth]) {
+      if (!fst_.Find(node, lo_symbol, &edge)) return false;
+      depth++;
+      if (!fst_.Follow(node, edge, &node)) {
+        return LeafMayReach(node, edge, depth, lo) &&
+               LeafMayStayWithin(node, edge, depth, hi, hi_inclusive);
       }
-      node = fst_.NodeAt(fst_.Child(node, edge));
       continue;
     }
 
     // The bounds part here. What is between them is in the range; what lies on
     // the path of one bound must be compared with this one only.
-    if (!fst_.LowerBound(node, lo_label, &edge)) return false;
-    if (edge.label == lo_label) {
-      const bool found =
-          fst_.HasChild(node, edge)
-              ? HasKeyFrom(fst_.NodeAt(fst_.Child(node, edge)), depth + 1, lo)
-              : LeafMayReach(fst_.Leaf(node, edge), depth + 1, lo);
+    const int hi_symbol = fst_.Symbol(hi[depth]);
+    depth++;
+    if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
+    Fst::Node child;
+    if (edge.Symbol() == lo_symbol) {
+      const bool found = fst_.Follow(node, edge, &child)
+                             ? HasKeyFrom(child, depth, lo)
+                             : LeafMayReach(node, edge, depth, lo);
       if (found) return true;
       if (!fst_.Next(node, &edge)) return false;
     }
-    if (edge.label != hi_label) return edge.label < hi_label;
-    return fst_.HasChild(node, edge)
-               ? HasKeyUpTo(fst_.NodeAt(fst_.Child(node, edge)), depth + 1, hi,
-                            hi_inclusive)
-               : LeafMayStayWithin(fst_.Leaf(node, edge), depth + 1, hi,
-                                   hi_inclusive);
+    if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
+    return fst_.Follow(node, edge, &child)
+               ? HasKeyUpTo(child, depth, hi, hi_inclusive)
+               : LeafMayStayWithin(node, edge, depth, hi, hi_inclusive);
   }
   return true;
 }
@@ -159,16 +174,18 @@ bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
 bool Surf::Iterator::Seek(const Slice& target) {
   it_.Seek(target);
   if (!it_.IsPrefixOfTarget()) return false;
-  const uint64_t wanted = surf_->suffix_.Real(target, it_.path().size());
+  const size_t length = it_.prefix_length();
+  const uint64_t wanted = surf_->suffix_.Real(target, length);
   const uint64_t stored = real_suffix();
-  const bool same = stored == wanted &&
-                    !surf_->suffix_.RealIsWhole(target, it_.path().size());
+  const bool same =
+      stored == wanted && !surf_->suffix_.RealIsWhole(target, length);
   if (stored < wanted) it_.Next();
   return same;
 }
 
 uint64_t Surf::Iterator::real_suffix() const {
-  return surf_->suffix_.RealOfValue(surf_->values_.Get(it_.leaf()));
+  if (surf_->suffix_.real_bits == 0) return 0;
+  return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(it_.leaf()));
 }
 
 Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {
@@ -190,50 +207,30 @@ Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {
   return result;
 }
 
-void SurfBuilder::AddKey(const Slice& key) {
-  size_t shared = 0;
-  if (has_last_) {
-    shared = SharedPrefix(key.data(), last_.data(),
-                          std::min(key.size(), last_.size()));
-    AddLast(shared, true);
-  }
-  last_.assign(key.data(), key.size());
-  last_shared_ = shared;
-  has_last_ = true;
+void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
+  // One byte past what it shares with its neighbours, unless it ends before
+  // that, being a prefix of the next key.
+  const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
+  fst_.Add(key, shared, next_shared, suffix_.Value(key, depth));
 }
 
-void SurfBuilder::AddLast(size_t shared_with_next, bool has_next) {
-  const Slice key(last_);
-  // One byte past what it shares with its neighbours. The only key that ends
-  // before that is a prefix of the next one, or the empty key alone.
-  size_t depth = std::max(last_shared_, shared_with_next) + 1;
-  if (!has_next && key.empty()) depth = 0;
-  const uint32_t level = fst_.Add(key, last_shared_, depth);
-  if (suffix_.bits() == 0) return;
-  if (values_.size() <= level) values_.resize(level + 1);
-  values_[level].Append(suffix_.Value(key, std::min(depth, key.size())),
-                        suffix_.bits());
+void SurfBuilder::AddLast(const Slice& key, size_t shared) {
+  fst_.AddLast(key, shared,
+               suffix_.Value(key, std::min(shared + 1, key.size())));
 }
 
-Status SurfBuilder::Finish(std::string* out) {
-  if (has_last_) AddLast(0, false);
-  out->push_back(static_cast<char>(suffix_.hash_bits));
-  out->push_back(static_cast<char>(suffix_.real_bits));
-  out->append(kSuffixHeaderSize - 2, '\0');
-  if (!fst_.Finish(out)) {
+Status SurfBuilder::Prepare(uint64_t* size) {
+  if (!fst_.Prepare(size)) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
-  BitBuffer values;
-  for (const BitBuffer& level : values_) values.Append(level);
-  values.SerializeTo(out);
+  *size += kSuffixHeaderSize;
   return Status::OK();
 }
 
-size_t SurfBuilder::MemoryUsage() const {
-  size_t bytes = fst_.MemoryUsage() + values_.capacity() * sizeof(BitBuffer) +
-                 last_.capacity();
-  for (const BitBuffer& level : values_) bytes += level.MemoryUsage();
-  return bytes;
+void SurfBuilder::Write(char* payload) {
+  payload[0] = static_cast<char>(suffix_.hash_bits);
+  payload[1] = static_cast<char>(suffix_.real_bits);
+  fst_.Write(payload + kSuffixHeaderSize);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -3,15 +3,12 @@
 //  bits of its key.
 //
 //    payload   hash_bits (1 byte), real_bits (1 byte), 6 zero bytes
-//              FST (fst.h)
-//              leaf values in the order of leaf numbers, hash_bits + real_bits
-//              bits each, in little-endian words
+//              FST (fst.h), whose values are the suffixes (surf_suffix.h)
 
 #pragma once
 
 #include <memory>
 
-#include "filter_policy/bits/packed_array.h"
 #include "filter_policy/fst/fst.h"
 #include "filter_policy/fst/fst_builder.h"
 #include "filter_policy/fst/fst_iterator.h"
@@ -87,8 +84,13 @@ class Surf : public RangeFilter {
 
   bool HasKey(const Slice& key) const;
   bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  bool LeafMayReach(uint32_t leaf, size_t depth, const Slice& lo) const;
-  bool LeafMayStayWithin(uint32_t leaf, size_t depth, const Slice& hi,
+  uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
+    return fst_.values().Get(fst_.Leaf(node, edge));
+  }
+  bool LeafMayReach(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
+                    const Slice& lo) const;
+  bool LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
+                         size_t depth, const Slice& hi,
                          bool hi_inclusive) const;
   bool HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const;
   bool HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
@@ -96,38 +98,31 @@ class Surf : public RangeFilter {
 
   Fst fst_;
   SurfSuffix suffix_;
-  PackedArray values_;
 };
 
 // Collects the keys of one SuRF in one pass.
 class SurfBuilder : public RangeFilterBuilder {
  public:
-  explicit SurfBuilder(const SurfSuffix& suffix) : suffix_(suffix) {}
+  explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {})
+      : suffix_(suffix), fst_(suffix.bits(), options) {}
 
-  void AddKey(const Slice& key) override;
-  Status Finish(std::string* out) override;
-  size_t MemoryUsage() const override;
+  void Write(char* payload) override;
   double ApproximateBitsPerKey() const override {
     return kUsualTrieBitsPerKey + suffix_.bits();
   }
 
-  FstBuilder* fst() { return &fst_; }
+ protected:
+  void Add(const Slice& key, size_t shared, size_t next_shared) override;
+  void AddLast(const Slice& key, size_t shared) override;
+  Status Prepare(uint64_t* size) override;
+  size_t Memory() const override { return fst_.MemoryUsage(); }
 
  private:
   // Of random integers; text keys take up to twice as much.
-  static constexpr double kUsualTrieBitsPerKey = 9;
-
-  void AddLast(size_t shared_with_next, bool has_next);
+  static constexpr double kUsualTrieBitsPerKey = 8;
 
   const SurfSuffix suffix_;
   FstBuilder fst_;
-  std::vector<BitBuffer> values_;  // by level of the leaf
-
-  // The key that came last waits for its successor, which decides how long a
-  // prefix tells the two apart.
-  std::string last_;
-  size_t last_shared_ = 0;  // with the key before it
-  bool has_last_ = false;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

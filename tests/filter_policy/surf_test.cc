@@ -125,14 +125,11 @@ class SurfModel {
 class OwnedSurf {
  public:
   OwnedSurf(const Keys& keys, const SurfSuffix& suffix,
-            const FstBuilder::Cutoffs* cutoffs = nullptr) {
-    SurfBuilder builder(suffix);
-    if (cutoffs != nullptr) builder.fst()->ForceCutoffs(*cutoffs);
+            const FstOptions& options = {}) {
+    SurfBuilder builder(suffix, options);
     for (const std::string& key : keys) builder.AddKey(key);
-    bytes_ = "?";
-    EXPECT_OK(builder.Finish(&bytes_));
-    payload_size_ = bytes_.size() - 1;
-    bytes_.append(kReadPadding, '\0');
+    bytes_ = "?" + FinishPayload(&builder);
+    payload_size_ = bytes_.size() - 1 - kReadPadding;
     const Status s =
         Surf::Open(Slice(bytes_.data() + 1, payload_size_), &filter_);
     EXPECT_TRUE(s.ok()) << s.ToString();
@@ -145,10 +142,6 @@ class OwnedSurf {
   }
 
  private:
-  static void EXPECT_OK(const Status& s) {
-    EXPECT_TRUE(s.ok()) << s.ToString();
-  }
-
   std::string bytes_;
   size_t payload_size_;
   std::unique_ptr<RangeFilter> filter_;
@@ -161,9 +154,9 @@ std::string Hex(const std::string& s) { return Slice(s).ToString(true); }
 
 // Compares every query with the model.
 void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
-             const FstBuilder::Cutoffs* cutoffs = nullptr) {
+             const FstOptions& options = {}) {
   const SurfModel model(keys, suffix);
-  const OwnedSurf surf(keys, suffix, cutoffs);
+  const OwnedSurf surf(keys, suffix, options);
   ASSERT_EQ(keys.size(), surf->fst().num_leaves());
 
   for (const std::string& key : keys) {
@@ -214,6 +207,17 @@ void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
   ASSERT_FALSE(it.Valid());
 }
 
+FstOptions RandomOptions(Random* rnd) {
+  FstOptions options;
+  options.reduce_alphabet = rnd->OneIn(2);
+  options.list_exceptions = rnd->OneIn(2);
+  options.runs = rnd->OneIn(2);
+  for (int i = rnd->Uniform(6); i > 0; i--) {
+    options.forced.push_back(rnd->Uniform(9));
+  }
+  return options;
+}
+
 // All strings over an alphabet up to a length.
 Keys AllStrings(const std::string& alphabet, size_t max_length) {
   Keys all = {""};
@@ -258,34 +262,26 @@ TEST(SurfTest, ExhaustiveSmallSpaces) {
 }
 
 // Every way to encode the levels gives the same answers.
-TEST(SurfTest, ExhaustiveCutoffs) {
+TEST(SurfTest, ExhaustiveEncodings) {
   Random rnd(302);
   const Keys space = AllStrings(std::string("\0a\xfe\xff", 4), 3);
-  for (size_t quotient_begin = 0; quotient_begin <= 4; quotient_begin++) {
-    for (size_t sparse_begin = quotient_begin; sparse_begin <= 4;
-         sparse_begin++) {
-      for (uint32_t bits = 1; bits <= 7; bits++) {
-        Keys keys;
-        const int size = 1 + rnd.Uniform(30);
-        for (int i = 0; i < size; i++) {
-          keys.push_back(space[rnd.Uniform(static_cast<int>(space.size()))]);
-        }
-        SortUnique(&keys);
-        const FstBuilder::Cutoffs cutoffs = {quotient_begin, sparse_begin,
-                                             bits};
-        SCOPED_TRACE(std::to_string(quotient_begin) + " " +
-                     std::to_string(sparse_begin) + " " + std::to_string(bits));
-        Compare(keys, space, kSuffixes[bits], &cutoffs);
-        if (HasFatalFailure()) return;
-      }
+  for (int round = 0; round < 400; round++) {
+    Keys keys;
+    const int size = 1 + rnd.Uniform(30);
+    for (int i = 0; i < size; i++) {
+      keys.push_back(space[rnd.Uniform(static_cast<int>(space.size()))]);
     }
+    SortUnique(&keys);
+    const FstOptions options = RandomOptions(&rnd);
+    Compare(keys, space, kSuffixes[round % std::size(kSuffixes)], options);
+    if (HasFatalFailure()) return;
   }
 }
 
 // The same for nodes of every fanout, over all labels.
-TEST(SurfTest, CutoffsOverAllLabels) {
+TEST(SurfTest, EncodingsOverAllLabels) {
   Random rnd(303);
-  for (uint32_t bits = 1; bits <= 7; bits++) {
+  for (unsigned bits = 0; bits <= 8; bits++) {
     for (int fanout : {1, 3, 16, 64, 200, 256}) {
       Keys keys;
       for (int i = 0; i < 2 * fanout; i++) {
@@ -299,14 +295,42 @@ TEST(SurfTest, CutoffsOverAllLabels) {
         queries.push_back(std::string(1, "ab\xff"[rnd.Uniform(3)]) +
                           static_cast<char>(rnd.Uniform(256)));
       }
-      for (size_t begin : {0, 1}) {
-        for (size_t end : {2, 3}) {
-          const FstBuilder::Cutoffs cutoffs = {begin, end, bits};
-          Compare(keys, queries, {0, 8}, &cutoffs);
-          if (HasFatalFailure()) return;
-        }
+      for (unsigned root_bits : {0, 3, 8}) {
+        FstOptions options = RandomOptions(&rnd);
+        options.forced = {root_bits, bits};
+        Compare(keys, queries, {0, 8}, options);
+        if (HasFatalFailure()) return;
       }
     }
+  }
+}
+
+// Runs of every length, whether they are kept or made nodes, in tries of which
+// few or many nodes have one.
+TEST(SurfTest, Runs) {
+  Random rnd(304);
+  for (int round = 0; round < 100; round++) {
+    Keys keys;
+    for (int i = 0; i < 60; i++) {
+      std::string key;
+      while (!rnd.OneIn(3)) {
+        key += static_cast<char>('a' + rnd.Uniform(2));
+        key.append(rnd.Uniform(rnd.OneIn(5) ? 40 : 3), 'x');
+      }
+      keys.push_back(key);
+    }
+    SortUnique(&keys);
+    Keys queries;
+    for (int i = 0; i < 20; i++) {
+      const Keys around =
+          Around(keys[rnd.Uniform(static_cast<int>(keys.size()))]);
+      queries.insert(queries.end(), around.begin(), around.end());
+    }
+    SortUnique(&queries);
+    FstOptions options = RandomOptions(&rnd);
+    options.runs = round % 2 == 0;
+    Compare(keys, queries, kSuffixes[round % std::size(kSuffixes)], options);
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -395,7 +419,6 @@ TEST(SurfTest, SuffixLongerThanTheKey) {
   EXPECT_FALSE(surf->RangeMayMatch("ac", "bab", true));
 }
 
-// Enough dense levels for their size in bits times R to exceed 32 bits.
 TEST(SurfTest, VeryLongKeys) {
   const std::string prefix(100000, 'p');
   const OwnedSurf surf({prefix + "a", prefix + "b", prefix + "bb"}, {0, 8});
@@ -412,12 +435,11 @@ TEST(SurfTest, SequentialThreeByteKeys) {
   for (uint32_t i = 0; i < kKeys; i++) {
     builder.AddKey(BigEndian(i).substr(5));
   }
-  std::string bytes;
-  ASSERT_TRUE(builder.Finish(&bytes).ok());
-  const size_t size = bytes.size();
-  bytes.append(kReadPadding, '\0');
+  const std::string bytes = FinishPayload(&builder);
   std::unique_ptr<RangeFilter> filter;
-  ASSERT_TRUE(Surf::Open(Slice(bytes.data(), size), &filter).ok());
+  ASSERT_TRUE(
+      Surf::Open(Slice(bytes.data(), bytes.size() - kReadPadding), &filter)
+          .ok());
   for (uint32_t i = 0; i < 1 << 20; i += i < kKeys ? 1 : 997) {
     ASSERT_EQ(i < kKeys, filter->KeyMayMatch(BigEndian(i).substr(5))) << i;
   }
@@ -444,8 +466,7 @@ TEST(SurfTest, CountIsExactOnWholeKeys) {
   }
 }
 
-// The builder keeps little more than what it writes, however long the shared
-// prefixes are.
+// At its peak, the builder holds at most 1.5 times the keys.
 TEST(SurfTest, BuildMemoryIsLinear) {
   for (const KeyFamily& family : KeyFamilies(100000, 23)) {
     SCOPED_TRACE(family.name);
@@ -455,17 +476,9 @@ TEST(SurfTest, BuildMemoryIsLinear) {
       builder.AddKey(key);
       key_bytes += key.size();
     }
-    const size_t used = builder.MemoryUsage();
-    std::string bytes;
-    ASSERT_TRUE(builder.Finish(&bytes).ok());
-    // A level costs a fixed amount beside its edges, and buffers grow by
-    // doubling.
-    std::unique_ptr<RangeFilter> filter;
-    const size_t size = bytes.size();
-    bytes.append(kReadPadding, '\0');
-    ASSERT_TRUE(Surf::Open(Slice(bytes.data(), size), &filter).ok());
-    const size_t levels = static_cast<Surf&>(*filter).fst().height();
-    EXPECT_LE(used, 3 * size + levels * 400 + 4096) << key_bytes;
+    uint64_t size;
+    ASSERT_TRUE(builder.Finish(&size).ok());
+    EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
   }
 }
 
@@ -492,9 +505,9 @@ TEST(SurfTest, QueriesShareNoState) {
 TEST(SurfTest, SizeOnRandomIntegers) {
   const KeyFamily family = KeyFamilies(1000000, 7)[0];
   const OwnedSurf base(family.keys, {0, 0});
-  EXPECT_LE(base.bits_per_key(family.keys.size()), 8.5);
+  EXPECT_LE(base.bits_per_key(family.keys.size()), 7.5);
   const OwnedSurf hash(family.keys, {8, 0});
-  EXPECT_LE(hash.bits_per_key(family.keys.size()), 16.5);
+  EXPECT_LE(hash.bits_per_key(family.keys.size()), 15.5);
   Random64 rnd(8);
   int positives = 0;
   constexpr int kQueries = 200000;

@@ -115,14 +115,14 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   SurfSuffix suffix;
   suffix.hash_bits = input.Byte() % (SurfSuffix::kMaxHashBits + 1);
   suffix.real_bits = input.Byte() % (SurfSuffix::kMaxRealBits + 1);
-  SurfBuilder builder(suffix);
-  if (input.Byte() % 2 == 1) {
-    FstBuilder::Cutoffs cutoffs;
-    cutoffs.quotient_begin = input.Byte() % 8;
-    cutoffs.sparse_begin = cutoffs.quotient_begin + input.Byte() % 8;
-    cutoffs.remainder_bits = 1 + input.Byte() % 7;
-    builder.fst()->ForceCutoffs(cutoffs);
-  }
+  FstOptions options;
+  const uint8_t flags = input.Byte();
+  options.reduce_alphabet = (flags & 1) != 0;
+  options.list_exceptions = (flags & 2) != 0;
+  options.runs = (flags & 4) != 0;
+  for (int i = flags >> 5; i > 0; i--)
+    options.forced.push_back(input.Byte() % 9);
+  SurfBuilder builder(suffix, options);
   std::vector<std::string> queries;
   const uint32_t num_queries = input.Byte() % 8;
   while (queries.size() < num_queries) queries.push_back(input.String());
@@ -137,10 +137,11 @@ void FuzzBuild(const uint8_t* data, size_t size) {
     header.smallest = *keys.begin();
     header.largest = *keys.rbegin();
   }
-  std::string bytes;
-  StartFilterBlock(header, &bytes);
-  Check(builder.Finish(&bytes).ok(), "the filter can be built");
-  FinishFilterBlock(&bytes);
+  uint64_t payload_size = 0;
+  Check(builder.Finish(&payload_size).ok(), "the filter can be built");
+  std::string bytes(FilterBlockSize(header, payload_size), '\0');
+  builder.Write(StartFilterBlock(header, bytes.data()));
+  FinishFilterBlock(bytes.data(), bytes.size());
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");

@@ -1,0 +1,166 @@
+//  Operations on bits that are stored in little-endian words: bit i is bit
+//  i mod 64 of word i / 64. The functions that read may load the word behind
+//  the last bit.
+
+#pragma once
+
+#include "filter_policy/bits/bit_util.h"
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The bytes that so many bits take, in whole words.
+inline uint64_t BitArrayBytes(uint64_t bits) { return (bits + 63) / 64 * 8; }
+
+// Takes `size` bytes off the front of `input` into `*part`; false if there are
+// fewer.
+inline bool TakeBytes(Slice* input, uint64_t size, const char** part) {
+  if (input->size() < size) return false;
+  *part = input->data();
+  input->remove_prefix(size);
+  return true;
+}
+
+inline bool GetBit(const char* words, uint64_t pos) {
+  return static_cast<uint8_t>(words[pos / 8]) >> (pos % 8) & 1;
+}
+
+// The `width` bits from `pos` on; width <= 57.
+inline uint64_t GetBits(const char* words, uint64_t pos, unsigned width) {
+  return DecodeFixed64(words + pos / 8) >> (pos % 8) & LowBits(width);
+}
+
+// The number of set bits in [begin, end).
+inline uint64_t CountOnes(const char* words, uint64_t begin, uint64_t end) {
+  uint64_t index = begin / 64;
+  uint64_t word = LoadWord(words, index) & ~LowBits(begin % 64);
+  uint64_t count = 0;
+  for (; index < end / 64; word = LoadWord(words, ++index)) {
+    count += PopCount(word);
+  }
+  return count + PopCount(word & LowBits(end % 64));
+}
+
+// The position of the set bit at or after `begin` that has `rank` set bits
+// between `begin` and itself; there is one.
+inline uint64_t SelectFrom(const char* words, uint64_t begin, uint64_t rank) {
+  uint64_t index = begin / 64;
+  uint64_t word = LoadWord(words, index) & ~LowBits(begin % 64);
+  for (;;) {
+    const uint64_t count = PopCount(word);
+    if (rank < count) {
+      return 64 * index + SelectInWord(word, static_cast<unsigned>(rank));
+    }
+    rank -= count;
+    word = LoadWord(words, ++index);
+  }
+}
+
+// The position of the first set bit at or after `pos`, or `size`.
+inline uint64_t NextOne(const char* words, uint64_t size, uint64_t pos) {
+  if (pos >= size) return size;
+  uint64_t index = pos / 64;
+  uint64_t word = LoadWord(words, index) & ~LowBits(pos % 64);
+  while (word == 0) {
+    if (64 * ++index >= size) return size;
+    word = LoadWord(words, index);
+  }
+  const uint64_t found = 64 * index + __builtin_ctzll(word);
+  return found < size ? found : size;
+}
+
+// The position of the first clear bit at or after `pos`, or `size`.
+inline uint64_t NextZero(const char* words, uint64_t size, uint64_t pos) {
+  if (pos >= size) return size;
+  uint64_t index = pos / 64;
+  uint64_t word = ~LoadWord(words, index) & ~LowBits(pos % 64);
+  while (word == 0) {
+    if (64 * ++index >= size) return size;
+    word = ~LoadWord(words, index);
+  }
+  const uint64_t found = 64 * index + __builtin_ctzll(word);
+  return found < size ? found : size;
+}
+
+// The position of the last set bit before `pos` and at or after `begin`, or
+// `pos` if there is none.
+inline uint64_t PrevOne(const char* words, uint64_t begin, uint64_t pos) {
+  if (pos <= begin) return pos;
+  uint64_t index = (pos - 1) / 64;
+  uint64_t word = LoadWord(words, index);
+  if (pos % 64 != 0) word &= LowBits(pos % 64);
+  while (word == 0) {
+    if (64 * index <= begin) return pos;
+    word = LoadWord(words, --index);
+  }
+  const uint64_t found = 64 * index + 63 - __builtin_clzll(word);
+  return found >= begin ? found : pos;
+}
+
+// The position of the last clear bit before `pos`, or `pos` if there is none.
+inline uint64_t PrevZero(const char* words, uint64_t pos) {
+  uint64_t index = pos / 64;
+  uint64_t word =
+      pos % 64 == 0 ? 0 : ~LoadWord(words, index) & LowBits(pos % 64);
+  while (word == 0) {
+    if (index-- == 0) return pos;
+    word = ~LoadWord(words, index);
+  }
+  return 64 * index + 63 - __builtin_clzll(word);
+}
+
+// Whether the bits of the last word that lie behind `size` are zero.
+inline bool TailIsZero(const char* words, uint64_t size) {
+  return size % 64 == 0 || LoadWord(words, size / 64) >> (size % 64) == 0;
+}
+
+// Changes bits of an array that is being built.
+
+inline void StoreWord(char* words, uint64_t index, uint64_t word) {
+  EncodeFixed64(words + 8 * index, word);
+}
+inline void SetBit(char* words, uint64_t pos) {
+  StoreWord(words, pos / 64,
+            LoadWord(words, pos / 64) | uint64_t{1} << (pos % 64));
+}
+inline void ClearBit(char* words, uint64_t pos) {
+  StoreWord(words, pos / 64,
+            LoadWord(words, pos / 64) & ~(uint64_t{1} << (pos % 64)));
+}
+
+// Writes successive numbers into bits that are zero, and leaves all others as
+// they are.
+class BitWriter {
+ public:
+  BitWriter(char* words, uint64_t pos)
+      : words_(words), index_(pos / 64), used_(pos % 64) {}
+  ~BitWriter() { Flush(); }
+  BitWriter(const BitWriter&) = delete;
+  BitWriter& operator=(const BitWriter&) = delete;
+
+  // Writes the lowest `width` bits of `value`, above which it is zero;
+  // width <= 64.
+  void Write(uint64_t value, unsigned width) {
+    word_ |= value << used_;
+    used_ += width;
+    if (used_ >= 64) {
+      const unsigned written = 64 - (used_ - width);
+      used_ -= 64;
+      Flush();
+      index_++;
+      word_ = written < 64 ? value >> written : 0;
+    }
+  }
+
+ private:
+  void Flush() {
+    if (word_ != 0) StoreWord(words_, index_, LoadWord(words_, index_) | word_);
+  }
+
+  char* const words_;
+  uint64_t index_;
+  unsigned used_;
+  uint64_t word_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,134 @@
+#include "filter_policy/fst/fst_encoding.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "filter_policy/fst/fst.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max() / 4;
+
+// What another section costs in bits: its header, the last entry of its index,
+// and what the reader allocates for it.
+constexpr uint64_t kSectionCost = 8 * (FstSectionHeader::kSize + 8 + 256);
+
+void AddLevel(const FstLevelCounts& level, FstSectionHeader* section) {
+  section->levels++;
+  section->nodes += level.nodes;
+  section->edges += level.edges;
+  section->children += level.children;
+  section->terminators += level.terminators;
+  section->runs += level.runs;
+  section->run_codes += level.run_codes;
+}
+
+// The size of a level in bits, but for what all encodings share.
+uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
+                   unsigned remainder_bits, const FstOptions& options) {
+  FstSectionHeader section;
+  section.remainder_bits = static_cast<uint8_t>(remainder_bits);
+  AddLevel(level, &section);
+  const FstSectionLayout layout(section, code_bits);
+  uint64_t children = level.edges;
+  if (options.list_exceptions) {
+    // The largest group, which sets the bits of an exception, is not known yet:
+    // it is somewhat larger than the average one.
+    const uint64_t exceptions =
+        std::min(level.children, level.edges - level.children);
+    children = std::min(
+        children, exceptions * BitsFor(3 * level.edges / (2 * layout.groups)));
+  }
+  return 64 * layout.groups + layout.label_bits +
+         uint64_t{level.edges} * remainder_bits + children;
+}
+
+}  // namespace
+
+std::vector<FstSectionHeader> ChooseEncoding(
+    const std::vector<FstLevelCounts>& levels, unsigned code_bits,
+    const FstOptions& options) {
+  const size_t height = levels.size();
+  auto allowed = [&](size_t depth, unsigned bits) {
+    if (!options.forced.empty()) {
+      const unsigned forced =
+          options.forced[std::min(depth, options.forced.size() - 1)];
+      return bits == std::min(forced, code_bits);
+    }
+    return bits == code_bits || (bits == 0 ? options.dense : options.quotient);
+  };
+
+  // From the bottom up: the least size of the levels from each one down if that
+  // one has so many remainder bits, and how many the next one has then.
+  struct Choice {
+    uint64_t size = kNever;
+    unsigned next = 0;
+  };
+  const size_t num_choices = code_bits + 1;
+  std::vector<Choice> choices(height * num_choices);
+  std::vector<uint64_t> dense_size(height);
+  for (size_t depth = height; depth-- > 0;) {
+    for (unsigned bits = 0; bits < num_choices; bits++) {
+      Choice& choice = choices[depth * num_choices + bits];
+      if (!allowed(depth, bits)) continue;
+      const uint64_t size = LevelSize(levels[depth], code_bits, bits, options);
+      if (bits == 0) dense_size[depth] = size;
+      if (depth + 1 == height) {
+        choice.size = size + kSectionCost;
+        continue;
+      }
+      for (unsigned next = 0; next < num_choices; next++) {
+        const uint64_t rest = choices[(depth + 1) * num_choices + next].size;
+        const uint64_t all = size + rest + (next == bits ? 0 : kSectionCost);
+        if (all < choice.size) choice = {all, next};
+      }
+    }
+  }
+
+  auto best_at = [&](size_t depth) {
+    const auto begin = choices.begin() + depth * num_choices;
+    return static_cast<unsigned>(
+        std::min_element(
+            begin, begin + num_choices,
+            [](const Choice& a, const Choice& b) { return a.size < b.size; }) -
+        begin);
+  };
+  auto size_at = [&](size_t depth) {
+    return choices[depth * num_choices + best_at(depth)].size;
+  };
+
+  // LOUDS-Dense down to the lowest level that the size ratio allows.
+  size_t dense_levels = 0;
+  if (options.forced.empty() && options.dense) {
+    const uint64_t smallest = size_at(0);
+    const uint64_t limit = smallest + smallest / options.size_ratio;
+    uint64_t above = kSectionCost;
+    for (size_t depth = 0; depth < height && above <= limit; depth++) {
+      above += dense_size[depth];
+      const uint64_t below = depth + 1 < height ? size_at(depth + 1) : 0;
+      if (above + below <= limit) dense_levels = depth + 1;
+    }
+  }
+
+  std::vector<FstSectionHeader> sections;
+  unsigned bits = 0;
+  for (size_t depth = 0; depth < height; depth++) {
+    if (depth < dense_levels) {
+      bits = 0;
+    } else if (depth == dense_levels) {
+      bits = best_at(depth);
+    } else {
+      bits = choices[(depth - 1) * num_choices + bits].next;
+    }
+    if (sections.empty() || sections.back().remainder_bits != bits) {
+      sections.emplace_back();
+      sections.back().remainder_bits = static_cast<uint8_t>(bits);
+    }
+    AddLevel(levels[depth], &sections.back());
+  }
+  return sections;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,122 @@
+#include "filter_policy/fst/fst_section.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
+}  // namespace
+
+bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
+                      Slice* input) {
+  if (header.nodes == 0 || header.edges == 0 ||
+      header.remainder_bits > code_bits || header.children > header.edges ||
+      header.child_encoding > FstSectionHeader::kLeavesListed ||
+      header.exception_bits > 32 || header.terminators > header.nodes ||
+      header.runs > header.nodes || header.runs > header.run_codes ||
+      (header.runs == 0 && header.run_codes > 0)) {
+    return false;
+  }
+  const FstSectionLayout layout(header, code_bits);
+  if ((header.remainder_bits > 0 && layout.label_bits > kMax32) ||
+      input->size() < layout.end) {
+    return false;
+  }
+  code_bits_ = static_cast<uint8_t>(code_bits);
+  remainder_bits_ = header.remainder_bits;
+  quotient_bits_ = static_cast<uint8_t>(layout.quotient_bits);
+  group_shift_ = static_cast<uint8_t>(layout.group_shift);
+  nodes_ = header.nodes;
+  groups_ = layout.groups;
+  label_bits_ = layout.label_bits;
+  child_encoding_ = header.child_encoding;
+  has_terminators_ = header.terminators > 0;
+  has_runs_ = header.runs > 0;
+
+  index_ = input->data();
+  labels_ = index_ + layout.labels;
+  children_ = index_ + layout.children;
+  input->remove_prefix(layout.remainders);
+  if (!remainders_.Open(input, header.edges, remainder_bits_)) return false;
+  if (child_encoding_ == FstSectionHeader::kHasChildBits) {
+    input->remove_prefix(BitArrayBytes(header.edges));
+  } else if (!exceptions_.Open(input, header.exceptions(),
+                               header.exception_bits)) {
+    return false;
+  }
+  if (has_terminators_ &&
+      !terminators_.Open(input, nodes_, header.terminators)) {
+    return false;
+  }
+  if (has_runs_ && (!run_marks_.Open(input, nodes_, header.runs) ||
+                    !run_starts_.Open(input, header.run_codes, header.runs) ||
+                    !run_starts_.Get(0) ||
+                    !run_codes_.Open(input, header.run_codes, code_bits))) {
+    return false;
+  }
+
+  // As many quotients as the nodes have, or as many edges as announced. After
+  // that, no select and no search for a bit can run past the end.
+  const uint64_t ones = CountOnes(labels_, 0, label_bits_);
+  const uint64_t expected =
+      remainder_bits_ == 0 ? header.edges : uint64_t{nodes_} << quotient_bits_;
+  if (ones != expected || !TailIsZero(labels_, label_bits_) ||
+      (remainder_bits_ > 0 && !GetBit(labels_, label_bits_ - 1))) {
+    return false;
+  }
+  const Counts total = Entry(groups_);
+  return total.edges == header.edges && total.children == header.children &&
+         ValidateIndex();
+}
+
+// Every entry counts what lies before its group.
+bool FstSection::ValidateIndex() const {
+  const Counts first = Entry(0);
+  if (first.edges != 0 || first.children != 0) return false;
+  uint64_t bit = 0;
+  for (uint64_t group = 0; group < groups_; group++) {
+    const Counts before = Entry(group);
+    const Counts behind = Entry(group + 1);
+    const uint64_t end =
+        std::min(uint64_t{nodes_}, (group + 1) << group_shift_);
+    uint64_t edges;
+    if (remainder_bits_ == 0) {
+      edges = before.edges +
+              CountOnes(labels_, DenseBit(group, 0), DenseBit(group + 1, 0));
+    } else {
+      const uint64_t quotients = (end - (group << group_shift_))
+                                 << quotient_bits_;
+      bit = SelectFrom(labels_, bit, quotients - 1) + 1;
+      edges = quotient_bits_ == 0 ? bit : bit - (end << quotient_bits_);
+    }
+    if (edges != behind.edges || !ValidateGroup(before, behind)) return false;
+  }
+  return true;
+}
+
+// The counts of children agree with the bits, or the exceptions lie within the
+// group, in ascending order.
+bool FstSection::ValidateGroup(Counts before, Counts behind) const {
+  if (behind.edges < before.edges || behind.children < before.children) {
+    return false;
+  }
+  const uint32_t edges = behind.edges - before.edges;
+  const uint32_t children = behind.children - before.children;
+  if (children > edges) return false;
+  if (child_encoding_ == FstSectionHeader::kHasChildBits) {
+    return CountOnes(children_, before.edges, behind.edges) == children;
+  }
+  const bool leaves = child_encoding_ == FstSectionHeader::kLeavesListed;
+  const uint64_t begin =
+      leaves ? before.edges - before.children : before.children;
+  const uint64_t end =
+      leaves ? behind.edges - behind.children : behind.children;
+  uint64_t above = 0;
+  for (uint64_t i = begin; i < end; i++) {
+    const uint64_t place = exceptions_.Get(i);
+    if (place < above || place >= edges) return false;
+    above = place + 1;
+  }
+  return true;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

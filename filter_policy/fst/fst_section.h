@@ -1,0 +1,531 @@
+//  A section of a Fast Succinct Trie: successive levels in one encoding.
+//
+//  The edges of a section, each taken as the number (node << a | code) with
+//  codes of a bits, ascend in level order. All encodings store this sorted set
+//  of numbers, each split into its upper bits, the *quotient*, and b lower
+//  bits, the *remainder*:
+//
+//    LOUDS-Dense, b = 0: every quotient has one edge or none.
+//      D-Labels     1 bit a quotient: whether it has one
+//    LOUDS-Quotient, 0 < b < a: as Elias and Fano store a sorted set, or a
+//    quotient filter its fingerprints.
+//      quotients    for each quotient, a 0 for each edge that has it, then a 1
+//      remainders   b bits an edge
+//    LOUDS-Sparse, b = a: the quotient is the node, and no node is without
+//    edges.
+//      S-LOUDS      1 bit an edge, set on the last edge of its node
+//      S-Labels     a bits an edge
+//
+//  The SuRF paper (section 2) has the first and the last. LOUDS-Dense costs 2^a
+//  bits a node, whatever its fanout, LOUDS-Sparse a + 1 bits an edge. Between
+//  them lies the fanout of 4 to 100 that the last levels over random keys have:
+//  with b = log2(2^a / fanout), LOUDS-Quotient takes about b + 2 bits an edge
+//  there, and finds one without a search: its quotient has one or two.
+//
+//  For a group of nodes (one node in LOUDS-Dense, 2^k in the others), the
+//  *index* counts all edges, and all that lead to nodes, before the group. This
+//  is the only look-up table for select, and for rank.
+//
+//  Which edges lead to nodes is stored in the smaller of two ways:
+//    HasChild     1 bit an edge
+//    exceptions   the edges that differ from most others, in ascending order,
+//                 each by its place in its group
+//
+//  Where a stored key ends at a node because it is a prefix of other keys, the
+//  node has a *terminator*, which is no edge, has no label, and comes before
+//  all edges.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "filter_policy/bits/packed_array.h"
+#include "filter_policy/bits/rank_vector.h"
+#include "filter_policy/bits/select_vector.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// What a section begins with in the header of a trie; the arrays follow later.
+struct FstSectionHeader {
+  enum ChildEncoding : uint8_t {
+    kHasChildBits = 0,
+    kChildrenListed = 1,  // the exceptions lead to nodes
+    kLeavesListed = 2,    // the exceptions end in leaves
+  };
+
+  uint32_t levels = 0;
+  uint32_t nodes = 0;
+  uint32_t edges = 0;
+  uint32_t children = 0;     // edges that lead to nodes
+  uint32_t terminators = 0;  // nodes that have one
+  uint32_t runs = 0;         // nodes that have a run (fst.h)
+  uint32_t run_codes = 0;    // the sum of their lengths
+  uint8_t remainder_bits = 0;
+  ChildEncoding child_encoding = kHasChildBits;
+  uint8_t exception_bits = 0;  // of each exception
+
+  static constexpr size_t kSize = 32;
+
+  void EncodeTo(char* out) const {
+    const uint32_t numbers[] = {levels,      nodes, edges,    children,
+                                terminators, runs,  run_codes};
+    for (uint32_t number : numbers) {
+      EncodeFixed32(out, number);
+      out += 4;
+    }
+    out[0] = static_cast<char>(remainder_bits);
+    out[1] = static_cast<char>(child_encoding);
+    out[2] = static_cast<char>(exception_bits);
+    out[3] = 0;
+  }
+  void DecodeFrom(const char* in) {
+    for (uint32_t* number : {&levels, &nodes, &edges, &children, &terminators,
+                             &runs, &run_codes}) {
+      *number = DecodeFixed32(in);
+      in += 4;
+    }
+    remainder_bits = static_cast<uint8_t>(in[0]);
+    child_encoding = static_cast<ChildEncoding>(in[1]);
+    exception_bits = static_cast<uint8_t>(in[2]);
+  }
+
+  uint64_t exceptions() const {
+    return child_encoding == kChildrenListed ? children
+           : child_encoding == kLeavesListed ? edges - children
+                                             : 0;
+  }
+};
+
+// Where the arrays of a section lie, in bytes from the first, and how its nodes
+// are grouped. They follow each other without gaps.
+struct FstSectionLayout {
+  static constexpr unsigned kGroupQuotientBits = 7;
+
+  FstSectionLayout(const FstSectionHeader& header, unsigned code_bits)
+      : quotient_bits(code_bits - header.remainder_bits),
+        group_shift(GroupShift(header.remainder_bits, code_bits)),
+        groups((uint64_t{header.nodes} + (uint64_t{1} << group_shift) - 1) >>
+               group_shift),
+        label_bits(
+            header.remainder_bits == 0 ? uint64_t{header.nodes} << code_bits
+            : quotient_bits == 0
+                ? header.edges
+                : header.edges + (uint64_t{header.nodes} << quotient_bits)) {
+    labels = (groups + 1) * 8;
+    remainders = labels + BitArrayBytes(label_bits);
+    children =
+        remainders + PackedArray::Bytes(header.edges, header.remainder_bits);
+    terminators =
+        children +
+        (header.child_encoding == FstSectionHeader::kHasChildBits
+             ? BitArrayBytes(header.edges)
+             : PackedArray::Bytes(header.exceptions(), header.exception_bits));
+    run_marks = terminators +
+                (header.terminators == 0 ? 0 : RankVector::Bytes(header.nodes));
+    run_starts =
+        run_marks + (header.runs == 0 ? 0 : RankVector::Bytes(header.nodes));
+    run_codes =
+        run_starts + (header.runs == 0
+                          ? 0
+                          : SelectVector::Bytes(header.run_codes, header.runs));
+    end = run_codes + PackedArray::Bytes(header.run_codes, code_bits);
+  }
+
+  // log2 of the nodes in a group.
+  static unsigned GroupShift(unsigned remainder_bits, unsigned code_bits) {
+    return remainder_bits == 0
+               ? 0
+               : kGroupQuotientBits - (code_bits - remainder_bits);
+  }
+
+  unsigned quotient_bits;  // log2 of the quotients of a node
+  unsigned group_shift;
+  uint64_t groups;
+  uint64_t label_bits;  // of D-Labels, the quotients, or S-LOUDS
+  // The index is first.
+  uint64_t labels;
+  uint64_t remainders;
+  uint64_t children;
+  uint64_t terminators;
+  uint64_t run_marks;
+  uint64_t run_starts;
+  uint64_t run_codes;
+  uint64_t end;
+};
+
+// The query side. Nodes are counted from 0 here.
+class FstSection {
+ public:
+  // An edge: its number among those of the section, the position of its bit in
+  // the quotients or S-LOUDS, and its code.
+  struct Edge {
+    uint32_t index = 0;
+    uint32_t bit = 0;
+    uint32_t code = 0;
+  };
+
+  // Takes the arrays off the front of `input`, whose bytes must outlive this
+  // object and be followed by kReadPadding readable bytes. False if the header
+  // or the arrays are inconsistent.
+  bool Open(const FstSectionHeader& header, unsigned code_bits, Slice* input);
+
+  // Each of these finds an edge of the node; false if there is none.
+
+  // The edge of that code.
+  bool Find(uint32_t node, uint32_t code, Edge* edge) const {
+    edge->code = code;
+    if (remainder_bits_ == 0) {
+      const uint64_t bit = DenseBit(node, code);
+      if (!GetBit(labels_, bit)) return false;
+      edge->index = static_cast<uint32_t>(
+          Before(node).edges + CountOnes(labels_, DenseBit(node, 0), bit));
+      return true;
+    }
+    if (quotient_bits_ == 0) {
+      FirstOfNode(node, edge);
+      const uint32_t end = EndOfNode(*edge);
+      edge->index = LowerBoundCode(edge->index, end, code);
+      edge->bit = edge->index;
+      return edge->index < end && remainders_.Get(edge->index) == code;
+    }
+    const uint64_t quotient = Quotient(node, code);
+    FirstOfQuotient(node, quotient, edge);
+    const uint64_t remainder = code & LowBits(remainder_bits_);
+    for (; IsEdge(edge->bit); edge->bit++, edge->index++) {
+      const uint64_t stored = remainders_.Get(edge->index);
+      if (stored >= remainder) return stored == remainder;
+    }
+    return false;
+  }
+
+  // The first edge with a code of at least `code`, which may be any number.
+  bool LowerBound(uint32_t node, uint32_t code, Edge* edge) const {
+    if (code >> code_bits_ != 0) return false;
+    if (remainder_bits_ == 0) {
+      const uint64_t begin = DenseBit(node, 0);
+      const uint64_t end = begin + (uint64_t{1} << code_bits_);
+      const uint64_t bit = NextOne(labels_, end, begin + code);
+      if (bit == end) return false;
+      edge->code = static_cast<uint32_t>(bit - begin);
+      edge->index = static_cast<uint32_t>(Before(node).edges +
+                                          CountOnes(labels_, begin, bit));
+      return true;
+    }
+    if (quotient_bits_ == 0) {
+      FirstOfNode(node, edge);
+      const uint32_t end = EndOfNode(*edge);
+      edge->index = LowerBoundCode(edge->index, end, code);
+      edge->bit = edge->index;
+      if (edge->index >= end) return false;
+      edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
+      return true;
+    }
+    const uint64_t quotient = Quotient(node, code);
+    FirstOfQuotient(node, quotient, edge);
+    const uint64_t remainder = code & LowBits(remainder_bits_);
+    for (; IsEdge(edge->bit); edge->bit++, edge->index++) {
+      const uint64_t stored = remainders_.Get(edge->index);
+      if (stored >= remainder) {
+        edge->code = Code(quotient, stored);
+        return true;
+      }
+    }
+    return SkipToEdge(node, quotient, edge);
+  }
+
+  // The last edge.
+  bool Last(uint32_t node, Edge* edge) const {
+    if (remainder_bits_ == 0) {
+      return DenseBefore(node, uint32_t{1} << code_bits_, edge);
+    }
+    if (quotient_bits_ == 0) {
+      FirstOfNode(node, edge);
+      edge->bit = edge->index = EndOfNode(*edge) - 1;
+      edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
+      return true;
+    }
+    // Behind the edges of the last quotient stands its 1.
+    const uint64_t quotient = (uint64_t{node} + 1) << quotient_bits_;
+    FirstOfQuotient(node, quotient, edge);
+    edge->bit--;
+    return SkipBackToEdge(node, quotient - 1, edge);
+  }
+
+  // The edge after `*edge`.
+  bool Next(uint32_t node, Edge* edge) const {
+    if (remainder_bits_ == 0) {
+      const uint64_t end = DenseBit(node + 1, 0);
+      const uint64_t bit =
+          NextOne(labels_, end, DenseBit(node, edge->code) + 1);
+      if (bit == end) return false;
+      edge->code = static_cast<uint32_t>(bit - DenseBit(node, 0));
+      edge->index++;
+      return true;
+    }
+    if (quotient_bits_ == 0) {
+      if (GetBit(labels_, edge->bit)) return false;
+      edge->bit = ++edge->index;
+      edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
+      return true;
+    }
+    const uint64_t quotient = Quotient(node, edge->code);
+    edge->bit++;
+    edge->index++;
+    return SkipToEdge(node, quotient, edge);
+  }
+
+  // The edge before `*edge`.
+  bool Prev(uint32_t node, Edge* edge) const {
+    if (remainder_bits_ == 0) return DenseBefore(node, edge->code, edge);
+    if (quotient_bits_ == 0) {
+      if (edge->bit == 0 || GetBit(labels_, edge->bit - 1)) return false;
+      edge->bit = --edge->index;
+      edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
+      return true;
+    }
+    return SkipBackToEdge(node, Quotient(node, edge->code), edge);
+  }
+
+  // The number of the node's first edge, which is also the number of edges
+  // before the node; node <= nodes().
+  uint32_t EdgesBefore(uint32_t node) const {
+    if (node == nodes_) return Before(groups_ << group_shift_).edges;
+    if (remainder_bits_ == 0) return Before(node).edges;
+    Edge edge;
+    if (quotient_bits_ == 0) {
+      FirstOfNode(node, &edge);
+    } else {
+      FirstOfQuotient(node, uint64_t{node} << quotient_bits_, &edge);
+    }
+    return edge.index;
+  }
+
+  // Whether an edge of the node leads to a node; if so, how many edges before
+  // it do is stored in `*children`.
+  bool LeadsToNode(uint32_t node, uint32_t index, uint32_t* children) const {
+    if (child_encoding_ == FstSectionHeader::kHasChildBits) {
+      if (!GetBit(children_, index)) return false;
+      *children = ChildrenBefore(node, index);
+      return true;
+    }
+    const Counts before = Before(node);
+    bool listed;
+    const uint32_t exceptions = ExceptionsBefore(node, index, &listed);
+    if (child_encoding_ == FstSectionHeader::kChildrenListed) {
+      *children = before.children + exceptions;
+      return listed;
+    }
+    *children = before.children + (index - before.edges) - exceptions;
+    return !listed;
+  }
+
+  // How many edges before that one lead to nodes. The edge is the node's, or
+  // the first one behind it.
+  uint32_t ChildrenBefore(uint32_t node, uint32_t index) const {
+    const Counts before = Before(node);
+    if (child_encoding_ == FstSectionHeader::kHasChildBits) {
+      return before.children +
+             static_cast<uint32_t>(CountOnes(children_, before.edges, index));
+    }
+    bool listed;
+    const uint32_t exceptions = ExceptionsBefore(node, index, &listed);
+    return child_encoding_ == FstSectionHeader::kChildrenListed
+               ? before.children + exceptions
+               : before.children + (index - before.edges) - exceptions;
+  }
+
+  bool HasTerminator(uint32_t node) const {
+    return has_terminators_ && terminators_.Get(node);
+  }
+  // Of the nodes before `node`, those with a terminator.
+  uint32_t TerminatorsBefore(uint32_t node) const {
+    return has_terminators_ ? static_cast<uint32_t>(terminators_.Rank(node))
+                            : 0;
+  }
+
+  // The codes of the node's run are those of numbers [begin, end); both 0 if it
+  // has none.
+  void Run(uint32_t node, uint32_t* begin, uint32_t* end) const {
+    *begin = *end = 0;
+    if (!has_runs_ || !run_marks_.Get(node)) return;
+    *begin = static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
+    *end = static_cast<uint32_t>(run_starts_.Next(*begin));
+  }
+  uint32_t RunCode(uint32_t number) const {
+    return static_cast<uint32_t>(run_codes_.Get(number));
+  }
+
+  // Asks the cache for what Find reads first, and, when that has come, for what
+  // it reads then.
+  void PrefetchNode(uint32_t node, uint32_t code) const {
+    Prefetch(index_ + 8 * (node >> group_shift_));
+    if (remainder_bits_ == 0) Prefetch(labels_ + DenseBit(node, code) / 8);
+  }
+  void PrefetchEdges(uint32_t node, uint32_t code) const {
+    if (remainder_bits_ == 0) return;
+    const uint64_t edges = Before(node).edges;
+    Prefetch(remainders_.data() + edges * remainder_bits_ / 8);
+    Prefetch(labels_ +
+             (edges + (quotient_bits_ == 0 ? 0 : Quotient(node, code))) / 8);
+  }
+
+ private:
+  // An entry of the index: what comes before its group.
+  struct Counts {
+    uint32_t edges;
+    uint32_t children;
+  };
+
+  // Of the group of that node; group_shift_ makes it the group's number.
+  Counts Before(uint64_t node) const { return Entry(node >> group_shift_); }
+  Counts Entry(uint64_t group) const {
+    const uint64_t entry = LoadWord(index_, group);
+    return {static_cast<uint32_t>(entry), static_cast<uint32_t>(entry >> 32)};
+  }
+
+  uint64_t DenseBit(uint64_t node, uint32_t code) const {
+    return (node << code_bits_) + code;
+  }
+
+  // The last edge with a code below `code`.
+  bool DenseBefore(uint32_t node, uint32_t code, Edge* edge) const {
+    const uint64_t begin = DenseBit(node, 0);
+    const uint64_t bit = PrevOne(labels_, begin, begin + code);
+    if (bit == begin + code) return false;
+    edge->code = static_cast<uint32_t>(bit - begin);
+    edge->index = static_cast<uint32_t>(Before(node).edges +
+                                        CountOnes(labels_, begin, bit));
+    return true;
+  }
+
+  uint64_t Quotient(uint32_t node, uint32_t code) const {
+    return (uint64_t{node} << code_bits_ | code) >> remainder_bits_;
+  }
+  uint32_t Code(uint64_t quotient, uint64_t remainder) const {
+    return static_cast<uint32_t>((quotient << remainder_bits_ | remainder) &
+                                 LowBits(code_bits_));
+  }
+  bool IsEdge(uint64_t bit) const {
+    return bit < label_bits_ && !GetBit(labels_, bit);
+  }
+
+  // The place where the edges of a quotient begin, if it has any. The quotient
+  // is the node's, or the first one behind it.
+  void FirstOfQuotient(uint32_t node, uint64_t quotient, Edge* edge) const {
+    const uint64_t first = (uint64_t{node} >> group_shift_)
+                           << FstSectionLayout::kGroupQuotientBits;
+    uint64_t bit = first + Before(node).edges;
+    if (quotient > first) {
+      bit = SelectFrom(labels_, bit, quotient - first - 1) + 1;
+    }
+    edge->bit = static_cast<uint32_t>(bit);
+    edge->index = static_cast<uint32_t>(bit - quotient);
+  }
+
+  // In LOUDS-Sparse, the node's first edge, all but its code, and the number
+  // behind its last.
+  void FirstOfNode(uint32_t node, Edge* edge) const {
+    uint64_t bit = Before(node).edges;
+    const uint64_t skip = node & LowBits(group_shift_);
+    if (skip > 0) bit = SelectFrom(labels_, bit, skip - 1) + 1;
+    edge->index = edge->bit = static_cast<uint32_t>(bit);
+  }
+  uint32_t EndOfNode(const Edge& first) const {
+    return static_cast<uint32_t>(NextOne(labels_, label_bits_, first.bit)) + 1;
+  }
+
+  // In LOUDS-Sparse, the first edge in [begin, end) whose code is at least
+  // `code`, or `end`.
+  uint32_t LowerBoundCode(uint32_t begin, uint32_t end, uint32_t code) const {
+    return code_bits_ == 8 ? LowerBoundLabel(remainders_.data(), begin, end,
+                                             static_cast<uint8_t>(code))
+                           : LowerBound(remainders_, begin, end, code);
+  }
+
+  // Moves a place within `quotient` to the edge that is there or comes next;
+  // false if that belongs to another node.
+  bool SkipToEdge(uint32_t node, uint64_t quotient, Edge* edge) const {
+    const uint64_t bit = NextZero(labels_, label_bits_, edge->bit);
+    if (bit == label_bits_) return false;
+    quotient += bit - edge->bit;
+    if (quotient >> quotient_bits_ != node) return false;
+    edge->bit = static_cast<uint32_t>(bit);
+    edge->code = Code(quotient, remainders_.Get(edge->index));
+    return true;
+  }
+
+  // Moves a place within `quotient` to the edge before it.
+  bool SkipBackToEdge(uint32_t node, uint64_t quotient, Edge* edge) const {
+    const uint64_t bit = PrevZero(labels_, edge->bit);
+    if (bit == edge->bit) return false;
+    quotient -= edge->bit - bit - 1;
+    if (quotient >> quotient_bits_ != node) return false;
+    edge->bit = static_cast<uint32_t>(bit);
+    edge->index--;
+    edge->code = Code(quotient, remainders_.Get(edge->index));
+    return true;
+  }
+
+  // How many exceptions of the node's group come before that edge, and whether
+  // it is listed itself.
+  uint32_t ExceptionsBefore(uint32_t node, uint32_t index, bool* listed) const {
+    const uint64_t group = uint64_t{node} >> group_shift_;
+    const Counts before = Entry(group);
+    const Counts behind = Entry(group + 1);
+    uint32_t begin = before.children;
+    uint32_t end = behind.children;
+    if (child_encoding_ == FstSectionHeader::kLeavesListed) {
+      begin = before.edges - before.children;
+      end = behind.edges - behind.children;
+    }
+    const uint32_t place = index - before.edges;
+    const uint32_t found = LowerBound(exceptions_, begin, end, place);
+    *listed = found < end && exceptions_.Get(found) == place;
+    return found - begin;
+  }
+
+  // The index in [begin, end) of the first number that is at least `wanted`, or
+  // `end`. The numbers in the range ascend.
+  static uint32_t LowerBound(const PackedArray& numbers, uint32_t begin,
+                             uint32_t end, uint64_t wanted) {
+    while (end - begin > kLinearSearch) {
+      const uint32_t middle = begin + (end - begin) / 2;
+      if (numbers.Get(middle) < wanted) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    while (begin < end && numbers.Get(begin) < wanted) begin++;
+    return begin;
+  }
+
+  bool ValidateIndex() const;
+  bool ValidateGroup(Counts before, Counts behind) const;
+
+  static constexpr uint32_t kLinearSearch = 8;
+
+  const char* index_ = nullptr;
+  const char* labels_ = nullptr;
+  const char* children_ = nullptr;
+  PackedArray remainders_;
+  uint64_t label_bits_ = 0;
+  uint64_t groups_ = 0;
+  uint32_t nodes_ = 0;
+  uint8_t code_bits_ = 0;
+  uint8_t remainder_bits_ = 0;
+  uint8_t quotient_bits_ = 0;
+  uint8_t group_shift_ = 0;
+  FstSectionHeader::ChildEncoding child_encoding_ =
+      FstSectionHeader::kHasChildBits;
+  bool has_terminators_ = false;
+  bool has_runs_ = false;
+  PackedArray exceptions_;
+  RankVector terminators_;
+  RankVector run_marks_;
+  SelectVector run_starts_;
+  PackedArray run_codes_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
