@@ -33,17 +33,11 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   }
 
   void AddKey(const Slice& key) override {
-    if (unordered_) {
-      CountUnordered(key);
-    } else if (builder_->AddKey(key)) {
-      const uint64_t num_keys = builder_->num_keys();
-      if (num_keys == 1) first_key_.assign(key.data(), key.size());
-      if (reservation_ != nullptr && num_keys % kKeysPerCharge == 0) {
-        Charge(builder_->MemoryUsage());
-      }
-    } else {
+    if (unordered_ || !builder_->AddKey(key)) {
       unordered_ = true;
       CountUnordered(key);
+    } else if (builder_->num_keys() % kKeysPerCharge == 0) {
+      Charge(builder_->MemoryUsage());
     }
   }
 
@@ -67,7 +61,7 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override {
     if (status != nullptr) *status = Status::OK();
     header_.num_keys = EstimateEntriesAdded();
-    header_.smallest = first_key_;
+    header_.smallest = builder_->first_key();
     header_.largest = builder_->last_key();
     uint64_t payload_size = 0;
     bool filters = !unordered_;
@@ -141,7 +135,6 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   const double bits_per_key_ = builder_->ApproximateBitsPerKey();
   std::unique_ptr<CacheReservationManager> reservation_;
   FilterBlockHeader header_;
-  std::string first_key_;
   bool unordered_ = false;
   uint64_t unordered_keys_ = 0;
   std::string last_unordered_key_;

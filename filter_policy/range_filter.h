@@ -41,33 +41,29 @@ class RangeFilterBuilder {
   // before in bytewise order; a repeated key is ignored too, but fine.
   bool AddKey(const Slice& key) {
     size_t shared = 0;
+    const Slice last = last_key_.slice();
     if (num_keys_ > 0) {
-      const size_t shorter = std::min(key.size(), last_key_.size());
-      shared = SharedPrefix(key.data(), last_key_.data(), shorter);
-      if (shared == shorter) {
-        if (key.size() <= last_key_.size()) {
-          return key.size() == last_key_.size();
-        }
-      } else if (static_cast<uint8_t>(key[shared]) <
-                 static_cast<uint8_t>(last_key_[shared])) {
-        return false;
-      }
-      Add(last_key_, shared_, shared);
+      const int order = Compare(key, last, &shared);
+      if (order <= 0) return order == 0;
+      Add(last, shared_, shared);
+    } else {
+      first_key_.Assign(key);
     }
     num_keys_++;
     shared_ = shared;
-    last_key_.assign(key.data(), key.size());
+    last_key_.Assign(key);
     return true;
   }
 
   uint64_t num_keys() const { return num_keys_; }
-  // The largest key.
-  const std::string& last_key() const { return last_key_; }
+  // The smallest and the largest key.
+  Slice first_key() const { return first_key_.slice(); }
+  Slice last_key() const { return last_key_.slice(); }
 
   // Stores the size of the payload in bytes. Called once, after the last key.
   // An error means that these keys cannot be held.
   Status Finish(uint64_t* payload_size) {
-    if (num_keys_ > 0) AddLast(last_key_, shared_);
+    if (num_keys_ > 0) AddLast(last_key_.slice(), shared_);
     return Prepare(payload_size);
   }
 
@@ -76,7 +72,9 @@ class RangeFilterBuilder {
   virtual void Write(char* payload) = 0;
 
   // Bytes allocated at present.
-  size_t MemoryUsage() const { return last_key_.capacity() + Memory(); }
+  size_t MemoryUsage() const {
+    return first_key_.capacity() + last_key_.capacity() + Memory();
+  }
 
   // The bits that a key costs, roughly, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
@@ -91,9 +89,41 @@ class RangeFilterBuilder {
   virtual size_t Memory() const = 0;
 
  private:
+  // A copy of a key. A string would do, but its call for every assignment costs
+  // as much as all else that is done with a short key.
+  class KeyCopy {
+   public:
+    Slice slice() const { return Slice(bytes_.get(), size_); }
+    size_t capacity() const { return capacity_; }
+    void Assign(const Slice& key) {
+      if (key.size() > capacity_) Grow(key.size());
+      size_ = key.size();
+      if (size_ >= 8 && size_ <= 16) {
+        // Two words, which may overlap.
+        const uint64_t head = DecodeFixed64(key.data());
+        const uint64_t tail = DecodeFixed64(key.data() + size_ - 8);
+        EncodeFixed64(bytes_.get(), head);
+        EncodeFixed64(bytes_.get() + size_ - 8, tail);
+      } else {
+        memcpy(bytes_.get(), key.data(), size_);
+      }
+    }
+
+   private:
+    [[gnu::noinline]] void Grow(size_t size) {
+      capacity_ = std::max(2 * capacity_, size);
+      bytes_.reset(new char[capacity_]);
+    }
+
+    size_t size_ = 0;
+    size_t capacity_ = 16;
+    std::unique_ptr<char[]> bytes_{new char[capacity_]};
+  };
+
+  KeyCopy first_key_;
   // The last key waits here for its successor, which decides how long a prefix
   // tells the two apart.
-  std::string last_key_;
+  KeyCopy last_key_;
   size_t shared_ = 0;  // with the key before it
   uint64_t num_keys_ = 0;
 };

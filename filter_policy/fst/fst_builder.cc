@@ -23,7 +23,8 @@ constexpr size_t kLongRun = 32;
 FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
     : value_bits_(value_bits),
       value_bytes_((value_bits + 7) / 8),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      edges_(256) {}
 
 void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
   if (open_.empty()) {
@@ -38,6 +39,7 @@ void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
   while (open_.size() > 1) CloseLowest(key, 0);
   AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
   open_.clear();
+  num_edges_ = 0;
 }
 
 void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
@@ -46,21 +48,22 @@ void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
   const bool forks = open_.empty() || open_.back().depth < fork;
   if (!forks) fork = open_.back().depth;
   AppendRecord(node, Slice(key.data() + fork + 1, node.depth - fork - 1));
-  edges_.resize(node.first_edge);
+  num_edges_ = node.first_edge;
   values_.resize(node.first_value);
   if (forks) Open(fork);
-  edges_.push_back(static_cast<uint8_t>(key[fork]) | kLeadsToNode);
+  lowest_depth_ = fork;
+  AddEdge(static_cast<uint8_t>(key[fork]) | kLeadsToNode);
 }
 
 void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
-  const size_t num_edges = edges_.size() - node.first_edge;
+  const size_t num_edges = num_edges_ - node.first_edge;
   const size_t num_values = values_.size() - node.first_value;
   const size_t start = records_.size();
   records_.resize(start + 2 * num_edges + num_values * value_bytes_ +
                   run.size() + kRecordEnd);
   char* out = records_.data() + start;
   size_t leaves = 0;
-  for (size_t i = node.first_edge; i < edges_.size(); i++, out += 2) {
+  for (size_t i = node.first_edge; i < num_edges_; i++, out += 2) {
     const uint16_t edge = edges_[i];
     EncodeFixed16(out, edge);
     leaves += (edge & kLeadsToNode) == 0;
@@ -127,57 +130,51 @@ void FstBuilder::VisitBackward(const Visitor& visit) const {
   }
 }
 
-std::vector<FstLevelCounts> FstBuilder::CountLevels() const {
-  std::vector<FstLevelCounts> levels;
+std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels() const {
+  std::vector<LevelNodes> levels;
   VisitBackward([&](size_t level, const Record& record) {
     if (level >= levels.size()) levels.resize(level + 1);
-    FstLevelCounts& counts = levels[level];
+    FstLevelCounts& counts = levels[level].counts;
     counts.nodes++;
     counts.edges += record.labels();
     counts.children += record.children();
     counts.terminators += record.has_terminator;
     counts.runs += !record.run.empty();
     counts.run_codes += static_cast<uint32_t>(record.run.size());
+    levels[level].nodes.push_back({static_cast<uint16_t>(record.labels()),
+                                   static_cast<uint16_t>(record.children())});
   });
   return levels;
 }
 
-std::vector<FstBuilder::LevelRest> FstBuilder::WholeLevels(
-    const std::vector<FstLevelCounts>& counts) const {
-  std::vector<LevelRest> levels;
+// Fills the index of each section, and what the levels hold.
+void FstBuilder::FillIndex(const std::vector<LevelNodes>& levels) {
   uint32_t leaves = 0;
-  for (size_t section = 0, level = 0; section < sections_.size(); section++) {
-    LevelRest rest{section, 0, 0, 0, leaves, 0};
-    for (uint32_t i = 0; i < sections_[section].header.levels; i++, level++) {
-      rest.nodes += counts[level].nodes;
-      rest.edges += counts[level].edges;
-      rest.children += counts[level].children;
-      rest.leaves += counts[level].edges - counts[level].children +
-                     counts[level].terminators;
-      rest.run_codes += counts[level].run_codes;
-      levels.push_back(rest);
+  auto level = levels.begin();
+  for (size_t i = 0; i < sections_.size(); i++) {
+    Section& section = sections_[i];
+    section.index.reserve(section.layout.groups + 1);
+    const uint64_t group_mask = LowBits(section.layout.group_shift);
+    LevelRest before{i, 0, 0, 0, leaves, 0};
+    for (uint32_t l = 0; l < section.header.levels; l++, level++) {
+      for (auto node = level->nodes.rbegin(); node != level->nodes.rend();
+           ++node) {
+        if ((before.nodes & group_mask) == 0) {
+          section.index.push_back(uint64_t{before.children} << 32 |
+                                  before.edges);
+        }
+        before.nodes++;
+        before.edges += node->labels;
+        before.children += node->children;
+      }
+      before.leaves += level->counts.edges - level->counts.children +
+                       level->counts.terminators;
+      before.run_codes += level->counts.run_codes;
+      levels_.push_back(before);
     }
-    leaves = rest.leaves;
+    section.index.push_back(uint64_t{before.children} << 32 | before.edges);
+    leaves = before.leaves;
   }
-  return levels;
-}
-
-void FstBuilder::FillIndex(std::vector<LevelRest> levels) {
-  for (Section& section : sections_) {
-    section.index.resize(section.layout.groups + 1);
-    section.index.back() =
-        uint64_t{section.header.children} << 32 | section.header.edges;
-  }
-  VisitBackward([&](size_t level, const Record& record) {
-    LevelRest& rest = levels[level];
-    rest.Take(record);
-    Section& section = sections_[rest.section];
-    const unsigned shift = section.layout.group_shift;
-    if ((rest.nodes & LowBits(shift)) == 0) {
-      section.index[rest.nodes >> shift] =
-          uint64_t{rest.children} << 32 | rest.edges;
-    }
-  });
 }
 
 // The smaller one.
@@ -218,15 +215,16 @@ bool FstBuilder::Prepare(uint64_t* size) {
         static_cast<uint8_t>(reduced.Symbol(static_cast<uint8_t>(byte)) >> 1);
   }
 
-  const std::vector<FstLevelCounts> counts = CountLevels();
-  if (!counts.empty()) {
+  const std::vector<LevelNodes> levels = ListLevels();
+  if (!levels.empty()) {
+    std::vector<FstLevelCounts> counts;
+    for (const LevelNodes& level : levels) counts.push_back(level.counts);
     for (const FstSectionHeader& header :
          ChooseEncoding(counts, code_bits_, options_)) {
       sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});
     }
   }
-  levels_ = WholeLevels(counts);
-  FillIndex(levels_);
+  FillIndex(levels);
   *size = FstHeader::kSize + Alphabet::kSize +
           sections_.size() * FstSectionHeader::kSize +
           PackedArray::Bytes(num_leaves_, value_bits_);
@@ -242,52 +240,87 @@ bool FstBuilder::Prepare(uint64_t* size) {
   return true;
 }
 
+// The loops below do one thing each: that keeps what they write in registers.
+
+void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
+                             const Section& section) const {
+  const uint32_t begin = node.has_terminator ? 1 : 0;
+  const unsigned remainder_bits = section.header.remainder_bits;
+  char* const labels = section.arrays + section.layout.labels;
+  const uint64_t first_number = uint64_t{rest.nodes} << code_bits_;
+  if (remainder_bits == 0) {
+    BitWriter writer(labels, first_number);
+    unsigned next = 0;
+    for (uint32_t i = begin; i < node.num_edges; i++) {
+      const unsigned code = codes_[node.edge(i) & 0xff];
+      for (; next + 64 <= code; next += 64) writer.Write(0, 64);
+      writer.Write(uint64_t{1} << (code - next), code - next + 1);
+      next = code + 1;
+    }
+    return;
+  }
+  if (section.layout.quotient_bits == 0) {
+    SetBit(labels, uint64_t{rest.edges} + node.labels() - 1);
+  } else {
+    // An edge's place is the number of edges before it, and of quotients up to
+    // its own, which is a 1 so far.
+    uint64_t index = 0;
+    uint64_t cleared = 0;
+    for (uint32_t i = begin, edge = rest.edges; i < node.num_edges;
+         i++, edge++) {
+      const uint64_t code = codes_[node.edge(i) & 0xff];
+      const uint64_t bit = edge + ((first_number | code) >> remainder_bits);
+      if (bit / 64 != index) {
+        StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
+        index = bit / 64;
+        cleared = 0;
+      }
+      cleared |= uint64_t{1} << (bit % 64);
+    }
+    StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
+  }
+  BitWriter writer(section.arrays + section.layout.remainders,
+                   uint64_t{rest.edges} * remainder_bits);
+  const uint64_t mask = LowBits(remainder_bits);
+  for (uint32_t i = begin; i < node.num_edges; i++) {
+    writer.Write(codes_[node.edge(i) & 0xff] & mask, remainder_bits);
+  }
+}
+
+void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
+                               const Section& section) const {
+  const FstSectionHeader& header = section.header;
+  char* const children = section.arrays + section.layout.children;
+  const uint32_t begin = node.has_terminator ? 1 : 0;
+  if (header.child_encoding == FstSectionHeader::kHasChildBits) {
+    if (node.children() == 0) return;
+    BitWriter writer(children, rest.edges);
+    for (uint32_t i = begin; i < node.num_edges; i++) {
+      writer.Write((node.edge(i) & kLeadsToNode) != 0, 1);
+    }
+    return;
+  }
+  const bool leaves = header.child_encoding == FstSectionHeader::kLeavesListed;
+  if ((leaves ? node.labels() - node.children() : node.children()) == 0) return;
+  const uint16_t listed = leaves ? 0 : kLeadsToNode;
+  const uint64_t exceptions =
+      leaves ? rest.edges - rest.children : rest.children;
+  const auto group_edges = static_cast<uint32_t>(
+      section.index[rest.nodes >> section.layout.group_shift]);
+  BitWriter writer(children, exceptions * header.exception_bits);
+  for (uint32_t i = begin, edge = rest.edges; i < node.num_edges; i++, edge++) {
+    if ((node.edge(i) & kLeadsToNode) == listed) {
+      writer.Write(edge - group_edges, header.exception_bits);
+    }
+  }
+}
+
 void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
                            char* values) const {
   const Section& section = sections_[rest.section];
-  const FstSectionHeader& header = section.header;
   const FstSectionLayout& layout = section.layout;
-  char* labels = section.arrays + layout.labels;
-  char* children = section.arrays + layout.children;
-  const bool list = header.child_encoding != FstSectionHeader::kHasChildBits;
-  const uint16_t exception =
-      header.child_encoding == FstSectionHeader::kLeavesListed ? 0
-                                                               : kLeadsToNode;
-  const uint64_t before = section.index[rest.nodes >> layout.group_shift];
-  const uint64_t group_edges = static_cast<uint32_t>(before);
-  const uint64_t exceptions =
-      header.child_encoding == FstSectionHeader::kLeavesListed
-          ? rest.edges - rest.children
-          : rest.children;
-
-  BitWriter remainder_writer(section.arrays + layout.remainders,
-                             uint64_t{rest.edges} * header.remainder_bits);
-  BitWriter child_writer(
-      children, list ? exceptions * header.exception_bits : rest.edges);
-  const uint64_t first_number = uint64_t{rest.nodes} << code_bits_;
-  uint64_t edge = rest.edges;
-  for (uint32_t i = node.has_terminator ? 1 : 0; i < node.num_edges;
-       i++, edge++) {
-    const uint16_t entry = node.edge(i);
-    const uint64_t code = codes_[entry & 0xff];
-    if (header.remainder_bits == 0) {
-      SetBit(labels, first_number + code);
-    } else {
-      remainder_writer.Write(code & LowBits(header.remainder_bits),
-                             header.remainder_bits);
-      if (layout.quotient_bits > 0) {
-        ClearBit(labels,
-                 edge + ((first_number | code) >> header.remainder_bits));
-      }
-    }
-    if (!list) {
-      child_writer.Write((entry & kLeadsToNode) != 0, 1);
-    } else if ((entry & kLeadsToNode) == exception) {
-      child_writer.Write(edge - group_edges, header.exception_bits);
-    }
-  }
-  if (layout.quotient_bits == 0) SetBit(labels, edge - 1);
-
+  WriteLabels(node, rest, section);
+  WriteChildren(node, rest, section);
   if (node.has_terminator) {
     SetBit(section.arrays + layout.terminators, rest.nodes);
   }

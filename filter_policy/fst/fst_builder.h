@@ -35,9 +35,9 @@ class FstBuilder {
   // Keys ascend.
   void Add(const Slice& key, size_t shared, size_t next_shared,
            uint64_t value) {
-    if (open_.empty() || next_shared > shared) Open(next_shared);
+    if (next_shared > shared || num_leaves_ == 0) Open(next_shared);
     AddLeaf(key, std::max(shared, next_shared), value);
-    while (open_.back().depth > next_shared) CloseLowest(key, next_shared);
+    if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
   }
 
   // The same for the last key.
@@ -80,6 +80,17 @@ class FstBuilder {
     uint32_t children() const { return num_edges - leaves; }
   };
 
+  // The nodes of a level, from the last to the first.
+  struct LevelNodes {
+    struct Node {
+      uint16_t labels;
+      uint16_t children;
+    };
+
+    FstLevelCounts counts;
+    std::vector<Node> nodes;
+  };
+
   // A section on its way into the block.
   struct Section {
     FstSectionHeader header;
@@ -107,12 +118,23 @@ class FstBuilder {
     }
   };
 
-  void Open(size_t depth) {
-    open_.push_back({depth, edges_.size(), values_.size()});
+  // What few keys need is kept out of line, so that Add needs no registers for
+  // it.
+  [[gnu::noinline]] void Open(size_t depth) {
+    open_.push_back({depth, num_edges_, values_.size()});
+    lowest_depth_ = depth;
+  }
+  [[gnu::noinline]] void GrowEdges() { edges_.resize(2 * num_edges_); }
+  [[gnu::noinline]] void CloseBelow(const Slice& key, size_t depth) {
+    while (lowest_depth_ > depth) CloseLowest(key, depth);
+  }
+  void AddEdge(uint16_t edge) {
+    if (num_edges_ == edges_.size()) GrowEdges();
+    edges_[num_edges_++] = edge;
   }
   void AddLeaf(const Slice& key, size_t depth, uint64_t value) {
-    edges_.push_back(depth < key.size() ? static_cast<uint8_t>(key[depth])
-                                        : kTerminator);
+    AddEdge(depth < key.size() ? static_cast<uint8_t>(key[depth])
+                               : kTerminator);
     if (value_bits_ > 0) values_.push_back(value);
     num_leaves_++;
   }
@@ -125,11 +147,13 @@ class FstBuilder {
   // the last to the first.
   template <typename Visitor>
   void VisitBackward(const Visitor& visit) const;
-  std::vector<FstLevelCounts> CountLevels() const;
-  std::vector<LevelRest> WholeLevels(
-      const std::vector<FstLevelCounts>& counts) const;
-  void FillIndex(std::vector<LevelRest> rest);
+  std::vector<LevelNodes> ListLevels() const;
+  void FillIndex(const std::vector<LevelNodes>& levels);
   void ChooseChildEncoding(Section* section) const;
+  void WriteLabels(const Record& node, const LevelRest& rest,
+                   const Section& section) const;
+  void WriteChildren(const Record& node, const LevelRest& rest,
+                     const Section& section) const;
   void WriteNode(const Record& node, const LevelRest& rest, char* values) const;
 
   const unsigned value_bits_;
@@ -137,7 +161,10 @@ class FstBuilder {
   const FstOptions options_;
 
   std::vector<OpenNode> open_;
-  std::vector<uint16_t> edges_;  // of the open nodes: label and flags
+  size_t lowest_depth_ = 0;  // of the last one
+  // Of the open nodes: label and flags. The first num_edges_ are in use.
+  std::vector<uint16_t> edges_;
+  size_t num_edges_ = 0;
   std::vector<uint64_t> values_;
   std::string records_;
   bool occurs_[256] = {};

@@ -121,6 +121,8 @@ class SurfBuilder : public RangeFilterBuilder {
   // Of random integers; text keys take up to twice as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
+  void AddWithSuffix(const Slice& key, size_t shared, size_t next_shared);
+
   const SurfSuffix suffix_;
   FstBuilder fst_;
 };

@@ -54,6 +54,7 @@ struct SurfSuffix {
   }
 
   uint64_t Value(const Slice& key, size_t depth) const {
+    if (bits() == 0) return 0;
     return Real(key, depth) << hash_bits | Hash(key);
   }
 
