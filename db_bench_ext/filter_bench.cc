@@ -8,16 +8,16 @@
 #include <nlohmann/json.hpp>
 
 #include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/workload.h"
-#include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/surf/surf.h"
-#include "rocksdb/table.h"
 
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
               "Filters to compare, comma separated: bloom:BITS_PER_KEY, "
               "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, oracle. The flag "
               "may be repeated.");
-DEFINE_string(key_type, "u64", "u64 (8 bytes, big endian) or text");
+DEFINE_string(key_type, "u64",
+              "u64 (8 bytes, big endian) or text; generated also: dense, "
+              "timeseries, url, domain");
 DEFINE_string(
     key_file, "",
     "Keys: SOSD format for u64 (a 64-bit count, then the keys, little "
@@ -29,7 +29,8 @@ DEFINE_string(
 DEFINE_string(sample_file, "",
               "Sample queries for filters that design themselves, in the form "
               "of --query_file. SuRF needs none.");
-DEFINE_string(workload, "point", "What to generate: point, range, mixed");
+DEFINE_string(workload, "point",
+              "What to generate: point, range, mixed, short_range");
 DEFINE_uint64(num, 1000000, "Keys to generate");
 DEFINE_uint64(queries, 1000000, "Queries to generate");
 DEFINE_uint64(seed, 42, "Seed of all that is generated");
@@ -47,52 +48,8 @@ double Nanoseconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-// A filter of any policy in memory.
-class MemoryFilter {
- public:
-  MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
-               const std::vector<std::string>& keys)
-      : policy_(std::move(policy)) {
-    BlockBasedTableOptions table_options;
-    table_options.filter_policy = policy_;
-    const FilterBuildingContext context(table_options);
-    const auto start = std::chrono::steady_clock::now();
-    std::unique_ptr<FilterBitsBuilder> builder(
-        policy_->GetBuilderWithContext(context));
-    for (const std::string& key : keys) builder->AddKey(key);
-    contents_ = builder->Finish(&owner_);
-    build_ns_ = Nanoseconds(start);
-    builder.reset();
-    reader_.reset(policy_->GetFilterBitsReader(contents_));
-    if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
-      block_ = &static_cast<ProteanFilterBitsReader*>(reader_.get())->block();
-    }
-  }
-
-  // Filters of RocksDB cannot answer ranges: all may match.
-  bool MayMatch(const Query& query) const {
-    if (query.lo == query.hi) return reader_->MayMatch(query.lo);
-    return block_ == nullptr || block_->RangeMayMatch(query.lo, query.hi, true);
-  }
-
-  size_t bytes() const { return contents_.size(); }
-  double build_ns() const { return build_ns_; }
-  std::string design() const;
-
- private:
-  std::shared_ptr<const FilterPolicy> policy_;
-  std::unique_ptr<const char[]> owner_;
-  Slice contents_;
-  std::unique_ptr<FilterBitsReader> reader_;
-  const FilterBlock* block_ = nullptr;
-  double build_ns_ = 0;
-};
-
-std::string MemoryFilter::design() const {
-  if (block_ == nullptr || block_->header().kind != FilterKind::kSurf) {
-    return "";
-  }
-  return static_cast<const Surf*>(block_->filter())->fst().Describe();
+std::string Design(const MemoryFilter& filter) {
+  return filter.surf() == nullptr ? "" : filter.surf()->fst().Describe();
 }
 
 // Average time of a query in ns, and how many answered "may match".
@@ -133,7 +90,8 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   Json row;
   row["filter"] = spec;
   row["keys"] = workload.keys.size();
-  row["bits_per_key"] = 8.0 * static_cast<double>(filter.bytes()) / keys;
+  row["bits_per_key"] =
+      8.0 * static_cast<double>(filter.contents().size()) / keys;
   row["fpr"] = empty.empty() ? 0
                              : static_cast<double>(false_positives) /
                                    static_cast<double>(empty.size());
@@ -143,7 +101,9 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   row["build_ns_per_key"] = filter.build_ns() / keys;
   row["model_ms"] = 0;
   row["predicted_fpr"] = nullptr;
-  row["design"] = filter.design();
+  row["design"] = Design(filter);
+  row["empty_queries"] = empty.size();
+  row["positive_queries"] = positive.size();
   return row;
 }
 
@@ -163,19 +123,33 @@ void Print(const Json& row) {
   fflush(stdout);
 }
 
-Status LoadWorkload(Workload* workload) {
-  const bool text = FLAGS_key_type == "text";
-  if (!text && FLAGS_key_type != "u64") {
-    return Status::InvalidArgument("--key_type=" + FLAGS_key_type +
-                                   " is unknown; allowed: u64, text");
-  }
+Status CheckFlags(KeyType* key_type) {
   if (FLAGS_report != "table" && FLAGS_report != "json") {
     return Status::InvalidArgument("--report=" + FLAGS_report +
                                    " is unknown; allowed: table, json");
   }
-  Status s;
+  const Status s = ParseKeyType(FLAGS_key_type, key_type);
+  const bool has_file_format =
+      *key_type == KeyType::kU64 || *key_type == KeyType::kText;
+  const bool reads_file = !FLAGS_key_file.empty() ||
+                          !FLAGS_query_file.empty() ||
+                          !FLAGS_sample_file.empty();
+  if (s.ok() && reads_file && !has_file_format) {
+    return Status::InvalidArgument("--key_type=" + FLAGS_key_type +
+                                   " is only generated; allowed with "
+                                   "--key_file, --query_file and "
+                                   "--sample_file: u64, text");
+  }
+  return s;
+}
+
+Status LoadWorkload(Workload* workload) {
+  KeyType key_type = KeyType::kU64;
+  Status s = CheckFlags(&key_type);
+  if (!s.ok()) return s;
+  const bool text = key_type == KeyType::kText;
   if (FLAGS_key_file.empty() || FLAGS_query_file.empty()) {
-    s = Generate(FLAGS_workload, text, FLAGS_num, FLAGS_queries, FLAGS_seed,
+    s = Generate(FLAGS_workload, key_type, FLAGS_num, FLAGS_queries, FLAGS_seed,
                  workload);
   }
   if (s.ok() && !FLAGS_key_file.empty()) {

@@ -1,0 +1,39 @@
+#include "db_bench_ext/memory_filter.h"
+
+#include <chrono>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/table.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+Slice BuildFilter(const FilterPolicy& policy,
+                  const std::vector<std::string>& keys,
+                  std::unique_ptr<const char[]>* owner) {
+  const BlockBasedTableOptions table_options;
+  const FilterBuildingContext context(table_options);
+  std::unique_ptr<FilterBitsBuilder> builder(
+      policy.GetBuilderWithContext(context));
+  for (const std::string& key : keys) builder->AddKey(key);
+  return builder->Finish(owner);
+}
+
+MemoryFilter::MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
+                           const std::vector<std::string>& keys)
+    : policy_(std::move(policy)) {
+  const auto start = std::chrono::steady_clock::now();
+  contents_ = BuildFilter(*policy_, keys, &owner_);
+  build_ns_ = std::chrono::duration<double, std::nano>(
+                  std::chrono::steady_clock::now() - start)
+                  .count();
+  reader_.reset(policy_->GetFilterBitsReader(contents_));
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
+  if (own == nullptr) return;
+  block_ = &static_cast<ProteanFilterBitsReader*>(reader_.get())->block();
+  // A policy may have fallen back to a block without a filter.
+  if (own->kind() == FilterKind::kSurf && block_->CanFilter()) {
+    surf_ = static_cast<const Surf*>(block_->filter());
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,56 @@
+//  A filter of any policy in memory, outside of a database.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/workload.h"
+#include "filter_policy/filter_block.h"
+#include "filter_policy/surf/surf.h"
+#include "rocksdb/filter_policy.h"
+#include "table/block_based/filter_policy_internal.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Builds the filter of `keys`, which ascend. `owner` keeps the bytes of the
+// result.
+Slice BuildFilter(const FilterPolicy& policy,
+                  const std::vector<std::string>& keys,
+                  std::unique_ptr<const char[]>* owner);
+
+class MemoryFilter {
+ public:
+  // Builds and opens the filter of `keys`, which ascend. They may go
+  // afterwards.
+  MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
+               const std::vector<std::string>& keys);
+
+  // Filters of RocksDB cannot answer ranges: all may match.
+  bool MayMatch(const Query& query) const {
+    if (query.lo == query.hi) return reader_->MayMatch(query.lo);
+    return block_ == nullptr || block_->RangeMayMatch(query.lo, query.hi, true);
+  }
+
+  const FilterPolicy& policy() const { return *policy_; }
+  const Slice& contents() const { return contents_; }
+  FilterBitsReader* reader() const { return reader_.get(); }
+  // Nullptr for filters of RocksDB.
+  const FilterBlock* block() const { return block_; }
+  // Nullptr for any other kind of filter.
+  const Surf* surf() const { return surf_; }
+
+  double build_ns() const { return build_ns_; }
+
+ private:
+  const std::shared_ptr<const FilterPolicy> policy_;
+  std::unique_ptr<const char[]> owner_;
+  Slice contents_;
+  std::unique_ptr<FilterBitsReader> reader_;
+  const FilterBlock* block_ = nullptr;
+  const Surf* surf_ = nullptr;
+  double build_ns_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
