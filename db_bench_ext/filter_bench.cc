@@ -2,7 +2,6 @@
 
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -61,20 +60,6 @@ std::pair<double, uint64_t> Time(const MemoryFilter& filter,
   const double ns = Nanoseconds(start);
   return {queries.empty() ? 0 : ns / static_cast<double>(queries.size()),
           matches};
-}
-
-// Keeps the queries of which `empty` says whether no key is in their range.
-std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
-    const Workload& workload) {
-  std::vector<Query> empty;
-  std::vector<Query> positive;
-  for (const Query& query : workload.queries) {
-    const auto first =
-        std::lower_bound(workload.keys.begin(), workload.keys.end(), query.lo);
-    const bool holds = first != workload.keys.end() && *first <= query.hi;
-    (holds ? positive : empty).push_back(query);
-  }
-  return {std::move(empty), std::move(positive)};
 }
 
 Json Measure(const std::string& spec, const MemoryFilter& filter,
@@ -177,7 +162,7 @@ int Run(const std::string& filters) {
     fprintf(stderr, "filter_bench: %s\n", s.ToString().c_str());
     return 1;
   }
-  const auto [empty, positive] = SplitByTruth(workload);
+  const auto [empty, positive] = SplitByTruth(workload.keys, workload.queries);
   if (FLAGS_report == "table") {
     printf("%zu keys, %zu empty and %zu other queries\n", workload.keys.size(),
            empty.size(), positive.size());

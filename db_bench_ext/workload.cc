@@ -345,4 +345,16 @@ Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,
   return s;
 }
 
+std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
+    const std::vector<std::string>& keys, const std::vector<Query>& queries) {
+  std::vector<Query> empty;
+  std::vector<Query> positive;
+  for (const Query& query : queries) {
+    const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
+    const bool holds = first != keys.end() && *first <= query.hi;
+    (holds ? positive : empty).push_back(query);
+  }
+  return {std::move(empty), std::move(positive)};
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -106,4 +106,9 @@ Status ReadQueries(const std::string& file, bool text,
 Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,
                 uint64_t num_queries, uint64_t seed, Workload* result);
 
+// Parts queries into those that find none of the keys, which are sorted, and
+// those that do.
+std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
+    const std::vector<std::string>& keys, const std::vector<Query>& queries);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,7 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
-  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev nlohmann-json3-dev python3 python3-matplotlib)
+  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3
+  python3-matplotlib)
 
 missing=()
 for package in "${packages[@]}"; do
