@@ -8,7 +8,7 @@ void Fst::AppendRun(const Node& node, std::string* path) const {
   const FstSection& levels = Levels(node);
   uint32_t begin;
   uint32_t end;
-  levels.Run(Local(node), &begin, &end);
+  levels.Run(node.local, &begin, &end);
   for (; begin < end; begin++) {
     path->push_back(static_cast<char>(alphabet_.Byte(levels.RunCode(begin))));
   }

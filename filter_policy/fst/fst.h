@@ -50,9 +50,11 @@ struct FstHeader {
 
 class Fst {
  public:
+  // A node, known by its section and its number in it.
+  struct Section;
   struct Node {
-    uint32_t number = 0;
-    uint32_t section = 0;
+    const Section* section = nullptr;
+    uint32_t local = 0;
   };
 
   // An edge or the terminator of a node.
@@ -63,6 +65,18 @@ class Fst {
     int Symbol() const {
       return is_terminator ? -1 : static_cast<int>(2 * code + 1);
     }
+  };
+
+  // One section, and what the sections above hold in all, so that each can be
+  // navigated as if the whole trie had its encoding (section 2.4).
+  struct Section {
+    FstSection levels;
+    uint32_t first_node = 0;
+    uint32_t edges_to_nodes = 0;
+    uint32_t leaves = 0;
+    uint32_t end_node = 0;
+    uint32_t num_levels = 0;
+    uint32_t remainder_bits = 0;
   };
 
   // A place between the edges of one level: how many edges to nodes, and how
@@ -88,14 +102,18 @@ class Fst {
   std::string Describe() const;
 
   // The root. REQUIRES: num_nodes() > 0
-  Node Root() const { return Node(); }
+  Node Root() const { return {sections_.get(), 0}; }
 
   // The node of that number, which is not above `from` in the trie;
   // number < num_nodes().
   Node NodeAt(uint32_t number, const Node& from) const {
-    Node node{number, from.section};
-    while (number >= sections_[node.section].end_node) node.section++;
-    return node;
+    const Section* section = from.section;
+    while (number >= section->end_node) section++;
+    return {section, number - section->first_node};
+  }
+  // The node's number.
+  uint32_t Number(const Node& node) const {
+    return node.section->first_node + node.local;
   }
 
   // Compares the node's run with what `target` has behind its first `*depth`
@@ -103,14 +121,14 @@ class Fst {
   // past the end. Below (above) 0 if all keys of the node are below (above)
   // the target, which is above if the target ends within the run.
   int CompareRun(const Node& node, const Slice& target, size_t* depth) const {
-    const Section& section = sections_[node.section];
+    const FstSection& levels = Levels(node);
+    if (!levels.HasRuns()) return 0;
     uint32_t begin;
     uint32_t end;
-    section.levels.Run(Local(node), &begin, &end);
+    levels.Run(node.local, &begin, &end);
     for (; begin < end; begin++, ++*depth) {
       if (*depth == target.size()) return 1;
-      const int stored =
-          static_cast<int>(2 * section.levels.RunCode(begin) + 1);
+      const int stored = static_cast<int>(2 * levels.RunCode(begin) + 1);
       const int wanted = Symbol(target[*depth]);
       if (stored != wanted) return stored < wanted ? -1 : 1;
     }
@@ -128,7 +146,7 @@ class Fst {
   }
 
   bool HasTerminator(const Node& node) const {
-    return Levels(node).HasTerminator(Local(node));
+    return Levels(node).HasTerminator(node.local);
   }
 
   // Each of these finds an edge of the node; false if there is none.
@@ -136,14 +154,14 @@ class Fst {
   // The edge of that symbol.
   bool Find(const Node& node, int symbol, Edge* edge) const {
     return (symbol & 1) != 0 &&
-           Levels(node).Find(Local(node), static_cast<uint32_t>(symbol) >> 1,
+           Levels(node).Find(node.local, static_cast<uint32_t>(symbol) >> 1,
                              edge);
   }
 
   // The first edge whose symbol is at least `symbol`.
   bool LowerBound(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
-    return Levels(node).LowerBound(Local(node),
+    return Levels(node).LowerBound(node.local,
                                    static_cast<uint32_t>(symbol) >> 1, edge);
   }
 
@@ -151,29 +169,29 @@ class Fst {
   bool First(const Node& node, Edge* edge) const {
     edge->is_terminator = HasTerminator(node);
     if (edge->is_terminator) {
-      edge->index = Levels(node).EdgesBefore(Local(node));
+      edge->index = Levels(node).EdgesBefore(node.local);
       return true;
     }
-    return Levels(node).LowerBound(Local(node), 0, edge);
+    return Levels(node).LowerBound(node.local, 0, edge);
   }
 
   // The last edge.
   bool Last(const Node& node, Edge* edge) const {
     edge->is_terminator = false;
-    return Levels(node).Last(Local(node), edge);
+    return Levels(node).Last(node.local, edge);
   }
 
   // The edge after `*edge`.
   bool Next(const Node& node, Edge* edge) const {
-    if (!edge->is_terminator) return Levels(node).Next(Local(node), edge);
+    if (!edge->is_terminator) return Levels(node).Next(node.local, edge);
     edge->is_terminator = false;
-    return Levels(node).LowerBound(Local(node), 0, edge);
+    return Levels(node).LowerBound(node.local, 0, edge);
   }
 
   // The edge before `*edge`, down to the terminator.
   bool Prev(const Node& node, Edge* edge) const {
     if (edge->is_terminator) return false;
-    if (Levels(node).Prev(Local(node), edge)) return true;
+    if (Levels(node).Prev(node.local, edge)) return true;
     edge->is_terminator = HasTerminator(node);
     return edge->is_terminator;
   }
@@ -181,10 +199,10 @@ class Fst {
   // Whether the edge leads to a node, which is then stored in `*child`; else it
   // ends in a leaf.
   bool Follow(const Node& node, const Edge& edge, Node* child) const {
-    const Section& section = sections_[node.section];
+    const Section& section = *node.section;
     uint32_t children;
     if (edge.is_terminator ||
-        !section.levels.LeadsToNode(Local(node), edge.index, &children)) {
+        !section.levels.LeadsToNode(node.local, edge.index, &children)) {
       return false;
     }
     *child = NodeAt(section.edges_to_nodes + children + 1, node);
@@ -198,46 +216,38 @@ class Fst {
 
   // The place before the edge.
   Place PlaceOf(const Node& node, const Edge& edge) const {
-    return PlaceAt(node, edge.index,
-                   Local(node) + (edge.is_terminator ? 0 : 1));
+    return PlaceAt(node, edge.index, node.local + (edge.is_terminator ? 0 : 1));
+  }
+  // The same if it is known how many edges to nodes come before the edge.
+  Place PlaceOf(const Node& node, const Edge& edge,
+                uint32_t edges_to_nodes) const {
+    const Section& section = *node.section;
+    return {edges_to_nodes,
+            section.leaves + edge.index -
+                (edges_to_nodes - section.edges_to_nodes) +
+                section.levels.TerminatorsBefore(node.local + 1)};
   }
   // The place before all edges of the node, and its terminator.
   Place PlaceOf(const Node& node) const {
-    return PlaceAt(node, Levels(node).EdgesBefore(Local(node)), Local(node));
+    return PlaceAt(node, Levels(node).EdgesBefore(node.local), node.local);
   }
 
   // As FstSection's.
   void PrefetchNode(const Node& node, int symbol) const {
-    Levels(node).PrefetchNode(Local(node), static_cast<uint32_t>(symbol) >> 1);
+    Levels(node).PrefetchNode(node.local, static_cast<uint32_t>(symbol) >> 1);
   }
   void PrefetchEdges(const Node& node, int symbol) const {
-    Levels(node).PrefetchEdges(Local(node), static_cast<uint32_t>(symbol) >> 1);
+    Levels(node).PrefetchEdges(node.local, static_cast<uint32_t>(symbol) >> 1);
   }
 
  private:
-  struct Section {
-    FstSection levels;
-    // What the sections above hold in all, so that each can be navigated as if
-    // the whole trie had its encoding (section 2.4).
-    uint32_t first_node = 0;
-    uint32_t edges_to_nodes = 0;
-    uint32_t leaves = 0;
-    uint32_t end_node = 0;
-    uint32_t num_levels = 0;
-    uint32_t remainder_bits = 0;
-  };
-
   const FstSection& Levels(const Node& node) const {
-    return sections_[node.section].levels;
+    return node.section->levels;
   }
-  uint32_t Local(const Node& node) const {
-    return node.number - sections_[node.section].first_node;
-  }
-
   Place PlaceAt(const Node& node, uint32_t edge,
                 uint32_t nodes_with_terminators) const {
-    const Section& section = sections_[node.section];
-    const uint32_t children = section.levels.ChildrenBefore(Local(node), edge);
+    const Section& section = *node.section;
+    const uint32_t children = section.levels.ChildrenBefore(node.local, edge);
     return {section.edges_to_nodes + children,
             section.leaves + edge - children +
                 section.levels.TerminatorsBefore(nodes_with_terminators)};

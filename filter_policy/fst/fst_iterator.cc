@@ -1,7 +1,5 @@
 #include "filter_policy/fst/fst_iterator.h"
 
-#include <algorithm>
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
@@ -89,6 +87,8 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
   if (fst_->num_nodes() == 0) {
     // The only key, if any, is the empty one.
     valid_ = fst_->num_leaves() > 0 && target.empty();
+    prefix_of_target_ = valid_;
+    prefix_length_ = 0;
     return;
   }
   Fst::Node node = fst_->Root();
@@ -102,6 +102,8 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
     if (run > 0 || matched == target.size()) {
       // All below this node is the target or above it.
       EnterFirst(node);
+      prefix_of_target_ = run == 0 && fst_->HasTerminator(node);
+      prefix_length_ = matched;
       return;
     }
     const int symbol = fst_->Symbol(target[matched]);
@@ -110,7 +112,7 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
       Advance();
       return;
     }
-    Push(node, edge, matched);
+    Push(node, edge);
     if (edge.Symbol() != symbol) {
       DescendFirst();
       return;
@@ -118,7 +120,8 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
     matched++;
     if (!fst_->Follow(node, edge, &node)) {
       valid_ = true;
-      prefix_of_target_ = matched < target.size();
+      prefix_of_target_ = true;
+      prefix_length_ = matched;
       return;
     }
   }
@@ -152,58 +155,6 @@ Slice FstIterator::path() const {
 uint32_t FstIterator::leaf() const {
   if (depth_ == 0) return 0;
   return fst_->Leaf(cursors_[depth_ - 1].node, cursors_[depth_ - 1].edge);
-}
-
-// Where this iterator stands on a level, given where it stands on the level
-// above. Below its leaf, that is in front of the first node that comes after
-// the leaf, and behind the last leaf it is the end of every level: in both
-// cases, the node that the next edge to a node leads to.
-inline Fst::Place FstIterator::PlaceOn(size_t level,
-                                       const Fst::Place& above) const {
-  if (valid_ && level < depth_) {
-    return fst_->PlaceOf(cursors_[level].node, cursors_[level].edge);
-  }
-  const uint32_t number = above.edges_to_nodes + 1;
-  if (number >= fst_->num_nodes()) {
-    return {fst_->num_nodes() - 1, fst_->num_leaves()};
-  }
-  return fst_->PlaceOf(fst_->NodeAt(number, fst_->Root()));
-}
-
-// How many edges the paths of both share.
-inline size_t FstIterator::SharedPath(const FstIterator& a,
-                                      const FstIterator& b) {
-  size_t level = 0;
-  if (!a.valid_ || !b.valid_) return level;
-  while (level < a.depth_ && level < b.depth_ &&
-         a.cursors_[level].edge.index == b.cursors_[level].edge.index &&
-         a.IsTerminatorAt(level) == b.IsTerminatorAt(level)) {
-    level++;
-  }
-  return level;
-}
-
-PROTEAN_CLONED uint64_t FstIterator::CountBetween(const FstIterator& from,
-                                                  const FstIterator& to) {
-  const Fst* fst = from.fst_;
-  if (fst->num_nodes() == 0) return from.valid_ && !to.valid_ ? 1 : 0;
-  // The end of level -1: one edge, that to the root, is behind it if and only
-  // if the iterator is behind the last leaf.
-  Fst::Place low;
-  Fst::Place high;
-  uint64_t count = 0;
-  size_t level = SharedPath(from, to);
-  for (; level < fst->height(); level++) {
-    low = from.PlaceOn(level, low);
-    high = to.PlaceOn(level, high);
-    count += high.leaves - low.leaves;
-    // Nothing lies between two equal places below both leaves.
-    if (level + 1 >= std::max(from.depth_, to.depth_) &&
-        low.edges_to_nodes == high.edges_to_nodes) {
-      break;
-    }
-  }
-  return count;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,11 +1,6 @@
 //  Walks the leaves of a Fast Succinct Trie in key order (SuRF paper,
-//  section 2.4), and counts them between two places.
-//
-//  The iterator keeps a cursor a level, so that moving on costs no rank or
-//  select until it enters a new node. Because of the level order, each cursor
-//  only ever moves forward when the iterator does, which is also why two
-//  iterators tell how many leaves lie between them: the leaves that their
-//  cursors enclose, added up level by level.
+//  section 2.4). The iterator keeps a cursor a level, so that moving on costs
+//  no rank or select until it enters a new node.
 
 #pragma once
 
@@ -27,14 +22,14 @@ class FstIterator {
   void SeekToFirst();
   void SeekToLast();
 
-  // Moves to the first leaf whose path is not below `target`: it is a proper
-  // prefix of `target`, or `target` itself, or above it. In the first case
-  // IsPrefixOfTarget() is true, and keys of that leaf may lie on either side of
-  // the target, unless the leaf is a terminator, which is passed over.
+  // Moves to the first leaf whose path is a prefix of `target`, or `target`
+  // itself, or above it. In the first two cases IsPrefixOfTarget() is true, and
+  // unless the leaf is a terminator, its key may lie on either side of the
+  // target. A terminator whose path is a proper prefix is passed over.
   void Seek(const Slice& target);
   bool IsPrefixOfTarget() const { return prefix_of_target_; }
   // The length of the path then.
-  size_t prefix_length() const { return cursors_[depth_ - 1].path_length + 1; }
+  size_t prefix_length() const { return prefix_length_; }
 
   // REQUIRES: Valid()
   void Next();
@@ -51,16 +46,10 @@ class FstIterator {
     return depth_ == 0 || cursors_[depth_ - 1].edge.is_terminator;
   }
 
-  // The number of leaves from `from`, included, to `to`, excluded. An invalid
-  // `to` stands behind the last leaf, and so does an invalid `from`.
-  // REQUIRES: both walk the same trie, and `from` is not behind `to`.
-  static uint64_t CountBetween(const FstIterator& from, const FstIterator& to);
-
  private:
   struct Cursor {
     Fst::Node node;
     Fst::Edge edge;
-    size_t path_length;  // bytes on the path before the edge; Seek sets it
   };
 
   // Most tries are not higher, and then the iterator allocates nothing.
@@ -68,9 +57,8 @@ class FstIterator {
 
   void Reset();
   void SeekToEnd(bool first);
-  void Push(const Fst::Node& node, const Fst::Edge& edge,
-            size_t path_length = 0) {
-    cursors_[depth_++] = {node, edge, path_length};
+  void Push(const Fst::Node& node, const Fst::Edge& edge) {
+    cursors_[depth_++] = {node, edge};
   }
   // Descends to the first (last) leaf of a node, or below the edge on top.
   void EnterFirst(const Fst::Node& node);
@@ -81,20 +69,18 @@ class FstIterator {
   // Moves on from the edge on top, which leads or belongs to what has been
   // visited, to the next leaf.
   void Advance();
-  bool IsTerminatorAt(size_t level) const {
-    return cursors_[level].edge.is_terminator;
-  }
-  static size_t SharedPath(const FstIterator& a, const FstIterator& b);
-  Fst::Place PlaceOn(size_t level, const Fst::Place& above) const;
 
   const Fst* fst_;
   Cursor* cursors_;
   size_t depth_ = 0;  // cursors in use
   bool valid_ = false;
   bool prefix_of_target_ = false;
+  size_t prefix_length_ = 0;
   mutable std::string path_;
   std::unique_ptr<Cursor[]> many_cursors_;
-  Cursor few_cursors_[kInlineCursors];
+  union {  // not initialized
+    Cursor few_cursors_[kInlineCursors];
+  };
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

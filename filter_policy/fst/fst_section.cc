@@ -28,7 +28,12 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
   nodes_ = header.nodes;
   groups_ = layout.groups;
   label_bits_ = layout.label_bits;
+  if (remainder_bits_ > 0) {
+    remainders_per_load_ = static_cast<uint8_t>(kLoadBits / remainder_bits_);
+  }
   child_encoding_ = header.child_encoding;
+  all_lead_ = header.children == header.edges;
+  none_leads_ = header.children == 0;
   has_terminators_ = header.terminators > 0;
   has_runs_ = header.runs > 0;
 

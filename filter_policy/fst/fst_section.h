@@ -192,11 +192,8 @@ class FstSection {
     const uint64_t quotient = Quotient(node, code);
     FirstOfQuotient(node, quotient, edge);
     const uint64_t remainder = code & LowBits(remainder_bits_);
-    for (; IsEdge(edge->bit); edge->bit++, edge->index++) {
-      const uint64_t stored = remainders_.Get(edge->index);
-      if (stored >= remainder) return stored == remainder;
-    }
-    return false;
+    uint64_t stored;
+    return FirstInQuotient(remainder, edge, &stored) && stored == remainder;
   }
 
   // The first edge with a code of at least `code`, which may be any number.
@@ -223,13 +220,10 @@ class FstSection {
     }
     const uint64_t quotient = Quotient(node, code);
     FirstOfQuotient(node, quotient, edge);
-    const uint64_t remainder = code & LowBits(remainder_bits_);
-    for (; IsEdge(edge->bit); edge->bit++, edge->index++) {
-      const uint64_t stored = remainders_.Get(edge->index);
-      if (stored >= remainder) {
-        edge->code = Code(quotient, stored);
-        return true;
-      }
+    uint64_t stored;
+    if (FirstInQuotient(code & LowBits(remainder_bits_), edge, &stored)) {
+      edge->code = Code(quotient, stored);
+      return true;
     }
     return SkipToEdge(node, quotient, edge);
   }
@@ -304,6 +298,11 @@ class FstSection {
   // Whether an edge of the node leads to a node; if so, how many edges before
   // it do is stored in `*children`.
   bool LeadsToNode(uint32_t node, uint32_t index, uint32_t* children) const {
+    if (all_lead_) {
+      *children = index;
+      return true;
+    }
+    if (none_leads_) return false;
     if (child_encoding_ == FstSectionHeader::kHasChildBits) {
       if (!GetBit(children_, index)) return false;
       *children = ChildrenBefore(node, index);
@@ -323,6 +322,8 @@ class FstSection {
   // How many edges before that one lead to nodes. The edge is the node's, or
   // the first one behind it.
   uint32_t ChildrenBefore(uint32_t node, uint32_t index) const {
+    if (all_lead_) return index;
+    if (none_leads_) return 0;
     const Counts before = Before(node);
     if (child_encoding_ == FstSectionHeader::kHasChildBits) {
       return before.children +
@@ -346,6 +347,7 @@ class FstSection {
 
   // The codes of the node's run are those of numbers [begin, end); both 0 if it
   // has none.
+  bool HasRuns() const { return has_runs_; }
   void Run(uint32_t node, uint32_t* begin, uint32_t* end) const {
     *begin = *end = 0;
     if (!has_runs_ || !run_marks_.Get(node)) return;
@@ -406,10 +408,6 @@ class FstSection {
     return static_cast<uint32_t>((quotient << remainder_bits_ | remainder) &
                                  LowBits(code_bits_));
   }
-  bool IsEdge(uint64_t bit) const {
-    return bit < label_bits_ && !GetBit(labels_, bit);
-  }
-
   // The place where the edges of a quotient begin, if it has any. The quotient
   // is the node's, or the first one behind it.
   void FirstOfQuotient(uint32_t node, uint64_t quotient, Edge* edge) const {
@@ -421,6 +419,37 @@ class FstSection {
     }
     edge->bit = static_cast<uint32_t>(bit);
     edge->index = static_cast<uint32_t>(bit - quotient);
+  }
+
+  // Moves a place where the edges of a quotient begin to the first of them
+  // whose remainder is at least `remainder`, which is stored in `*stored`; to
+  // their end, and returns false, if there is none.
+  bool FirstInQuotient(uint64_t remainder, Edge* edge, uint64_t* stored) const {
+    for (;;) {
+      // The edges are 0s up to the next 1. As many of them as one load brings
+      // the remainders of are searched at once.
+      const uint64_t ahead = GetBits(labels_, edge->bit, kLoadBits);
+      const unsigned edges = std::min<unsigned>(
+          remainders_per_load_, static_cast<unsigned>(__builtin_ctzll(
+                                    ahead | uint64_t{1} << kLoadBits)));
+      uint64_t remainders =
+          GetBits(remainders_.data(), uint64_t{edge->index} * remainder_bits_,
+                  kLoadBits);
+      const uint64_t mask = LowBits(remainder_bits_);
+      for (unsigned i = 0; i < edges; i++, remainders >>= remainder_bits_) {
+        *stored = remainders & mask;
+        if (*stored >= remainder) {
+          edge->bit += i;
+          edge->index += i;
+          return true;
+        }
+      }
+      edge->bit += edges;
+      edge->index += edges;
+      if (edges < remainders_per_load_ || GetBit(labels_, edge->bit)) {
+        return false;
+      }
+    }
   }
 
   // In LOUDS-Sparse, the node's first edge, all but its code, and the number
@@ -505,6 +534,7 @@ class FstSection {
   bool ValidateGroup(Counts before, Counts behind) const;
 
   static constexpr uint32_t kLinearSearch = 8;
+  static constexpr unsigned kLoadBits = 57;  // of GetBits
 
   const char* index_ = nullptr;
   const char* labels_ = nullptr;
@@ -517,6 +547,10 @@ class FstSection {
   uint8_t remainder_bits_ = 0;
   uint8_t quotient_bits_ = 0;
   uint8_t group_shift_ = 0;
+  uint8_t remainders_per_load_ = 0;
+  // All edges lead to nodes, or none does.
+  bool all_lead_ = false;
+  bool none_leads_ = false;
   FstSectionHeader::ChildEncoding child_encoding_ =
       FstSectionHeader::kHasChildBits;
   bool has_terminators_ = false;

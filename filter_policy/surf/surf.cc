@@ -188,25 +188,6 @@ uint64_t Surf::Iterator::real_suffix() const {
   return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(it_.leaf()));
 }
 
-Surf::CountResult Surf::Count(const Slice& lo, const Slice& hi) const {
-  CountResult result;
-  if (lo.compare(hi) > 0) return result;
-  Iterator low(this);
-  Iterator high(this);
-  result.low_ambiguous = low.Seek(lo);
-  high.Seek(hi);
-  // The key where `high` stands is counted if it is hi, or may be: if nothing
-  // that is stored of it says that it lies above.
-  if (high.Valid() && hi.starts_with(high.key_prefix())) {
-    result.high_ambiguous =
-        !high.IsWholeKey() &&
-        high.real_suffix() == suffix_.Real(hi, high.key_prefix().size());
-    if (high.IsWholeKey() || result.high_ambiguous) high.Next();
-  }
-  result.count = FstIterator::CountBetween(low.it_, high.it_);
-  return result;
-}
-
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   if (suffix_.bits() == 0) {
     fst_.Add(key, shared, next_shared, 0);

@@ -1,0 +1,135 @@
+//  Surf::Count. The keys between two bounds are counted as the leaves that the
+//  bounds enclose on each level of the trie, added up (SuRF paper,
+//  section 3.5), without walking to the first leaf inside, and without
+//  stepping.
+
+#include "filter_policy/surf/surf.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A bound on its way down. On each level it stands at the place in front of
+// which all leaves are below it.
+//
+// As long as the path of the bound is in the trie, that is found as a lookup
+// finds it. Below that, all nodes that hang on the edges before the place come
+// before it, and all others behind it, so the place is in front of the first of
+// those, whatever the bound is.
+class CountBound {
+ public:
+  CountBound(const Surf& surf, const Slice& key, bool is_high)
+      : fst_(surf.fst()),
+        suffix_(surf.suffix()),
+        key_(key),
+        is_high_(is_high),
+        node_(fst_.Root()) {}
+
+  // The place on the next level.
+  const Fst::Place& Descend() {
+    if (!on_path_) {
+      place_ = BehindNodesOf(place_);
+      return place_;
+    }
+    on_path_ = false;
+    const int run = fst_.CompareRun(node_, key_, &depth_);
+    if (run > 0) return place_ = fst_.PlaceOf(node_);
+    if (run < 0) return place_ = Behind(node_);
+    if (depth_ == key_.size()) {
+      // The terminator is the bound itself, which belongs to the range.
+      place_ = fst_.PlaceOf(node_);
+      if (is_high_ && fst_.HasTerminator(node_)) place_.leaves++;
+      return place_;
+    }
+    const int symbol = fst_.Symbol(key_[depth_++]);
+    Fst::Edge edge;
+    if (!fst_.LowerBound(node_, symbol, &edge)) return place_ = Behind(node_);
+    if (edge.Symbol() != symbol) return place_ = fst_.PlaceOf(node_, edge);
+    Fst::Node child;
+    if (fst_.Follow(node_, edge, &child)) {
+      place_ = fst_.PlaceOf(node_, edge, fst_.Number(child) - 1);
+      node_ = child;
+      on_path_ = true;
+      return place_;
+    }
+    place_ = fst_.PlaceOf(node_, edge);
+    PassLeaf();
+    return place_;
+  }
+
+  // Whether all that follows is decided by the place.
+  bool on_path() const { return on_path_; }
+  // Whether the key of the leaf at the bound may lie on either side of it.
+  bool ambiguous() const { return ambiguous_; }
+
+ private:
+  Fst::Place Behind(const Fst::Node& node) const {
+    return InFrontOf(fst_.Number(node) + 1, node);
+  }
+  Fst::Place BehindNodesOf(const Fst::Place& above) const {
+    return InFrontOf(above.edges_to_nodes + 1, node_);
+  }
+  Fst::Place InFrontOf(uint32_t number, const Fst::Node& from) const {
+    if (number >= fst_.num_nodes()) {
+      return {fst_.num_nodes() - 1, fst_.num_leaves()};
+    }
+    return fst_.PlaceOf(fst_.NodeAt(number, from));
+  }
+
+  // The place is in front of a leaf whose path is a prefix of the bound. Its
+  // suffix may tell that the leaf is on the other side.
+  void PassLeaf() {
+    const uint64_t wanted = suffix_.Real(key_, depth_);
+    const uint64_t stored =
+        suffix_.real_bits == 0
+            ? 0
+            : suffix_.RealOfValue(fst_.values().Get(place_.leaves));
+    if (is_high_) {
+      ambiguous_ = stored == wanted;
+      if (stored <= wanted) place_.leaves++;
+    } else {
+      ambiguous_ = stored == wanted && !suffix_.RealIsWhole(key_, depth_);
+      if (stored < wanted) place_.leaves++;
+    }
+  }
+
+  const Fst& fst_;
+  const SurfSuffix& suffix_;
+  const Slice key_;
+  const bool is_high_;
+  Fst::Node node_;
+  size_t depth_ = 0;
+  bool on_path_ = true;
+  bool ambiguous_ = false;
+  Fst::Place place_;
+};
+
+}  // namespace
+
+PROTEAN_CLONED Surf::CountResult Surf::Count(const Slice& lo,
+                                             const Slice& hi) const {
+  CountResult result;
+  if (lo.compare(hi) > 0) return result;
+  if (fst_.num_nodes() == 0) {
+    // The only key, if any, is the empty one.
+    result.count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
+    return result;
+  }
+  CountBound low(*this, lo, /*is_high=*/false);
+  CountBound high(*this, hi, /*is_high=*/true);
+  for (uint32_t level = 0; level < fst_.height(); level++) {
+    const Fst::Place from = low.Descend();
+    const Fst::Place to = high.Descend();
+    result.count += to.leaves - from.leaves;
+    // No node hangs between the two, and the places below are the same.
+    if (from.edges_to_nodes == to.edges_to_nodes && !low.on_path() &&
+        !high.on_path()) {
+      break;
+    }
+  }
+  result.low_ambiguous = low.ambiguous();
+  result.high_ambiguous = high.ambiguous();
+  return result;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
