@@ -9,8 +9,14 @@ void Fst::AppendRun(const Node& node, std::string* path) const {
   uint32_t begin;
   uint32_t end;
   levels.Run(node.local, &begin, &end);
-  for (; begin < end; begin++) {
-    path->push_back(static_cast<char>(alphabet_.Byte(levels.RunCode(begin))));
+  while (begin < end) {
+    unsigned count;
+    uint64_t codes = levels.RunCodes(begin, end, &count);
+    begin += count;
+    for (; count > 0; count--, codes >>= alphabet_.code_bits()) {
+      path->push_back(static_cast<char>(
+          alphabet_.Byte(codes & LowBits(alphabet_.code_bits()))));
+    }
   }
 }
 

@@ -126,11 +126,18 @@ class Fst {
     uint32_t begin;
     uint32_t end;
     levels.Run(node.local, &begin, &end);
-    for (; begin < end; begin++, ++*depth) {
-      if (*depth == target.size()) return 1;
-      const int stored = static_cast<int>(2 * levels.RunCode(begin) + 1);
-      const int wanted = Symbol(target[*depth]);
-      if (stored != wanted) return stored < wanted ? -1 : 1;
+    const unsigned code_bits = alphabet_.code_bits();
+    while (begin < end) {
+      unsigned count;
+      uint64_t codes = levels.RunCodes(begin, end, &count);
+      begin += count;
+      for (; count > 0; count--, codes >>= code_bits, ++*depth) {
+        if (*depth == target.size()) return 1;
+        const int stored =
+            static_cast<int>(2 * (codes & LowBits(code_bits)) + 1);
+        const int wanted = Symbol(target[*depth]);
+        if (stored != wanted) return stored < wanted ? -1 : 1;
+      }
     }
     return 0;
   }

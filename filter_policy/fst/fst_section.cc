@@ -52,10 +52,12 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
       !terminators_.Open(input, nodes_, header.terminators)) {
     return false;
   }
-  if (has_runs_ && (!run_marks_.Open(input, nodes_, header.runs) ||
-                    !run_starts_.Open(input, header.run_codes, header.runs) ||
-                    !run_starts_.Get(0) ||
-                    !run_codes_.Open(input, header.run_codes, code_bits))) {
+  if (has_runs_ &&
+      (!run_marks_.Open(input, nodes_, header.runs) ||
+       !run_starts_.Open(input, header.run_codes, header.runs) ||
+       !run_starts_.Get(0) ||
+       !TakeBytes(input, PackedArray::Bytes(header.run_codes, code_bits),
+                  &run_codes_))) {
     return false;
   }
 

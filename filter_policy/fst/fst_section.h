@@ -354,8 +354,11 @@ class FstSection {
     *begin = static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
     *end = static_cast<uint32_t>(run_starts_.Next(*begin));
   }
-  uint32_t RunCode(uint32_t number) const {
-    return static_cast<uint32_t>(run_codes_.Get(number));
+  // As many of the codes of [begin, end) as a word holds, the first one in its
+  // lowest bits; begin < end.
+  uint64_t RunCodes(uint32_t begin, uint32_t end, unsigned* count) const {
+    *count = std::min<uint32_t>(end - begin, kLoadBits / code_bits_);
+    return GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits);
   }
 
   // Asks the cache for what Find reads first, and, when that has come, for what
@@ -559,7 +562,7 @@ class FstSection {
   RankVector terminators_;
   RankVector run_marks_;
   SelectVector run_starts_;
-  PackedArray run_codes_;
+  const char* run_codes_ = nullptr;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
