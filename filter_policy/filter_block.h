@@ -20,8 +20,8 @@
 
 #pragma once
 
+#include <algorithm>
 #include <memory>
-#include <string>
 
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/range_filter.h"
@@ -76,6 +76,13 @@ class FilterBlock {
   // As RangeFilter, on the whole block.
   bool KeyMayMatch(const Slice& key) const {
     return filter_ == nullptr || filter_->KeyMayMatch(key);
+  }
+  void KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
+    if (filter_ != nullptr) {
+      filter_->KeysMayMatch(num_keys, keys, may_match);
+    } else {
+      std::fill_n(may_match, num_keys, true);
+    }
   }
   bool RangeMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
 

@@ -25,7 +25,13 @@ class ProteanFilterBitsReader : public FilterBitsReader {
                ? block_.PrefixMayMatch(entry)
                : block_.KeyMayMatch(entry);
   }
-  using FilterBitsReader::MayMatch;
+  void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
+    if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
+      for (int i = 0; i < num_keys; i++) may_match[i] = MayMatch(*keys[i]);
+    } else {
+      block_.KeysMayMatch(static_cast<size_t>(num_keys), keys, may_match);
+    }
+  }
 
   const FilterBlock& block() const { return block_; }
 

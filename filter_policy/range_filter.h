@@ -24,6 +24,12 @@ class RangeFilter {
   // False if the key is certainly absent.
   virtual bool KeyMayMatch(const Slice& key) const = 0;
 
+  // The same for many keys, which should be faster than one by one.
+  virtual void KeysMayMatch(size_t num_keys, Slice** keys,
+                            bool* may_match) const {
+    for (size_t i = 0; i < num_keys; i++) may_match[i] = KeyMayMatch(*keys[i]);
+  }
+
   // False if certainly no key lies in [lo, hi], or in [lo, hi) unless
   // `hi_inclusive`. A range that holds nothing, because hi < lo, gives false.
   virtual bool RangeMayMatch(const Slice& lo, const Slice& hi,

@@ -239,12 +239,9 @@ class Fst {
     return PlaceAt(node, Levels(node).EdgesBefore(node.local), node.local);
   }
 
-  // As FstSection's.
-  void PrefetchNode(const Node& node, int symbol) const {
-    Levels(node).PrefetchNode(node.local, static_cast<uint32_t>(symbol) >> 1);
-  }
-  void PrefetchEdges(const Node& node, int symbol) const {
-    Levels(node).PrefetchEdges(node.local, static_cast<uint32_t>(symbol) >> 1);
+  // Asks the cache for what Find reads first.
+  void Prefetch(const Node& node, int symbol) const {
+    Levels(node).Prefetch(node.local, static_cast<uint32_t>(symbol) >> 1);
   }
 
  private:

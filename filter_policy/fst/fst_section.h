@@ -361,18 +361,11 @@ class FstSection {
     return GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits);
   }
 
-  // Asks the cache for what Find reads first, and, when that has come, for what
-  // it reads then.
-  void PrefetchNode(uint32_t node, uint32_t code) const {
-    Prefetch(index_ + 8 * (node >> group_shift_));
-    if (remainder_bits_ == 0) Prefetch(labels_ + DenseBit(node, code) / 8);
-  }
-  void PrefetchEdges(uint32_t node, uint32_t code) const {
-    if (remainder_bits_ == 0) return;
-    const uint64_t edges = Before(node).edges;
-    Prefetch(remainders_.data() + edges * remainder_bits_ / 8);
-    Prefetch(labels_ +
-             (edges + (quotient_bits_ == 0 ? 0 : Quotient(node, code))) / 8);
+  // Asks the cache for what Find reads first.
+  void Prefetch(uint32_t node, uint32_t code) const {
+    protean::Prefetch(index_ + 8 * (node >> group_shift_));
+    if (remainder_bits_ == 0)
+      protean::Prefetch(labels_ + DenseBit(node, code) / 8);
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "filter_policy/surf/surf.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -30,22 +31,65 @@ Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
   return Status::OK();
 }
 
+// Goes one level down from `*node`, whose path, without its run, is the first
+// `*depth` bytes of `key`. Returns false when that decides the lookup, with the
+// answer in `*found`.
+inline bool Surf::StepDown(const Slice& key, Fst::Node* node, size_t* depth,
+                           bool* found) const {
+  *found = false;
+  if (fst_.CompareRun(*node, key, depth) != 0) return false;
+  if (*depth == key.size()) {
+    // A terminator stands for exactly this key: its suffix can add nothing.
+    *found = fst_.HasTerminator(*node);
+    return false;
+  }
+  Fst::Edge edge;
+  if (!fst_.Find(*node, fst_.Symbol(key[(*depth)++]), &edge)) return false;
+  Fst::Node child;
+  if (fst_.Follow(*node, edge, &child)) {
+    *node = child;
+    return true;
+  }
+  *found =
+      suffix_.bits() == 0 || ValueOf(*node, edge) == suffix_.Value(key, *depth);
+  return false;
+}
+
 PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
   if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
   Fst::Node node = fst_.Root();
   size_t depth = 0;
-  for (uint32_t level = 0; level < fst_.height(); level++) {
-    if (fst_.CompareRun(node, key, &depth) != 0) return false;
-    // A terminator stands for exactly this key: its suffix can add nothing.
-    if (depth == key.size()) return fst_.HasTerminator(node);
-    Fst::Edge edge;
-    if (!fst_.Find(node, fst_.Symbol(key[depth++]), &edge)) return false;
-    if (!fst_.Follow(node, edge, &node)) {
-      return suffix_.bits() == 0 ||
-             ValueOf(node, edge) == suffix_.Value(key, depth);
-    }
+  bool found;
+  while (StepDown(key, &node, &depth, &found)) {
   }
-  return true;
+  return found;
+}
+
+// All lookups go down together, a level at a time, so that the cache misses of
+// a level overlap.
+PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
+                                   bool* found) const {
+  struct Lookup {
+    Fst::Node node;
+    size_t depth;
+    size_t key;
+  };
+  std::array<Lookup, kMaxBatch> lookups;
+  for (size_t i = 0; i < num_keys; i++) lookups[i] = {fst_.Root(), 0, i};
+  for (size_t left = num_keys; left > 0;) {
+    size_t remaining = 0;
+    for (size_t i = 0; i < left; i++) {
+      Lookup lookup = lookups[i];
+      const Slice& key = *keys[lookup.key];
+      if (StepDown(key, &lookup.node, &lookup.depth, &found[lookup.key])) {
+        if (lookup.depth < key.size()) {
+          fst_.Prefetch(lookup.node, fst_.Symbol(key[lookup.depth]));
+        }
+        lookups[remaining++] = lookup;
+      }
+    }
+    left = remaining;
+  }
 }
 
 // Whether the key of a leaf that shares its first `depth` bytes with `lo`, may
@@ -165,6 +209,15 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
 }
 
 bool Surf::KeyMayMatch(const Slice& key) const { return HasKey(key); }
+
+void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
+  if (fst_.num_nodes() == 0) {
+    return RangeFilter::KeysMayMatch(num_keys, keys, may_match);
+  }
+  for (size_t i = 0; i < num_keys; i += kMaxBatch) {
+    HaveKeys(std::min(num_keys - i, kMaxBatch), keys + i, may_match + i);
+  }
+}
 
 bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
                          bool hi_inclusive) const {

@@ -25,6 +25,8 @@ class Surf : public RangeFilter {
                      std::unique_ptr<RangeFilter>* filter);
 
   bool KeyMayMatch(const Slice& key) const override;
+  void KeysMayMatch(size_t num_keys, Slice** keys,
+                    bool* may_match) const override;
 
   // Walks down the two bounds at once and stops as soon as the answer is sure.
   // Costs as much as one point lookup as long as the bounds share a prefix, and
@@ -82,7 +84,12 @@ class Surf : public RangeFilter {
  private:
   Surf() = default;
 
+  static constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
+
+  bool StepDown(const Slice& key, Fst::Node* node, size_t* depth,
+                bool* found) const;
   bool HasKey(const Slice& key) const;
+  void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
   bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));

@@ -162,6 +162,16 @@ void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
   for (const std::string& key : keys) {
     ASSERT_TRUE(surf->KeyMayMatch(key)) << Hex(key);
   }
+  // All at once, which is more than a batch.
+  std::vector<Slice> slices(queries.begin(), queries.end());
+  std::vector<Slice*> pointers;
+  for (Slice& slice : slices) pointers.push_back(&slice);
+  const std::unique_ptr<bool[]> found(new bool[queries.size()]);
+  surf->KeysMayMatch(queries.size(), pointers.data(), found.get());
+  for (size_t i = 0; i < queries.size(); i++) {
+    ASSERT_EQ(model.Key(queries[i]), found[i]) << Hex(queries[i]);
+  }
+
   Surf::Iterator it(&*surf);
   for (const std::string& lo : queries) {
     ASSERT_EQ(model.Key(lo), surf->KeyMayMatch(lo)) << Hex(lo);
