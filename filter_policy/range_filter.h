@@ -13,6 +13,7 @@
 #include "filter_policy/bits/bit_util.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -95,6 +96,34 @@ class RangeFilterBuilder {
   virtual size_t Memory() const = 0;
 
  private:
+  // Below, equal to or above 0 as `a` is below, equal to or above `b` in
+  // bytewise order. Stores how many bytes they share at their beginning.
+  static int Compare(const Slice& a, const Slice& b, size_t* shared) {
+    const size_t shorter = std::min(a.size(), b.size());
+    for (size_t i = 0; i + 8 <= shorter; i += 8) {
+      const uint64_t word_a = DecodeFixed64(a.data() + i);
+      const uint64_t word_b = DecodeFixed64(b.data() + i);
+      if (word_a != word_b) {
+        *shared =
+            i +
+            static_cast<unsigned>(CountTrailingZeroBits(word_a ^ word_b)) / 8;
+        return EndianSwapValue(word_a) < EndianSwapValue(word_b) ? -1 : 1;
+      }
+    }
+    return CompareBytes(a, b, shorter / 8 * 8, shared);
+  }
+  [[gnu::noinline]] static int CompareBytes(const Slice& a, const Slice& b,
+                                            size_t begin, size_t* shared) {
+    const size_t shorter = std::min(a.size(), b.size());
+    size_t i = begin;
+    while (i < shorter && a[i] == b[i]) i++;
+    *shared = i;
+    if (i < shorter) {
+      return static_cast<uint8_t>(a[i]) < static_cast<uint8_t>(b[i]) ? -1 : 1;
+    }
+    return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+  }
+
   // A copy of a key. A string would do, but its call for every assignment costs
   // as much as all else that is done with a short key.
   class KeyCopy {

@@ -4,7 +4,6 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +14,6 @@
 
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
-#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -104,28 +102,6 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
   uint64_t rest = word >> shift;
   while (rank-- > 0) rest &= rest - 1;
   return shift + __builtin_ctzll(rest);
-}
-
-// Below, equal to or above 0 as `a` is below, equal to or above `b` in bytewise
-// order. Stores how many bytes they share at their beginning.
-inline int Compare(const Slice& a, const Slice& b, size_t* shared) {
-  const size_t shorter = std::min(a.size(), b.size());
-  size_t i = 0;
-  for (; i + 8 <= shorter; i += 8) {
-    const uint64_t word_a = DecodeFixed64(a.data() + i);
-    const uint64_t word_b = DecodeFixed64(b.data() + i);
-    if (word_a != word_b) {
-      *shared =
-          i + (static_cast<unsigned>(__builtin_ctzll(word_a ^ word_b)) >> 3);
-      return EndianSwapValue(word_a) < EndianSwapValue(word_b) ? -1 : 1;
-    }
-  }
-  while (i < shorter && a[i] == b[i]) i++;
-  *shared = i;
-  if (i < shorter) {
-    return static_cast<uint8_t>(a[i]) < static_cast<uint8_t>(b[i]) ? -1 : 1;
-  }
-  return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
 }
 
 // The position in [begin, end) of the first label that is at least `label`, or

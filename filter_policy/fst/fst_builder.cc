@@ -52,7 +52,10 @@ void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
   values_.resize(node.first_value);
   if (forks) Open(fork);
   lowest_depth_ = fork;
-  AddEdge(static_cast<uint8_t>(key[fork]) | kLeadsToNode);
+  open_.back().children++;
+  const auto label = static_cast<uint8_t>(key[fork]);
+  occurs_[label] = true;
+  AddEdge(label | kLeadsToNode);
 }
 
 void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
@@ -62,13 +65,8 @@ void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
   records_.resize(start + 2 * num_edges + num_values * value_bytes_ +
                   run.size() + kRecordEnd);
   char* out = records_.data() + start;
-  size_t leaves = 0;
-  for (size_t i = node.first_edge; i < num_edges_; i++, out += 2) {
-    const uint16_t edge = edges_[i];
-    EncodeFixed16(out, edge);
-    leaves += (edge & kLeadsToNode) == 0;
-    if ((edge & kTerminator) == 0) occurs_[edge & 0xff] = true;
-  }
+  memcpy(out, &edges_[node.first_edge], 2 * num_edges);
+  out += 2 * num_edges;
   for (size_t i = node.first_value; i < values_.size(); i++) {
     for (unsigned byte = 0; byte < value_bytes_; byte++) {
       *out++ = static_cast<char>(values_[i] >> (8 * byte));
@@ -80,7 +78,7 @@ void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
   }
   EncodeFixed32(out, static_cast<uint32_t>(run.size()));
   EncodeFixed16(out + 4, static_cast<uint16_t>(num_edges));
-  EncodeFixed16(out + 6, static_cast<uint16_t>(leaves));
+  EncodeFixed16(out + 6, static_cast<uint16_t>(num_edges - node.children));
   num_nodes_++;
   run_bytes_ += run.size();
   longest_run_ = std::max(longest_run_, run.size());
@@ -118,9 +116,10 @@ void FstBuilder::VisitBackward(const Visitor& visit) const {
 
     if (!keep_runs_) {
       for (size_t i = 0; i < run_length; i++) {
-        char edge[2];
-        EncodeFixed16(edge, static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
-        visit(path.size(), Record{edge, 1, nullptr, 0, false, Slice()});
+        const uint16_t edge =
+            static_cast<uint8_t>(record.run[i]) | kLeadsToNode;
+        visit(path.size(), Record{reinterpret_cast<const char*>(&edge), 1,
+                                  nullptr, 0, false, Slice()});
         path.push_back(0);
       }
       record.run.clear();

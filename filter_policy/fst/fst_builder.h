@@ -64,6 +64,7 @@ class FstBuilder {
     size_t depth;       // bytes before its edges, on the path
     size_t first_edge;  // in edges_
     size_t first_value;
+    uint32_t children;  // of the edges, those that lead to nodes
   };
 
   // A closed node, as it is recorded.
@@ -75,7 +76,11 @@ class FstBuilder {
     bool has_terminator;
     Slice run;
 
-    uint16_t edge(uint32_t i) const { return DecodeFixed16(edges + 2 * i); }
+    uint16_t edge(uint32_t i) const {
+      uint16_t edge;
+      memcpy(&edge, edges + 2 * i, 2);
+      return edge;
+    }
     uint32_t labels() const { return num_edges - (has_terminator ? 1 : 0); }
     uint32_t children() const { return num_edges - leaves; }
   };
@@ -121,7 +126,7 @@ class FstBuilder {
   // What few keys need is kept out of line, so that Add needs no registers for
   // it.
   [[gnu::noinline]] void Open(size_t depth) {
-    open_.push_back({depth, num_edges_, values_.size()});
+    open_.push_back({depth, num_edges_, values_.size(), 0});
     lowest_depth_ = depth;
   }
   [[gnu::noinline]] void GrowEdges() { edges_.resize(2 * num_edges_); }
@@ -133,8 +138,13 @@ class FstBuilder {
     edges_[num_edges_++] = edge;
   }
   void AddLeaf(const Slice& key, size_t depth, uint64_t value) {
-    AddEdge(depth < key.size() ? static_cast<uint8_t>(key[depth])
-                               : kTerminator);
+    if (depth < key.size()) {
+      const auto label = static_cast<uint8_t>(key[depth]);
+      occurs_[label] = true;
+      AddEdge(label);
+    } else {
+      AddEdge(kTerminator);
+    }
     if (value_bits_ > 0) values_.push_back(value);
     num_leaves_++;
   }
