@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "db_bench_ext/fst_steps.h"
 #include "db_bench_ext/oracle.h"
 #include "rocksdb/convenience.h"
 
@@ -22,7 +23,8 @@ Status Refuse(const std::string& spec) {
   return Status::InvalidArgument(
       "filter " + spec +
       " is unknown; allowed: none, bloom:BITS_PER_KEY, ribbon:BITS_PER_KEY, "
-      "surf:HASH_BITS:REAL_BITS, oracle");
+      "surf:HASH_BITS:REAL_BITS, fst:STEP with a step of " +
+      kFstSteps + ", oracle");
 }
 
 // The number after NAME: in `spec`, or a negative one if there is none.
@@ -44,6 +46,10 @@ Status MakeFilterPolicy(const std::string& spec,
     RegisterOracle();
     *policy = std::make_shared<OracleFilterPolicy>();
     return Status::OK();
+  }
+  if (name == "fst") {
+    *policy = FstStepsPolicy::Create(spec.substr(name.size() + 1));
+    return *policy == nullptr ? Refuse(spec) : Status::OK();
   }
   if (name == "bloom" || name == "ribbon") {
     const double bits = BitsPerKey(spec);

@@ -1,5 +1,6 @@
-"""Prints figures 8, 9 and 14 of the SuRF paper as tables, and draws them: false positive rates and throughput against
-bits per key, and how throughput grows with threads. Runs filter_bench and filter_micro, which must be built.
+"""Prints figures 7, 8, 9 and 14 of the SuRF paper as tables, and draws them: what each part of the trie gains, false
+positive rates and throughput against bits per key, and how throughput grows with threads. Runs filter_bench and
+filter_micro, which must be built.
 """
 
 import argparse
@@ -38,6 +39,11 @@ PAPER_CODE = {
 
 THREADED_OPERATIONS = {"PointAbsent": "absent keys", "PointPresent": "stored keys", "Range": "empty ranges",
                        "RangePositive": "other ranges"}
+
+# The parts of the trie, each added to those before it (db_bench_ext/fst_steps.h).
+STEPS = ("sparse", "dense", "quotient", "exceptions", "alphabet", "runs")
+STEP_KEY_TYPES = {"u64": "64-bit integers", "text": "emails", "url": "URLs"}
+STEP_OPERATIONS = {"PointAbsent": "absent key", "Range": "empty range", "Seek": "seek", "Build": "build a key"}
 
 
 class Programs:
@@ -78,12 +84,13 @@ class Programs:
         rows = surf | self.filter_bench(key_type, workload, list(blooms.values()))
         return {key: rows[name] for key, name in (names | blooms).items()}
 
-    def filter_micro(self, key_types, operations, threads):
+    def filter_micro(self, key_types, operations, threads, filters=()):
         """Rows of single runs, as many of each benchmark as there are repeats."""
         output = self.run("filter_micro", "--benchmark_format=json", f"--benchmark_min_time={self.args.min_time}",
                           f"--benchmark_repetitions={self.args.repeats}",
                           f"--benchmark_filter=^({'|'.join(operations)})/", f"--key_types={','.join(key_types)}",
-                          f"--num={self.args.num}", f"--threads={','.join(map(str, threads))}")
+                          f"--num={self.args.num}", f"--threads={','.join(map(str, threads))}",
+                          *([f"--filters={','.join(filters)}"] if filters else []))
         results = json.loads(output)["benchmarks"]
         for result in results:
             if "error_message" in result:
@@ -156,6 +163,36 @@ def variants_plot(programs, y_of, y_label, log, name):
             else:
                 panel.set_ylim(bottom=0)
     save(figure, programs.args.out, name)
+
+
+def figure_7(programs):
+    """What each part of the trie gains."""
+    speeds = {}  # by key type, then step and operation
+    sizes = {}
+    for result in programs.filter_micro(STEP_KEY_TYPES, STEP_OPERATIONS, [1], [f"fst:{step}" for step in STEPS]):
+        operation, key_type, _, name = result["name"].split("/")[:4]
+        step = name.split(":")[1]
+        speeds.setdefault(key_type, {}).setdefault((step, operation), []).append(result["ns/op"])
+        sizes[key_type, step] = result["bits_per_key"]
+    header = ["up to", "bits/key", *(f"{text}, ns" for text in STEP_OPERATIONS.values())]
+    tables = []
+    figure, panels = plt.subplots(1, len(STEP_KEY_TYPES), figsize=(15, 4))
+    for panel, (key_type, keys) in zip(panels, STEP_KEY_TYPES.items()):
+        times = {key: statistics.median(values) for key, values in speeds[key_type].items()}
+        rows = [[step, f"{sizes[key_type, step]:.2f}", *(f"{times[step, operation]:.0f}" for operation in STEP_OPERATIONS)]
+                for step in STEPS]
+        tables.append(table(keys, header, rows))
+        width = 0.8 / len(STEP_OPERATIONS)
+        for i, (operation, text) in enumerate(STEP_OPERATIONS.items()):
+            panel.bar([place + width * i for place in range(len(STEPS))],
+                      [times[step, operation] for step in STEPS], width, color=f"C{i}", label=text)
+        panel.set_xticks([place + width for place in range(len(STEPS))],
+                         [f"{step}\n{sizes[key_type, step]:.1f}" for step in STEPS], fontsize=8)
+        panel.set_title(f"{keys}; bits per key below")
+        panel.set_ylabel("ns per operation")
+        panel.grid(alpha=0.3, axis="y")
+    save(figure, programs.args.out, "surf_steps.png")
+    return "\n".join(["Figure 7: SuRF-Base with more and more parts of its trie, one thread\n", *tables])
 
 
 def figure_8(programs):
@@ -231,7 +268,7 @@ def threads_plot(speeds, threads, out):
 
 
 # Each runs what it needs, saves its plot and returns its tables.
-SECTIONS = (figure_8, figure_9, figure_14)
+SECTIONS = (figure_7, figure_8, figure_9, figure_14)
 
 
 def cpu_name():

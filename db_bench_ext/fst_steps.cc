@@ -1,0 +1,47 @@
+#include "db_bench_ext/fst_steps.h"
+
+#include <algorithm>
+#include <array>
+
+#include "filter_policy/surf/surf.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr std::array<const char*, 6> kSteps = {
+    "sparse", "dense", "quotient", "exceptions", "alphabet", "runs"};
+
+SurfPolicyOptions NoSuffix() {
+  SurfPolicyOptions options;
+  options.real_suffix_bits = 0;
+  return options;
+}
+
+}  // namespace
+
+const char kFstSteps[] = "sparse, dense, quotient, exceptions, alphabet, runs";
+
+FstStepsPolicy::FstStepsPolicy(size_t steps)
+    : SurfFilterPolicy(NoSuffix()), steps_(steps) {}
+
+std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
+    const std::string& step) {
+  const auto* const found = std::find(kSteps.begin(), kSteps.end(), step);
+  if (found == kSteps.end()) return nullptr;
+  return std::shared_ptr<const FilterPolicy>(
+      new FstStepsPolicy(static_cast<size_t>(found - kSteps.begin())));
+}
+
+std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder()
+    const {
+  FstOptions options;
+  options.dense = steps_ >= 1;
+  options.quotient = steps_ >= 2;
+  options.list_exceptions = steps_ >= 3;
+  options.reduce_alphabet = steps_ >= 4;
+  options.runs = steps_ >= 5;
+  return std::make_unique<SurfBuilder>(SurfSuffix(), options);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
