@@ -23,8 +23,7 @@ constexpr size_t kLongRun = 32;
 FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
     : value_bits_(value_bits),
       value_bytes_((value_bits + 7) / 8),
-      options_(std::move(options)),
-      edges_(256) {}
+      options_(std::move(options)) {}
 
 void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
   if (open_.empty()) {
@@ -39,7 +38,6 @@ void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
   while (open_.size() > 1) CloseLowest(key, 0);
   AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
   open_.clear();
-  num_edges_ = 0;
 }
 
 void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
@@ -48,8 +46,8 @@ void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
   const bool forks = open_.empty() || open_.back().depth < fork;
   if (!forks) fork = open_.back().depth;
   AppendRecord(node, Slice(key.data() + fork + 1, node.depth - fork - 1));
-  num_edges_ = node.first_edge;
-  values_.resize(node.first_value);
+  edges_.Truncate(node.first_edge);
+  values_.Truncate(node.first_value);
   if (forks) Open(fork);
   lowest_depth_ = fork;
   open_.back().children++;
@@ -59,35 +57,24 @@ void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
 }
 
 void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
-  const size_t num_edges = num_edges_ - node.first_edge;
-  const size_t num_values = values_.size() - node.first_value;
-  const size_t start = records_.size();
-  records_.resize(start + 2 * num_edges + num_values * value_bytes_ +
-                  run.size() + kRecordEnd);
-  char* out = records_.data() + start;
-  memcpy(out, &edges_[node.first_edge], 2 * num_edges);
-  out += 2 * num_edges;
-  for (size_t i = node.first_value; i < values_.size(); i++) {
-    for (unsigned byte = 0; byte < value_bytes_; byte++) {
-      *out++ = static_cast<char>(values_[i] >> (8 * byte));
-    }
-  }
+  const size_t num_edges = (edges_.size() - node.first_edge) / kEdgeBytes;
+  records_.PushTop(edges_, node.first_edge);
+  records_.PushTop(values_, node.first_value);
+  records_.PushBytes(run.data(), run.size());
   for (size_t i = 0; i < run.size(); i++) {
     occurs_[static_cast<uint8_t>(run[i])] = true;
-    *out++ = run[i];
   }
-  EncodeFixed32(out, static_cast<uint32_t>(run.size()));
-  EncodeFixed16(out + 4, static_cast<uint16_t>(num_edges));
-  EncodeFixed16(out + 6, static_cast<uint16_t>(num_edges - node.children));
+  records_.PushNumber(run.size(), 4);
+  records_.PushNumber(num_edges, 2);
+  records_.PushNumber(num_edges - node.children, 2);
   num_nodes_++;
   run_bytes_ += run.size();
   longest_run_ = std::max(longest_run_, run.size());
 }
 
 size_t FstBuilder::MemoryUsage() const {
-  size_t bytes = open_.capacity() * sizeof(OpenNode) +
-                 edges_.capacity() * sizeof(uint16_t) +
-                 values_.capacity() * sizeof(uint64_t) + records_.capacity() +
+  size_t bytes = open_.capacity() * sizeof(OpenNode) + edges_.capacity() +
+                 values_.capacity() + records_.capacity() +
                  levels_.capacity() * sizeof(LevelRest);
   for (const Section& section : sections_) {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
@@ -110,7 +97,7 @@ void FstBuilder::VisitBackward(const Visitor& visit) const {
     record.leaves = DecodeFixed16(trailer + 6);
     record.run = Slice(trailer - run_length, run_length);
     record.values = record.run.data() - record.leaves * value_bytes_;
-    record.edges = record.values - 2 * record.num_edges;
+    record.edges = record.values - kEdgeBytes * record.num_edges;
     record.has_terminator = (record.edge(0) & kTerminator) != 0;
     end = static_cast<size_t>(record.edges - records_.data());
 
@@ -335,11 +322,10 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
   if (value_bits_ > 0 && node.values != nullptr) {
     BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
     const char* value = node.values;
-    for (uint32_t i = 0; i < node.leaves; i++) {
-      uint64_t bits = 0;
-      for (unsigned byte = 0; byte < value_bytes_; byte++) {
-        bits |= uint64_t{static_cast<uint8_t>(*value++)} << (8 * byte);
-      }
+    for (uint32_t i = 0; i < node.leaves; i++, value += value_bytes_) {
+      // Behind the last value comes at least the end of the record.
+      uint64_t bits = DecodeFixed64(value);
+      if (value_bits_ < 64) bits &= LowBits(value_bits_);
       value_writer.Write(bits, value_bits_);
     }
   }

@@ -16,9 +16,10 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
+#include <memory>
 #include <vector>
 
+#include "filter_policy/fst/byte_stack.h"
 #include "filter_policy/fst/fst_encoding.h"
 #include "rocksdb/slice.h"
 
@@ -58,11 +59,12 @@ class FstBuilder {
  private:
   static constexpr uint16_t kLeadsToNode = 0x100;
   static constexpr uint16_t kTerminator = 0x200;
+  static constexpr size_t kEdgeBytes = 2;
 
   // A node on the path of the last key.
   struct OpenNode {
     size_t depth;       // bytes before its edges, on the path
-    size_t first_edge;  // in edges_
+    size_t first_edge;  // in edges_, in bytes
     size_t first_value;
     uint32_t children;  // of the edges, those that lead to nodes
   };
@@ -126,17 +128,13 @@ class FstBuilder {
   // What few keys need is kept out of line, so that Add needs no registers for
   // it.
   [[gnu::noinline]] void Open(size_t depth) {
-    open_.push_back({depth, num_edges_, values_.size(), 0});
+    open_.push_back({depth, edges_.size(), values_.size(), 0});
     lowest_depth_ = depth;
   }
-  [[gnu::noinline]] void GrowEdges() { edges_.resize(2 * num_edges_); }
   [[gnu::noinline]] void CloseBelow(const Slice& key, size_t depth) {
     while (lowest_depth_ > depth) CloseLowest(key, depth);
   }
-  void AddEdge(uint16_t edge) {
-    if (num_edges_ == edges_.size()) GrowEdges();
-    edges_[num_edges_++] = edge;
-  }
+  void AddEdge(uint16_t edge) { edges_.PushNumber(edge, kEdgeBytes); }
   void AddLeaf(const Slice& key, size_t depth, uint64_t value) {
     if (depth < key.size()) {
       const auto label = static_cast<uint8_t>(key[depth]);
@@ -145,7 +143,7 @@ class FstBuilder {
     } else {
       AddEdge(kTerminator);
     }
-    if (value_bits_ > 0) values_.push_back(value);
+    if (value_bits_ > 0) values_.PushNumber(value, value_bytes_);
     num_leaves_++;
   }
   // Closes the lowest open node and hangs it into the one above, which is made
@@ -172,11 +170,9 @@ class FstBuilder {
 
   std::vector<OpenNode> open_;
   size_t lowest_depth_ = 0;  // of the last one
-  // Of the open nodes: label and flags. The first num_edges_ are in use.
-  std::vector<uint16_t> edges_;
-  size_t num_edges_ = 0;
-  std::vector<uint64_t> values_;
-  std::string records_;
+  ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
+  ByteStack values_;         // of their leaves, value_bytes_ each
+  ByteStack records_;
   bool occurs_[256] = {};
   uint64_t num_leaves_ = 0;
   uint64_t num_nodes_ = 0;

@@ -11,10 +11,13 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "rocksdb/slice.h"
+#include "util/coding_lean.h"
 #include "util/hash.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -30,13 +33,20 @@ struct SurfSuffix {
   // The real bits of a key whose first `depth` bytes are in the trie;
   // depth <= key.size().
   uint64_t Real(const Slice& key, size_t depth) const {
-    uint64_t bits = 0;
-    for (uint32_t have = 0; have < real_bits; have += 8) {
-      const uint8_t byte =
-          depth < key.size() ? static_cast<uint8_t>(key[depth++]) : 0;
-      bits = bits << 8 | byte;
+    if (real_bits == 0 || depth == key.size()) return 0;
+    // The next 8 bytes, the first one highest.
+    uint64_t bytes = 0;
+    if (key.size() >= 8) {
+      const size_t start = std::min(depth, key.size() - 8);
+      bytes = EndianSwapValue(DecodeFixed64(key.data() + start))
+              << (8 * (depth - start));
+    } else {
+      for (size_t i = depth; i < depth + 8; i++) {
+        bytes = bytes << 8 |
+                (i < key.size() ? static_cast<uint8_t>(key[i]) : uint64_t{0});
+      }
     }
-    return bits >> ((8 - real_bits % 8) % 8);
+    return bytes >> (64 - real_bits);
   }
 
   // Whether the real bits hold all of `key` behind its first `depth` bytes, and
