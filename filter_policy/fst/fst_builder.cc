@@ -245,32 +245,32 @@ void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
     }
     return;
   }
+  BitWriter remainders(section.arrays + section.layout.remainders,
+                       uint64_t{rest.edges} * remainder_bits);
+  const uint64_t mask = LowBits(remainder_bits);
   if (section.layout.quotient_bits == 0) {
     SetBit(labels, uint64_t{rest.edges} + node.labels() - 1);
-  } else {
-    // An edge's place is the number of edges before it, and of quotients up to
-    // its own, which is a 1 so far.
-    uint64_t index = 0;
-    uint64_t cleared = 0;
-    for (uint32_t i = begin, edge = rest.edges; i < node.num_edges;
-         i++, edge++) {
-      const uint64_t code = codes_[node.edge(i) & 0xff];
-      const uint64_t bit = edge + ((first_number | code) >> remainder_bits);
-      if (bit / 64 != index) {
-        StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
-        index = bit / 64;
-        cleared = 0;
-      }
-      cleared |= uint64_t{1} << (bit % 64);
+    for (uint32_t i = begin; i < node.num_edges; i++) {
+      remainders.Write(codes_[node.edge(i) & 0xff], remainder_bits);
     }
-    StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
+    return;
   }
-  BitWriter writer(section.arrays + section.layout.remainders,
-                   uint64_t{rest.edges} * remainder_bits);
-  const uint64_t mask = LowBits(remainder_bits);
-  for (uint32_t i = begin; i < node.num_edges; i++) {
-    writer.Write(codes_[node.edge(i) & 0xff] & mask, remainder_bits);
+  // An edge's place is the number of edges before it, and of quotients up to
+  // its own, which is a 1 so far.
+  uint64_t index = 0;
+  uint64_t cleared = 0;
+  for (uint32_t i = begin, edge = rest.edges; i < node.num_edges; i++, edge++) {
+    const uint64_t code = codes_[node.edge(i) & 0xff];
+    const uint64_t bit = edge + ((first_number | code) >> remainder_bits);
+    if (bit / 64 != index) {
+      StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
+      index = bit / 64;
+      cleared = 0;
+    }
+    cleared |= uint64_t{1} << (bit % 64);
+    remainders.Write(code & mask, remainder_bits);
   }
+  StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
 }
 
 void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
