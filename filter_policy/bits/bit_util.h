@@ -17,19 +17,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Marks a function that is worth having twice in a portable binary: once for
-// all CPUs, once for x86-64-v3 (Intel since 2013, AMD since 2015), which can
-// count bits. The loader picks one. All calls inside are inlined, so that they
-// are compiled along with it. Where it is empty, because the compiler cannot do
-// it or the build is for such a CPU anyway, the function exists once. (The
-// sanitizers would be called before they are set up.)
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__BMI2__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&     \
+// Marks a hot function, into which all calls inside it are inlined. In a
+// portable binary it is worth having twice: once for all CPUs, once for
+// x86-64-v3 (Intel since 2013, AMD since 2015), which can count bits. The
+// loader picks one. Where the compiler cannot do that, or the build is for such
+// a CPU anyway, the function exists once. (The sanitizers would be called before
+// they are set up.)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PROTEAN_CLONED
+#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(__BMI2__) && \
     !defined(__clang__) && __GNUC__ >= 12
 #define PROTEAN_CLONED \
   __attribute__((target_clones("arch=x86-64-v3", "default"), flatten))
 #else
-#define PROTEAN_CLONED
+#define PROTEAN_CLONED __attribute__((flatten))
 #endif
 
 // The filters read whole words past the end of what they need. Every filter

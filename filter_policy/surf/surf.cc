@@ -1,7 +1,6 @@
 #include "filter_policy/surf/surf.h"
 
 #include <algorithm>
-#include <array>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -69,24 +68,24 @@ PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
 // a level overlap.
 PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
                                    bool* found) const {
-  struct Lookup {
-    Fst::Node node;
-    size_t depth;
-    size_t key;
-  };
-  std::array<Lookup, kMaxBatch> lookups;
-  for (size_t i = 0; i < num_keys; i++) lookups[i] = {fst_.Root(), 0, i};
+  Fst::Node nodes[kMaxBatch];
+  size_t depths[kMaxBatch];
+  size_t active[kMaxBatch];
+  for (size_t i = 0; i < num_keys; i++) {
+    nodes[i] = fst_.Root();
+    depths[i] = 0;
+    active[i] = i;
+  }
   for (size_t left = num_keys; left > 0;) {
     size_t remaining = 0;
-    for (size_t i = 0; i < left; i++) {
-      Lookup lookup = lookups[i];
-      const Slice& key = *keys[lookup.key];
-      if (StepDown(key, &lookup.node, &lookup.depth, &found[lookup.key])) {
-        if (lookup.depth < key.size()) {
-          fst_.Prefetch(lookup.node, fst_.Symbol(key[lookup.depth]));
-        }
-        lookups[remaining++] = lookup;
+    for (size_t j = 0; j < left; j++) {
+      const size_t i = active[j];
+      const Slice& key = *keys[i];
+      if (!StepDown(key, &nodes[i], &depths[i], &found[i])) continue;
+      if (depths[i] < key.size()) {
+        fst_.Prefetch(nodes[i], fst_.Symbol(key[depths[i]]));
       }
+      active[remaining++] = i;
     }
     left = remaining;
   }
