@@ -21,8 +21,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // portable binary it is worth having twice: once for all CPUs, once for
 // x86-64-v3 (Intel since 2013, AMD since 2015), which can count bits. The
 // loader picks one. Where the compiler cannot do that, or the build is for such
-// a CPU anyway, the function exists once. (The sanitizers would be called before
-// they are set up.)
+// a CPU anyway, the function exists once. (The sanitizers would be called
+// before they are set up.)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PROTEAN_CLONED
 #elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(__BMI2__) && \

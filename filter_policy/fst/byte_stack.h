@@ -1,0 +1,66 @@
+//  A growing sequence of bytes for FstBuilder, whose numbers and short runs of
+//  bytes are copied in pieces of constant size, hence without branches: what is
+//  behind their end is copied along, and overwritten by what follows.
+
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "filter_policy/bits/bit_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class ByteStack {
+ public:
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  const char* data() const { return bytes_.get(); }
+
+  // Appends the lowest `bytes` bytes of `number`, lowest first; bytes <= 8.
+  void PushNumber(uint64_t number, size_t bytes) {
+    if (size_ + kSlack > capacity_) Grow(0);
+    EncodeFixed64(&bytes_[size_], number);
+    size_ += bytes;
+  }
+
+  // Appends what `other` holds from `begin` on.
+  void PushTop(const ByteStack& other, size_t begin) {
+    const size_t size = other.size_ - begin;
+    if (size == 0) return;
+    if (size_ + size + kSlack > capacity_) Grow(size);
+    memcpy(&bytes_[size_], &other.bytes_[begin], kPiece);
+    if (size > kPiece) memcpy(&bytes_[size_], &other.bytes_[begin], size);
+    size_ += size;
+  }
+
+  void PushBytes(const char* bytes, size_t size) {
+    if (size == 0) return;
+    if (size_ + size + kSlack > capacity_) Grow(size);
+    memcpy(&bytes_[size_], bytes, size);
+    size_ += size;
+  }
+
+  // Drops all but the first `size` bytes.
+  void Truncate(size_t size) { size_ = size; }
+
+ private:
+  static constexpr size_t kPiece = 64;
+  // There is always room for so many bytes more.
+  static constexpr size_t kSlack = kPiece + 8;
+
+  [[gnu::noinline]] void Grow(size_t more) {
+    const size_t capacity = std::max(2 * capacity_, size_ + more + 4 * kSlack);
+    std::unique_ptr<char[]> grown(new char[capacity]);
+    if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
+    bytes_ = std::move(grown);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
