@@ -80,17 +80,8 @@ inline const bool kHasFastPdep = [] {
 #endif
 
 // The position of the set bit of `word` that has `rank` set bits below it;
-// `rank` < PopCount(word).
-inline unsigned SelectInWord(uint64_t word, unsigned rank) {
-#if defined(__x86_64__)
-  if (__builtin_expect(kHasFastPdep, true)) {
-    uint64_t bit = uint64_t{1} << rank;
-    // Not the intrinsic, which only code that is compiled for such CPUs may
-    // use.
-    asm("pdep %1, %0, %0" : "+r"(bit) : "r"(word));
-    return __builtin_ctzll(bit);
-  }
-#endif
+// `rank` < PopCount(word). For any CPU.
+inline unsigned PortableSelectInWord(uint64_t word, unsigned rank) {
   // Skip whole bytes by their counts, then clear the lower bits of the byte
   // that is left.
   unsigned shift = 0;
@@ -103,6 +94,20 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
   uint64_t rest = word >> shift;
   while (rank-- > 0) rest &= rest - 1;
   return shift + __builtin_ctzll(rest);
+}
+
+// The same, as fast as this CPU can.
+inline unsigned SelectInWord(uint64_t word, unsigned rank) {
+#if defined(__x86_64__)
+  if (__builtin_expect(kHasFastPdep, true)) {
+    uint64_t bit = uint64_t{1} << rank;
+    // Not the intrinsic, which only code that is compiled for such CPUs may
+    // use.
+    asm("pdep %1, %0, %0" : "+r"(bit) : "r"(word));
+    return __builtin_ctzll(bit);
+  }
+#endif
+  return PortableSelectInWord(word, rank);
 }
 
 // The position in [begin, end) of the first label that is at least `label`, or

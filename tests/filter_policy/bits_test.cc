@@ -1,0 +1,152 @@
+//  Bit arrays against a vector of bools.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "filter_policy/bits/bit_array.h"
+#include "filter_policy/bits/packed_array.h"
+#include "filter_policy/bits/rank_vector.h"
+#include "filter_policy/bits/select_vector.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Bits at an odd address, of which about one in `one_in` is set, and zeros that
+// may be read behind them.
+class RandomBits {
+ public:
+  RandomBits(size_t size, int one_in, Random* rnd)
+      : bits_(size), bytes_(1 + BitArrayBytes(size) + kReadPadding, '\0') {
+    for (size_t i = 0; i < size; i++) {
+      bits_[i] = rnd->OneIn(one_in);
+      if (bits_[i]) SetBit(words(), i);
+    }
+  }
+  char* words() { return bytes_.data() + 1; }
+  size_t size() const { return bits_.size(); }
+  bool operator[](size_t i) const { return bits_[i]; }
+
+ private:
+  std::vector<bool> bits_;
+  std::string bytes_;
+};
+
+void CompareWithTruth(RandomBits* bits) {
+  const size_t size = bits->size();
+  char* const words = bits->words();
+  size_t ones = 0;
+  for (size_t begin = 0; begin <= size; begin += 1 + begin / 7) {
+    size_t rank = 0;
+    for (size_t i = begin; i < size; i++) {
+      ASSERT_EQ((*bits)[i], GetBit(words, i));
+      ASSERT_EQ(rank, CountOnes(words, begin, i));
+      if ((*bits)[i]) ASSERT_EQ(i, SelectFrom(words, begin, rank++));
+    }
+    ASSERT_EQ(rank, CountOnes(words, begin, size));
+    if (begin == 0) ones = rank;
+  }
+  for (size_t pos = 0; pos <= size; pos++) {
+    size_t one = pos;
+    while (one < size && !(*bits)[one]) one++;
+    ASSERT_EQ(one, NextOne(words, size, pos));
+    size_t zero = pos;
+    while (zero < size && (*bits)[zero]) zero++;
+    ASSERT_EQ(zero, NextZero(words, size, pos));
+    for (size_t begin : {size_t{0}, pos / 2, pos}) {
+      size_t before = pos;
+      while (before > begin && !(*bits)[before - 1]) before--;
+      ASSERT_EQ(before > begin ? before - 1 : pos, PrevOne(words, begin, pos));
+    }
+    size_t before = pos;
+    while (before > 0 && (*bits)[before - 1]) before--;
+    ASSERT_EQ(before > 0 ? before - 1 : pos, PrevZero(words, pos));
+  }
+
+  std::string vector(words, BitArrayBytes(size));
+  vector.resize(RankVector::Bytes(size) + kReadPadding);
+  RankVector::Complete(vector.data(), size);
+  RankVector rank;
+  Slice input(vector.data(), vector.size() - kReadPadding);
+  ASSERT_TRUE(rank.Open(&input, size, ones));
+  ASSERT_TRUE(input.empty());
+  for (size_t i = 0; i <= size; i++) {
+    ASSERT_EQ(CountOnes(words, 0, i), rank.Rank(i));
+  }
+
+  vector.assign(words, BitArrayBytes(size));
+  vector.resize(SelectVector::Bytes(size, ones) + kReadPadding);
+  SelectVector::Complete(vector.data(), size);
+  SelectVector select;
+  input = Slice(vector.data(), vector.size() - kReadPadding);
+  ASSERT_TRUE(select.Open(&input, size, ones));
+  ASSERT_TRUE(input.empty());
+  for (size_t i = 0; i < ones; i++) {
+    ASSERT_EQ(SelectFrom(words, 0, i), select.Select(i));
+  }
+}
+
+}  // namespace
+
+TEST(BitsTest, Arrays) {
+  Random rnd(11);
+  for (size_t size : {0, 1, 63, 64, 65, 511, 512, 513, 1500}) {
+    for (int one_in : {1, 2, 30, 1000000}) {
+      SCOPED_TRACE(std::to_string(size) + " " + std::to_string(one_in));
+      RandomBits bits(size, one_in, &rnd);
+      CompareWithTruth(&bits);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BitsTest, SelectInWord) {
+  Random64 rnd(12);
+  for (int i = 0; i < 10000; i++) {
+    uint64_t word = rnd.Next();
+    for (uint64_t density = i % 4; density > 0; density--) word &= rnd.Next();
+    unsigned rank = 0;
+    for (unsigned bit = 0; bit < 64; bit++) {
+      if ((word >> bit & 1) == 0) continue;
+      ASSERT_EQ(bit, PortableSelectInWord(word, rank));
+      ASSERT_EQ(bit, SelectInWord(word, rank));
+      rank++;
+    }
+    ASSERT_EQ(static_cast<int>(rank), PopCount(word));
+  }
+}
+
+TEST(BitsTest, NumbersOfAnyWidth) {
+  Random64 rnd(13);
+  for (unsigned width = 0; width <= 64; width++) {
+    constexpr size_t kNumbers = 200;
+    std::vector<uint64_t> numbers(kNumbers);
+    for (uint64_t& number : numbers) {
+      number = width == 0 ? 0 : rnd.Next() >> (64 - width);
+    }
+    std::string bytes(PackedArray::Bytes(kNumbers, width) + kReadPadding, '\0');
+    {
+      // From the end, in two parts, as a trie is written.
+      const size_t half = kNumbers / 2 + 3;
+      BitWriter second(bytes.data(), half * width);
+      for (size_t i = half; i < kNumbers; i++) second.Write(numbers[i], width);
+    }
+    {
+      BitWriter first(bytes.data(), 0);
+      for (size_t i = 0; i < kNumbers / 2 + 3; i++) {
+        first.Write(numbers[i], width);
+      }
+    }
+    PackedArray array;
+    Slice input(bytes.data(), bytes.size() - kReadPadding);
+    ASSERT_TRUE(array.Open(&input, kNumbers, width));
+    for (size_t i = 0; i < kNumbers; i++) {
+      ASSERT_EQ(numbers[i], array.Get(i)) << width << " " << i;
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
