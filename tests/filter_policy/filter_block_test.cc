@@ -13,9 +13,8 @@
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
 #include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
 #include "tests/key_families.h"
-#include "util/coding.h"
-#include "util/crc32c.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -25,26 +24,6 @@ using Keys = std::vector<std::string>;
 using Policy = std::shared_ptr<const FilterPolicy>;
 
 constexpr uint32_t kSeed = 301;
-
-// Where the fields of the header are (filter_block.h).
-constexpr size_t kVersionOffset = 4;
-constexpr size_t kKindOffset = 5;
-constexpr size_t kChecksumOffset = 8;
-constexpr size_t kCheckedOffset = 12;
-constexpr size_t kHeaderSize = 32;
-
-std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
-
-std::unique_ptr<FilterBitsBuilder> NewBuilder(
-    const FilterPolicy& policy, const BlockBasedTableOptions& options = {}) {
-  return std::unique_ptr<FilterBitsBuilder>(
-      policy.GetBuilderWithContext(FilterBuildingContext(options)));
-}
-
-std::string Finish(FilterBitsBuilder* builder) {
-  std::unique_ptr<const char[]> buffer;
-  return builder->Finish(&buffer).ToString();
-}
 
 std::string BuildBlock(const Keys& keys,
                        const Policy& policy = NewSurfFilterPolicy(4, 8)) {
@@ -67,39 +46,10 @@ std::string BuildBlockWithPrefixes(const Keys& keys,
   return Finish(builder.get());
 }
 
-// A damaged block whose checksum is right, so that only the checks of what it
-// says are left.
-std::string WithRightChecksum(std::string block) {
-  if (block.size() >= kCheckedOffset) {
-    const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
-    EncodeFixed32(block.data() + kChecksumOffset,
-                  crc32c::Extend(before, block.data() + kCheckedOffset,
-                                 block.size() - kCheckedOffset));
-  }
-  return block;
-}
-
 std::string WithBitFlipped(std::string block, size_t bit) {
   block[bit / 8] = static_cast<char>(block[bit / 8] ^ (1 << (bit % 8)));
   return block;
 }
-
-// A copy of bytes that ends where its allocation does, at an address that is
-// `misalignment` past an aligned one, so that a sanitizer sees any read beyond.
-class ExactCopy {
- public:
-  explicit ExactCopy(const Slice& bytes, size_t misalignment = 0)
-      : buffer_(new char[misalignment + bytes.size()]),
-        slice_(buffer_.get() + misalignment, bytes.size()) {
-    std::copy(bytes.data(), bytes.data() + bytes.size(),
-              buffer_.get() + misalignment);
-  }
-  const Slice& slice() const { return slice_; }
-
- private:
-  std::unique_ptr<char[]> buffer_;
-  Slice slice_;
-};
 
 // A few keys that give every structure of the trie something to hold: shared
 // prefixes, a key that is a prefix of others, 0x00 and 0xff.
