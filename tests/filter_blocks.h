@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf.h"
-#include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
