@@ -36,8 +36,12 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
     if (unordered_ || !builder_->AddKey(key)) {
       unordered_ = true;
       CountUnordered(key);
-    } else if (builder_->num_keys() % kKeysPerCharge == 0) {
+      return;
+    }
+    uncharged_bytes_ += key.size();
+    if (uncharged_bytes_ >= kBytesPerCharge) {
       Charge(builder_->MemoryUsage());
+      uncharged_bytes_ = 0;
     }
   }
 
@@ -113,7 +117,7 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   }
 
  private:
-  static constexpr uint64_t kKeysPerCharge = 4096;
+  static constexpr size_t kBytesPerCharge = 64 << 10;
 
   // Keys that the comparator does not order bytewise cannot be held. They are
   // still counted, and the file gets a filter that says so.
@@ -135,6 +139,7 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   const double bits_per_key_ = builder_->ApproximateBitsPerKey();
   std::unique_ptr<CacheReservationManager> reservation_;
   FilterBlockHeader header_;
+  size_t uncharged_bytes_ = 0;  // of keys
   bool unordered_ = false;
   uint64_t unordered_keys_ = 0;
   std::string last_unordered_key_;

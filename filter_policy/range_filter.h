@@ -78,7 +78,7 @@ class RangeFilterBuilder {
   // kReadPadding zero bytes. Called once, after Finish returned OK.
   virtual void Write(char* payload) = 0;
 
-  // Bytes allocated at present.
+  // Bytes allocated at present, and what Finish will allocate at most.
   size_t MemoryUsage() const {
     return first_key_.capacity() + last_key_.capacity() + Memory();
   }
@@ -139,7 +139,7 @@ class RangeFilterBuilder {
         const uint64_t tail = DecodeFixed64(key.data() + size_ - 8);
         EncodeFixed64(bytes_.get(), head);
         EncodeFixed64(bytes_.get() + size_ - 8, tail);
-      } else {
+      } else if (size_ > 0) {
         memcpy(bytes_.get(), key.data(), size_);
       }
     }

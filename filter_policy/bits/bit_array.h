@@ -114,7 +114,7 @@ inline bool TailIsZero(const char* words, uint64_t size) {
   return size % 64 == 0 || LoadWord(words, size / 64) >> (size % 64) == 0;
 }
 
-// Changes bits of an array that is being built.
+// Change an array that is being built, which must hold the word.
 
 inline void StoreWord(char* words, uint64_t index, uint64_t word) {
   EncodeFixed64(words + 8 * index, word);
@@ -123,11 +123,6 @@ inline void SetBit(char* words, uint64_t pos) {
   StoreWord(words, pos / 64,
             LoadWord(words, pos / 64) | uint64_t{1} << (pos % 64));
 }
-inline void ClearBit(char* words, uint64_t pos) {
-  StoreWord(words, pos / 64,
-            LoadWord(words, pos / 64) & ~(uint64_t{1} << (pos % 64)));
-}
-
 // Writes successive numbers into bits that are zero, and leaves all others as
 // they are.
 class BitWriter {

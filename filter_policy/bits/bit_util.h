@@ -117,14 +117,14 @@ inline uint32_t LowerBoundLabel(const char* labels, uint32_t begin,
                                 uint32_t end, uint8_t label) {
 #if defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi8(static_cast<char>(label));
-  for (uint32_t pos = begin; pos < end; pos += 16) {
+  for (uint64_t pos = begin; pos < end; pos += 16) {
     const __m128i chunk =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(labels + pos));
     // Unsigned chunk >= wanted, byte by byte.
     const unsigned mask =
         _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, wanted), chunk));
     if (mask != 0) {
-      const uint32_t found = pos + __builtin_ctz(mask);
+      const auto found = static_cast<uint32_t>(pos + __builtin_ctz(mask));
       return found < end ? found : end;
     }
   }

@@ -51,7 +51,7 @@ class RankVector {
 
   bool Get(uint64_t pos) const { return GetBit(words_, pos); }
 
-  // The number of set bits in [0, pos); pos <= size().
+  // The number of set bits in [0, pos); pos may be the size.
   uint64_t Rank(uint64_t pos) const {
     if (pos == size_) return ones_;
     const uint64_t block = pos / kBlockBits;

@@ -69,11 +69,10 @@ class SelectVector {
     return SelectFrom(words_, sample, rank % kSampleRate);
   }
 
-  // The position of the first set bit after `pos`, or size().
+  // The position of the first set bit after `pos`, or the size.
   uint64_t Next(uint64_t pos) const { return NextOne(words_, size_, pos + 1); }
 
   bool Get(uint64_t pos) const { return GetBit(words_, pos); }
-  uint64_t size() const { return size_; }
 
  private:
   static uint64_t Samples(uint64_t ones) {

@@ -1,43 +1,53 @@
-//  A growing sequence of bytes for FstBuilder, whose numbers and short runs of
-//  bytes are copied in pieces of constant size, hence without branches: what is
-//  behind their end is copied along, and overwritten by what follows.
+//  Bytes for FstBuilder, whose numbers and short runs of bytes are copied in
+//  pieces of constant size, hence without branches: what is behind their end is
+//  copied along, and overwritten by what follows.
 
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "filter_policy/bits/bit_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// A growing sequence of bytes.
 class ByteStack {
  public:
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_; }
   const char* data() const { return bytes_.get(); }
 
+  // Whether so many bytes more would not make it grow.
+  bool HasRoomFor(size_t bytes) const {
+    return size_ + bytes + kSlack <= capacity_;
+  }
+  // Makes room for so many bytes more, and for `least` in all.
+  void Reserve(size_t bytes, size_t least) {
+    if (!HasRoomFor(bytes)) Grow(std::max(size_ + bytes + kSlack, least));
+  }
+
   // Appends the lowest `bytes` bytes of `number`, lowest first; bytes <= 8.
   void PushNumber(uint64_t number, size_t bytes) {
-    if (size_ + kSlack > capacity_) Grow(0);
+    if (!HasRoomFor(bytes)) Grow(2 * capacity_ + 4 * kSlack);
     EncodeFixed64(&bytes_[size_], number);
     size_ += bytes;
   }
 
-  // Appends what `other` holds from `begin` on.
+  // Appends what `other` holds from `begin` on. REQUIRES: room for it
   void PushTop(const ByteStack& other, size_t begin) {
     const size_t size = other.size_ - begin;
     if (size == 0) return;
-    if (size_ + size + kSlack > capacity_) Grow(size);
     memcpy(&bytes_[size_], &other.bytes_[begin], kPiece);
     if (size > kPiece) memcpy(&bytes_[size_], &other.bytes_[begin], size);
     size_ += size;
   }
 
+  // Appends `size` bytes. REQUIRES: room for them
   void PushBytes(const char* bytes, size_t size) {
     if (size == 0) return;
-    if (size_ + size + kSlack > capacity_) Grow(size);
     memcpy(&bytes_[size_], bytes, size);
     size_ += size;
   }
@@ -50,8 +60,7 @@ class ByteStack {
   // There is always room for so many bytes more.
   static constexpr size_t kSlack = kPiece + 8;
 
-  [[gnu::noinline]] void Grow(size_t more) {
-    const size_t capacity = std::max(2 * capacity_, size_ + more + 4 * kSlack);
+  [[gnu::noinline]] void Grow(size_t capacity) {
     std::unique_ptr<char[]> grown(new char[capacity]);
     if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
     bytes_ = std::move(grown);

@@ -1,7 +1,5 @@
 #include "filter_policy/fst/fst.h"
 
-#include <limits>
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 void Fst::AppendRun(const Node& node, std::string* path) const {
@@ -114,11 +112,7 @@ Status Fst::Open(Slice* input) {
       !TakeBytes(input, Alphabet::kSize, &alphabet)) {
     return Status::Corruption("trie: header is cut short");
   }
-  header_.height = LoadWord32(fixed, 0);
-  header_.nodes = LoadWord32(fixed, 1);
-  header_.leaves = LoadWord32(fixed, 2);
-  header_.sections = LoadWord32(fixed, 3);
-  header_.value_bits = LoadWord32(fixed, 4);
+  header_.DecodeFrom(fixed);
   alphabet_ = Alphabet(alphabet);
   if (header_.value_bits > 64) {
     return Status::Corruption("trie: values are too large");

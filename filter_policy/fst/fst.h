@@ -45,7 +45,21 @@ struct FstHeader {
   // 4 bytes of zero
 
   static constexpr size_t kSize = 24;
+  // Each takes a reader about 200 bytes of memory.
   static constexpr size_t kMaxSections = 64;
+
+  void EncodeTo(char* out) const {
+    for (uint32_t field : {height, nodes, leaves, sections, value_bits, 0u}) {
+      EncodeFixed32(out, field);
+      out += 4;
+    }
+  }
+  void DecodeFrom(const char* in) {
+    for (uint32_t* field : {&height, &nodes, &leaves, &sections, &value_bits}) {
+      *field = DecodeFixed32(in);
+      in += 4;
+    }
+  }
 };
 
 class Fst {
@@ -160,6 +174,7 @@ class Fst {
 
   // The edge of that symbol.
   bool Find(const Node& node, int symbol, Edge* edge) const {
+    edge->is_terminator = false;
     return (symbol & 1) != 0 &&
            Levels(node).Find(node.local, static_cast<uint32_t>(symbol) >> 1,
                              edge);

@@ -18,6 +18,9 @@ constexpr size_t kRecordEnd = 8;
 // Longer runs are always kept: as nodes they would be as many levels.
 constexpr size_t kLongRun = 32;
 
+constexpr size_t kSmallestChunk = 1 << 10;
+constexpr size_t kLargestChunk = 1 << 18;
+
 }  // namespace
 
 FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
@@ -28,7 +31,7 @@ FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
 void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
   if (open_.empty()) {
     if (key.empty()) {
-      // The empty key alone needs no node.
+      // The empty key alone needs no node, and nobody asks for its value.
       num_leaves_ = 1;
       return;
     }
@@ -57,29 +60,59 @@ void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
 }
 
 void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
-  const size_t num_edges = (edges_.size() - node.first_edge) / kEdgeBytes;
-  records_.PushTop(edges_, node.first_edge);
-  records_.PushTop(values_, node.first_value);
-  records_.PushBytes(run.data(), run.size());
+  const size_t edge_bytes = edges_.size() - node.first_edge;
+  const size_t size = edge_bytes + (values_.size() - node.first_value) +
+                      run.size() + kRecordEnd;
+  if (records_.empty() || !records_.back().HasRoomFor(size)) AddChunk(size);
+  ByteStack& chunk = records_.back();
+  chunk.PushTop(edges_, node.first_edge);
+  chunk.PushTop(values_, node.first_value);
+  chunk.PushBytes(run.data(), run.size());
   for (size_t i = 0; i < run.size(); i++) {
     occurs_[static_cast<uint8_t>(run[i])] = true;
   }
-  records_.PushNumber(run.size(), 4);
-  records_.PushNumber(num_edges, 2);
-  records_.PushNumber(num_edges - node.children, 2);
+  const size_t num_edges = edge_bytes / kEdgeBytes;
+  chunk.PushNumber(run.size(), 4);
+  chunk.PushNumber(num_edges, 2);
+  chunk.PushNumber(num_edges - node.children, 2);
   num_nodes_++;
   run_bytes_ += run.size();
   longest_run_ = std::max(longest_run_, run.size());
 }
 
+// Chunks are never copied; they get larger up to a limit, so that few keys take
+// little and many keys are not in many chunks.
+void FstBuilder::AddChunk(size_t record_size) {
+  const size_t size =
+      std::clamp(records_bytes_ / 2, kSmallestChunk, kLargestChunk);
+  records_.emplace_back();
+  records_.back().Reserve(record_size, size);
+  records_bytes_ += records_.back().capacity();
+}
+
 size_t FstBuilder::MemoryUsage() const {
   size_t bytes = open_.capacity() * sizeof(OpenNode) + edges_.capacity() +
-                 values_.capacity() + records_.capacity() +
+                 values_.capacity() + records_bytes_ +
+                 records_.capacity() * sizeof(ByteStack) +
                  levels_.capacity() * sizeof(LevelRest);
   for (const Section& section : sections_) {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
+  // Prepare lists the nodes, and levels may double when they grow.
+  if (sections_.empty()) bytes += 2 * num_nodes_ * sizeof(LevelNodes::Node);
   return bytes;
+}
+
+// Reads the record that ends at `end`.
+void FstBuilder::ParseRecord(const char* end, Record* record) const {
+  const char* trailer = end - kRecordEnd;
+  const uint32_t run_length = DecodeFixed32(trailer);
+  record->num_edges = DecodeFixed16(trailer + 4);
+  record->leaves = DecodeFixed16(trailer + 6);
+  record->run = Slice(trailer - run_length, run_length);
+  record->values = record->run.data() - record->leaves * value_bytes_;
+  record->edges = record->values - kEdgeBytes * record->num_edges;
+  record->has_terminator = (record->edge(0) & kTerminator) != 0;
 }
 
 template <typename Visitor>
@@ -87,32 +120,25 @@ void FstBuilder::VisitBackward(const Visitor& visit) const {
   // For each node on the path, the children that are still to come.
   std::vector<uint32_t> path;
   Record record;
-  for (size_t end = records_.size(); end > 0;) {
-    while (!path.empty() && path.back() == 0) path.pop_back();
-    if (!path.empty()) path.back()--;
-
-    const char* trailer = records_.data() + end - kRecordEnd;
-    const uint32_t run_length = DecodeFixed32(trailer);
-    record.num_edges = DecodeFixed16(trailer + 4);
-    record.leaves = DecodeFixed16(trailer + 6);
-    record.run = Slice(trailer - run_length, run_length);
-    record.values = record.run.data() - record.leaves * value_bytes_;
-    record.edges = record.values - kEdgeBytes * record.num_edges;
-    record.has_terminator = (record.edge(0) & kTerminator) != 0;
-    end = static_cast<size_t>(record.edges - records_.data());
-
-    if (!keep_runs_) {
-      for (size_t i = 0; i < run_length; i++) {
-        const uint16_t edge =
-            static_cast<uint8_t>(record.run[i]) | kLeadsToNode;
-        visit(path.size(), Record{reinterpret_cast<const char*>(&edge), 1,
-                                  nullptr, 0, false, Slice()});
-        path.push_back(0);
+  for (auto chunk = records_.rbegin(); chunk != records_.rend(); ++chunk) {
+    for (size_t end = chunk->size(); end > 0;) {
+      while (!path.empty() && path.back() == 0) path.pop_back();
+      if (!path.empty()) path.back()--;
+      ParseRecord(chunk->data() + end, &record);
+      end = static_cast<size_t>(record.edges - chunk->data());
+      if (!keep_runs_) {
+        for (size_t i = 0; i < record.run.size(); i++) {
+          char edge[kEdgeBytes];
+          EncodeFixed16(edge,
+                        static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
+          visit(path.size(), Record{edge, 1, nullptr, 0, false, Slice()});
+          path.push_back(0);
+        }
+        record.run.clear();
       }
-      record.run.clear();
+      visit(path.size(), record);
+      path.push_back(record.children());
     }
-    visit(path.size(), record);
-    path.push_back(record.children());
   }
 }
 
@@ -186,15 +212,13 @@ void FstBuilder::ChooseChildEncoding(Section* section) const {
 bool FstBuilder::Prepare(uint64_t* size) {
   keep_runs_ = options_.runs &&
                (2 * run_bytes_ >= num_nodes_ || longest_run_ > kLongRun);
-  if (num_leaves_ > kMax32 || run_bytes_ > kMax32 ||
-      num_nodes_ + (keep_runs_ ? 0 : run_bytes_) > kMax32) {
-    return false;
-  }
-  char alphabet[Alphabet::kSize] = {};
+  if (!keep_runs_) num_nodes_ += run_bytes_;
+  // An edge leads to every node, or ends in a leaf.
+  if (num_nodes_ + num_leaves_ > kMax32 || run_bytes_ > kMax32) return false;
   for (unsigned byte = 0; byte < 256; byte++) {
-    if (occurs_[byte] || !options_.reduce_alphabet) SetBit(alphabet, byte);
+    if (occurs_[byte] || !options_.reduce_alphabet) SetBit(alphabet_, byte);
   }
-  const Alphabet reduced(alphabet);
+  const Alphabet reduced(alphabet_);
   code_bits_ = reduced.code_bits();
   for (unsigned byte = 0; byte < 256; byte++) {
     codes_[byte] =
@@ -214,6 +238,7 @@ bool FstBuilder::Prepare(uint64_t* size) {
   *size = FstHeader::kSize + Alphabet::kSize +
           sections_.size() * FstSectionHeader::kSize +
           PackedArray::Bytes(num_leaves_, value_bits_);
+  if (sections_.size() > FstHeader::kMaxSections) return false;
   for (Section& section : sections_) {
     if (section.layout.quotient_bits < code_bits_ &&
         section.layout.label_bits > kMax32) {
@@ -332,16 +357,15 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
 }
 
 void FstBuilder::Write(char* out) {
-  const uint64_t nodes = num_nodes_ + (keep_runs_ ? 0 : run_bytes_);
-  const uint64_t fields[] = {levels_.size(),   nodes,       num_leaves_,
-                             sections_.size(), value_bits_, 0};
-  for (uint64_t field : fields) {
-    EncodeFixed32(out, static_cast<uint32_t>(field));
-    out += 4;
-  }
-  for (unsigned byte = 0; byte < 256; byte++) {
-    if (occurs_[byte] || !options_.reduce_alphabet) SetBit(out, byte);
-  }
+  FstHeader header;
+  header.height = static_cast<uint32_t>(levels_.size());
+  header.nodes = static_cast<uint32_t>(num_nodes_);
+  header.leaves = static_cast<uint32_t>(num_leaves_);
+  header.sections = static_cast<uint32_t>(sections_.size());
+  header.value_bits = value_bits_;
+  header.EncodeTo(out);
+  out += FstHeader::kSize;
+  memcpy(out, alphabet_, Alphabet::kSize);
   out += Alphabet::kSize;
   for (const Section& section : sections_) {
     section.header.EncodeTo(out);

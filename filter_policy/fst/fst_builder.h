@@ -16,9 +16,9 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
+#include "filter_policy/fst/alphabet.h"
 #include "filter_policy/fst/byte_stack.h"
 #include "filter_policy/fst/fst_encoding.h"
 #include "rocksdb/slice.h"
@@ -53,7 +53,7 @@ class FstBuilder {
   // kReadPadding zero bytes. Called once, after Prepare returned true.
   void Write(char* out);
 
-  // Bytes allocated at present.
+  // Bytes allocated at present, and what Prepare will allocate.
   size_t MemoryUsage() const;
 
  private:
@@ -79,9 +79,7 @@ class FstBuilder {
     Slice run;
 
     uint16_t edge(uint32_t i) const {
-      uint16_t edge;
-      memcpy(&edge, edges + 2 * i, 2);
-      return edge;
+      return DecodeFixed16(edges + kEdgeBytes * i);
     }
     uint32_t labels() const { return num_edges - (has_terminator ? 1 : 0); }
     uint32_t children() const { return num_edges - leaves; }
@@ -151,6 +149,8 @@ class FstBuilder {
   void CloseLowest(const Slice& key, size_t fork);
   void AppendRecord(const OpenNode& node, const Slice& run);
 
+  void AddChunk(size_t record_size);
+  void ParseRecord(const char* end, Record* record) const;
   // Calls visit(level, record) for all nodes, of which each level's come from
   // the last to the first.
   template <typename Visitor>
@@ -172,7 +172,8 @@ class FstBuilder {
   size_t lowest_depth_ = 0;  // of the last one
   ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
   ByteStack values_;         // of their leaves, value_bytes_ each
-  ByteStack records_;
+  std::vector<ByteStack> records_;  // in chunks
+  size_t records_bytes_ = 0;
   bool occurs_[256] = {};
   uint64_t num_leaves_ = 0;
   uint64_t num_nodes_ = 0;
@@ -182,6 +183,7 @@ class FstBuilder {
   // From Prepare to Write.
   bool keep_runs_ = false;
   unsigned code_bits_ = 8;
+  char alphabet_[Alphabet::kSize] = {};
   uint8_t codes_[256] = {};
   std::vector<Section> sections_;
   std::vector<LevelRest> levels_;

@@ -39,17 +39,17 @@ uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
     const uint64_t exceptions =
         std::min(level.children, level.edges - level.children);
     children = std::min(
-        children, exceptions * BitsFor(3 * level.edges / (2 * layout.groups)));
+        children,
+        exceptions * BitsFor(uint64_t{3} * level.edges / (2 * layout.groups)));
   }
   return 64 * layout.groups + layout.label_bits +
          uint64_t{level.edges} * remainder_bits + children;
 }
 
-}  // namespace
-
-std::vector<FstSectionHeader> ChooseEncoding(
+// ChooseEncoding, where another section costs so many bits.
+std::vector<FstSectionHeader> Partition(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
-    const FstOptions& options) {
+    const FstOptions& options, uint64_t section_cost) {
   const size_t height = levels.size();
   auto allowed = [&](size_t depth, unsigned bits) {
     if (!options.forced.empty()) {
@@ -76,12 +76,12 @@ std::vector<FstSectionHeader> ChooseEncoding(
       const uint64_t size = LevelSize(levels[depth], code_bits, bits, options);
       if (bits == 0) dense_size[depth] = size;
       if (depth + 1 == height) {
-        choice.size = size + kSectionCost;
+        choice.size = size + section_cost;
         continue;
       }
       for (unsigned next = 0; next < num_choices; next++) {
         const uint64_t rest = choices[(depth + 1) * num_choices + next].size;
-        const uint64_t all = size + rest + (next == bits ? 0 : kSectionCost);
+        const uint64_t all = size + rest + (next == bits ? 0 : section_cost);
         if (all < choice.size) choice = {all, next};
       }
     }
@@ -104,7 +104,7 @@ std::vector<FstSectionHeader> ChooseEncoding(
   if (options.forced.empty() && options.dense) {
     const uint64_t smallest = size_at(0);
     const uint64_t limit = smallest + smallest / options.size_ratio;
-    uint64_t above = kSectionCost;
+    uint64_t above = section_cost;
     for (size_t depth = 0; depth < height && above <= limit; depth++) {
       above += dense_size[depth];
       const uint64_t below = depth + 1 < height ? size_at(depth + 1) : 0;
@@ -129,6 +129,22 @@ std::vector<FstSectionHeader> ChooseEncoding(
     AddLevel(levels[depth], &sections.back());
   }
   return sections;
+}
+
+}  // namespace
+
+std::vector<FstSectionHeader> ChooseEncoding(
+    const std::vector<FstLevelCounts>& levels, unsigned code_bits,
+    const FstOptions& options) {
+  // Levels of which each needs another encoding than its neighbours are rare:
+  // dearer sections make do with fewer.
+  for (uint64_t section_cost = kSectionCost;; section_cost *= 4) {
+    std::vector<FstSectionHeader> sections =
+        Partition(levels, code_bits, options, section_cost);
+    if (sections.size() <= FstHeader::kMaxSections || !options.forced.empty()) {
+      return sections;
+    }
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

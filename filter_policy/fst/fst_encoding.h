@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "filter_policy/fst/fst_section.h"
@@ -38,8 +37,9 @@ struct FstOptions {
 };
 
 // Partitions the levels, root first, into sections of least size, but with
-// LOUDS-Dense as far down as the size ratio allows. Everything in the headers
-// is set but how the children are encoded.
+// LOUDS-Dense as far down as the size ratio allows. There are at most
+// FstHeader::kMaxSections, unless more are forced. Everything in the headers is
+// set but how the children are encoded.
 std::vector<FstSectionHeader> ChooseEncoding(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options);

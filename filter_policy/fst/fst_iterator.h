@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 
 #include "filter_policy/fst/fst.h"
@@ -58,7 +59,7 @@ class FstIterator {
   void Reset();
   void SeekToEnd(bool first);
   void Push(const Fst::Node& node, const Fst::Edge& edge) {
-    cursors_[depth_++] = {node, edge};
+    new (&cursors_[depth_++]) Cursor{node, edge};
   }
   // Descends to the first (last) leaf of a node, or below the edge on top.
   void EnterFirst(const Fst::Node& node);

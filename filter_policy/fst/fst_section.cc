@@ -75,9 +75,11 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
          ValidateIndex();
 }
 
-// Every entry counts what lies before its group.
+// Every entry counts what lies before its group, and none counts more than the
+// last one, which is right.
 bool FstSection::ValidateIndex() const {
   const Counts first = Entry(0);
+  const Counts total = Entry(groups_);
   if (first.edges != 0 || first.children != 0) return false;
   uint64_t bit = 0;
   for (uint64_t group = 0; group < groups_; group++) {
@@ -95,7 +97,12 @@ bool FstSection::ValidateIndex() const {
       bit = SelectFrom(labels_, bit, quotients - 1) + 1;
       edges = quotient_bits_ == 0 ? bit : bit - (end << quotient_bits_);
     }
-    if (edges != behind.edges || !ValidateGroup(before, behind)) return false;
+    if (edges != behind.edges || behind.edges > total.edges ||
+        behind.children > total.children ||
+        behind.edges - behind.children > total.edges - total.children ||
+        !ValidateGroup(before, behind)) {
+      return false;
+    }
   }
   return true;
 }

@@ -23,8 +23,8 @@
 //  there, and finds one without a search: its quotient has one or two.
 //
 //  For a group of nodes (one node in LOUDS-Dense, 2^k in the others), the
-//  *index* counts all edges, and all that lead to nodes, before the group. This
-//  is the only look-up table for select, and for rank.
+//  *index* counts all edges, and all that lead to nodes, before the group. For
+//  edges, this is the only look-up table of select and of rank.
 //
 //  Which edges lead to nodes is stored in the smaller of two ways:
 //    HasChild     1 bit an edge
@@ -37,8 +37,8 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "filter_policy/bits/packed_array.h"
 #include "filter_policy/bits/rank_vector.h"
@@ -282,9 +282,8 @@ class FstSection {
   }
 
   // The number of the node's first edge, which is also the number of edges
-  // before the node; node <= nodes().
+  // before the node.
   uint32_t EdgesBefore(uint32_t node) const {
-    if (node == nodes_) return Before(groups_ << group_shift_).edges;
     if (remainder_bits_ == 0) return Before(node).edges;
     Edge edge;
     if (quotient_bits_ == 0) {
@@ -303,20 +302,12 @@ class FstSection {
       return true;
     }
     if (none_leads_) return false;
-    if (child_encoding_ == FstSectionHeader::kHasChildBits) {
-      if (!GetBit(children_, index)) return false;
-      *children = ChildrenBefore(node, index);
-      return true;
+    if (child_encoding_ != FstSectionHeader::kHasChildBits) {
+      return ListedChildren(node, index, children);
     }
-    const Counts before = Before(node);
-    bool listed;
-    const uint32_t exceptions = ExceptionsBefore(node, index, &listed);
-    if (child_encoding_ == FstSectionHeader::kChildrenListed) {
-      *children = before.children + exceptions;
-      return listed;
-    }
-    *children = before.children + (index - before.edges) - exceptions;
-    return !listed;
+    if (!GetBit(children_, index)) return false;
+    *children = ChildrenBefore(node, index);
+    return true;
   }
 
   // How many edges before that one lead to nodes. The edge is the node's, or
@@ -324,16 +315,14 @@ class FstSection {
   uint32_t ChildrenBefore(uint32_t node, uint32_t index) const {
     if (all_lead_) return index;
     if (none_leads_) return 0;
-    const Counts before = Before(node);
-    if (child_encoding_ == FstSectionHeader::kHasChildBits) {
-      return before.children +
-             static_cast<uint32_t>(CountOnes(children_, before.edges, index));
+    uint32_t children;
+    if (child_encoding_ != FstSectionHeader::kHasChildBits) {
+      ListedChildren(node, index, &children);
+      return children;
     }
-    bool listed;
-    const uint32_t exceptions = ExceptionsBefore(node, index, &listed);
-    return child_encoding_ == FstSectionHeader::kChildrenListed
-               ? before.children + exceptions
-               : before.children + (index - before.edges) - exceptions;
+    const Counts before = Before(node);
+    return before.children +
+           static_cast<uint32_t>(CountOnes(children_, before.edges, index));
   }
 
   bool HasTerminator(uint32_t node) const {
@@ -345,9 +334,10 @@ class FstSection {
                             : 0;
   }
 
+  // Whether any node has a run.
+  bool HasRuns() const { return has_runs_; }
   // The codes of the node's run are those of numbers [begin, end); both 0 if it
   // has none.
-  bool HasRuns() const { return has_runs_; }
   void Run(uint32_t node, uint32_t* begin, uint32_t* end) const {
     *begin = *end = 0;
     if (!has_runs_ || !run_marks_.Get(node)) return;
@@ -492,22 +482,25 @@ class FstSection {
     return true;
   }
 
-  // How many exceptions of the node's group come before that edge, and whether
-  // it is listed itself.
-  uint32_t ExceptionsBefore(uint32_t node, uint32_t index, bool* listed) const {
+  // LeadsToNode, but always with the children before, where exceptions are
+  // listed.
+  bool ListedChildren(uint32_t node, uint32_t index, uint32_t* children) const {
     const uint64_t group = uint64_t{node} >> group_shift_;
     const Counts before = Entry(group);
     const Counts behind = Entry(group + 1);
-    uint32_t begin = before.children;
-    uint32_t end = behind.children;
-    if (child_encoding_ == FstSectionHeader::kLeavesListed) {
-      begin = before.edges - before.children;
-      end = behind.edges - behind.children;
-    }
+    const bool leaves_listed =
+        child_encoding_ == FstSectionHeader::kLeavesListed;
+    const uint32_t begin =
+        leaves_listed ? before.edges - before.children : before.children;
+    const uint32_t end =
+        leaves_listed ? behind.edges - behind.children : behind.children;
     const uint32_t place = index - before.edges;
     const uint32_t found = LowerBound(exceptions_, begin, end, place);
-    *listed = found < end && exceptions_.Get(found) == place;
-    return found - begin;
+    const bool listed = found < end && exceptions_.Get(found) == place;
+    const uint32_t exceptions = found - begin;
+    *children =
+        before.children + (leaves_listed ? place - exceptions : exceptions);
+    return listed != leaves_listed;
   }
 
   // The index in [begin, end) of the first number that is at least `wanted`, or

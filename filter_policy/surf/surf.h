@@ -72,8 +72,6 @@ class Surf : public RangeFilter {
     bool IsWholeKey() const { return it_.IsTerminator(); }
 
    private:
-    friend class Surf;
-
     const Surf* surf_;
     FstIterator it_;
   };
@@ -125,7 +123,7 @@ class SurfBuilder : public RangeFilterBuilder {
   size_t Memory() const override { return fst_.MemoryUsage(); }
 
  private:
-  // Of random integers; text keys take up to twice as much.
+  // Of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
   void AddWithSuffix(const Slice& key, size_t shared, size_t next_shared);

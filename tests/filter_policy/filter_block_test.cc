@@ -402,6 +402,22 @@ TEST(FilterBlockTest, BuilderChargesTheBlockCache) {
   }
 }
 
+// Few keys can be large.
+TEST(FilterBlockTest, BuilderChargesForLongKeys) {
+  BlockBasedTableOptions options;
+  options.block_cache = NewLRUCache(256 << 20);
+  options.cache_usage_options
+      .options_overrides[CacheEntryRole::kFilterConstruction]
+      .charged = CacheEntryRoleOptions::Decision::kEnabled;
+  auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8), options);
+  for (int i = 0; i < 100; i++) {
+    std::string key(100000, static_cast<char>('a' + i / 2));
+    key.back() = static_cast<char>('0' + i % 2);
+    builder->AddKey(key);
+  }
+  EXPECT_GE(options.block_cache->GetPinnedUsage(), 4000000u);
+}
+
 TEST(FilterBlockTest, BuilderVerifiesItsBlockIfAskedTo) {
   BlockBasedTableOptions options;
   for (bool verify : {false, true}) {

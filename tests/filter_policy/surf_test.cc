@@ -439,6 +439,24 @@ TEST(SurfTest, VeryLongKeys) {
   EXPECT_EQ(2u, surf->Count(prefix + "b", "q").count);
 }
 
+// Levels that want another encoding each: there are only so many sections.
+TEST(SurfTest, ManyDifferentLevels) {
+  Keys keys;
+  constexpr size_t kLevels = 90;
+  for (int spine = 0; spine < 24; spine++) {
+    for (size_t level = 1; level < kLevels; level++) {
+      const std::string path =
+          static_cast<char>(spine) + std::string(level, '\0');
+      for (int leaf = 1; leaf <= (level % 2 == 0 ? 255 : 1); leaf++) {
+        keys.push_back(path + static_cast<char>(leaf) + "x");
+      }
+    }
+  }
+  SortUnique(&keys);
+  const OwnedSurf surf(keys, {0, 0});
+  for (const std::string& key : keys) ASSERT_TRUE(surf->KeyMayMatch(key));
+}
+
 TEST(SurfTest, SequentialThreeByteKeys) {
   SurfBuilder builder({0, 0});
   constexpr uint32_t kKeys = 738552;
