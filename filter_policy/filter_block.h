@@ -77,6 +77,7 @@ class FilterBlock {
   bool KeyMayMatch(const Slice& key) const {
     return filter_ == nullptr || filter_->KeyMayMatch(key);
   }
+  // Stores an answer for each of the `num_keys` keys.
   void KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
     if (filter_ != nullptr) {
       filter_->KeysMayMatch(num_keys, keys, may_match);

@@ -25,7 +25,7 @@ class RangeFilter {
   // False if the key is certainly absent.
   virtual bool KeyMayMatch(const Slice& key) const = 0;
 
-  // The same for many keys, which should be faster than one by one.
+  // The same for `num_keys` keys at once: stores as many answers.
   virtual void KeysMayMatch(size_t num_keys, Slice** keys,
                             bool* may_match) const {
     for (size_t i = 0; i < num_keys; i++) may_match[i] = KeyMayMatch(*keys[i]);

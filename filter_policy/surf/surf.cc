@@ -207,6 +207,8 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
   return true;
 }
 
+// A clone cannot be virtual.
+
 bool Surf::KeyMayMatch(const Slice& key) const { return HasKey(key); }
 
 void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
