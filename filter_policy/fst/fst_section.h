@@ -183,11 +183,7 @@ class FstSection {
       return true;
     }
     if (quotient_bits_ == 0) {
-      FirstOfNode(node, edge);
-      const uint32_t end = EndOfNode(*edge);
-      edge->index = LowerBoundCode(edge->index, end, code);
-      edge->bit = edge->index;
-      return edge->index < end && remainders_.Get(edge->index) == code;
+      return SparseLowerBound(node, code, edge) && edge->code == code;
     }
     const uint64_t quotient = Quotient(node, code);
     FirstOfQuotient(node, quotient, edge);
@@ -209,15 +205,7 @@ class FstSection {
                                           CountOnes(labels_, begin, bit));
       return true;
     }
-    if (quotient_bits_ == 0) {
-      FirstOfNode(node, edge);
-      const uint32_t end = EndOfNode(*edge);
-      edge->index = LowerBoundCode(edge->index, end, code);
-      edge->bit = edge->index;
-      if (edge->index >= end) return false;
-      edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
-      return true;
-    }
+    if (quotient_bits_ == 0) return SparseLowerBound(node, code, edge);
     const uint64_t quotient = Quotient(node, code);
     FirstOfQuotient(node, quotient, edge);
     uint64_t stored;
@@ -450,12 +438,18 @@ class FstSection {
     return static_cast<uint32_t>(NextOne(labels_, label_bits_, first.bit)) + 1;
   }
 
-  // In LOUDS-Sparse, the first edge in [begin, end) whose code is at least
-  // `code`, or `end`.
-  uint32_t LowerBoundCode(uint32_t begin, uint32_t end, uint32_t code) const {
-    return code_bits_ == 8 ? LowerBoundLabel(remainders_.data(), begin, end,
-                                             static_cast<uint8_t>(code))
-                           : LowerBound(remainders_, begin, end, code);
+  // LowerBound in LOUDS-Sparse.
+  bool SparseLowerBound(uint32_t node, uint32_t code, Edge* edge) const {
+    FirstOfNode(node, edge);
+    const uint32_t end = EndOfNode(*edge);
+    edge->index = code_bits_ == 8
+                      ? LowerBoundLabel(remainders_.data(), edge->index, end,
+                                        static_cast<uint8_t>(code))
+                      : LowerBound(remainders_, edge->index, end, code);
+    edge->bit = edge->index;
+    if (edge->index >= end) return false;
+    edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
+    return true;
   }
 
   // Moves a place within `quotient` to the edge that is there or comes next;
