@@ -357,13 +357,13 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
 }
 
 void FstBuilder::Write(char* out) {
-  FstHeader header;
-  header.height = static_cast<uint32_t>(levels_.size());
-  header.nodes = static_cast<uint32_t>(num_nodes_);
-  header.leaves = static_cast<uint32_t>(num_leaves_);
-  header.sections = static_cast<uint32_t>(sections_.size());
-  header.value_bits = value_bits_;
-  header.EncodeTo(out);
+  FstHeader fst;
+  fst.height = static_cast<uint32_t>(levels_.size());
+  fst.nodes = static_cast<uint32_t>(num_nodes_);
+  fst.leaves = static_cast<uint32_t>(num_leaves_);
+  fst.sections = static_cast<uint32_t>(sections_.size());
+  fst.value_bits = value_bits_;
+  fst.EncodeTo(out);
   out += FstHeader::kSize;
   memcpy(out, alphabet_, Alphabet::kSize);
   out += Alphabet::kSize;

@@ -1004,7 +1004,7 @@ class GoldenTest : public testing::TestWithParam<const Recipe*> {
 
 INSTANTIATE_TEST_SUITE_P(Recipes, GoldenTest,
                          testing::ValuesIn(RecipePointers()),
-                         [](const auto& info) { return info.param->name; });
+                         [](const auto& test) { return test.param->name; });
 
 TEST_P(GoldenTest, IsRead) {
   const auto files = GoldenFiles(recipe());

@@ -223,10 +223,10 @@ INSTANTIATE_TEST_SUITE_P(
                           true,
                           "cache_index_and_filter_blocks=true;"
                           "pin_l0_filter_and_index_blocks_in_cache=true"}),
-    [](const auto& info) {
-      return std::string(info.param.right_checksum ? "RightChecksum"
+    [](const auto& test) {
+      return std::string(test.param.right_checksum ? "RightChecksum"
                                                    : "WrongChecksum") +
-             std::to_string(info.index);
+             std::to_string(test.index);
     });
 
 }  // namespace ROCKSDB_NAMESPACE::protean
