@@ -12,6 +12,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
+#include "tests/key_families.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
 
@@ -26,8 +27,6 @@ constexpr size_t kCheckedOffset = 12;
 constexpr size_t kPayloadOffset = 12;
 constexpr size_t kHeaderSize = 32;
 
-inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
-
 inline std::unique_ptr<FilterBitsBuilder> NewBuilder(
     const FilterPolicy& policy, const BlockBasedTableOptions& options = {}) {
   return std::unique_ptr<FilterBitsBuilder>(
@@ -39,22 +38,30 @@ inline std::string Finish(FilterBitsBuilder* builder) {
   return builder->Finish(&buffer).ToString();
 }
 
-// The block of a SuRF with these options, which a policy might never choose.
+// Completes the block of the keys added; false if they cannot be held.
+inline bool FinishSurfBlock(SurfBuilder* builder, std::string* block) {
+  FilterBlockHeader header;
+  header.kind = FilterKind::kSurf;
+  header.num_keys = builder->num_keys();
+  header.smallest = builder->first_key();
+  header.largest = builder->last_key();
+  uint64_t payload_size = 0;
+  if (!builder->Finish(&payload_size).ok()) return false;
+  block->assign(FilterBlockSize(header, payload_size), '\0');
+  builder->Write(StartFilterBlock(header, block->data()));
+  FinishFilterBlock(block->data(), block->size());
+  return true;
+}
+
+// The block of a SuRF with these options, which a policy might never choose;
+// empty if there can be none.
 inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
                                   const SurfSuffix& suffix,
                                   const FstOptions& options) {
   SurfBuilder builder(suffix, options);
   for (const std::string& key : keys) builder.AddKey(key);
-  FilterBlockHeader header;
-  header.kind = FilterKind::kSurf;
-  header.num_keys = builder.num_keys();
-  header.smallest = builder.first_key();
-  header.largest = builder.last_key();
-  uint64_t payload_size = 0;
-  builder.Finish(&payload_size).PermitUncheckedError();
-  std::string block(FilterBlockSize(header, payload_size), '\0');
-  builder.Write(StartFilterBlock(header, block.data()));
-  FinishFilterBlock(block.data(), block.size());
+  std::string block;
+  FinishSurfBlock(&builder, &block);
   return block;
 }
 

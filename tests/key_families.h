@@ -36,6 +36,9 @@ std::string RandomString(Random* rnd, const std::string& alphabet,
 // that must follow it.
 std::string FinishPayload(RangeFilterBuilder* builder);
 
+// The bytes, to be printed.
+inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
+
 // Sorts and removes duplicates.
 void SortUnique(std::vector<std::string>* keys);
 

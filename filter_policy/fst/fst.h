@@ -110,7 +110,6 @@ class Fst {
   uint32_t height() const { return header_.height; }
   uint32_t num_leaves() const { return header_.leaves; }
   uint32_t num_nodes() const { return header_.nodes; }
-  const Alphabet& alphabet() const { return alphabet_; }
   const PackedArray& values() const { return values_; }
   // The encodings in words, from the root downwards: "2 dense, 1 quotient(4)".
   std::string Describe() const;
@@ -238,20 +237,23 @@ class Fst {
 
   // The place before the edge.
   Place PlaceOf(const Node& node, const Edge& edge) const {
-    return PlaceAt(node, edge.index, node.local + (edge.is_terminator ? 0 : 1));
+    return PlaceOf(node, edge,
+                   node.section->edges_to_nodes +
+                       Levels(node).ChildrenBefore(node.local, edge.index));
   }
   // The same if it is known how many edges to nodes come before the edge.
   Place PlaceOf(const Node& node, const Edge& edge,
                 uint32_t edges_to_nodes) const {
-    const Section& section = *node.section;
-    return {edges_to_nodes,
-            section.leaves + edge.index -
-                (edges_to_nodes - section.edges_to_nodes) +
-                section.levels.TerminatorsBefore(node.local + 1)};
+    return PlaceAt(node, edge.index, edges_to_nodes,
+                   node.local + (edge.is_terminator ? 0 : 1));
   }
   // The place before all edges of the node, and its terminator.
   Place PlaceOf(const Node& node) const {
-    return PlaceAt(node, Levels(node).EdgesBefore(node.local), node.local);
+    const uint32_t edge = Levels(node).EdgesBefore(node.local);
+    return PlaceAt(node, edge,
+                   node.section->edges_to_nodes +
+                       Levels(node).ChildrenBefore(node.local, edge),
+                   node.local);
   }
 
   // Asks the cache for what Find reads first.
@@ -263,13 +265,14 @@ class Fst {
   const FstSection& Levels(const Node& node) const {
     return node.section->levels;
   }
-  Place PlaceAt(const Node& node, uint32_t edge,
-                uint32_t nodes_with_terminators) const {
+  // The place before an edge of the node's section, behind the terminators of
+  // so many of its nodes.
+  Place PlaceAt(const Node& node, uint32_t edge, uint32_t edges_to_nodes,
+                uint32_t nodes) const {
     const Section& section = *node.section;
-    const uint32_t children = section.levels.ChildrenBefore(node.local, edge);
-    return {section.edges_to_nodes + children,
-            section.leaves + edge - children +
-                section.levels.TerminatorsBefore(nodes_with_terminators)};
+    const uint32_t children = edges_to_nodes - section.edges_to_nodes;
+    return {edges_to_nodes, section.leaves + edge - children +
+                                section.levels.TerminatorsBefore(nodes)};
   }
 
   Status OpenSections(Slice* input);

@@ -344,7 +344,7 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
       run_writer.Write(codes_[static_cast<uint8_t>(node.run[i])], code_bits_);
     }
   }
-  if (value_bits_ > 0 && node.values != nullptr) {
+  if (value_bits_ > 0) {
     BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
     const char* value = node.values;
     for (uint32_t i = 0; i < node.leaves; i++, value += value_bytes_) {

@@ -16,31 +16,25 @@ inline bool FstIterator::EnterChild(Fst::Node* node) const {
   return depth_ < fst_->height() && fst_->Follow(top.node, top.edge, node);
 }
 
-inline void FstIterator::DescendFirst() {
+inline void FstIterator::Descend(bool forward) {
   Fst::Node node;
-  Fst::Edge edge;
   while (EnterChild(&node)) {
-    if (!fst_->First(node, &edge)) return;
-    Push(node, edge);
+    if (!PushEnd(node, forward)) return;
   }
   valid_ = true;
 }
 
-inline void FstIterator::DescendLast() {
-  Fst::Node node;
+inline bool FstIterator::PushEnd(const Fst::Node& node, bool first) {
   Fst::Edge edge;
-  while (EnterChild(&node)) {
-    if (!fst_->Last(node, &edge)) return;
-    Push(node, edge);
+  if (!(first ? fst_->First(node, &edge) : fst_->Last(node, &edge))) {
+    return false;
   }
-  valid_ = true;
-}
-
-inline void FstIterator::EnterFirst(const Fst::Node& node) {
-  Fst::Edge edge;
-  if (!fst_->First(node, &edge)) return;
   Push(node, edge);
-  DescendFirst();
+  return true;
+}
+
+inline void FstIterator::Enter(const Fst::Node& node, bool forward) {
+  if (PushEnd(node, forward)) Descend(forward);
 }
 
 inline void FstIterator::Reset() {
@@ -49,13 +43,14 @@ inline void FstIterator::Reset() {
   valid_ = false;
 }
 
-inline void FstIterator::Advance() {
+inline void FstIterator::Move(bool forward) {
   valid_ = false;
   prefix_of_target_ = false;
   while (depth_ > 0) {
     Cursor& top = cursors_[depth_ - 1];
-    if (fst_->Next(top.node, &top.edge)) {
-      DescendFirst();
+    if (forward ? fst_->Next(top.node, &top.edge)
+                : fst_->Prev(top.node, &top.edge)) {
+      Descend(forward);
       return;
     }
     depth_--;
@@ -70,15 +65,8 @@ void FstIterator::SeekToEnd(bool first) {
   Reset();
   if (fst_->num_nodes() == 0) {
     valid_ = fst_->num_leaves() > 0;
-    return;
-  }
-  const Fst::Node root = fst_->Root();
-  Fst::Edge edge;
-  if (first) {
-    EnterFirst(root);
-  } else if (fst_->Last(root, &edge)) {
-    Push(root, edge);
-    DescendLast();
+  } else {
+    Enter(fst_->Root(), first);
   }
 }
 
@@ -96,12 +84,12 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
   while (depth_ < fst_->height()) {
     const int run = fst_->CompareRun(node, target, &matched);
     if (run < 0) {
-      Advance();
+      Move(/*forward=*/true);
       return;
     }
     if (run > 0 || matched == target.size()) {
       // All below this node is the target or above it.
-      EnterFirst(node);
+      Enter(node, /*forward=*/true);
       prefix_of_target_ = run == 0 && fst_->HasTerminator(node);
       prefix_length_ = matched;
       return;
@@ -109,12 +97,12 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
     const int symbol = fst_->Symbol(target[matched]);
     Fst::Edge edge;
     if (!fst_->LowerBound(node, symbol, &edge)) {
-      Advance();
+      Move(/*forward=*/true);
       return;
     }
     Push(node, edge);
     if (edge.Symbol() != symbol) {
-      DescendFirst();
+      Descend(/*forward=*/true);
       return;
     }
     matched++;
@@ -127,20 +115,9 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
   }
 }
 
-PROTEAN_CLONED void FstIterator::Next() { Advance(); }
+PROTEAN_CLONED void FstIterator::Next() { Move(/*forward=*/true); }
 
-void FstIterator::Prev() {
-  prefix_of_target_ = false;
-  valid_ = false;
-  while (depth_ > 0) {
-    Cursor& top = cursors_[depth_ - 1];
-    if (fst_->Prev(top.node, &top.edge)) {
-      DescendLast();
-      return;
-    }
-    depth_--;
-  }
-}
+void FstIterator::Prev() { Move(/*forward=*/false); }
 
 Slice FstIterator::path() const {
   path_.clear();

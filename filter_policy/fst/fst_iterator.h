@@ -61,15 +61,18 @@ class FstIterator {
   void Push(const Fst::Node& node, const Fst::Edge& edge) {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }
-  // Descends to the first (last) leaf of a node, or below the edge on top.
-  void EnterFirst(const Fst::Node& node);
-  void DescendFirst();
-  void DescendLast();
+  // The functions below go forward, towards later leaves, or backward.
+
+  // Pushes the first (last) edge of the node; false if it has none.
+  bool PushEnd(const Fst::Node& node, bool first);
+  // Goes down to the first (last) leaf of the node, or below the edge on top.
+  void Enter(const Fst::Node& node, bool forward);
+  void Descend(bool forward);
+  // Moves on from the edge on top, which leads or belongs to what has been
+  // visited, to the next (previous) leaf.
+  void Move(bool forward);
   // The node that the edge on top leads to, if it does and is not too deep.
   bool EnterChild(Fst::Node* node) const;
-  // Moves on from the edge on top, which leads or belongs to what has been
-  // visited, to the next leaf.
-  void Advance();
 
   const Fst* fst_;
   Cursor* cursors_;

@@ -104,7 +104,9 @@ struct FstSectionLayout {
 
   FstSectionLayout(const FstSectionHeader& header, unsigned code_bits)
       : quotient_bits(code_bits - header.remainder_bits),
-        group_shift(GroupShift(header.remainder_bits, code_bits)),
+        group_shift(header.remainder_bits == 0
+                        ? 0
+                        : kGroupQuotientBits - quotient_bits),
         groups((uint64_t{header.nodes} + (uint64_t{1} << group_shift) - 1) >>
                group_shift),
         label_bits(
@@ -132,15 +134,8 @@ struct FstSectionLayout {
     end = run_codes + PackedArray::Bytes(header.run_codes, code_bits);
   }
 
-  // log2 of the nodes in a group.
-  static unsigned GroupShift(unsigned remainder_bits, unsigned code_bits) {
-    return remainder_bits == 0
-               ? 0
-               : kGroupQuotientBits - (code_bits - remainder_bits);
-  }
-
   unsigned quotient_bits;  // log2 of the quotients of a node
-  unsigned group_shift;
+  unsigned group_shift;    // log2 of the nodes in a group
   uint64_t groups;
   uint64_t label_bits;  // of D-Labels, the quotients, or S-LOUDS
   // The index is first.
@@ -342,8 +337,9 @@ class FstSection {
   // Asks the cache for what Find reads first.
   void Prefetch(uint32_t node, uint32_t code) const {
     protean::Prefetch(index_ + 8 * (node >> group_shift_));
-    if (remainder_bits_ == 0)
+    if (remainder_bits_ == 0) {
       protean::Prefetch(labels_ + DenseBit(node, code) / 8);
+    }
   }
 
  private:
@@ -382,6 +378,7 @@ class FstSection {
     return static_cast<uint32_t>((quotient << remainder_bits_ | remainder) &
                                  LowBits(code_bits_));
   }
+
   // The place where the edges of a quotient begin, if it has any. The quotient
   // is the node's, or the first one behind it.
   void FirstOfQuotient(uint32_t node, uint64_t quotient, Edge* edge) const {

@@ -243,16 +243,6 @@ uint64_t Surf::Iterator::real_suffix() const {
 }
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
-  if (suffix_.bits() == 0) {
-    fst_.Add(key, shared, next_shared, 0);
-  } else {
-    AddWithSuffix(key, shared, next_shared);
-  }
-}
-
-[[gnu::noinline]] void SurfBuilder::AddWithSuffix(const Slice& key,
-                                                  size_t shared,
-                                                  size_t next_shared) {
   // One byte past what it shares with its neighbours, unless it ends before
   // that, being a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());

@@ -126,8 +126,6 @@ class SurfBuilder : public RangeFilterBuilder {
   // Of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
-  void AddWithSuffix(const Slice& key, size_t shared, size_t next_shared);
-
   const SurfSuffix suffix_;
   FstBuilder fst_;
 };

@@ -150,8 +150,6 @@ class OwnedSurf {
 const SurfSuffix kSuffixes[] = {{0, 0},  {4, 0},  {0, 4},   {0, 8}, {3, 5},
                                 {0, 16}, {7, 13}, {32, 32}, {0, 1}, {1, 0}};
 
-std::string Hex(const std::string& s) { return Slice(s).ToString(true); }
-
 // Compares every query with the model.
 void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
              const FstOptions& options = {}) {

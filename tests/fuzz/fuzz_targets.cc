@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "filter_policy/filter_block.h"
-#include "filter_policy/surf/surf.h"
-#include "util/coding.h"
-#include "util/crc32c.h"
+#include "tests/filter_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -22,21 +19,6 @@ void Check(bool holds, const char* what) {
   fprintf(stderr, "violated: %s\n", what);
   abort();
 }
-
-// Bytes in a buffer of exactly their size, so that a sanitizer sees every read
-// past the end.
-class ExactCopy {
- public:
-  explicit ExactCopy(const std::string& bytes)
-      : size_(bytes.size()), data_(new char[bytes.size()]) {
-    bytes.copy(data_.get(), size_);
-  }
-  Slice slice() const { return Slice(data_.get(), size_); }
-
- private:
-  const size_t size_;
-  const std::unique_ptr<char[]> data_;
-};
 
 // Reads small pieces off the input.
 class Input {
@@ -93,15 +75,10 @@ void AskEverything(const FilterBlock& block,
 }  // namespace
 
 void FuzzOpen(const uint8_t* data, size_t size) {
-  constexpr size_t kChecksumOffset = 8;
-  constexpr size_t kCheckedOffset = 12;
   if (size < kCheckedOffset) return;
   std::string bytes(reinterpret_cast<const char*>(data), size);
   bytes.replace(0, 5, std::string("PRTN\x01", 5));
-  const uint32_t before = crc32c::Value(bytes.data(), kChecksumOffset);
-  EncodeFixed32(bytes.data() + kChecksumOffset,
-                crc32c::Extend(before, bytes.data() + kCheckedOffset,
-                               bytes.size() - kCheckedOffset));
+  bytes = WithRightChecksum(std::move(bytes));
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   const std::string tail = bytes.substr(bytes.size() - size / 4);
@@ -120,8 +97,9 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   options.reduce_alphabet = (flags & 1) != 0;
   options.list_exceptions = (flags & 2) != 0;
   options.runs = (flags & 4) != 0;
-  for (int i = flags >> 5; i > 0; i--)
+  for (int i = flags >> 5; i > 0; i--) {
     options.forced.push_back(input.Byte() % 9);
+  }
   SurfBuilder builder(suffix, options);
   std::vector<std::string> queries;
   const uint32_t num_queries = input.Byte() % 8;
@@ -130,18 +108,8 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   while (!input.empty()) keys.insert(input.String());
   for (const std::string& key : keys) builder.AddKey(key);
 
-  FilterBlockHeader header;
-  header.kind = FilterKind::kSurf;
-  header.num_keys = keys.size();
-  if (!keys.empty()) {
-    header.smallest = *keys.begin();
-    header.largest = *keys.rbegin();
-  }
-  uint64_t payload_size = 0;
-  Check(builder.Finish(&payload_size).ok(), "the filter can be built");
-  std::string bytes(FilterBlockSize(header, payload_size), '\0');
-  builder.Write(StartFilterBlock(header, bytes.data()));
-  FinishFilterBlock(bytes.data(), bytes.size());
+  std::string bytes;
+  Check(FinishSurfBlock(&builder, &bytes), "the filter can be built");
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");

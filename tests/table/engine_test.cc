@@ -14,11 +14,6 @@ namespace {
 
 constexpr uint32_t kSeed = 4711;
 constexpr size_t kFamilySize = 1500;
-constexpr uint64_t kFileSize = 4 << 10;
-
-const std::string& Pick(const Keys& keys, Random* rnd) {
-  return keys[rnd->Uniform(static_cast<int>(keys.size()))];
-}
 
 // A key, or a string close to one.
 std::string PickAround(const Keys& keys, Random* rnd) {
@@ -26,13 +21,9 @@ std::string PickAround(const Keys& keys, Random* rnd) {
   return Pick(around, rnd);
 }
 
-Options ManySmallFiles() {
-  Options options;
-  options.disable_auto_compactions = true;
-  options.level_compaction_dynamic_level_bytes = false;
-  options.num_levels = 4;
-  options.target_file_size_base = kFileSize;
-  options.compression = kNoCompression;
+// Writes never wait for compactions, which the test starts itself.
+Options UnthrottledFiles() {
+  Options options = ManySmallFiles(4);
   options.level0_slowdown_writes_trigger = 1000;
   options.level0_stop_writes_trigger = 1000;
   return options;
@@ -226,7 +217,7 @@ TEST_P(DifferentialTest, AllFamilies) {
   for (const KeyFamily& family : KeyFamilies(kFamilySize, kSeed)) {
     const std::string policy = kPolicies[turn++ % std::size(kPolicies)];
     SCOPED_TRACE(family.name + ", " + policy + ", " + GetParam());
-    CompareThroughLife("differential", family.keys, ManySmallFiles(),
+    CompareThroughLife("differential", family.keys, UnthrottledFiles(),
                        "filter_policy=" + policy + ";" + GetParam());
     if (HasFailure()) return;
   }
@@ -254,7 +245,7 @@ TEST_F(FeatureTest, AsyncIO) {
   options.async_io = true;
   options.readahead_size = 16 << 10;
   for (const KeyFamily& family : {integers_, chains_}) {
-    CompareThroughLife("async_io", family.keys, ManySmallFiles(),
+    CompareThroughLife("async_io", family.keys, UnthrottledFiles(),
                        "filter_policy=surf:0:4;block_size=256", options);
   }
 }
@@ -283,7 +274,7 @@ TEST_F(FeatureTest, TailingIterators) {
   ReadOptions options;
   options.tailing = true;
   Random rnd(kSeed);
-  TwinDB dbs("tailing", ManySmallFiles(),
+  TwinDB dbs("tailing", UnthrottledFiles(),
              NewTable("ProteanTable", "filter_policy=surf:0:4"));
   dbs.Open();
   // These iterators know nothing of range tombstones and go forward only.
@@ -310,7 +301,7 @@ class ReadsTest : public ::testing::Test {
 
   ReadsTest() : path_(test::PerThreadDBPath("reads")) {
     SetPerfLevel(kEnableCount);
-    options_ = ManySmallFiles();
+    options_ = UnthrottledFiles();
     options_.create_if_missing = true;
     options_.target_file_size_base = 32 << 10;
     options_.statistics = CreateDBStatistics();

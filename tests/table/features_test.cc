@@ -14,21 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kSeed = 77;
-constexpr uint64_t kFileSize = 4 << 10;
-
-const std::string& Pick(const Keys& keys, Random* rnd) {
-  return keys[rnd->Uniform(static_cast<int>(keys.size()))];
-}
-
-Options ManySmallFiles() {
-  Options options;
-  options.disable_auto_compactions = true;
-  options.level_compaction_dynamic_level_bytes = false;
-  options.num_levels = 3;
-  options.compression = kNoCompression;
-  options.target_file_size_base = kFileSize;
-  return options;
-}
+constexpr int kLevels = 3;
 
 // Two sorted runs of many files, one file in level 0, and a memtable.
 void Fill(TwinDB* dbs, const Keys& keys) {
@@ -107,7 +93,7 @@ class ComparatorTest : public ::testing::TestWithParam<const char*> {
   void CompareWith(const Comparator* comparator, const Keys& keys,
                    const Keys& queries) {
     const auto logger = std::make_shared<RecordingLogger>();
-    Options options = ManySmallFiles();
+    Options options = ManySmallFiles(kLevels);
     options.comparator = comparator;
     TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
     dbs.options(TwinDB::kProtean).info_log = logger;
@@ -254,7 +240,7 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     const std::string table = std::string("whole_key_filtering=") +
                               (GetParam() ? "true" : "false") +
                               ";block_size=512";
-    Options options = ManySmallFiles();
+    Options options = ManySmallFiles(kLevels);
     options.prefix_extractor = extractor;
     TwinDB dbs("prefix", options,
                NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
@@ -292,7 +278,7 @@ TEST_P(PrefixTest, CappedPrefix) {
 TEST_P(PrefixTest, ExtractorThatChanges) {
   const std::string table = std::string("whole_key_filtering=") +
                             (GetParam() ? "true" : "false") + ";block_size=512";
-  TwinDB dbs("prefix", ManySmallFiles(),
+  TwinDB dbs("prefix", ManySmallFiles(kLevels),
              NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
              NewTable("BlockBasedTable", table));
   dbs.Open();
@@ -323,7 +309,7 @@ TEST_P(PrefixTest, KeysOutOfTheDomain) {
   const std::string table = std::string("whole_key_filtering=") +
                             (GetParam() ? "true" : "false") + ";block_size=512";
   for (bool capped : {false, true}) {
-    Options options = ManySmallFiles();
+    Options options = ManySmallFiles(kLevels);
     options.prefix_extractor.reset(capped ? NewCappedPrefixTransform(kPrefix)
                                           : NewFixedPrefixTransform(kPrefix));
     TwinDB dbs("prefix", options,
@@ -354,7 +340,7 @@ class OutliveTest : public ::testing::Test {
 
 TEST_F(OutliveTest, StockRocksDBAndBack) {
   const auto protean = NewTable("ProteanTable", "filter_policy=surf:4:8");
-  TwinDB dbs("outlive", ManySmallFiles(), protean);
+  TwinDB dbs("outlive", ManySmallFiles(kLevels), protean);
   dbs.Open();
   Fill(&dbs, keys_);
   CompareAll(&dbs, keys_, BytewiseComparator());
@@ -379,7 +365,7 @@ TEST_F(OutliveTest, StockRocksDBAndBack) {
 }
 
 TEST_F(OutliveTest, AnyPolicyReadsAnyBlock) {
-  TwinDB dbs("outlive", ManySmallFiles(),
+  TwinDB dbs("outlive", ManySmallFiles(kLevels),
              NewTable("ProteanTable", "filter_policy=surf:4:8"));
   dbs.Open();
   Fill(&dbs, keys_);
@@ -392,7 +378,7 @@ TEST_F(OutliveTest, AnyPolicyReadsAnyBlock) {
 // Files with RocksDB's own filters are read right, and get range filters as
 // they are rewritten.
 TEST_F(OutliveTest, FilesWithBloomFilters) {
-  Options options = ManySmallFiles();
+  Options options = ManySmallFiles(kLevels);
   options.statistics = CreateDBStatistics();
   TwinDB dbs("outlive", options,
              NewTable("BlockBasedTable", "filter_policy=bloomfilter:10"));

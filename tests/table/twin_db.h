@@ -22,7 +22,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 using Keys = std::vector<std::string>;
 
-inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
+// A file that ManySmallFiles makes is about so large.
+constexpr uint64_t kFileSize = 4 << 10;
+
+inline const std::string& Pick(const Keys& keys, Random* rnd) {
+  return keys[rnd->Uniform(static_cast<int>(keys.size()))];
+}
+
+// Options under which a few records make files on every level, as the test
+// arranges them.
+inline Options ManySmallFiles(int num_levels) {
+  Options options;
+  options.disable_auto_compactions = true;
+  options.level_compaction_dynamic_level_bytes = false;
+  options.num_levels = num_levels;
+  options.compression = kNoCompression;
+  options.target_file_size_base = kFileSize;
+  return options;
+}
 
 // Keeps what RocksDB logs.
 class RecordingLogger : public Logger {
