@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/samples/query_queue.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
 
@@ -74,6 +75,13 @@ class ProteanFilterPolicy : public FilterPolicy {
 
   // The kind of filter that it builds.
   virtual FilterKind kind() const = 0;
+
+  // Where readers of a column family leave samples of its queries, for filters
+  // that design themselves; nullptr if this policy has no use for them.
+  virtual std::shared_ptr<QueryQueue> SampleQueue(
+      const std::string& /*column_family*/) const {
+    return nullptr;
+  }
 };
 
 // `policy` if it is one of Protean's, else nullptr.
