@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "filter_policy/filter_block.h"
-#include "filter_policy/samples/query_queue.h"
+#include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
 
@@ -76,12 +76,10 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The kind of filter that it builds.
   virtual FilterKind kind() const = 0;
 
-  // Where readers of a column family leave samples of its queries, for filters
-  // that design themselves; nullptr if this policy has no use for them.
-  virtual std::shared_ptr<QueryQueue> SampleQueue(
-      const std::string& /*column_family*/) const {
-    return nullptr;
-  }
+  // Where the readers of all column families leave samples of queries, for
+  // filters that design themselves; nullptr if this policy has no use for them.
+  // Always the same object.
+  virtual std::shared_ptr<SampleStore> Samples() const { return nullptr; }
 };
 
 // `policy` if it is one of Protean's, else nullptr.

@@ -80,11 +80,15 @@ void ProteanTableIterator::Seek(const Slice& target) {
   // With async_io, a seek whose block is on its way is repeated to finish it.
   const bool resumed = read_options_.async_io && status().IsTryAgain();
   bool asked = false;
-  if (!resumed && !AskFilter(ExtractUserKey(target), &asked)) return;
-  Inner()->Seek(target);
-  if (asked) RecordFilterMatch();
+  if (resumed || AskFilter(ExtractUserKey(target), &asked)) {
+    Inner()->Seek(target);
+    if (asked) RecordFilterMatch();
+  }
+  if (reader_->queue() != nullptr) Sample(target);
 }
 
+// Not sampled: where a search that began in the file before goes on in this
+// one, only the iterator over the level knows its target.
 void ProteanTableIterator::SeekToFirst() {
   bool asked;
   if (!AskFilter(Slice(), &asked)) return;

@@ -124,6 +124,16 @@ class ProteanTableIterator : public InternalIterator {
   bool AskFilter(const Slice& lo, bool* asked);
   void RecordFilterMatch();
 
+  // Samples the seek if it was closed and found nothing.
+  void Sample(const Slice& target) {
+    const Slice* upper_bound = read_options_.iterate_upper_bound;
+    QueryQueue* const queue = reader_->queue();
+    if (upper_bound != nullptr && !Valid() && status().ok() && queue->Tick()) {
+      queue->Record(ExtractUserKey(target), *upper_bound,
+                    /*hi_inclusive=*/false);
+    }
+  }
+
   ProteanTableReader* const reader_;
   const ReadOptions& read_options_;
   const Arguments arguments_;

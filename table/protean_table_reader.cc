@@ -3,6 +3,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
+#include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "table/block_based/full_filter_block.h"
 #include "table/protean_table_iterator.h"
@@ -30,10 +31,25 @@ bool IsForUser(TableReaderCaller caller) {
          caller == TableReaderCaller::kSSTFileReader;
 }
 
+std::unique_ptr<SampleSession> OpenSamples(const BlockBasedTable::Rep& rep) {
+  const std::shared_ptr<SampleStore> store =
+      AsProteanFilterPolicy(rep.filter_policy)->Samples();
+  if (store == nullptr) return nullptr;
+  // Files from outside the DB do not say for which column family they are.
+  const TableProperties* properties = rep.table_properties.get();
+  return store->Open(
+      properties == nullptr || properties->column_family_name.empty()
+          ? kDefaultColumnFamilyName
+          : properties->column_family_name,
+      rep.ioptions.env, rep.ioptions.logger);
+}
+
 }  // namespace
 
 ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table)
-    : table_(std::move(table)) {
+    : table_(std::move(table)),
+      samples_(OpenSamples(*table_->get_rep())),
+      queue_(samples_ == nullptr ? nullptr : samples_->queue()) {
   // A damaged filter is reported when the file is opened, if it is in memory by
   // then, and else when an iterator comes upon it.
   ReadOptions in_memory;
@@ -71,6 +87,29 @@ void ProteanTableReader::ReportDamage(const Status& status) const {
   if (status.IsCorruption()) {
     RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
   }
+}
+
+void ProteanTableReader::Sample(const MultiGetContext::Range& range) {
+  for (auto key = range.begin(); key != range.end(); ++key) {
+    if (key->s->ok()) Sample(key->ikey, *key->get_context);
+  }
+}
+
+Status ProteanTableReader::MultiGetFilter(
+    const ReadOptions& read_options, const SliceTransform* prefix_extractor,
+    MultiGetContext::Range* range) {
+  if (queue_ == nullptr) {
+    return table_->MultiGetFilter(read_options, prefix_extractor, range);
+  }
+  MultiGetContext::Range dropped(*range, range->begin(), range->end());
+  Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
+  if (s.ok()) {
+    for (auto key = range->begin(); key != range->end(); ++key) {
+      dropped.SkipKey(key);
+    }
+    Sample(dropped);
+  }
+  return s;
 }
 
 InternalIterator* ProteanTableReader::NewIterator(

@@ -1,6 +1,10 @@
 //  The reader of an SST file that has a filter of Protean. Everything is left
 //  to RocksDB's block-based table, which also asks the filter for Get and
 //  MultiGet; only iterators for users are wrapped (protean_table_iterator.h).
+//
+//  If the policy has a use for sample queries, those that find nothing in this
+//  file are sampled: the questions that this file's filter is asked, and should
+//  say no to. A query of the user asks several files.
 
 #pragma once
 
@@ -10,9 +14,12 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/samples/sample_store.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/cachable_entry.h"
 #include "table/block_based/parsed_full_filter_block.h"
+#include "table/get_context.h"
+#include "table/multiget_context.h"
 #include "table/table_reader.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -33,12 +40,45 @@ class ProteanTableReader : public TableReader {
 
   BlockBasedTable* table() const { return table_.get(); }
 
+  // Where queries that found nothing in this file are sampled, or nullptr.
+  QueryQueue* queue() const { return queue_; }
+
   InternalIterator* NewIterator(const ReadOptions& read_options,
                                 const SliceTransform* prefix_extractor,
                                 Arena* arena, bool skip_filters,
                                 TableReaderCaller caller,
                                 size_t compaction_readahead_size,
                                 bool allow_unprepared_value) override;
+
+  Status Get(const ReadOptions& read_options, const Slice& key,
+             GetContext* get_context, const SliceTransform* prefix_extractor,
+             bool skip_filters) override {
+    Status s = table_->Get(read_options, key, get_context, prefix_extractor,
+                           skip_filters);
+    if (queue_ != nullptr && s.ok()) Sample(key, *get_context);
+    return s;
+  }
+  void MultiGet(const ReadOptions& read_options,
+                const MultiGetContext::Range* range,
+                const SliceTransform* prefix_extractor,
+                bool skip_filters) override {
+    table_->MultiGet(read_options, range, prefix_extractor, skip_filters);
+    if (queue_ != nullptr) Sample(*range);
+  }
+#if USE_COROUTINES
+  folly::coro::Task<void> MultiGetCoroutine(
+      const ReadOptions& read_options, const MultiGetContext::Range* range,
+      const SliceTransform* prefix_extractor, bool skip_filters) override {
+    co_await table_->MultiGetCoroutine(read_options, range, prefix_extractor,
+                                       skip_filters);
+    if (queue_ != nullptr) Sample(*range);
+  }
+#endif  // USE_COROUTINES
+  // Called ahead of MultiGet where reads are asynchronous, which is then not
+  // called for the keys that the filter drops here.
+  Status MultiGetFilter(const ReadOptions& read_options,
+                        const SliceTransform* prefix_extractor,
+                        MultiGetContext::Range* range) override;
 
   // All that follows is the block-based table's.
 
@@ -74,31 +114,6 @@ class ProteanTableReader : public TableReader {
   size_t ApproximateMemoryUsage() const override {
     return sizeof(*this) + table_->ApproximateMemoryUsage();
   }
-  Status Get(const ReadOptions& read_options, const Slice& key,
-             GetContext* get_context, const SliceTransform* prefix_extractor,
-             bool skip_filters) override {
-    return table_->Get(read_options, key, get_context, prefix_extractor,
-                       skip_filters);
-  }
-  Status MultiGetFilter(const ReadOptions& read_options,
-                        const SliceTransform* prefix_extractor,
-                        MultiGetContext::Range* range) override {
-    return table_->MultiGetFilter(read_options, prefix_extractor, range);
-  }
-  void MultiGet(const ReadOptions& read_options,
-                const MultiGetContext::Range* range,
-                const SliceTransform* prefix_extractor,
-                bool skip_filters) override {
-    table_->MultiGet(read_options, range, prefix_extractor, skip_filters);
-  }
-#if USE_COROUTINES
-  folly::coro::Task<void> MultiGetCoroutine(
-      const ReadOptions& read_options, const MultiGetContext::Range* range,
-      const SliceTransform* prefix_extractor, bool skip_filters) override {
-    return table_->MultiGetCoroutine(read_options, range, prefix_extractor,
-                                     skip_filters);
-  }
-#endif  // USE_COROUTINES
   Status Prefetch(const ReadOptions& read_options, const Slice* begin,
                   const Slice* end) override {
     return table_->Prefetch(read_options, begin, end);
@@ -117,7 +132,20 @@ class ProteanTableReader : public TableReader {
  private:
   void ReportDamage(const Status& status) const;
 
+  // Samples a point query that found nothing. A key that is in the file but too
+  // new for the snapshot is not told apart; a filter's builder ignores samples
+  // that are not empty for its file.
+  void Sample(const Slice& internal_key, const GetContext& result) {
+    if (result.State() == GetContext::kNotFound && queue_->Tick()) {
+      const Slice key = ExtractUserKey(internal_key);
+      queue_->Record(key, key, /*hi_inclusive=*/true);
+    }
+  }
+  void Sample(const MultiGetContext::Range& range);
+
   const std::unique_ptr<BlockBasedTable> table_;
+  const std::unique_ptr<SampleSession> samples_;
+  QueryQueue* const queue_;
   mutable std::atomic<bool> damage_reported_{false};
 };
 

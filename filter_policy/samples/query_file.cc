@@ -1,0 +1,127 @@
+#include "filter_policy/samples/query_file.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr char kHexMark[] = "0x";
+constexpr char kExclusive[] = "exclusive";
+constexpr char kAllowed[] =
+    "allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive, where a key is 0x "
+    "and pairs of hexadecimal digits, or any other bytes";
+
+// The part of `*text` before the next `end`, or all of it. Removes both.
+Slice TakeUntil(char end, Slice* text) {
+  size_t size = 0;
+  while (size < text->size() && (*text)[size] != end) size++;
+  const Slice part(text->data(), size);
+  text->remove_prefix(std::min(size + 1, text->size()));
+  return part;
+}
+
+bool ParseKey(const Slice& field, std::string* key) {
+  if (!field.starts_with(kHexMark)) {
+    key->assign(field.data(), field.size());
+    return true;
+  }
+  Slice digits = field;
+  digits.remove_prefix(sizeof(kHexMark) - 1);
+  key->clear();
+  return digits.DecodeHex(key);
+}
+
+// Returns what is wrong with a line, or nullptr.
+const char* ParseQuery(Slice line, SampleQuery* query) {
+  Slice fields[3];
+  int num_fields = 0;
+  bool more = true;
+  while (more) {
+    if (num_fields == 3) return "has more than three fields";
+    const size_t size = line.size();
+    fields[num_fields] = TakeUntil('\t', &line);
+    more = fields[num_fields++].size() < size;
+  }
+  if (num_fields == 3 && fields[2] != kExclusive) {
+    return "has a third field that is not exclusive";
+  }
+  if (!ParseKey(fields[0], &query->lo)) {
+    return "has a first field that is not hexadecimal";
+  }
+  if (!ParseKey(num_fields == 1 ? fields[0] : fields[1], &query->hi)) {
+    return "has a second field that is not hexadecimal";
+  }
+  query->hi_inclusive = num_fields < 3;
+  return nullptr;
+}
+
+}  // namespace
+
+Status ReadQueryFile(Env* env, const std::string& file,
+                     std::vector<SampleQuery>* queries,
+                     std::vector<std::string>* refused) {
+  std::string contents;
+  const Status s = ReadFileToString(env, file, &contents);
+  if (!s.ok()) {
+    return Status::InvalidArgument("query file " + file + " cannot be read",
+                                   s.ToString());
+  }
+  std::vector<SampleQuery> read;
+  Slice text(contents);
+  for (uint64_t number = 1; !text.empty(); number++) {
+    const Slice line = TakeUntil('\n', &text);
+    if (line.empty() || line[0] == '#') continue;
+    const std::string name =
+        "query file " + file + ", line " + std::to_string(number);
+    SampleQuery query;
+    const char* const wrong = ParseQuery(line, &query);
+    if (wrong != nullptr) {
+      return Status::InvalidArgument(name + " " + wrong, kAllowed);
+    }
+    if (IsInverted(query.lo, query.hi, query.hi_inclusive)) {
+      refused->push_back(name +
+                         " is left out: no key lies between its bounds; "
+                         "allowed: lo below hi, or lo equal to hi that is not "
+                         "exclusive");
+      continue;
+    }
+    read.push_back(std::move(query));
+  }
+  queries->insert(queries->end(), std::make_move_iterator(read.begin()),
+                  std::make_move_iterator(read.end()));
+  return Status::OK();
+}
+
+std::string QueryLine(const SampleQuery& query) {
+  std::string line = kHexMark + Slice(query.lo).ToString(/*hex=*/true);
+  if (query.lo != query.hi || !query.hi_inclusive) {
+    line += '\t';
+    line += kHexMark + Slice(query.hi).ToString(/*hex=*/true);
+  }
+  if (!query.hi_inclusive) {
+    line += '\t';
+    line += kExclusive;
+  }
+  return line;
+}
+
+Status WriteQueryFile(Env* env, const std::string& file,
+                      const std::vector<SampleQuery>& queries) {
+  std::string contents =
+      "# Queries, oldest first: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. "
+      "0x begins a hexadecimal key.\n";
+  for (const SampleQuery& query : queries) {
+    contents += QueryLine(query);
+    contents += '\n';
+  }
+  // A name of its own, since another process may save the same file.
+  const std::string temporary = file + "." + env->GenerateUniqueId() + ".tmp";
+  Status s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
+  if (s.ok()) s = env->RenameFile(temporary, file);
+  if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

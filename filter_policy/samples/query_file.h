@@ -1,0 +1,38 @@
+//  A text file of queries, by which a sample query queue is seeded, saved and
+//  restored. One query a line:
+//
+//    key                        a point
+//    lo <TAB> hi                all keys from lo to hi, both included
+//    lo <TAB> hi <TAB> exclusive    the same without hi
+//
+//  A field that begins with 0x is hexadecimal, as in ldb --hex; 0x alone is the
+//  empty key. Any other field is the key's bytes as they are. Empty lines, and
+//  those that begin with #, are ignored.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "filter_policy/samples/query_queue.h"
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Appends the queries of a file. InvalidArgument, and nothing is appended, if
+// it cannot be read or a line is none of the above. A range that cannot hold a
+// key is left out, and `*refused` gets a message that names its line.
+Status ReadQueryFile(Env* env, const std::string& file,
+                     std::vector<SampleQuery>* queries,
+                     std::vector<std::string>* refused);
+
+// Writes a file of which ReadQueryFile reads the same queries, in hexadecimal
+// fields. The file is replaced as a whole or not at all.
+Status WriteQueryFile(Env* env, const std::string& file,
+                      const std::vector<SampleQuery>& queries);
+
+// The line of a query in such a file, without its end.
+std::string QueryLine(const SampleQuery& query);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

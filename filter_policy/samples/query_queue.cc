@@ -1,0 +1,88 @@
+#include "filter_policy/samples/query_queue.h"
+
+#include <algorithm>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// From 1, since an untouched slot holds 0.
+uint64_t NextQueueNumber() {
+  static std::atomic<uint32_t> last{0};
+  uint32_t number = 0;
+  while (number == 0) number = ++last;
+  return number;
+}
+
+}  // namespace
+
+QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
+    : capacity_(std::max<size_t>(capacity, 1)),
+      sample_every_(std::max<uint32_t>(sample_every, 1)),
+      owner_(NextQueueNumber() << 32),
+      slot_((owner_ >> 32) % kSlots) {}
+
+bool QueryQueue::TickSlowly(uint64_t* slot) {
+  if (*slot + 1 == owner_) {
+    *slot = owner_ + unsampled_;
+    return true;
+  }
+  // The first call of this thread, or the slot is shared with another queue
+  // that has been called since. Multiples of the golden ratio spread the starts
+  // evenly, so the share of sampled calls is right even if every call starts
+  // anew.
+  constexpr uint32_t kGoldenRatio = 0x9e3779b9;
+  const uint32_t start =
+      kGoldenRatio * starts_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t skipped = (uint64_t{start} * sample_every_) >> 32;
+  if (skipped == unsampled_) {
+    *slot = owner_ + unsampled_;
+    return true;
+  }
+  *slot = owner_ + unsampled_ - skipped - 1;
+  return false;
+}
+
+SampleQuery* QueryQueue::NextPlace() {
+  if (ring_.size() < capacity_) {
+    ring_.emplace_back();
+    size_.store(ring_.size(), std::memory_order_relaxed);
+    return &ring_.back();
+  }
+  SampleQuery* const place = &ring_[next_];
+  next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
+  return place;
+}
+
+void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
+  std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+  if (lo.size() > kMaxRecordedKey || hi.size() > kMaxRecordedKey ||
+      IsInverted(lo, hi, hi_inclusive) || !lock.try_lock()) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  // Into the strings of the query that is evicted, which need no allocation.
+  SampleQuery* const query = NextPlace();
+  query->lo.assign(lo.data(), lo.size());
+  query->hi.assign(hi.data(), hi.size());
+  query->hi_inclusive = hi_inclusive;
+  recorded_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void QueryQueue::Add(SampleQuery query) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  *NextPlace() = std::move(query);
+  recorded_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<SampleQuery> QueryQueue::Snapshot() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<SampleQuery> queries;
+  queries.reserve(ring_.size());
+  const auto oldest = ring_.begin() + static_cast<ptrdiff_t>(next_);
+  queries.insert(queries.end(), oldest, ring_.end());
+  queries.insert(queries.end(), ring_.begin(), oldest);
+  return queries;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,148 @@
+#include "filter_policy/samples/sample_store.h"
+
+#include "filter_policy/samples/query_file.h"
+#include "rocksdb/db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+void Warn(Logger* logger, const std::string& message) {
+  Log(InfoLogLevel::WARN_LEVEL, logger, "Protean: %s", message.c_str());
+}
+
+// A file with all lines inverted must not fill the log.
+void WarnOfRefused(Logger* logger, const std::vector<std::string>& refused) {
+  constexpr size_t kMaxWarnings = 10;
+  for (size_t i = 0; i < refused.size() && i < kMaxWarnings; i++) {
+    Warn(logger, refused[i]);
+  }
+  if (refused.size() > kMaxWarnings) {
+    Warn(logger, "and " + std::to_string(refused.size() - kMaxWarnings) +
+                     " more such lines");
+  }
+}
+
+// OK with nothing read if the file does not exist.
+Status ReadIfExists(Env* env, const std::string& file,
+                    std::vector<SampleQuery>* queries,
+                    std::vector<std::string>* refused) {
+  if (file.empty() || env->FileExists(file).IsNotFound()) return Status::OK();
+  return ReadQueryFile(env, file, queries, refused);
+}
+
+}  // namespace
+
+std::string SampleStore::SamplesFile(const std::string& column_family) const {
+  if (options_.samples_file.empty() ||
+      column_family == kDefaultColumnFamilyName) {
+    return options_.samples_file;
+  }
+  std::string name = options_.samples_file + ".";
+  for (const char c : column_family) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                       (c >= 'a' && c <= 'z');
+    name +=
+        plain ? std::string(1, c) : "%" + Slice(&c, 1).ToString(/*hex=*/true);
+  }
+  return name;
+}
+
+Status SampleStore::Validate(Env* env) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Status s = ReadSeeds(env);
+  if (!s.ok()) return s;
+  // Only to see whether it can be read. Lines that are refused are logged when
+  // it is restored.
+  std::vector<SampleQuery> queries;
+  std::vector<std::string> refused;
+  return ReadIfExists(env, options_.samples_file, &queries, &refused);
+}
+
+Status SampleStore::ReadSeeds(Env* env) {
+  if (seeds_read_ || options_.seed_file.empty()) return Status::OK();
+  const Status s =
+      ReadQueryFile(env, options_.seed_file, &seeds_, &refused_seeds_);
+  seeds_read_ = s.ok();
+  return s;
+}
+
+SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
+                                          Env* env, Logger* logger) {
+  Entry& entry = entries_[column_family];
+  if (entry.queue != nullptr) return &entry;
+  entry.queue =
+      std::make_shared<QueryQueue>(options_.capacity, options_.sample_every);
+  const std::string file = SamplesFile(column_family);
+  std::vector<SampleQuery> restored;
+  std::vector<std::string> refused;
+  Status s = ReadIfExists(env, file, &restored, &refused);
+  entry.may_save = !file.empty() && s.ok();
+  if (!s.ok()) Warn(logger, "samples are not restored: " + s.ToString());
+  WarnOfRefused(logger, refused);
+  if (!restored.empty()) {
+    // They hold what is left of the seeds.
+    for (SampleQuery& query : restored) entry.queue->Add(std::move(query));
+  } else {
+    s = ReadSeeds(env);
+    if (!s.ok()) Warn(logger, "samples are not seeded: " + s.ToString());
+    for (const SampleQuery& query : seeds_) entry.queue->Add(query);
+  }
+  if (logger != nullptr) {
+    WarnOfRefused(logger, refused_seeds_);
+    refused_seeds_.clear();
+  }
+  entry.saved = entry.queue->recorded();
+  return &entry;
+}
+
+std::shared_ptr<QueryQueue> SampleStore::Queue(const std::string& column_family,
+                                               Env* env, Logger* logger) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return GetEntry(column_family, env, logger)->queue;
+}
+
+std::unique_ptr<SampleSession> SampleStore::Open(
+    const std::string& column_family, Env* env, Logger* logger) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Entry* const entry = GetEntry(column_family, env, logger);
+  entry->sessions++;
+  return std::unique_ptr<SampleSession>(new SampleSession(
+      shared_from_this(), entry->queue, column_family, env, logger));
+}
+
+Status SampleStore::Save(const std::string& column_family, Env* env) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto entry = entries_.find(column_family);
+  return entry == entries_.end()
+             ? Status::OK()
+             : SaveEntry(column_family, &entry->second, env);
+}
+
+Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
+                              Env* env) {
+  const uint64_t recorded = entry->queue->recorded();
+  if (!entry->may_save || recorded == entry->saved) return Status::OK();
+  const Status s =
+      WriteQueryFile(env, SamplesFile(column_family), entry->queue->Snapshot());
+  if (s.ok()) entry->saved = recorded;
+  return s;
+}
+
+void SampleStore::Close(const std::string& column_family, Env* env,
+                        Logger* logger) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = entries_[column_family];
+  if (--entry.sessions > 0) return;
+  const Status s = SaveEntry(column_family, &entry, env);
+  if (!s.ok()) {
+    Warn(logger, "samples of column family " + column_family +
+                     " are not saved: " + s.ToString());
+  } else if (entry.may_save) {
+    // The file is restored when the DB is opened again, whoever has changed it
+    // meanwhile.
+    entries_.erase(column_family);
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
