@@ -1,0 +1,536 @@
+//  The sample query queue, the files that queries are kept in, and the store
+//  that ties them to column families.
+
+#include "filter_policy/samples/query_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/sample_store.h"
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Queries = std::vector<SampleQuery>;
+
+SampleQuery Point(const std::string& key) { return {key, key, true}; }
+
+Queries Points(int begin, int end) {
+  Queries points;
+  for (int i = begin; i < end; i++) points.push_back(Point(std::to_string(i)));
+  return points;
+}
+
+// Runs it in a thread that no queue has counted in.
+template <typename Function>
+void InNewThread(Function function) {
+  std::thread(function).join();
+}
+
+// The calls of Tick, from 0, that return true.
+std::vector<int> Sampled(QueryQueue* queue, int calls) {
+  std::vector<int> sampled;
+  for (int i = 0; i < calls; i++) {
+    if (queue->Tick()) sampled.push_back(i);
+  }
+  return sampled;
+}
+
+}  // namespace
+
+// ---- The queue ----
+
+TEST(QueryQueueTest, FirstInFirstOut) {
+  QueryQueue queue(5);
+  EXPECT_TRUE(queue.Snapshot().empty());
+  for (int i = 0; i < 23; i++) {
+    if (i % 2 == 0) {
+      queue.Add(Point(std::to_string(i)));
+    } else {
+      queue.Record(std::to_string(i), std::to_string(i), true);
+    }
+    EXPECT_EQ(Points(std::max(0, i - 4), i + 1), queue.Snapshot());
+    EXPECT_EQ(std::min<size_t>(i + 1, 5), queue.size());
+    EXPECT_EQ(i + 1u, queue.recorded());
+  }
+  EXPECT_EQ(0u, queue.dropped());
+}
+
+TEST(QueryQueueTest, CapacityOfOneAndOfNone) {
+  for (size_t capacity : {0, 1}) {
+    QueryQueue queue(capacity, 0);
+    queue.Add(Point("a"));
+    queue.Add(Point("b"));
+    EXPECT_EQ(Queries{Point("b")}, queue.Snapshot());
+    EXPECT_TRUE(queue.Tick());
+  }
+}
+
+TEST(QueryQueueTest, RecordKeepsBounds) {
+  QueryQueue queue;
+  const std::string zeros("\0\0", 2);
+  queue.Record("a", "b", true);
+  queue.Record("", "\xff", false);
+  queue.Record(zeros, zeros, true);
+  EXPECT_EQ((Queries{{"a", "b", true}, {"", "\xff", false}, Point(zeros)}),
+            queue.Snapshot());
+}
+
+TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
+  QueryQueue queue;
+  const std::string longest(QueryQueue::kMaxRecordedKey, 'k');
+  const std::string longer = longest + "k";
+  queue.Record(longer, longer, true);
+  queue.Record("a", longer, true);
+  queue.Record(longer, "z", true);
+  queue.Record("b", "a", true);
+  queue.Record("a", "a", false);
+  EXPECT_EQ(5u, queue.dropped());
+  EXPECT_EQ(0u, queue.recorded());
+  queue.Record(longest, longest, true);
+  EXPECT_EQ(Queries{Point(longest)}, queue.Snapshot());
+  EXPECT_EQ(5u, queue.dropped());
+}
+
+TEST(QueryQueueTest, TickOfEveryNth) {
+  for (int every : {1, 2, 3, 100, 1000}) {
+    InNewThread([every] {
+      QueryQueue queue(10, every);
+      std::vector<int> expected;
+      for (int i = 1; i <= 7; i++) expected.push_back(i * every - 1);
+      EXPECT_EQ(expected, Sampled(&queue, 8 * every - 1)) << every;
+    });
+  }
+}
+
+TEST(QueryQueueTest, TickOfLargestCount) {
+  InNewThread([] {
+    QueryQueue never(10, UINT32_MAX);
+    QueryQueue always(10, 1);
+    EXPECT_TRUE(Sampled(&never, 100000).empty());
+    EXPECT_EQ(1000u, Sampled(&always, 1000).size());
+  });
+}
+
+// Each thread counts for itself, and starts elsewhere in the count.
+TEST(QueryQueueTest, TickInThreads) {
+  constexpr int kEvery = 10;
+  QueryQueue queue(10, kEvery);
+  for (int thread = 0; thread < 50; thread++) {
+    InNewThread([&] {
+      const std::vector<int> sampled = Sampled(&queue, 20 * kEvery);
+      ASSERT_EQ(20u, sampled.size());
+      EXPECT_LT(sampled[0], kEvery);
+      EXPECT_TRUE(thread > 0 || sampled[0] == kEvery - 1);
+      for (size_t i = 1; i < sampled.size(); i++) {
+        ASSERT_EQ(kEvery, sampled[i] - sampled[i - 1]);
+      }
+    });
+  }
+}
+
+TEST(QueryQueueTest, TickInShortThreads) {
+  QueryQueue queue(10, 100);
+  size_t sampled = 0;
+  for (int thread = 0; thread < 500; thread++) {
+    InNewThread([&] { sampled += Sampled(&queue, 10).size(); });
+  }
+  EXPECT_NEAR(50, sampled, 3);
+}
+
+TEST(QueryQueueTest, QueuesDoNotDisturbEachOther) {
+  InNewThread([] {
+    QueryQueue a(10, 100);
+    QueryQueue b(10, 100);
+    QueryQueue c(10, 7);
+    for (int i = 1; i <= 7000; i++) {
+      ASSERT_EQ(i % 100 == 0, a.Tick()) << i;
+      ASSERT_EQ(i % 100 == 0, b.Tick()) << i;
+      ASSERT_EQ(i % 7 == 0, c.Tick()) << i;
+    }
+  });
+}
+
+// More queues than there is room for still get their shares.
+TEST(QueryQueueTest, ManyQueues) {
+  InNewThread([] {
+    std::vector<std::unique_ptr<QueryQueue>> queues;
+    for (int i = 0; i < 200; i++) {
+      queues.push_back(std::make_unique<QueryQueue>(10, 20));
+    }
+    std::vector<int> sampled(queues.size());
+    for (int call = 0; call < 2000; call++) {
+      for (size_t i = 0; i < queues.size(); i++)
+        sampled[i] += queues[i]->Tick();
+    }
+    for (int count : sampled) ASSERT_NEAR(100, count, 3);
+  });
+}
+
+TEST(QueryQueueTest, QueueInThePlaceOfAnother) {
+  InNewThread([] {
+    for (int i = 0; i < 300; i++) {
+      QueryQueue queue(10, 5);
+      ASSERT_EQ(2u, Sampled(&queue, 10).size());
+      queue.Tick();
+    }
+  });
+}
+
+TEST(QueryQueueTest, Concurrency) {
+  constexpr int kThreads = 4;
+  constexpr int kPerThread = 20000;
+  QueryQueue queue(500, 1);
+  std::atomic<int> running{kThreads};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kPerThread; i++) {
+        // Of all lengths, so that bytes of one query in another would show.
+        const std::string lo(1 + i % 50, static_cast<char>('a' + t));
+        if (queue.Tick()) queue.Record(lo, lo + "~", i % 2 == 0);
+      }
+      running--;
+    });
+  }
+  int snapshots = 0;
+  do {
+    for (const SampleQuery& query : queue.Snapshot()) {
+      ASSERT_EQ(std::string(query.lo.size(), query.lo[0]), query.lo);
+      ASSERT_EQ(query.lo + "~", query.hi);
+    }
+    snapshots++;
+  } while (running > 0);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(snapshots, 0);
+  EXPECT_EQ(uint64_t{kThreads} * kPerThread,
+            queue.recorded() + queue.dropped());
+  EXPECT_EQ(std::min<size_t>(500, queue.recorded()), queue.size());
+}
+
+// ---- Files of queries ----
+
+namespace {
+
+class QueryFileTest : public ::testing::Test {
+ protected:
+  QueryFileTest() {
+    EXPECT_OK(DestroyDir(env_, dir_));
+    EXPECT_OK(env_->CreateDir(dir_));
+  }
+  ~QueryFileTest() override { EXPECT_OK(DestroyDir(env_, dir_)); }
+
+  static Status DestroyDir(Env* env, const std::string& dir) {
+    if (env->FileExists(dir).IsNotFound()) return Status::OK();
+    std::vector<std::string> children;
+    Status s = env->GetChildren(dir, &children);
+    for (const std::string& child : children) {
+      if (s.ok()) s = env->DeleteFile(dir + "/" + child);
+    }
+    return s.ok() ? env->DeleteDir(dir) : s;
+  }
+
+  void Write(const std::string& file, const std::string& contents) {
+    ASSERT_OK(WriteStringToFile(env_, contents, file));
+  }
+  std::vector<std::string> Files() {
+    std::vector<std::string> children;
+    EXPECT_OK(env_->GetChildren(dir_, &children));
+    std::sort(children.begin(), children.end());
+    return children;
+  }
+
+  Env* const env_ = Env::Default();
+  const std::string dir_ = test::PerThreadDBPath("query_files");
+  const std::string file_ = dir_ + "/queries";
+  Queries queries_;
+  std::vector<std::string> refused_;
+};
+
+}  // namespace
+
+TEST_F(QueryFileTest, RoundTrip) {
+  std::string all_bytes;
+  for (int i = 0; i < 256; i++) all_bytes += static_cast<char>(i);
+  const std::string zero(1, '\0');
+  const Queries queries = {Point(""),
+                           Point(zero),
+                           Point("\xff"),
+                           Point("#"),
+                           Point("0x"),
+                           Point("0xzz"),
+                           Point("tab\tnewline\nreturn\r"),
+                           Point(all_bytes),
+                           Point(std::string(100000, 'l')),
+                           {"", zero, true},
+                           {"", zero, false},
+                           {"a\tb", "a\tc\n", true},
+                           {"#1", "exclusive", false}};
+  ASSERT_OK(WriteQueryFile(env_, file_, queries));
+  ASSERT_OK(WriteQueryFile(env_, file_, queries));  // replaces it
+  EXPECT_EQ(std::vector<std::string>{"queries"}, Files());
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ(queries, queries_);
+  EXPECT_TRUE(refused_.empty());
+  // Appends.
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ(2 * queries.size(), queries_.size());
+}
+
+TEST_F(QueryFileTest, Contents) {
+  ASSERT_OK(WriteQueryFile(
+      env_, file_, {Point("k\xff"), {"a", "b", true}, {"", "z", false}}));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  EXPECT_EQ('#', contents[0]);
+  EXPECT_EQ("0x6BFF\n0x61\t0x62\n0x\t0x7A\texclusive\n",
+            contents.substr(contents.find('\n') + 1));
+}
+
+TEST_F(QueryFileTest, WrittenByHand) {
+  Write(file_,
+        "# a comment\n\nkey\nlo\tmid\n0x6c6F\t0x7a\n0x61\traw\n"
+        "apple\tpear\texclusive\n0x\n\tz\n with blanks \n"
+        "same\tsame\nexclusive\n0\nx\ncr\r\nno newline at the end");
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ((Queries{Point("key"),
+                     {"lo", "mid", true},
+                     {"lo", "z", true},
+                     {"a", "raw", true},
+                     {"apple", "pear", false},
+                     Point(""),
+                     {"", "z", true},
+                     Point(" with blanks "),
+                     Point("same"),
+                     Point("exclusive"),
+                     Point("0"),
+                     Point("x"),
+                     Point("cr\r"),
+                     Point("no newline at the end")}),
+            queries_);
+  EXPECT_TRUE(refused_.empty());
+}
+
+TEST_F(QueryFileTest, MalformedLines) {
+  struct Case {
+    const char* line;
+    const char* message;
+  };
+  for (const Case& c : {Case{"0x1", "first field that is not hexadecimal"},
+                        {"0x0g", "first field that is not hexadecimal"},
+                        {"0x61 ", "first field that is not hexadecimal"},
+                        {"a\t0xb", "second field that is not hexadecimal"},
+                        {"a\tb\tinclusive", "third field that is not"},
+                        {"a\tb\t", "third field that is not"},
+                        {"a\tb\tEXCLUSIVE", "third field that is not"},
+                        {"a\tb\texclusive\t", "more than three fields"},
+                        {"a\tb\tc\td", "more than three fields"}}) {
+    SCOPED_TRACE(c.line);
+    Write(file_, std::string("# comment\ngood\n") + c.line + "\nz\ta\n");
+    const Status s = ReadQueryFile(env_, file_, &queries_, &refused_);
+    EXPECT_TRUE(s.IsInvalidArgument());
+    for (const std::string& part :
+         {file_ + ", line 3 ", std::string(c.message),
+          std::string("allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive")}) {
+      EXPECT_NE(std::string::npos, s.ToString().find(part)) << s.ToString();
+    }
+    EXPECT_TRUE(queries_.empty());
+  }
+}
+
+TEST_F(QueryFileTest, InvertedLinesAreLeftOut) {
+  Write(file_, "b\ta\nfirst\na\ta\texclusive\nx\t\na\tb\texclusive\nb\tb\n");
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ((Queries{Point("first"), {"a", "b", false}, Point("b")}), queries_);
+  ASSERT_EQ(3u, refused_.size());
+  for (size_t i = 0; i < 3; i++) {
+    const std::string name =
+        file_ + ", line " + std::to_string(std::vector{1, 3, 4}[i]) + " ";
+    EXPECT_NE(std::string::npos, refused_[i].find(name)) << refused_[i];
+  }
+}
+
+TEST_F(QueryFileTest, UnreadableFiles) {
+  for (const std::string& file : {dir_ + "/missing", dir_}) {
+    const Status s = ReadQueryFile(env_, file, &queries_, &refused_);
+    EXPECT_TRUE(s.IsInvalidArgument());
+    EXPECT_NE(std::string::npos, s.ToString().find(file)) << s.ToString();
+  }
+  EXPECT_NOK(WriteQueryFile(env_, dir_ + "/missing/queries", {}));
+  EXPECT_TRUE(Files().empty());
+}
+
+// ---- The store ----
+
+namespace {
+
+class SampleStoreTest : public QueryFileTest {
+ protected:
+  static constexpr char kDefault[] = "default";
+
+  std::shared_ptr<SampleStore> NewStore(bool seed, bool save) {
+    SampleStoreOptions options;
+    options.capacity = 3;
+    options.sample_every = 1;
+    if (seed) options.seed_file = seeds_;
+    if (save) options.samples_file = file_;
+    return std::make_shared<SampleStore>(options);
+  }
+  std::unique_ptr<SampleSession> Open(SampleStore* store,
+                                      const std::string& name = kDefault) {
+    return store->Open(name, env_, nullptr);
+  }
+  Queries Held(SampleStore* store, const std::string& name = kDefault) {
+    return store->Queue(name, env_, nullptr)->Snapshot();
+  }
+
+  const std::string seeds_ = dir_ + "/seeds";
+};
+
+}  // namespace
+
+TEST_F(SampleStoreTest, QueuesOfColumnFamilies) {
+  const auto store = NewStore(false, false);
+  ASSERT_OK(store->Validate(env_));
+  const auto a = Open(store.get(), "a");
+  const auto b = Open(store.get(), "b");
+  const auto again = Open(store.get(), "a");
+  EXPECT_EQ(a->queue(), again->queue());
+  EXPECT_NE(a->queue(), b->queue());
+  EXPECT_EQ(3u, a->queue()->capacity());
+  EXPECT_EQ(1u, a->queue()->sample_every());
+  a->queue()->Record("k", "k", true);
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get(), "a"));
+  EXPECT_TRUE(Held(store.get(), "b").empty());
+}
+
+TEST_F(SampleStoreTest, SavedAfterLastSession) {
+  const auto store = NewStore(false, true);
+  ASSERT_OK(store->Validate(env_));
+  auto first = Open(store.get());
+  auto second = Open(store.get());
+  first->queue()->Record("a", "b", false);
+  first.reset();
+  EXPECT_TRUE(Files().empty());
+  second->queue()->Record("c", "c", true);
+  second.reset();
+  EXPECT_EQ(std::vector<std::string>{"queries"}, Files());
+  const Queries expected = {{"a", "b", false}, Point("c")};
+  // By the same store, by another one, and with less room.
+  EXPECT_EQ(expected, Held(store.get()));
+  EXPECT_EQ(expected, Held(NewStore(false, true).get()));
+  SampleStoreOptions small;
+  small.capacity = 1;
+  small.samples_file = file_;
+  EXPECT_EQ(Queries{Point("c")},
+            Held(std::make_shared<SampleStore>(small).get()));
+}
+
+TEST_F(SampleStoreTest, SessionOutlivesItsOwner) {
+  auto store = NewStore(false, true);
+  auto session = Open(store.get());
+  store.reset();
+  session->queue()->Record("k", "k", true);
+  session.reset();
+  EXPECT_EQ(Queries{Point("k")}, Held(NewStore(false, true).get()));
+}
+
+TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
+  Write(seeds_, "s\n");
+  const auto store = NewStore(true, true);
+  Open(store.get()).reset();
+  ASSERT_OK(store->Save(kDefault, env_));
+  EXPECT_EQ(std::vector<std::string>{"seeds"}, Files());
+}
+
+TEST_F(SampleStoreTest, SavedOnDemand) {
+  const auto store = NewStore(false, true);
+  ASSERT_OK(store->Save(kDefault, env_));
+  const auto session = Open(store.get());
+  session->queue()->Record("k", "k", true);
+  ASSERT_OK(store->Save(kDefault, env_));
+  EXPECT_EQ(Queries{Point("k")}, Held(NewStore(false, true).get()));
+}
+
+TEST_F(SampleStoreTest, KeptInMemoryWithoutFile) {
+  const auto store = NewStore(false, false);
+  Open(store.get())->queue()->Record("k", "k", true);
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(SampleStoreTest, SeededUnlessRestored) {
+  Write(seeds_, "s1\ns2\ns3\ns4\nz\ta\n");
+  const Queries last = {Point("s2"), Point("s3"), Point("s4")};
+  {
+    const auto store = NewStore(true, true);
+    ASSERT_OK(store->Validate(env_));
+    // Read once, and used for each column family.
+    ASSERT_OK(env_->DeleteFile(seeds_));
+    ASSERT_OK(store->Validate(env_));
+    EXPECT_EQ(last, Held(store.get()));
+    EXPECT_EQ(last, Held(store.get(), "other"));
+    Open(store.get())->queue()->Record("k", "k", true);
+  }
+  Write(seeds_, "s5\n");
+  const Queries saved = {Point("s3"), Point("s4"), Point("k")};
+  EXPECT_EQ(saved, Held(NewStore(true, true).get()));
+  EXPECT_EQ(Queries{Point("s5")}, Held(NewStore(true, true).get(), "other"));
+  EXPECT_EQ(Queries{Point("s5")}, Held(NewStore(true, false).get()));
+}
+
+TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
+  const auto store = NewStore(false, true);
+  const std::string odd("a/b.\0%", 6);
+  for (const std::string& name :
+       {std::string(kDefault), std::string("Cf1"), odd}) {
+    Open(store.get(), name)->queue()->Record(name, name, true);
+  }
+  EXPECT_EQ((std::vector<std::string>{"queries", "queries.Cf1",
+                                      "queries.a%2Fb%2E%00%25"}),
+            Files());
+  EXPECT_EQ(Queries{Point(odd)}, Held(NewStore(false, true).get(), odd));
+}
+
+TEST_F(SampleStoreTest, BadFilesAreInvalidArguments) {
+  EXPECT_TRUE(NewStore(true, false)->Validate(env_).IsInvalidArgument());
+  Write(seeds_, "0x0\n");
+  EXPECT_TRUE(NewStore(true, false)->Validate(env_).IsInvalidArgument());
+  Write(file_, "0x0\n");
+  EXPECT_TRUE(NewStore(false, true)->Validate(env_).IsInvalidArgument());
+  Write(seeds_, "good\n");
+  EXPECT_TRUE(NewStore(true, true)->Validate(env_).IsInvalidArgument());
+  Write(file_, "good\n");
+  EXPECT_OK(NewStore(true, true)->Validate(env_));
+}
+
+// Should nobody have validated.
+TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
+  Write(seeds_, "s\n");
+  Write(file_, "0x0\n");
+  const auto store = NewStore(true, true);
+  Open(store.get())->queue()->Record("k", "k", true);
+  EXPECT_EQ((Queries{Point("s"), Point("k")}), Held(store.get()));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  EXPECT_EQ("0x0\n", contents);
+}
+
+TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
+  SampleStoreOptions options;
+  options.samples_file = dir_ + "/missing/queries";
+  const auto store = std::make_shared<SampleStore>(options);
+  ASSERT_OK(store->Validate(env_));
+  Open(store.get())->queue()->Record("k", "k", true);
+  EXPECT_NOK(store->Save(kDefault, env_));
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+  ASSERT_OK(env_->CreateDir(dir_ + "/missing"));
+  EXPECT_OK(store->Save(kDefault, env_));
+  EXPECT_OK(DestroyDir(env_, dir_ + "/missing"));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
