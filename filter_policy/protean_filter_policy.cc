@@ -163,6 +163,10 @@ Status ProteanFilterPolicy::ValidateOptions(
   if (table_options != nullptr && table_options->partition_filters) {
     return PartitionedFiltersRefused(*this);
   }
+  if (const std::shared_ptr<SampleStore> samples = Samples()) {
+    const Status s = samples->Validate(db_opts.env);
+    if (!s.ok()) return s;
+  }
   return FilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 

@@ -56,7 +56,7 @@ class ProteanFilterPolicy : public FilterPolicy {
   }
 
   // Refuses partitioned filters with InvalidArgument, whichever table factory
-  // asks.
+  // asks, and files of sample queries that cannot be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 

@@ -124,13 +124,16 @@ class ProteanTableIterator : public InternalIterator {
   bool AskFilter(const Slice& lo, bool* asked);
   void RecordFilterMatch();
 
-  // Samples the seek if it was closed and found nothing.
+  // Samples a seek that was closed and found nothing. The block-based table's
+  // iterator compares with the upper bound itself, so that this needs neither
+  // reads nor comparisons.
   void Sample(const Slice& target) {
     const Slice* upper_bound = read_options_.iterate_upper_bound;
-    QueryQueue* const queue = reader_->queue();
-    if (upper_bound != nullptr && !Valid() && status().ok() && queue->Tick()) {
-      queue->Record(ExtractUserKey(target), *upper_bound,
-                    /*hi_inclusive=*/false);
+    if (upper_bound == nullptr) return;
+    if (!filtered_ && (inner_->Valid() || !inner_->status().ok())) return;
+    if (reader_->queue()->Tick()) {
+      reader_->queue()->Record(ExtractUserKey(target), *upper_bound,
+                               /*hi_inclusive=*/false);
     }
   }
 

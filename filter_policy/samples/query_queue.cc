@@ -45,6 +45,9 @@ bool QueryQueue::TickSlowly(uint64_t* slot) {
 
 SampleQuery* QueryQueue::NextPlace() {
   if (ring_.size() < capacity_) {
+    if (ring_.size() == ring_.capacity()) {
+      ring_.reserve(std::min(capacity_, 2 * ring_.size() + 16));
+    }
     ring_.emplace_back();
     size_.store(ring_.size(), std::memory_order_relaxed);
     return &ring_.back();

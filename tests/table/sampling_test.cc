@@ -385,6 +385,25 @@ TEST_F(SamplingTest, FilesFromOutside) {
   EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue()->Snapshot()));
 }
 
+TEST_F(SamplingTest, BadFilesAreRefusedAtOpen) {
+  SetPolicy(1, file_);
+  for (const char* contents : {"a\tb\tc\n", "0x1\n"}) {
+    ASSERT_OK(WriteStringToFile(env_, contents, file_));
+    DB* db = nullptr;
+    const Status s = DB::Open(options_, path_, &db);
+    EXPECT_TRUE(s.IsInvalidArgument());
+    EXPECT_NE(std::string::npos, s.ToString().find(file_ + ", line 1 "));
+  }
+}
+
+TEST_F(SamplingTest, SeedsAndRefusedLinesOfThem) {
+  samples_.seed_file = file_;
+  ASSERT_OK(WriteStringToFile(env_, "a\tb\nz\ty\n", file_));
+  Fill(1);
+  EXPECT_EQ(Lines({{"a", "b", true}}), Lines(queue()->Snapshot()));
+  EXPECT_EQ(1u, log_->Lines({file_ + ", line 2 "}).size());
+}
+
 TEST_F(SamplingTest, FailingSaveIsLogged) {
   Fill(1);
   Close();
