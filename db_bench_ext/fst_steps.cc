@@ -33,7 +33,8 @@ std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
       new FstStepsPolicy(static_cast<size_t>(found - kSteps.begin())));
 }
 
-std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder()
+std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
+    const std::string& /*column_family*/)
     const {
   FstOptions options;
   options.dense = steps_ >= 1;

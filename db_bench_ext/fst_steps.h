@@ -24,7 +24,8 @@ class FstStepsPolicy : public SurfFilterPolicy {
   // Nullptr if there is no such step.
   static std::shared_ptr<const FilterPolicy> Create(const std::string& step);
 
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const override;
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const std::string& /*column_family*/) const override;
 
  private:
   explicit FstStepsPolicy(size_t steps);

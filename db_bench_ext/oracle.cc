@@ -112,7 +112,8 @@ class OracleBuilder : public RangeFilterBuilder {
 
 }  // namespace
 
-std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder()
+std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
+    const std::string& /*column_family*/)
     const {
   return std::make_unique<OracleBuilder>();
 }

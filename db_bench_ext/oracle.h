@@ -14,7 +14,8 @@ class OracleFilterPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return kClassName(); }
 
   FilterKind kind() const override { return FilterKind::kOracle; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const override;
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const std::string& /*column_family*/) const override;
 };
 
 // Makes the kind and the policy known to this process. Called first.

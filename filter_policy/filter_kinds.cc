@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -31,6 +32,7 @@ KindTable& Kinds() {
     };
     add(FilterKind::kAlwaysTrue, AlwaysTrue::Open);
     add(FilterKind::kSurf, Surf::Open);
+    add(FilterKind::kProteus, Proteus::Open);
     return kinds;
   }();
   return *table;

@@ -75,6 +75,8 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
       if (!filters) {
         Log(InfoLogLevel::WARN_LEVEL, info_log_,
             "Protean: no filter for this file: %s", s.ToString().c_str());
+      } else if (const std::string text = builder_->Describe(); !text.empty()) {
+        Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
       }
     }
     if (!filters) {
@@ -178,7 +180,8 @@ FilterBitsBuilder* ProteanFilterPolicy::GetBuilderWithContext(
         PartitionedFiltersRefused(*this).ToString().c_str());
     return nullptr;
   }
-  return new ProteanFilterBitsBuilder(kind(), NewRangeFilterBuilder(), context);
+  return new ProteanFilterBitsBuilder(
+      kind(), NewRangeFilterBuilder(context.column_family_name), context);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -70,8 +70,9 @@ class ProteanFilterPolicy : public FilterPolicy {
     return new ProteanFilterBitsReader(contents);
   }
 
-  // A builder for the filter of one SST file.
-  virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const = 0;
+  // A builder for the filter of one SST file of that column family.
+  virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const std::string& column_family) const = 0;
 
   // The kind of filter that it builds.
   virtual FilterKind kind() const = 0;

@@ -83,6 +83,10 @@ class RangeFilterBuilder {
     return first_key_.capacity() + last_key_.capacity() + Memory();
   }
 
+  // After Finish, what has been decided about the filter, for the log; empty if
+  // there was nothing to decide.
+  virtual std::string Describe() const { return ""; }
+
   // The bits that a key costs, roughly, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
 

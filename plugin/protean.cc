@@ -1,5 +1,6 @@
 #include "plugin/protean.h"
 
+#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "table/protean_table_factory.h"
 
@@ -24,6 +25,28 @@ void RegisterSurf(ObjectLibrary& library) {
       [](const std::string& uri, std::unique_ptr<const FilterPolicy>* guard,
          std::string* errmsg) -> const FilterPolicy* {
         const Status s = SurfFilterPolicy::CreateFromShortForm(uri, guard);
+        if (!s.ok()) *errmsg = s.getState();
+        return guard->get();
+      });
+}
+
+void RegisterProteus(ObjectLibrary& library, DesignSpace space) {
+  library.AddFactory<const FilterPolicy>(
+      ProteusFilterPolicy::ClassName(space),
+      [space](const std::string& /*uri*/,
+              std::unique_ptr<const FilterPolicy>* guard,
+              std::string* /*errmsg*/) {
+        guard->reset(new ProteusFilterPolicy(space));
+        return guard->get();
+      });
+  library.AddFactory<const FilterPolicy>(
+      PatternEntry(ProteusFilterPolicy::ShortName(space))
+          .AddSeparator(":", false),
+      [space](const std::string& uri,
+              std::unique_ptr<const FilterPolicy>* guard,
+              std::string* errmsg) -> const FilterPolicy* {
+        const Status s =
+            ProteusFilterPolicy::CreateFromShortForm(space, uri, guard);
         if (!s.ok()) *errmsg = s.getState();
         return guard->get();
       });
@@ -60,6 +83,9 @@ int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
                      const std::string& /*arg*/) {
   using namespace ROCKSDB_NAMESPACE::protean;
   RegisterSurf(library);
+  RegisterProteus(library, DesignSpace::kOnePrefixFilter);
+  RegisterProteus(library, DesignSpace::kTwoPrefixFilters);
+  RegisterProteus(library, DesignSpace::kProteus);
   RegisterTableFactory(library);
   size_t num_types;
   return static_cast<int>(library.GetFactoryCount(&num_types));

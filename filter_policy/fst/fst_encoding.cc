@@ -147,4 +147,19 @@ std::vector<FstSectionHeader> ChooseEncoding(
   }
 }
 
+uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
+                          unsigned code_bits, const FstOptions& options) {
+  uint64_t bits = 0;
+  size_t depth = 0;
+  for (const FstSectionHeader& section :
+       ChooseEncoding(levels, code_bits, options)) {
+    bits += 8 * (FstSectionHeader::kSize + 8);
+    for (uint32_t i = 0; i < section.levels; i++, depth++) {
+      bits +=
+          LevelSize(levels[depth], code_bits, section.remainder_bits, options);
+    }
+  }
+  return (bits + 7) / 8;
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

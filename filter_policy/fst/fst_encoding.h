@@ -44,4 +44,9 @@ std::vector<FstSectionHeader> ChooseEncoding(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options);
 
+// The bytes that the sections of that encoding take, headers included; the size
+// of HasChild is a guess.
+uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
+                          unsigned code_bits, const FstOptions& options);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -67,8 +67,8 @@ Status SurfFilterPolicy::ValidateOptions(
   return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
-std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder()
-    const {
+std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
+    const std::string& /*column_family*/) const {
   SurfSuffix suffix;
   suffix.hash_bits = options_.hash_suffix_bits;
   suffix.real_bits = options_.real_suffix_bits;

@@ -37,7 +37,8 @@ class SurfFilterPolicy : public ProteanFilterPolicy {
                          const ColumnFamilyOptions& cf_opts) const override;
 
   FilterKind kind() const override { return FilterKind::kSurf; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder() const override;
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const std::string& /*column_family*/) const override;
 
  private:
   SurfPolicyOptions options_;

@@ -1,0 +1,133 @@
+//  Approximate membership queries (Proteus paper, section 2.1): sets of hashes
+//  that may answer "contained" for hashes that are not. The seam between what
+//  a range filter hashes, and how the hashes are kept. Both implementations are
+//  RocksDB's own:
+//
+//    Bloom    util/bloom_impl.h: all bits of a hash lie in one cache line
+//    Ribbon   util/ribbon_impl.h: about 30 % fewer bits for the same false
+//             positive rate, several times as long to build, twice to query
+//
+//    header   kind (1 byte), probes of Bloom or seed of Ribbon (1 byte),
+//             2 zero bytes, 128-slot blocks of Ribbon (4 bytes),
+//             size of the data in bytes (8 bytes)
+//    data     as RocksDB lays it out, without its trailer
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "filter_policy/amq/ribbon_types.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/status.h"
+#include "util/bloom_impl.h"
+#include "util/hash.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Stored in filter blocks: never reuse a number.
+enum class AmqKind : uint8_t { kNone = 0, kBloom = 1, kRibbon = 2 };
+
+// How a set is going to be kept.
+struct AmqPlan {
+  AmqKind kind = AmqKind::kNone;
+  uint8_t probes = 0;   // of Bloom
+  uint32_t blocks = 0;  // of Ribbon
+  uint64_t hashes = 0;
+  uint64_t bytes = 0;
+  // Of each query, by the formula of the implementation.
+  double false_positive_rate = 1;
+};
+
+// The best set of that kind for so many distinct hashes in at most `bytes`
+// bytes. Of kind kNone, which contains everything, if that is too little.
+AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes);
+
+// The query side. Immutable and thread safe.
+class Amq {
+ public:
+  static constexpr size_t kHeaderSize = 16;
+
+  // Reads a header. Corruption if it is inconsistent.
+  Status DecodeHeader(const char* header);
+  // Takes the data off the front of `input`, whose bytes must outlive this
+  // object. False if there are too few.
+  bool Open(Slice* input);
+
+  AmqKind kind() const { return kind_; }
+
+  // Whether the set may contain the hash.
+  bool MayContain(uint64_t hash) const {
+    if (kind_ == AmqKind::kBloom) {
+      return FastLocalBloomImpl::HashMayMatch(
+          Lower32of64(hash), Upper32of64(hash), static_cast<uint32_t>(bytes_),
+          probes_, data_);
+    }
+    return kind_ == AmqKind::kNone || solution_->FilterQuery(hash, hasher_);
+  }
+
+ private:
+  AmqKind kind_ = AmqKind::kNone;
+  int probes_ = 0;
+  uint32_t blocks_ = 0;
+  uint64_t bytes_ = 0;
+  const char* data_ = nullptr;
+  RibbonHasher hasher_;
+  std::optional<RibbonSolution> solution_;
+};
+
+// Collects the hashes of one set.
+class AmqBuilder {
+ public:
+  // The set goes into `plan.bytes` zero bytes at `data`, its header into
+  // Amq::kHeaderSize zero bytes at `header`.
+  AmqBuilder(const AmqPlan& plan, char* header, char* data);
+
+  // Adds a hash. Repeated hashes do no harm.
+  void Add(uint64_t hash) {
+    if (plan_.kind == AmqKind::kBloom) {
+      AddToBloom(hash);
+    } else if (plan_.kind == AmqKind::kRibbon) {
+      hashes_.push_back(hash);
+    }
+  }
+
+  // Completes the set. Should the hashes not fit a Ribbon, which is next to
+  // impossible, it becomes a Bloom filter of the same size.
+  void Finish();
+
+  // What building takes beside header and data, at most.
+  static size_t MemoryUsage(const AmqPlan& plan);
+
+ private:
+  // A hash's line is asked for so many hashes before its bits are set.
+  static constexpr size_t kAhead = 8;
+
+  void AddToBloom(uint64_t hash) {
+    Pending& slot = pending_[next_++ % kAhead];
+    if (slot.line != nullptr) {
+      FastLocalBloomImpl::AddHashPrepared(slot.bits, plan_.probes, slot.line);
+    }
+    uint32_t offset;
+    FastLocalBloomImpl::PrepareHash(Lower32of64(hash),
+                                    static_cast<uint32_t>(plan_.bytes), data_,
+                                    &offset);
+    slot = {data_ + offset, Upper32of64(hash)};
+  }
+  bool FinishRibbon(uint8_t* seed);
+
+  struct Pending {
+    char* line = nullptr;
+    uint32_t bits = 0;
+  };
+
+  AmqPlan plan_;
+  char* const header_;
+  char* const data_;
+  Pending pending_[kAhead];
+  size_t next_ = 0;
+  std::vector<uint64_t> hashes_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

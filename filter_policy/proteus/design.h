@@ -1,0 +1,61 @@
+//  What a filter that designs itself chooses (Proteus paper, section 4).
+//
+//  Two layers. The first is the trie of all prefixes of l1 bits, or, in 2PBF, a
+//  set of them; the second is a set of the prefixes of l2 > l1 bits. 1PBF has
+//  the second layer only, and Proteus may leave out either.
+//
+//  Text keys differ in length, and no one l2 suits all of them: a shorter key
+//  has too many successors of l2 bits, a longer one is not told from its
+//  neighbours. So the second layer may hold a series of prefixes, of l2, l2 +
+//  stride, l2 + 2 * stride, ... bits, up to the length of each key, and a query
+//  takes the longest that its bounds have.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "filter_policy/amq/amq.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Which filters may be designed.
+enum class DesignSpace {
+  kOnePrefixFilter,   // 1PBF
+  kTwoPrefixFilters,  // 2PBF
+  kProteus,
+};
+
+struct ProteusDesign {
+  uint32_t trie_bits = 0;          // l1 of a trie; 0 for none
+  uint32_t first_prefix_bits = 0;  // l1 of a set; 0 for none
+  uint32_t prefix_bits = 0;        // l2; 0 for none
+  uint32_t stride_bits = 0;        // whole bytes; 0 for no series
+  AmqKind amq = AmqKind::kNone;    // of the sets
+  // The part of the memory of both sets that the first one gets.
+  double first_share = 0;
+
+  uint32_t first_bits() const { return trie_bits + first_prefix_bits; }
+
+  // In words, such as "trie 24, bloom 58".
+  std::string Describe() const;
+};
+
+// Where a design comes from and what it promises. Stored with the filter.
+struct DesignReport {
+  // Sample queries that the file would be asked and that find nothing in it. 0
+  // if the design is the default one.
+  uint32_t samples = 0;
+  // Of all sample queries, those that find nothing but lie beyond the file's
+  // keys.
+  uint32_t outside = 0;
+  // Of the queries that the file is asked; negative if unknown.
+  float predicted_fpr = -1;
+  uint32_t model_micros = 0;
+};
+
+// A query tests at most so many prefixes. If it takes more, the answer is "may
+// match".
+constexpr uint64_t kMaxPrefixProbes = 512;
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,78 @@
+//  Keys as strings of bits, which go on with zeros behind their last byte
+//  (Proteus paper, section 7.1): the key space has one length, and "a" is the
+//  same key as "a\0". A prefix of l bits is the first l of them.
+//
+//  Ranges are closed here. A range that ends before a key ends with the bits
+//  before those of that key, and goes on with ones.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "filter_policy/bits/bit_util.h"
+#include "rocksdb/slice.h"
+#include "util/math.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The length of what two equal keys share.
+constexpr uint32_t kAllBits = std::numeric_limits<uint32_t>::max();
+
+inline uint32_t BytesForBits(uint32_t bits) { return (bits + 7) / 8; }
+
+// The 64 bits that start with that byte, the first one in the highest bit.
+inline uint64_t LoadBits64(const char* data, size_t size, size_t byte) {
+  if (byte + 8 <= size) {
+    return EndianSwapValue(DecodeFixed64(data + byte));
+  }
+  if (byte >= size) return 0;
+  char tail[8] = {};
+  memcpy(tail, data + byte, size - byte);
+  return EndianSwapValue(DecodeFixed64(tail));
+}
+inline uint64_t LoadBits64(const Slice& key, size_t byte) {
+  return LoadBits64(key.data(), key.size(), byte);
+}
+
+// The 64 bits from that bit on.
+inline uint64_t BitWindow(const Slice& key, uint32_t bit) {
+  const uint64_t head = LoadBits64(key, bit / 8);
+  const unsigned shift = bit % 8;
+  return shift == 0 ? head
+                    : head << shift |
+                          LoadBits64(key, bit / 8 + 8) >> (64 - shift);
+}
+
+// How many bits two keys share.
+inline uint32_t SharedBits(const Slice& a, const Slice& b) {
+  const size_t longer = std::max(a.size(), b.size());
+  for (size_t byte = 0; byte < longer; byte += 8) {
+    const uint64_t difference = LoadBits64(a, byte) ^ LoadBits64(b, byte);
+    if (difference != 0) {
+      return static_cast<uint32_t>(8 * byte) +
+             static_cast<uint32_t>(__builtin_clzll(difference));
+    }
+  }
+  return kAllBits;
+}
+
+// The highest `bits` bits of a word; the others cleared. bits <= 64
+inline uint64_t HighBits(uint64_t word, uint32_t bits) {
+  return bits == 0 ? 0 : word & ~uint64_t{0} << (64 - bits);
+}
+
+// Mixes two words into a hash.
+inline uint64_t MixBits(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(
+                           a ^ 0x9e3779b97f4a7c15u) *
+                       (b ^ 0xd1b54a32d192ed03u);
+  const uint64_t folded =
+      static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  return (folded ^ folded >> 32) * 0xbf58476d1ce4e5b9u;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,145 @@
+#include "filter_policy/proteus/key_statistics.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/uniform_trie.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The alphabet is taken from every so many-th key.
+constexpr size_t kAlphabetStep = 64;
+
+// The unsigned numbers of a histogram become those of all entries up to each.
+void Accumulate(std::vector<uint64_t>* counts) {
+  uint64_t sum = 0;
+  for (uint64_t& count : *counts) count = sum += count;
+}
+
+}  // namespace
+
+KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
+  // How many keys share so many bits with the one before them, and with the
+  // nearer of their neighbours.
+  std::vector<uint64_t> shared_before(65);
+  std::vector<uint64_t> shared_most(65);
+  // Changes of long_prefixes_ from one length to the next; they wrap around.
+  std::vector<uint64_t> long_changes(66);
+  bool occurs[256] = {true};
+
+  size_t shortest = std::numeric_limits<size_t>::max();
+  size_t longest = 0;
+  uint32_t shared = 0;       // of the last key, with the one before it
+  uint64_t distinct = 0;     // keys so far
+  size_t index = 0;
+  Slice last;
+  keys.ForEach([&](const Slice& key) {
+    if (key.size() > longest) {
+      longest = key.size();
+      const size_t bits = std::min<size_t>(8 * longest, kMaxBits);
+      if (bits >= shared_before.size()) {
+        shared_before.resize(bits + 1);
+        shared_most.resize(bits + 1);
+        long_changes.resize(bits + 2);
+      }
+    }
+    shortest = std::min(shortest, key.size());
+    if (index++ % kAlphabetStep == 0) {
+      for (size_t i = 0; i < key.size(); i++) {
+        occurs[static_cast<uint8_t>(key[i])] = true;
+      }
+    }
+    uint32_t now = distinct == 0 ? 0 : SharedBits(last, key);
+    const auto key_bits =
+        static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxBits));
+    if (now >= kMaxBits) {
+      if (now == kAllBits) {
+        // The same bits as the last key, only more of them.
+        long_changes[std::min<size_t>(8 * last.size(), kMaxBits) + 1]++;
+        long_changes[key_bits + 1]--;
+        last = key;
+        return;
+      }
+      now = kMaxBits;
+    }
+    const uint32_t own = std::min(now, key_bits);
+    long_changes[std::min<uint32_t>(own, static_cast<uint32_t>(
+                                             8 * last.size())) +
+                 1]++;
+    long_changes[key_bits + 1]--;
+    if (distinct > 0) {
+      shared_before[now]++;
+      shared_most[std::max(shared, now)]++;
+    }
+    shared = now;
+    last = key;
+    distinct++;
+  });
+  if (num_keys_ == 0) shortest = 0;
+  if (distinct > 0) shared_most[shared]++;
+  shortest_key_ = shortest;
+  longest_key_ = longest;
+  max_bits_ = static_cast<uint32_t>(shared_before.size() - 1);
+
+  // A key adds a prefix of every length above what it shares.
+  prefixes_.assign(max_bits_ + 1, distinct > 0 ? 1 : 0);
+  uint64_t sum = prefixes_[0];
+  for (uint32_t bits = 1; bits <= max_bits_; bits++) {
+    sum += shared_before[bits - 1];
+    prefixes_[bits] = sum;
+  }
+  Accumulate(&long_changes);
+  long_changes.pop_back();
+  long_prefixes_ = std::move(long_changes);
+
+  unique_.assign(max_bits_ / 8 + 2, 0);
+  for (uint32_t bits = 0; bits <= max_bits_; bits++) {
+    unique_[bits / 8 + 1] += shared_most[bits];
+  }
+  Accumulate(&unique_);
+
+  const auto symbols =
+      static_cast<unsigned>(std::count(std::begin(occurs), std::end(occurs), true));
+  code_bits_ = symbols <= 2 ? 1 : BitsFor(symbols - 1);
+}
+
+uint64_t KeyStatistics::PrefixesOfSeries(uint32_t first_bits,
+                                         uint32_t stride_bits) const {
+  uint64_t sum = Prefixes(first_bits);
+  if (stride_bits == 0) return sum;
+  for (uint64_t bits = uint64_t{first_bits} + stride_bits; bits <= max_bits_;
+       bits += stride_bits) {
+    sum += PrefixesOfLongKeys(static_cast<uint32_t>(bits));
+  }
+  return sum;
+}
+
+std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits) const {
+  std::vector<FstLevelCounts> levels(BytesForBits(bits));
+  for (uint32_t i = 0; i < levels.size(); i++) {
+    FstLevelCounts& level = levels[i];
+    // Keys that are prefixes of their own above this level end there.
+    const uint64_t ended = unique_[i];
+    level.nodes = static_cast<uint32_t>(Prefixes(8 * i) - ended);
+    level.edges =
+        static_cast<uint32_t>(Prefixes(std::min(8 * i + 8, bits)) - ended);
+    if (8 * i + 8 < bits) {
+      level.children =
+          static_cast<uint32_t>(Prefixes(8 * i + 8) - unique_[i + 1]);
+    }
+    if (level.nodes == 0) {
+      levels.resize(i);
+      break;
+    }
+  }
+  return levels;
+}
+
+uint64_t KeyStatistics::TrieBytes(uint32_t bits) const {
+  return EstimateUniformTrie(bits, TrieLevels(bits), code_bits_);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

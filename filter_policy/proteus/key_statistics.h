@@ -1,0 +1,60 @@
+//  What the model needs to know of a file's keys (Proteus paper, section 4.3,
+//  "Count Key Prefixes" and "Calculate Trie Memory"). One pass over the keys
+//  finds it, because what a key shares with the one before it tells from which
+//  length on it is a prefix of its own.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "filter_policy/fst/fst_encoding.h"
+#include "filter_policy/proteus/key_store.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class KeyStatistics {
+ public:
+  // Longer prefixes are not counted: they are taken to be as many as those of
+  // this length.
+  static constexpr uint32_t kMaxBits = 8 * 512;
+
+  explicit KeyStatistics(const KeyStore& keys);
+
+  uint64_t num_keys() const { return num_keys_; }
+  size_t shortest_key() const { return shortest_key_; }  // bytes
+  size_t longest_key() const { return longest_key_; }
+  // Bits of the longest key, up to kMaxBits.
+  uint32_t max_bits() const { return max_bits_; }
+
+  // |K_l|: the distinct prefixes of `bits` bits, shorter keys continued with
+  // zeros.
+  uint64_t Prefixes(uint32_t bits) const {
+    return prefixes_[bits < max_bits_ ? bits : max_bits_];
+  }
+  // The distinct prefixes of `bits` bits of keys that are at least as long.
+  uint64_t PrefixesOfLongKeys(uint32_t bits) const {
+    return bits > max_bits_ ? 0 : long_prefixes_[bits];
+  }
+  // All prefixes that a series (design.h) holds.
+  uint64_t PrefixesOfSeries(uint32_t first_bits, uint32_t stride_bits) const;
+
+  // The levels of a trie of all prefixes of `bits` bits. Where several keys
+  // share such a prefix, the trie may be smaller than this says.
+  std::vector<FstLevelCounts> TrieLevels(uint32_t bits) const;
+  // The size of that trie in bytes, roughly.
+  uint64_t TrieBytes(uint32_t bits) const;
+
+ private:
+  uint64_t num_keys_;
+  size_t shortest_key_ = 0;
+  size_t longest_key_ = 0;
+  uint32_t max_bits_ = 0;
+  unsigned code_bits_ = 8;
+  std::vector<uint64_t> prefixes_;
+  std::vector<uint64_t> long_prefixes_;
+  // For each number of bytes, the keys that share less with all others.
+  std::vector<uint64_t> unique_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,482 @@
+#include "filter_policy/proteus/proteus.h"
+
+#include <algorithm>
+
+#include "filter_policy/bits/bit_array.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kFirstSetOffset = 56;
+constexpr size_t kSecondSetOffset = 72;
+
+// Bounds of more bytes are not compared prefix by prefix: they may match.
+constexpr size_t kMaxBoundBytes = 4096;
+// Bounds of so many bytes need no allocation.
+constexpr size_t kInlineBoundBytes = 64;
+
+constexpr uint64_t kTooMany = ~uint64_t{0};
+
+// The functions below take prefixes of `bits` bits as so many whole bytes, of
+// which the last one's other bits do not matter.
+
+// Copies the first `size` bytes of a key.
+void CopyPadded(const Slice& key, char* out, size_t size) {
+  const size_t copied = std::min(key.size(), size);
+  memcpy(out, key.data(), copied);
+  memset(out + copied, 0, size - copied);
+}
+
+// Clears, or sets, all bits behind the first `bits`.
+void ClearBehind(char* bytes, size_t size, uint32_t bits) {
+  size_t byte = bits / 8;
+  if (byte < size && bits % 8 != 0) {
+    bytes[byte] = static_cast<char>(static_cast<uint8_t>(bytes[byte]) &
+                                    (0xff << (8 - bits % 8)));
+    byte++;
+  }
+  if (byte < size) memset(bytes + byte, 0, size - byte);
+}
+void SetBehind(char* bytes, size_t size, uint32_t bits) {
+  size_t byte = bits / 8;
+  if (byte < size && bits % 8 != 0) {
+    bytes[byte] =
+        static_cast<char>(static_cast<uint8_t>(bytes[byte]) | 0xff >> bits % 8);
+    byte++;
+  }
+  if (byte < size) memset(bytes + byte, 0xff, size - byte);
+}
+
+bool SamePrefix(const char* a, const char* b, uint32_t bits) {
+  if (memcmp(a, b, bits / 8) != 0) return false;
+  return bits % 8 == 0 ||
+         (static_cast<uint8_t>(a[bits / 8]) ^
+          static_cast<uint8_t>(b[bits / 8])) >>
+                 (8 - bits % 8) ==
+             0;
+}
+
+// How many prefixes there are from `lo` to `hi`, both included.
+uint64_t CountPrefixes(const char* lo, const char* hi, uint32_t bits) {
+  const size_t size = BytesForBits(bits);
+  const unsigned unused = static_cast<unsigned>(8 * size - bits);
+  uint64_t difference = 0;
+  int borrow = 0;
+  for (size_t i = size; i-- > 0;) {
+    int a = static_cast<uint8_t>(lo[i]);
+    int b = static_cast<uint8_t>(hi[i]);
+    if (i + 1 == size) {
+      a >>= unused;
+      b >>= unused;
+    }
+    int d = b - a - borrow;
+    borrow = d < 0;
+    // The last byte has fewer bits.
+    if (d < 0) d += i + 1 == size ? 256 >> unused : 256;
+    const size_t place = size - 1 - i;
+    if (place >= 8) {
+      if (d != 0) return kTooMany;
+    } else {
+      difference |= static_cast<uint64_t>(d)
+                    << (place == 0 ? 0 : 8 * place - unused);
+    }
+  }
+  return difference == kTooMany ? kTooMany : difference + 1;
+}
+
+// Moves on to the next prefix.
+void Increment(char* prefix, uint32_t bits) {
+  size_t i = BytesForBits(bits) - 1;
+  int carry = bits % 8 == 0 ? 1 : 1 << (8 - bits % 8);
+  for (;; i--) {
+    carry += static_cast<uint8_t>(prefix[i]);
+    prefix[i] = static_cast<char>(carry);
+    carry >>= 8;
+    if (carry == 0 || i == 0) return;
+  }
+}
+
+// Turns a bound that does not belong to the range into the last bits before it,
+// which may need one more than the bytes of `hi`: they go on with ones. Returns
+// false if there are none.
+bool Decrement(char* hi, size_t size) {
+  for (size_t i = size; i-- > 0;) {
+    if (hi[i]-- != 0) return true;
+  }
+  return false;
+}
+
+bool IsZeroBehind(const Slice& key, size_t byte) {
+  for (size_t i = byte; i < key.size(); i++) {
+    if (key[i] != '\0') return false;
+  }
+  return true;
+}
+
+// A copy of a bound.
+class BoundBytes {
+ public:
+  explicit BoundBytes(size_t size) {
+    if (size > kInlineBoundBytes) {
+      many_.reset(new char[size]);
+      data_ = many_.get();
+    }
+  }
+  char* data() { return data_; }
+
+ private:
+  char few_[kInlineBoundBytes];
+  std::unique_ptr<char[]> many_;
+  char* data_ = few_;
+};
+
+}  // namespace
+
+void ProteusHeader::EncodeTo(char* out) const {
+  EncodeFixed32(out, design.trie_bits);
+  EncodeFixed32(out + 4, design.first_prefix_bits);
+  EncodeFixed32(out + 8, design.prefix_bits);
+  EncodeFixed32(out + 12, design.stride_bits);
+  EncodeFixed64(out + 16, smallest);
+  EncodeFixed64(out + 24, largest);
+  EncodeFixed32(out + 32, shortest_key);
+  EncodeFixed32(out + 36, report.samples);
+  EncodeFixed32(out + 40, report.outside);
+  EncodeFixed32(out + 44, report.model_micros);
+  uint32_t fpr;
+  memcpy(&fpr, &report.predicted_fpr, sizeof(fpr));
+  EncodeFixed32(out + 48, fpr);
+}
+
+void ProteusHeader::DecodeFrom(const char* in) {
+  design.trie_bits = DecodeFixed32(in);
+  design.first_prefix_bits = DecodeFixed32(in + 4);
+  design.prefix_bits = DecodeFixed32(in + 8);
+  design.stride_bits = DecodeFixed32(in + 12);
+  smallest = DecodeFixed64(in + 16);
+  largest = DecodeFixed64(in + 24);
+  shortest_key = DecodeFixed32(in + 32);
+  report.samples = DecodeFixed32(in + 36);
+  report.outside = DecodeFixed32(in + 40);
+  report.model_micros = DecodeFixed32(in + 44);
+  const uint32_t fpr = DecodeFixed32(in + 48);
+  memcpy(&report.predicted_fpr, &fpr, sizeof(fpr));
+}
+
+Status Proteus::Open(const Slice& payload,
+                     std::unique_ptr<RangeFilter>* filter) {
+  std::unique_ptr<Proteus> proteus(new Proteus);
+  Slice input = payload;
+  const char* header;
+  if (!TakeBytes(&input, ProteusHeader::kSize, &header)) {
+    return Status::Corruption("Proteus: header is cut short");
+  }
+  proteus->header_.DecodeFrom(header);
+  ProteusDesign& design = proteus->header_.design;
+  const uint32_t longest =
+      std::max({design.trie_bits, design.first_prefix_bits, design.prefix_bits,
+                design.stride_bits});
+  const bool has_second = design.prefix_bits > 0;
+  if (longest > (uint32_t{1} << 30) ||
+      (design.trie_bits > 0 && design.first_prefix_bits > 0) ||
+      (has_second && design.first_bits() >= design.prefix_bits) ||
+      (design.first_prefix_bits > 0 && !has_second) ||
+      design.stride_bits % 8 != 0 ||
+      (design.stride_bits > 0 &&
+       (!has_second || design.prefix_bits % 8 != 0))) {
+    return Status::Corruption("Proteus: lengths of prefixes do not fit");
+  }
+  Status s = proteus->first_set_.DecodeHeader(header + kFirstSetOffset);
+  if (s.ok()) s = proteus->set_.DecodeHeader(header + kSecondSetOffset);
+  if (!s.ok()) return s;
+  if (design.trie_bits > 0) {
+    s = proteus->trie_.Open(&input);
+    if (!s.ok()) return s;
+    if (proteus->trie_.prefix_bits() != design.trie_bits) {
+      return Status::Corruption("Proteus: trie has the wrong depth");
+    }
+  }
+  if (!proteus->first_set_.Open(&input) || !proteus->set_.Open(&input) ||
+      !input.empty()) {
+    return Status::Corruption("Proteus: prefix filters have the wrong length");
+  }
+  design.amq = proteus->set_.kind();
+  proteus->has_trie_ = design.trie_bits > 0;
+  proteus->first_length_ = PrefixLength(design.first_prefix_bits);
+  proteus->length_ = PrefixLength(design.prefix_bits);
+  proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
+  *filter = std::move(proteus);
+  return Status::OK();
+}
+
+std::string ProteusDesign::Describe() const {
+  const char* name = amq == AmqKind::kBloom    ? "bloom "
+                     : amq == AmqKind::kRibbon ? "ribbon "
+                                               : "all ";
+  std::string text;
+  if (trie_bits > 0) text = "trie " + std::to_string(trie_bits);
+  if (first_prefix_bits > 0) text = name + std::to_string(first_prefix_bits);
+  if (prefix_bits > 0) {
+    if (!text.empty()) text += ", ";
+    text += name + std::to_string(prefix_bits);
+    if (stride_bits > 0) text += "+" + std::to_string(stride_bits);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string Proteus::Describe() const {
+  std::string text = header_.design.Describe();
+  if (has_trie_) text += " (" + trie_.fst().Describe() + ")";
+  return text;
+}
+
+// The last of the series that a key of so many bytes has.
+uint32_t Proteus::LastOfSeries(size_t key_bytes) const {
+  const uint64_t bits = 8 * static_cast<uint64_t>(key_bytes);
+  if (!HasSeries() || bits <= length_.bits) return 0;
+  return static_cast<uint32_t>((bits - length_.bits) /
+                               header_.design.stride_bits);
+}
+
+// Whether all prefixes of the series up to number `last` may be there.
+bool Proteus::SeriesContains(const Slice& key, uint32_t last) const {
+  for (uint32_t i = last + 1; i-- > 0;) {
+    const PrefixLength length(length_.bits + i * header_.design.stride_bits);
+    if (!set_.MayContain(HashPrefix(key, length))) return false;
+  }
+  return true;
+}
+
+inline bool Proteus::HasKey(const Slice& key) const {
+  const uint64_t word = LoadBits64(key, 0);
+  if (word < header_.smallest || word > header_.largest) return false;
+  if (has_trie_) {
+    const size_t size = BytesForBits(header_.design.trie_bits);
+    if (size <= sizeof(word)) {
+      char prefix[sizeof(word)];
+      EncodeFixed64(prefix, EndianSwapValue(
+                                HighBits(word, header_.design.trie_bits)));
+      if (!trie_.Contains(prefix)) return false;
+    } else {
+      BoundBytes prefix(size);
+      CopyPadded(key, prefix.data(), size);
+      ClearBehind(prefix.data(), size, header_.design.trie_bits);
+      if (!trie_.Contains(prefix.data())) return false;
+    }
+  } else if (first_length_.bits > 0 &&
+             !first_set_.MayContain(HashPrefix(key, first_length_))) {
+    return false;
+  }
+  if (length_.bits == 0) return true;
+  if (HasSeries()) return SeriesContains(key, LastOfSeries(key.size()));
+  return set_.MayContain(length_.bits <= 64
+                             ? HashWindow(word, length_.salt, length_)
+                             : HashPrefix(key, length_));
+}
+
+inline bool Proteus::SecondWordsMayMatch(uint64_t lo, uint64_t hi,
+                                         Budget* budget) const {
+  const unsigned unused = 64 - length_.bits;
+  uint64_t prefix = lo >> unused;
+  const uint64_t last = hi >> unused;
+  if (last - prefix >= *budget) return true;
+  *budget -= last - prefix + 1;
+  for (;; prefix++) {
+    if (set_.MayContain(MixBits(prefix << unused, length_.salt))) return true;
+    if (prefix == last) return false;
+  }
+}
+
+bool Proteus::FirstWordsMayMatch(uint64_t lo, uint64_t hi,
+                                 Budget* budget) const {
+  const unsigned unused = 64 - first_length_.bits;
+  uint64_t prefix = lo >> unused;
+  const uint64_t last = hi >> unused;
+  if (last - prefix >= *budget) return true;
+  *budget -= last - prefix + 1;
+  for (;; prefix++) {
+    const uint64_t begin = prefix << unused;
+    if (first_set_.MayContain(MixBits(begin, first_length_.salt)) &&
+        SecondWordsMayMatch(std::max(lo, begin),
+                            std::min(hi, begin | LowBits(unused)), budget)) {
+      return true;
+    }
+    if (prefix == last) return false;
+  }
+}
+
+inline bool Proteus::WordsMayMatch(uint64_t lo, uint64_t hi) const {
+  Budget budget = kMaxPrefixProbes;
+  if (!has_trie_) {
+    if (length_.bits == 0) return true;
+    return first_length_.bits > 0 ? FirstWordsMayMatch(lo, hi, &budget)
+                                  : SecondWordsMayMatch(lo, hi, &budget);
+  }
+  const uint32_t bits = header_.design.trie_bits;
+  const uint64_t lo_prefix = HighBits(lo, bits);
+  const uint64_t hi_prefix = HighBits(hi, bits);
+  char lo_bytes[sizeof(lo)];
+  EncodeFixed64(lo_bytes, EndianSwapValue(lo_prefix));
+  if (lo_prefix == hi_prefix) {
+    return trie_.Contains(lo_bytes) &&
+           (length_.bits == 0 || SecondWordsMayMatch(lo, hi, &budget));
+  }
+  char hi_bytes[sizeof(hi)];
+  EncodeFixed64(hi_bytes, EndianSwapValue(hi_prefix));
+  const UniformTrie::Matches matches = trie_.Find(lo_bytes, hi_bytes);
+  if (matches.between) return true;
+  if (length_.bits == 0) return matches.lo || matches.hi;
+  return (matches.lo && SecondWordsMayMatch(
+                            lo, lo_prefix | ~HighBits(~uint64_t{0}, bits),
+                            &budget)) ||
+         (matches.hi && SecondWordsMayMatch(hi_prefix, hi, &budget));
+}
+
+bool Proteus::SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
+                                  size_t query_bytes, Budget* budget) const {
+  // The longest prefixes that the bounds have and that are not too many.
+  uint32_t number = LastOfSeries(std::min(query_bytes, size));
+  PrefixLength length = length_;
+  uint64_t count;
+  for (;; number--) {
+    length = PrefixLength(length_.bits + number * header_.design.stride_bits);
+    count = CountPrefixes(lo, hi, length.bits);
+    if (count <= *budget) break;
+    if (number == 0) return true;
+  }
+  *budget -= count;
+
+  const size_t bytes = BytesForBits(length.bits);
+  BoundBytes prefix(bytes);
+  memcpy(prefix.data(), lo, bytes);
+  ClearBehind(prefix.data(), bytes, length.bits);
+  const Slice slice(prefix.data(), bytes);
+  uint64_t head_hash = HashHead(slice, length);
+  for (;; Increment(prefix.data(), length.bits)) {
+    if (HasSeries()) {
+      // Zeros at the end may stand for shorter keys, which have no longer
+      // prefixes.
+      size_t key_bytes = bytes;
+      while (key_bytes > 0 && slice[key_bytes - 1] == '\0') key_bytes--;
+      if (SeriesContains(slice, LastOfSeries(key_bytes))) return true;
+    } else {
+      const uint64_t window = LoadBits64(slice, length.head_bytes);
+      // The head has changed when the window has begun anew.
+      if (HighBits(window, length.window_bits) == 0) {
+        head_hash = HashHead(slice, length);
+      }
+      if (set_.MayContain(HashWindow(window, head_hash, length))) return true;
+    }
+    if (--count == 0) return false;
+  }
+}
+
+bool Proteus::FirstBytesMayMatch(const char* lo, const char* hi, size_t size,
+                                 size_t query_bytes, Budget* budget) const {
+  const uint32_t bits = first_length_.bits;
+  uint64_t count = CountPrefixes(lo, hi, bits);
+  if (count > *budget) return true;
+  *budget -= count;
+  BoundBytes begin(size);
+  BoundBytes end(size);
+  memcpy(begin.data(), lo, size);
+  for (;;) {
+    const bool last = --count == 0;
+    if (first_set_.MayContain(
+            HashPrefix(Slice(begin.data(), size), first_length_))) {
+      memcpy(end.data(), last ? hi : begin.data(), size);
+      if (!last) SetBehind(end.data(), size, bits);
+      if (SecondBytesMayMatch(begin.data(), end.data(), size, query_bytes,
+                              budget)) {
+        return true;
+      }
+    }
+    if (last) return false;
+    Increment(begin.data(), bits);
+    ClearBehind(begin.data(), size, bits);
+  }
+}
+
+bool Proteus::BytesMayMatch(char* lo, char* hi, size_t size,
+                            size_t query_bytes) const {
+  Budget budget = kMaxPrefixProbes;
+  if (!has_trie_) {
+    if (length_.bits == 0) return true;
+    return first_length_.bits > 0
+               ? FirstBytesMayMatch(lo, hi, size, query_bytes, &budget)
+               : SecondBytesMayMatch(lo, hi, size, query_bytes, &budget);
+  }
+  const uint32_t bits = header_.design.trie_bits;
+  const size_t bytes = BytesForBits(bits);
+  BoundBytes lo_prefix(bytes);
+  memcpy(lo_prefix.data(), lo, bytes);
+  ClearBehind(lo_prefix.data(), bytes, bits);
+  if (SamePrefix(lo, hi, bits)) {
+    return trie_.Contains(lo_prefix.data()) &&
+           (length_.bits == 0 ||
+            SecondBytesMayMatch(lo, hi, size, query_bytes, &budget));
+  }
+  BoundBytes hi_prefix(bytes);
+  memcpy(hi_prefix.data(), hi, bytes);
+  ClearBehind(hi_prefix.data(), bytes, bits);
+  const UniformTrie::Matches matches =
+      trie_.Find(lo_prefix.data(), hi_prefix.data());
+  if (matches.between) return true;
+  if (length_.bits == 0) return matches.lo || matches.hi;
+  BoundBytes end(size);
+  if (matches.lo) {
+    memcpy(end.data(), lo, size);
+    SetBehind(end.data(), size, bits);
+    if (SecondBytesMayMatch(lo, end.data(), size, query_bytes, &budget)) {
+      return true;
+    }
+  }
+  if (!matches.hi) return false;
+  memcpy(end.data(), hi, size);
+  ClearBehind(end.data(), size, bits);
+  return SecondBytesMayMatch(end.data(), hi, size, query_bytes, &budget);
+}
+
+inline bool Proteus::HasKeyBetween(const Slice& lo, const Slice& hi,
+                                   bool hi_inclusive) const {
+  const int order = lo.compare(hi);
+  if (order > 0 || (order == 0 && !hi_inclusive)) return false;
+  // A shorter key lies before `hi`, but is the same bits, if `hi` goes on with
+  // zeros.
+  const bool before_hi =
+      !hi_inclusive && !hi.empty() &&
+      (hi.size() <= header_.shortest_key || hi[hi.size() - 1] != '\0');
+  const uint64_t lo_word = LoadBits64(lo, 0);
+  uint64_t hi_word = LoadBits64(hi, 0);
+  if (before_hi && IsZeroBehind(hi, sizeof(hi_word))) {
+    if (hi_word == 0) return false;
+    hi_word--;
+  }
+  if (hi_word < header_.smallest || lo_word > header_.largest) return false;
+  if (in_words_) return WordsMayMatch(lo_word, hi_word);
+
+  // All prefixes that may be tested, or what the query has of them.
+  const size_t query_bytes = std::max(lo.size(), hi.size());
+  size_t bits = std::max(length_.bits, header_.design.first_bits());
+  bits += size_t{LastOfSeries(query_bytes)} * header_.design.stride_bits;
+  const size_t size = BytesForBits(static_cast<uint32_t>(bits));
+  if (size > kMaxBoundBytes) return true;
+  BoundBytes lo_bytes(size);
+  BoundBytes hi_bytes(size);
+  CopyPadded(lo, lo_bytes.data(), size);
+  CopyPadded(hi, hi_bytes.data(), size);
+  if (before_hi && IsZeroBehind(hi, size) && !Decrement(hi_bytes.data(), size)) {
+    return false;
+  }
+  return BytesMayMatch(lo_bytes.data(), hi_bytes.data(), size, query_bytes);
+}
+
+bool Proteus::KeyMayMatch(const Slice& key) const { return HasKey(key); }
+
+bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
+                            bool hi_inclusive) const {
+  return HasKeyBetween(lo, hi, hi_inclusive);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,102 @@
+//  Proteus, 1PBF and 2PBF (Proteus paper, sections 3 and 4): filters of key
+//  prefixes whose lengths fit the queries. What a design consists of is in
+//  design.h; who chooses it, in cpfpr.h.
+//
+//    offset  size
+//         0     4   l1 of the trie, in bits; 0 if there is none
+//         4     4   l1 of the first set of prefixes; 0 if there is none
+//         8     4   l2; 0 if there is no second layer
+//        12     4   stride of the series; 0 if there is none
+//        16     8   the first 8 bytes of the smallest key, as a number
+//        24     8   the first 8 bytes of the largest key
+//        32     4   length of the shortest key in bytes
+//        36     4   samples that the design is for
+//        40     4   samples that lie outside of the file
+//        44     4   time of modelling in microseconds
+//        48     4   predicted false positive rate, an IEEE single
+//        52     4   zero
+//        56    16   header of the first set (amq.h)
+//        72    16   header of the second layer's set
+//        88         trie (uniform_trie.h), first set, second set
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "filter_policy/amq/amq.h"
+#include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/prefix_hash.h"
+#include "filter_policy/proteus/uniform_trie.h"
+#include "filter_policy/range_filter.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct ProteusHeader {
+  static constexpr size_t kSize = 88;
+
+  ProteusDesign design;
+  // Nothing lies outside of these.
+  uint64_t smallest = 0;
+  uint64_t largest = 0;
+  uint32_t shortest_key = 0;
+  DesignReport report;
+
+  // Without the headers of the sets.
+  void EncodeTo(char* out) const;
+  void DecodeFrom(const char* in);
+};
+
+class Proteus : public RangeFilter {
+ public:
+  // Opens a payload in place. `payload` must outlive the filter and be followed
+  // by kReadPadding readable bytes. Corruption if it is damaged.
+  static Status Open(const Slice& payload,
+                     std::unique_ptr<RangeFilter>* filter);
+
+  bool KeyMayMatch(const Slice& key) const override;
+  // Tests at most kMaxPrefixProbes prefixes.
+  bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                     bool hi_inclusive) const override;
+
+  const ProteusDesign& design() const { return header_.design; }
+  const DesignReport& report() const { return header_.report; }
+  // The design, and how the trie is encoded.
+  std::string Describe() const;
+
+ private:
+  Proteus() = default;
+
+  // How many more prefixes a query may test.
+  using Budget = uint64_t;
+
+  bool HasSeries() const { return header_.design.stride_bits > 0; }
+  bool HasKey(const Slice& key) const;
+  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+
+  // For designs whose prefixes fit into a word, with bounds that belong to the
+  // range.
+  bool WordsMayMatch(uint64_t lo, uint64_t hi) const;
+  bool FirstWordsMayMatch(uint64_t lo, uint64_t hi, Budget* budget) const;
+  bool SecondWordsMayMatch(uint64_t lo, uint64_t hi, Budget* budget) const;
+
+  // For all others; bounds are `size` bytes each.
+  bool BytesMayMatch(char* lo, char* hi, size_t size, size_t query_bytes) const;
+  bool FirstBytesMayMatch(const char* lo, const char* hi, size_t size,
+                          size_t query_bytes, Budget* budget) const;
+  bool SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
+                           size_t query_bytes, Budget* budget) const;
+  bool SeriesContains(const Slice& key, uint32_t last) const;
+  uint32_t LastOfSeries(size_t key_bytes) const;
+
+  ProteusHeader header_;
+  bool in_words_ = false;
+  bool has_trie_ = false;
+  UniformTrie trie_;
+  PrefixLength first_length_{0};
+  PrefixLength length_{0};
+  Amq first_set_;
+  Amq set_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,231 @@
+#include "filter_policy/proteus/proteus_builder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "filter_policy/filter_block.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kFirstSetOffset = 56;
+constexpr size_t kSecondSetOffset = 72;
+
+// With fewer sample queries the design is the default one: one query that
+// happens to be answered would decide it.
+constexpr size_t kFewestSamples = 10;
+
+// The prefix of `bits` bits, in whole bytes.
+void CopyPrefix(const Slice& key, uint32_t bits, std::string* prefix) {
+  const size_t size = BytesForBits(bits);
+  prefix->assign(key.data(), std::min(key.size(), size));
+  prefix->resize(size);
+  if (bits % 8 != 0) {
+    char& last = prefix->back();
+    last = static_cast<char>(static_cast<uint8_t>(last) &
+                             (0xff << (8 - bits % 8)));
+  }
+}
+
+}  // namespace
+
+// False if it is too large.
+bool ProteusBuilder::BuildTrie() {
+  const uint32_t bits = header_.design.trie_bits;
+  trie_ = std::make_unique<UniformTrieBuilder>(bits);
+  std::string prefix;
+  size_t shared = 0;
+  bool first = true;
+  Slice last;
+  keys_.ForEach([&](const Slice& key) {
+    if (first) {
+      CopyPrefix(key, bits, &prefix);
+      first = false;
+    } else {
+      const uint32_t next_shared_bits = SharedBits(last, key);
+      if (next_shared_bits < bits) {
+        const size_t next_shared = next_shared_bits / 8;
+        trie_->Add(prefix.data(), shared, next_shared);
+        CopyPrefix(key, bits, &prefix);
+        shared = next_shared;
+      }
+    }
+    last = key;
+  });
+  trie_->AddLast(prefix.data(), shared);
+  return trie_->Prepare(&trie_size_);
+}
+
+// Chooses the design, builds its trie and plans its sets.
+Status ProteusBuilder::Design(uint64_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const KeyStatistics statistics(keys_);
+  const CpfprModel model(
+      keys_, statistics,
+      samples_ == nullptr ? std::vector<SampleQuery>() : samples_());
+  const bool has_samples = model.queries().size() >= kFewestSamples;
+  ProteusDesign& design = header_.design;
+  double fpr;
+  if (settings_.forced.has_value()) {
+    design = *settings_.forced;
+  } else if (has_samples) {
+    design = model.Choose(settings_.space, settings_.kinds, bytes, &fpr);
+  } else {
+    design = DefaultDesign(statistics, settings_.kinds.front());
+  }
+  auto spent = Clock::now() - start;
+
+  header_.shortest_key = static_cast<uint32_t>(
+      std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
+  if (design.trie_bits > 0) {
+    if (!BuildTrie()) {
+      return Status::NotSupported("Proteus: too many keys for one file");
+    }
+    if (trie_size_ > bytes && !settings_.forced.has_value()) {
+      // Larger than the estimate: the size is a promise.
+      design = DefaultDesign(statistics, settings_.kinds.front());
+      trie_.reset();
+      trie_size_ = 0;
+    }
+  }
+
+  const auto again = Clock::now();
+  const uint64_t set_bytes = bytes - std::min(bytes, trie_size_);
+  if (!settings_.forced.has_value() && has_samples && design.trie_bits > 0 &&
+      design.prefix_bits == 0) {
+    model.AddSecondLayer(settings_.kinds, set_bytes, &design);
+  }
+  sets_ = PlanPrefixSets(design, statistics, set_bytes);
+  DesignReport& report = header_.report;
+  report.outside = model.outside();
+  if (has_samples) {
+    report.samples = static_cast<uint32_t>(model.queries().size());
+    report.predicted_fpr = static_cast<float>(model.Evaluate(design, set_bytes));
+  }
+  spent += Clock::now() - again;
+  report.model_micros = static_cast<uint32_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
+  return Status::OK();
+}
+
+Status ProteusBuilder::Prepare(uint64_t* payload_size) {
+  if (num_keys() == 0) {
+    // Nothing lies between these.
+    header_.smallest = ~uint64_t{0};
+    *payload_size = ProteusHeader::kSize;
+    return Status::OK();
+  }
+  header_.smallest = LoadBits64(first_key(), 0);
+  header_.largest = LoadBits64(last_key(), 0);
+  FilterBlockHeader envelope;
+  envelope.smallest = first_key();
+  envelope.largest = last_key();
+  const uint64_t overhead = FilterBlockSize(envelope, ProteusHeader::kSize);
+  const auto all = static_cast<uint64_t>(settings_.bits_per_key / 8 *
+                                         static_cast<double>(num_keys()));
+  // Of a few keys, the filter may take more than its share.
+  constexpr uint64_t kLeastBytes = 64;
+  const uint64_t bytes =
+      std::max(all - std::min(all, overhead),
+               std::max(kLeastBytes, all / 2));
+  const Status s = Design(bytes);
+  *payload_size = ProteusHeader::kSize + trie_size_ + sets_.first.bytes +
+                  sets_.second.bytes;
+  return s;
+}
+
+// Adds the prefixes of that length of all keys.
+void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
+  const PrefixLength length(bits);
+  if (bits <= 64) {
+    const unsigned unused = 64 - bits;
+    bool first = true;
+    uint64_t last = 0;
+    keys_.ForEach([&](const Slice& key) {
+      const uint64_t prefix = LoadBits64(key, 0) >> unused;
+      if (prefix == last && !first) return;
+      set->Add(MixBits(prefix << unused, length.salt));
+      last = prefix;
+      first = false;
+    });
+    return;
+  }
+  Slice last;
+  bool first = true;
+  keys_.ForEach([&](const Slice& key) {
+    if (!first && SharedBits(last, key) >= bits) return;
+    set->Add(HashPrefix(key, length));
+    last = key;
+    first = false;
+  });
+}
+
+// Adds those of the keys that have as many bits.
+void ProteusBuilder::AddLongPrefixes(uint32_t bits, AmqBuilder* set) const {
+  const PrefixLength length(bits);
+  const size_t bytes = BytesForBits(bits);
+  Slice last;
+  keys_.ForEach([&](const Slice& key) {
+    if (key.size() < bytes) return;
+    if (!last.empty() && memcmp(last.data(), key.data(), bytes) == 0) return;
+    set->Add(HashPrefix(key, length));
+    last = key;
+  });
+}
+
+void ProteusBuilder::Write(char* payload) {
+  header_.EncodeTo(payload);
+  char* out = payload + ProteusHeader::kSize;
+  if (trie_ != nullptr) {
+    trie_->Write(out);
+    out += trie_size_;
+    trie_.reset();
+  }
+  const ProteusDesign& design = header_.design;
+  if (design.first_prefix_bits > 0) {
+    AmqBuilder set(sets_.first, payload + kFirstSetOffset, out);
+    AddPrefixes(design.first_prefix_bits, &set);
+    set.Finish();
+    out += sets_.first.bytes;
+  }
+  if (design.prefix_bits == 0 || num_keys() == 0) return;
+  AmqBuilder set(sets_.second, payload + kSecondSetOffset, out);
+  AddPrefixes(design.prefix_bits, &set);
+  if (design.stride_bits > 0) {
+    size_t longest = 0;
+    keys_.ForEach(
+        [&](const Slice& key) { longest = std::max(longest, key.size()); });
+    for (uint64_t bits = design.prefix_bits + design.stride_bits;
+         bits <= 8 * longest; bits += design.stride_bits) {
+      AddLongPrefixes(static_cast<uint32_t>(bits), &set);
+    }
+  }
+  set.Finish();
+}
+
+size_t ProteusBuilder::Memory() const {
+  return keys_.MemoryUsage() + (trie_ == nullptr ? 0 : trie_->MemoryUsage()) +
+         std::max(AmqBuilder::MemoryUsage(sets_.first),
+                  AmqBuilder::MemoryUsage(sets_.second));
+}
+
+std::string ProteusBuilder::Describe() const {
+  const DesignReport& report = header_.report;
+  std::string text = header_.design.Describe();
+  if (report.predicted_fpr < 0) {
+    return text + ", the default design: only " +
+           std::to_string(report.samples) + " sample queries";
+  }
+  char numbers[128];
+  snprintf(numbers, sizeof(numbers),
+           " from %u sample queries: predicted false positive rate %.5f, "
+           "modelled in %.1f ms",
+           report.samples, static_cast<double>(report.predicted_fpr),
+           static_cast<double>(report.model_micros) / 1000);
+  return text + numbers;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,61 @@
+//  Builds the filters of proteus.h: keeps the keys of a file until all are
+//  there, chooses the design that suits them and the sample queries, and builds
+//  it.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/proteus.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct ProteusSettings {
+  DesignSpace space = DesignSpace::kProteus;
+  // What the whole filter takes, its envelope included.
+  double bits_per_key = 12;
+  // The kinds of sets to choose from; the first one without samples.
+  std::vector<AmqKind> kinds = {AmqKind::kBloom, AmqKind::kRibbon};
+  // If set, what to build whatever the queries are.
+  std::optional<ProteusDesign> forced;
+};
+
+class ProteusBuilder : public RangeFilterBuilder {
+ public:
+  // `samples` is called once, when all keys are there.
+  using Samples = std::function<std::vector<SampleQuery>()>;
+  ProteusBuilder(ProteusSettings settings, Samples samples)
+      : settings_(std::move(settings)), samples_(std::move(samples)) {}
+
+  void Write(char* payload) override;
+  double ApproximateBitsPerKey() const override {
+    return settings_.bits_per_key;
+  }
+  std::string Describe() const override;
+
+ protected:
+  void Add(const Slice& key, size_t, size_t) override { keys_.Append(key); }
+  void AddLast(const Slice& key, size_t) override { keys_.Append(key); }
+  Status Prepare(uint64_t* payload_size) override;
+  size_t Memory() const override;
+
+ private:
+  Status Design(uint64_t bytes);
+  bool BuildTrie();
+  void AddPrefixes(uint32_t bits, AmqBuilder* set) const;
+  void AddLongPrefixes(uint32_t bits, AmqBuilder* set) const;
+
+  const ProteusSettings settings_;
+  const Samples samples_;
+  KeyStore keys_;
+  ProteusHeader header_;
+  std::unique_ptr<UniformTrieBuilder> trie_;
+  uint64_t trie_size_ = 0;
+  PrefixSets sets_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,204 @@
+#include "filter_policy/proteus/proteus_policy.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <unordered_map>
+
+#include "filter_policy/bounded_option.h"
+#include "util/string_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Options = ProteusPolicyOptions;
+
+constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
+
+const std::string kBitsOption = "bits_per_key";
+const std::string kAmqOption = "amq";
+const std::string kCapacityOption = "sample_capacity";
+const std::string kEveryOption = "sample_every";
+
+const std::unordered_map<std::string, std::vector<AmqKind>>& AmqKinds() {
+  static const auto* const kinds =
+      new std::unordered_map<std::string, std::vector<AmqKind>>{
+          {"bloom", {AmqKind::kBloom}},
+          {"ribbon", {AmqKind::kRibbon}},
+          {"auto", {AmqKind::kBloom, AmqKind::kRibbon}},
+      };
+  return *kinds;
+}
+
+Status RefuseBits(const std::string& owner, const std::string& text) {
+  return Status::InvalidArgument(
+      owner + ": " + kBitsOption + "=" + text +
+      " is not allowed; allowed: numbers from 2 to 64, such as 12 or 10.5");
+}
+
+Status CheckBits(const std::string& owner, double bits) {
+  if (bits >= Options::kMinBitsPerKey && bits <= Options::kMaxBitsPerKey) {
+    return Status::OK();
+  }
+  return RefuseBits(owner, std::to_string(bits));
+}
+
+Status ParseBits(const std::string& owner, const std::string& text,
+                 double* bits) {
+  char* end = nullptr;
+  const double number = strtod(text.c_str(), &end);
+  // No NaN, and no spaces, which strtod would skip.
+  if (text.find_first_not_of("0123456789.") != std::string::npos ||
+      end == text.c_str() || *end != '\0' || !CheckBits(owner, number).ok()) {
+    return RefuseBits(owner, text);
+  }
+  *bits = number;
+  return Status::OK();
+}
+
+Status CheckAmq(const std::string& owner, const std::string& name) {
+  if (AmqKinds().count(name) > 0) return Status::OK();
+  return Status::InvalidArgument(owner + ": " + kAmqOption + "=" + name +
+                                 " is not allowed; allowed: bloom, ribbon, "
+                                 "auto");
+}
+
+using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
+
+TypeInfo* MakeTypeInfo(const std::string& owner) {
+  return new TypeInfo{
+      {kBitsOption,
+       OptionTypeInfo(offsetof(Options, bits_per_key), OptionType::kDouble)
+           .SetParseFunc([owner](const ConfigOptions& /*options*/,
+                                 const std::string& /*name*/,
+                                 const std::string& text, void* addr) {
+             return ParseBits(owner, text, static_cast<double*>(addr));
+           })},
+      {kAmqOption,
+       OptionTypeInfo(offsetof(Options, amq), OptionType::kString)
+           .SetParseFunc([owner](const ConfigOptions& /*options*/,
+                                 const std::string& /*name*/,
+                                 const std::string& text, void* addr) {
+             const Status s = CheckAmq(owner, text);
+             if (s.ok()) *static_cast<std::string*>(addr) = text;
+             return s;
+           })},
+      {kCapacityOption, BoundedOption(owner, offsetof(Options, sample_capacity),
+                                      1, kMaxCount)},
+      {kEveryOption, BoundedOption(owner, offsetof(Options, sample_every), 1,
+                                   kMaxCount)},
+      {"seed_file", OptionTypeInfo(offsetof(Options, seed_file),
+                                   OptionType::kString)},
+      {"samples_file", OptionTypeInfo(offsetof(Options, samples_file),
+                                      OptionType::kString)},
+  };
+}
+
+const TypeInfo* TypeInfoOf(DesignSpace space) {
+  static const TypeInfo* const infos[] = {
+      MakeTypeInfo(ProteusFilterPolicy::ClassName(DesignSpace(0))),
+      MakeTypeInfo(ProteusFilterPolicy::ClassName(DesignSpace(1))),
+      MakeTypeInfo(ProteusFilterPolicy::ClassName(DesignSpace(2))),
+  };
+  return infos[static_cast<size_t>(space)];
+}
+
+}  // namespace
+
+ProteusFilterPolicy::ProteusFilterPolicy(DesignSpace space,
+                                         const ProteusPolicyOptions& options)
+    : space_(space), options_(options) {
+  RegisterOptions(&options_, TypeInfoOf(space));
+}
+
+const char* ProteusFilterPolicy::ClassName(DesignSpace space) {
+  switch (space) {
+    case DesignSpace::kOnePrefixFilter:
+      return "protean.PrefixBloom";
+    case DesignSpace::kTwoPrefixFilters:
+      return "protean.TwoPrefixBloom";
+    default:
+      return "protean.Proteus";
+  }
+}
+
+const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
+  switch (space) {
+    case DesignSpace::kOnePrefixFilter:
+      return "prefixbloom";
+    case DesignSpace::kTwoPrefixFilters:
+      return "prefixbloom2";
+    default:
+      return "proteus";
+  }
+}
+
+Status ProteusFilterPolicy::CreateFromShortForm(
+    DesignSpace space, const std::string& spec,
+    std::unique_ptr<const FilterPolicy>* policy) {
+  const std::string name = ShortName(space);
+  const std::vector<std::string> parts = StringSplit(spec, ':');
+  if (parts.size() < 2 || parts.size() > 3 || parts[0] != name ||
+      spec.back() == ':') {
+    return Status::InvalidArgument("filter_policy=" + spec +
+                                   " is not allowed; allowed: " + name +
+                                   ":BITS_PER_KEY, such as " + name + ":12, or " +
+                                   name + ":BITS_PER_KEY:AMQ");
+  }
+  ProteusPolicyOptions options;
+  Status s = ParseBits(ClassName(space), parts[1], &options.bits_per_key);
+  if (s.ok() && parts.size() == 3) {
+    options.amq = parts[2];
+    s = CheckAmq(ClassName(space), options.amq);
+  }
+  if (s.ok()) policy->reset(new ProteusFilterPolicy(space, options));
+  return s;
+}
+
+Status ProteusFilterPolicy::CheckOptions() const {
+  const std::string owner = Name();
+  Status s = CheckBits(owner, options_.bits_per_key);
+  if (s.ok()) s = CheckAmq(owner, options_.amq);
+  if (s.ok()) {
+    s = CheckOptionRange(owner, kCapacityOption, options_.sample_capacity, 1,
+                         kMaxCount);
+  }
+  if (s.ok()) {
+    s = CheckOptionRange(owner, kEveryOption, options_.sample_every, 1,
+                         kMaxCount);
+  }
+  return s;
+}
+
+Status ProteusFilterPolicy::ValidateOptions(
+    const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
+  const Status s = CheckOptions();
+  return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
+}
+
+std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
+  std::call_once(samples_made_, [this] {
+    SampleStoreOptions store;
+    store.capacity = options_.sample_capacity;
+    store.sample_every = options_.sample_every;
+    store.seed_file = options_.seed_file;
+    store.samples_file = options_.samples_file;
+    samples_ = std::make_shared<SampleStore>(store);
+  });
+  return samples_;
+}
+
+std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
+    const std::string& column_family) const {
+  ProteusSettings settings;
+  settings.space = space_;
+  settings.bits_per_key = options_.bits_per_key;
+  settings.kinds = AmqKinds().at(options_.amq);
+  const std::shared_ptr<QueryQueue> queue =
+      Samples()->Queue(column_family, Env::Default(), /*logger=*/nullptr);
+  return std::make_unique<ProteusBuilder>(
+      std::move(settings), [queue] { return queue->Snapshot(); });
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

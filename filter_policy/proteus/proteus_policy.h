@@ -1,0 +1,75 @@
+//  The filter policies that design a filter for every SST file: Proteus, and
+//  its relatives 1PBF and 2PBF.
+
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/proteus/proteus_builder.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct ProteusPolicyOptions {
+  static const char* kName() { return "ProteusPolicyOptions"; }
+
+  static constexpr double kMinBitsPerKey = 2;
+  static constexpr double kMaxBitsPerKey = 64;
+
+  // The size of each filter. 2 to 64.
+  double bits_per_key = 12;
+
+  // How sets of prefixes are kept: "bloom", "ribbon", or "auto", by which the
+  // model weighs both.
+  std::string amq = "auto";
+
+  // Sample queries that are kept, and of how many queries that find nothing one
+  // is kept. Positive.
+  uint32_t sample_capacity = QueryQueue::kDefaultCapacity;
+  uint32_t sample_every = QueryQueue::kDefaultSampleEvery;
+
+  // See SampleStoreOptions.
+  std::string seed_file;
+  std::string samples_file;
+};
+
+class ProteusFilterPolicy : public ProteanFilterPolicy {
+ public:
+  explicit ProteusFilterPolicy(DesignSpace space,
+                               const ProteusPolicyOptions& options = {});
+
+  // "protean.Proteus" and "proteus", and so on.
+  static const char* ClassName(DesignSpace space);
+  static const char* ShortName(DesignSpace space);
+  const char* Name() const override { return ClassName(space_); }
+  const char* NickName() const override { return ShortName(space_); }
+
+  // Makes a policy of the short form NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ.
+  // InvalidArgument if `spec` is anything else, or out of range.
+  static Status CreateFromShortForm(
+      DesignSpace space, const std::string& spec,
+      std::unique_ptr<const FilterPolicy>* policy);
+
+  // InvalidArgument if an option is out of range or a file of sample queries
+  // cannot be read.
+  Status ValidateOptions(const DBOptions& db_opts,
+                         const ColumnFamilyOptions& cf_opts) const override;
+
+  FilterKind kind() const override { return FilterKind::kProteus; }
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const std::string& column_family) const override;
+  std::shared_ptr<SampleStore> Samples() const override;
+
+ private:
+  Status CheckOptions() const;
+
+  const DesignSpace space_;
+  ProteusPolicyOptions options_;
+  // Made when it is first asked for: by then all options are set.
+  mutable std::once_flag samples_made_;
+  mutable std::shared_ptr<SampleStore> samples_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,294 @@
+#include "filter_policy/proteus/uniform_trie.h"
+
+#include <algorithm>
+
+#include "filter_policy/bits/bit_array.h"
+#include "filter_policy/proteus/key_bits.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kHeaderSize = 8;
+// What one number of a suffix holds.
+constexpr unsigned kPieceBits = 56;
+
+uint64_t TableBytes(size_t levels) { return (4 * levels + 7) / 8 * 8; }
+
+// The suffix bits of a leaf on that level.
+uint32_t SuffixWidth(uint32_t prefix_bits, size_t level) {
+  const uint64_t stored = 8 * (level + 1);
+  return prefix_bits > stored ? static_cast<uint32_t>(prefix_bits - stored) : 0;
+}
+
+// Calls visit(piece, width) for the numbers that the bits of a prefix behind
+// its first `depth` bytes are stored as, until it returns false.
+template <typename Visitor>
+void VisitPieces(const char* prefix, size_t prefix_bytes, size_t depth,
+                 uint32_t width, const Visitor& visit) {
+  while (width > 0) {
+    const unsigned bits = std::min(width, kPieceBits);
+    const uint64_t word = LoadBits64(prefix, prefix_bytes, depth);
+    if (!visit(word >> (64 - bits), bits)) return;
+    width -= bits;
+    depth += kPieceBits / 8;
+  }
+}
+
+}  // namespace
+
+Status UniformTrie::Open(Slice* input) {
+  const char* header;
+  const char* table;
+  if (!TakeBytes(input, kHeaderSize, &header)) {
+    return Status::Corruption("uniform trie: header is cut short");
+  }
+  prefix_bits_ = DecodeFixed32(header);
+  prefix_bytes_ = BytesForBits(prefix_bits_);
+  const uint32_t num_levels = DecodeFixed32(header + 4);
+  if (prefix_bits_ == 0 || num_levels > prefix_bytes_ ||
+      !TakeBytes(input, TableBytes(num_levels), &table)) {
+    return Status::Corruption("uniform trie: levels are damaged");
+  }
+  const Status s = fst_.Open(input);
+  if (!s.ok()) return s;
+  if (fst_.height() != num_levels || fst_.values().bits() != 0 ||
+      fst_.num_nodes() == 0) {
+    return Status::Corruption("uniform trie: levels do not add up");
+  }
+  levels_.resize(num_levels);
+  for (uint32_t i = 0; i < num_levels; i++) {
+    const uint32_t first = DecodeFixed32(table + 4 * i);
+    const uint32_t next =
+        i + 1 < num_levels ? DecodeFixed32(table + 4 * i + 4)
+                           : fst_.num_leaves();
+    if (first > next || (i == 0 && first != 0)) {
+      return Status::Corruption("uniform trie: leaves do not add up");
+    }
+    levels_[i].first_leaf = first;
+    levels_[i].width = SuffixWidth(prefix_bits_, i);
+    levels_[i].first_bit = suffix_bits_;
+    suffix_bits_ += uint64_t{next - first} * levels_[i].width;
+  }
+  if (!TakeBytes(input, BitArrayBytes(suffix_bits_), &suffixes_)) {
+    return Status::Corruption("uniform trie: suffixes are cut short");
+  }
+  return Status::OK();
+}
+
+// Compares the suffix of a leaf, whose path is `depth` bytes long, with the bits
+// of `prefix` behind so many bytes.
+inline int UniformTrie::CompareSuffix(const Fst::Node& node,
+                                      const Fst::Edge& edge, size_t depth,
+                                      const char* prefix) const {
+  const Level& level = levels_[depth - 1];
+  if (level.width == 0) return 0;
+  const uint32_t leaf = fst_.Leaf(node, edge) - level.first_leaf;
+  uint64_t bit = level.first_bit + uint64_t{leaf} * level.width;
+  // Only in a damaged trie.
+  if (bit + level.width > suffix_bits_) return 0;
+  int order = 0;
+  VisitPieces(prefix, prefix_bytes_, depth, level.width,
+              [&](uint64_t wanted, unsigned bits) {
+                const uint64_t stored = GetBits(suffixes_, bit, bits);
+                bit += bits;
+                if (stored != wanted) order = stored < wanted ? -1 : 1;
+                return order == 0;
+              });
+  return order;
+}
+
+PROTEAN_CLONED bool UniformTrie::Contains(const char* prefix) const {
+  Fst::Node node = fst_.Root();
+  Fst::Edge edge;
+  for (size_t depth = 0; depth < levels_.size();) {
+    if (!fst_.Find(node, Symbol(prefix, depth++), &edge)) return false;
+    if (!fst_.Follow(node, edge, &node)) {
+      return CompareSuffix(node, edge, depth, prefix) == 0;
+    }
+  }
+  return true;
+}
+
+// Whether a prefix above `lo` lies below the node, whose path is the first
+// `depth` bytes of `lo`. If there is none, stores whether `lo` itself does.
+inline bool UniformTrie::FindAbove(Fst::Node node, size_t depth, const char* lo,
+                                   bool* found) const {
+  Fst::Edge edge;
+  while (depth < levels_.size()) {
+    const int wanted = Symbol(lo, depth++);
+    if (!fst_.Last(node, &edge) || edge.Symbol() > wanted) return true;
+    if (edge.Symbol() < wanted) return false;
+    if (!fst_.Follow(node, edge, &node)) {
+      const int order = CompareSuffix(node, edge, depth, lo);
+      *found = order == 0;
+      return order > 0;
+    }
+  }
+  *found = true;
+  return false;
+}
+
+// The same for a prefix below `hi`.
+inline bool UniformTrie::FindBelow(Fst::Node node, size_t depth, const char* hi,
+                                   bool* found) const {
+  Fst::Edge edge;
+  while (depth < levels_.size()) {
+    const int wanted = Symbol(hi, depth++);
+    if (!fst_.First(node, &edge) || edge.Symbol() < wanted) return true;
+    if (edge.Symbol() > wanted) return false;
+    if (!fst_.Follow(node, edge, &node)) {
+      const int order = CompareSuffix(node, edge, depth, hi);
+      *found = order == 0;
+      return order < 0;
+    }
+  }
+  *found = true;
+  return false;
+}
+
+PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
+                                                      const char* hi) const {
+  Matches matches;
+  Fst::Node node = fst_.Root();
+  Fst::Edge edge;
+  size_t depth = 0;
+  while (depth < levels_.size() && lo[depth] == hi[depth]) {
+    if (!fst_.Find(node, Symbol(lo, depth++), &edge)) return matches;
+    if (!fst_.Follow(node, edge, &node)) {
+      const int to_lo = CompareSuffix(node, edge, depth, lo);
+      const int to_hi = CompareSuffix(node, edge, depth, hi);
+      matches.lo = to_lo == 0;
+      matches.hi = to_hi == 0;
+      matches.between = to_lo > 0 && to_hi < 0;
+      return matches;
+    }
+  }
+  if (depth == levels_.size()) {
+    // Only in a damaged trie: the bounds differ, the levels are used up.
+    matches.between = true;
+    return matches;
+  }
+
+  // The bounds part here.
+  const int lo_symbol = Symbol(lo, depth);
+  const int hi_symbol = Symbol(hi, depth);
+  depth++;
+  if (!fst_.LowerBound(node, lo_symbol, &edge)) return matches;
+  Fst::Node child;
+  if (edge.Symbol() == lo_symbol) {
+    if (fst_.Follow(node, edge, &child)) {
+      matches.between = FindAbove(child, depth, lo, &matches.lo);
+    } else {
+      const int order = CompareSuffix(node, edge, depth, lo);
+      matches.lo = order == 0;
+      matches.between = order > 0;
+    }
+    if (matches.between || !fst_.Next(node, &edge)) return matches;
+  }
+  if (edge.Symbol() > hi_symbol) return matches;
+  if (edge.Symbol() < hi_symbol) {
+    matches.between = true;
+  } else if (fst_.Follow(node, edge, &child)) {
+    matches.between = FindBelow(child, depth, hi, &matches.hi);
+  } else {
+    const int order = CompareSuffix(node, edge, depth, hi);
+    matches.hi = order == 0;
+    matches.between = order < 0;
+  }
+  return matches;
+}
+
+FstOptions UniformTrieBuilder::Options() {
+  FstOptions options;
+  options.runs = false;
+  return options;
+}
+
+UniformTrieBuilder::UniformTrieBuilder(uint32_t prefix_bits)
+    : prefix_bits_(prefix_bits),
+      prefix_bytes_(BytesForBits(prefix_bits)),
+      fst_(/*value_bits=*/0, Options()) {}
+
+void UniformTrieBuilder::Level::Append(uint64_t value, unsigned width) {
+  const unsigned used = bits % 64;
+  if (used == 0) words.push_back(0);
+  words.back() |= value << used;
+  if (used + width > 64) words.push_back(value >> (64 - used));
+  bits += width;
+}
+
+inline void UniformTrieBuilder::AddSuffix(const char* prefix, size_t depth) {
+  if (levels_.size() < depth) levels_.resize(depth);
+  Level& level = levels_[depth - 1];
+  level.leaves++;
+  VisitPieces(prefix, prefix_bytes_, depth,
+              SuffixWidth(prefix_bits_, depth - 1),
+              [&level](uint64_t piece, unsigned bits) {
+                level.Append(piece, bits);
+                return true;
+              });
+}
+
+void UniformTrieBuilder::Add(const char* prefix, size_t shared,
+                             size_t next_shared) {
+  fst_.Add(Slice(prefix, prefix_bytes_), shared, next_shared, 0);
+  AddSuffix(prefix, std::max(shared, next_shared) + 1);
+}
+
+void UniformTrieBuilder::AddLast(const char* prefix, size_t shared) {
+  fst_.AddLast(Slice(prefix, prefix_bytes_), shared, 0);
+  AddSuffix(prefix, shared + 1);
+}
+
+bool UniformTrieBuilder::Prepare(uint64_t* size) {
+  if (!fst_.Prepare(&fst_size_)) return false;
+  uint64_t bits = 0;
+  for (const Level& level : levels_) bits += level.bits;
+  *size = kHeaderSize + TableBytes(levels_.size()) + fst_size_ +
+          BitArrayBytes(bits);
+  return true;
+}
+
+void UniformTrieBuilder::Write(char* out) {
+  EncodeFixed32(out, prefix_bits_);
+  EncodeFixed32(out + 4, static_cast<uint32_t>(levels_.size()));
+  out += kHeaderSize;
+  uint32_t leaves = 0;
+  for (size_t i = 0; i < levels_.size(); i++) {
+    EncodeFixed32(out + 4 * i, leaves);
+    leaves += levels_[i].leaves;
+  }
+  out += TableBytes(levels_.size());
+  fst_.Write(out);
+  out += fst_size_;
+  BitWriter writer(out, 0);
+  for (const Level& level : levels_) {
+    for (uint64_t left = level.bits, i = 0; left > 0; i++) {
+      const auto width = static_cast<unsigned>(std::min<uint64_t>(left, 64));
+      writer.Write(level.words[i], width);
+      left -= width;
+    }
+  }
+}
+
+size_t UniformTrieBuilder::MemoryUsage() const {
+  size_t bytes = fst_.MemoryUsage() + levels_.capacity() * sizeof(Level);
+  for (const Level& level : levels_) bytes += 8 * level.words.capacity();
+  return bytes;
+}
+
+uint64_t EstimateUniformTrie(uint32_t prefix_bits,
+                             const std::vector<FstLevelCounts>& levels,
+                             unsigned code_bits) {
+  uint64_t suffix_bits = 0;
+  for (size_t i = 0; i < levels.size(); i++) {
+    suffix_bits += uint64_t{levels[i].edges - levels[i].children} *
+                   SuffixWidth(prefix_bits, i);
+  }
+  return kHeaderSize + TableBytes(levels.size()) + FstHeader::kSize +
+         Alphabet::kSize + BitArrayBytes(suffix_bits) +
+         EstimateSections(levels, code_bits, UniformTrieBuilder::Options());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,128 @@
+//  The trie of all key prefixes of l1 bits (Proteus paper, section 4.1). As far
+//  as prefixes share bytes they are in a Fast Succinct Trie; what follows the
+//  byte that tells a prefix from all others is stored as explicit bits. All
+//  prefixes have the same length, so no node has a terminator, and no run is
+//  skipped: an edge on level i is byte i.
+//
+//    l1        4 bytes
+//    levels    4 bytes: the number of bytes that edges stand for, at most
+//              ceil(l1 / 8)
+//    leaves    4 bytes a level: the leaves on the levels above it; 4 zero bytes
+//              if their number is odd
+//    FST       without values; of the last byte of a prefix, bits behind l1 are
+//              zero
+//    suffixes  level after level, for each leaf the l1 - 8 * (level + 1) bits
+//              that are missing, in the order of the leaves: numbers of 56 bits,
+//              then one of what is left
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filter_policy/fst/fst.h"
+#include "filter_policy/fst/fst_builder.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class UniformTrie {
+ public:
+  // Takes a serialized trie off the front of `input`, whose bytes must outlive
+  // this object and be followed by kReadPadding readable bytes. Corruption if
+  // it is damaged.
+  Status Open(Slice* input);
+
+  uint32_t prefix_bits() const { return prefix_bits_; }
+  const Fst& fst() const { return fst_; }
+
+  // Prefixes are passed as BytesForBits(prefix_bits()) bytes, in which the bits
+  // behind the prefix are zero.
+
+  bool Contains(const char* prefix) const;
+
+  // What lies in [lo, hi], where lo < hi. If there is a prefix between the two,
+  // nothing else matters.
+  struct Matches {
+    bool lo = false;
+    bool hi = false;
+    bool between = false;
+  };
+  Matches Find(const char* lo, const char* hi) const;
+
+ private:
+  struct Level {
+    uint32_t first_leaf = 0;
+    uint32_t width = 0;       // of a suffix
+    uint64_t first_bit = 0;   // of the suffixes
+  };
+
+  int CompareSuffix(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
+                    const char* prefix) const;
+  bool FindAbove(Fst::Node node, size_t depth, const char* lo,
+                 bool* found) const;
+  bool FindBelow(Fst::Node node, size_t depth, const char* hi,
+                 bool* found) const;
+  int Symbol(const char* prefix, size_t depth) const {
+    return fst_.Symbol(prefix[depth]);
+  }
+
+  uint32_t prefix_bits_ = 0;
+  size_t prefix_bytes_ = 0;
+  Fst fst_;
+  std::vector<Level> levels_;
+  const char* suffixes_ = nullptr;
+  uint64_t suffix_bits_ = 0;
+};
+
+class UniformTrieBuilder {
+ public:
+  explicit UniformTrieBuilder(uint32_t prefix_bits);
+
+  // Adds the next prefix, in ascending order, given as in UniformTrie. It
+  // shares `shared` bytes with the one before it (0 if there is none) and
+  // `next_shared` with the next.
+  void Add(const char* prefix, size_t shared, size_t next_shared);
+  void AddLast(const char* prefix, size_t shared);
+
+  // Stores the size of the serialized trie. Called once, after the last prefix.
+  // False if there are too many.
+  bool Prepare(uint64_t* size);
+
+  // Writes the trie into so many zero bytes at `out`, which are followed by
+  // kReadPadding zero bytes.
+  void Write(char* out);
+
+  size_t MemoryUsage() const;
+
+  static FstOptions Options();
+
+ private:
+  // The suffixes of a level.
+  struct Level {
+    uint32_t leaves = 0;
+    uint64_t bits = 0;
+    std::vector<uint64_t> words;
+
+    void Append(uint64_t value, unsigned width);
+  };
+
+  void AddSuffix(const char* prefix, size_t depth);
+  uint64_t TableSize() const;
+
+  const uint32_t prefix_bits_;
+  const size_t prefix_bytes_;
+  FstBuilder fst_;
+  std::vector<Level> levels_;
+  uint64_t fst_size_ = 0;
+};
+
+// The size in bytes that a trie of these levels has, roughly. `leaves` are
+// those of each level.
+uint64_t EstimateUniformTrie(uint32_t prefix_bits,
+                             const std::vector<FstLevelCounts>& levels,
+                             unsigned code_bits);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
