@@ -113,8 +113,7 @@ class OracleBuilder : public RangeFilterBuilder {
 }  // namespace
 
 std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
-    const std::string& /*column_family*/)
-    const {
+    const std::string& /*column_family*/) const {
   return std::make_unique<OracleBuilder>();
 }
 

@@ -14,7 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 enum class FilterKind : uint8_t {
   kAlwaysTrue = 0,  // no filter: the keys could not be held
   kSurf = 1,
-  kProteus = 2,  // and 1PBF and 2PBF
+  kProteus = 2,   // and 1PBF and 2PBF
   kOracle = 255,  // benchmarks only: exact, held in the process's memory
 };
 

@@ -32,8 +32,8 @@ AmqPlan PlanBloom(uint64_t hashes, uint64_t bytes) {
       8000.0 * static_cast<double>(bytes) / static_cast<double>(hashes);
   plan.probes = static_cast<uint8_t>(FastLocalBloomImpl::ChooseNumProbes(
       static_cast<int>(std::min(millibits, 1e6))));
-  plan.false_positive_rate =
-      FastLocalBloomImpl::EstimatedFpRate(hashes, bytes, plan.probes, kHashBits);
+  plan.false_positive_rate = FastLocalBloomImpl::EstimatedFpRate(
+      hashes, bytes, plan.probes, kHashBits);
   return plan;
 }
 

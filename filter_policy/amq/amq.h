@@ -110,9 +110,8 @@ class AmqBuilder {
       FastLocalBloomImpl::AddHashPrepared(slot.bits, plan_.probes, slot.line);
     }
     uint32_t offset;
-    FastLocalBloomImpl::PrepareHash(Lower32of64(hash),
-                                    static_cast<uint32_t>(plan_.bytes), data_,
-                                    &offset);
+    FastLocalBloomImpl::PrepareHash(
+        Lower32of64(hash), static_cast<uint32_t>(plan_.bytes), data_, &offset);
     slot = {data_ + offset, Upper32of64(hash)};
   }
   bool FinishRibbon(uint8_t* seed);

@@ -125,10 +125,9 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
   PrefixSets sets;
   if (design.prefix_bits == 0) return sets;
   if (design.first_prefix_bits > 0) {
-    sets.first =
-        PlanAmq(design.amq, statistics.Prefixes(design.first_prefix_bits),
-                static_cast<uint64_t>(design.first_share *
-                                      static_cast<double>(bytes)));
+    sets.first = PlanAmq(
+        design.amq, statistics.Prefixes(design.first_prefix_bits),
+        static_cast<uint64_t>(design.first_share * static_cast<double>(bytes)));
   }
   sets.second = PlanAmq(
       design.amq,
@@ -181,9 +180,9 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     if (!sample.hi_inclusive && !hi.empty() &&
         (hi.size() <= statistics.shortest_key() || hi[hi.size() - 1] != '\0')) {
       inclusive = sample.hi;
-      if (!MakeInclusive(&inclusive,
-                         std::max(sample.lo.size(), statistics.longest_key()) +
-                             8)) {
+      if (!MakeInclusive(
+              &inclusive,
+              std::max(sample.lo.size(), statistics.longest_key()) + 8)) {
         continue;
       }
       hi = inclusive;
@@ -195,8 +194,8 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     };
     if (index > 0) share(keys[index - 1]);
     if (has_next) share(keys[index]);
-    query.bytes = static_cast<uint32_t>(
-        std::max(sample.lo.size(), sample.hi.size()));
+    query.bytes =
+        static_cast<uint32_t>(std::max(sample.lo.size(), sample.hi.size()));
     query.bounds_shared = SharedBits(sample.lo, hi);
     if (query.bounds_shared != kAllBits) {
       query.lo_rest = BitWindow(sample.lo, query.bounds_shared);
@@ -251,10 +250,9 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   if (regions == 1) {
     return 1 - resolved(query.shared() >= first, CountAll(query, bits));
   }
-  double all = resolved(query.lo_shared >= first,
-                        CountLeft(query, first, bits)) *
-               resolved(query.hi_shared >= first,
-                        CountRight(query, first, bits));
+  double all =
+      resolved(query.lo_shared >= first, CountLeft(query, first, bits)) *
+      resolved(query.hi_shared >= first, CountRight(query, first, bits));
   if (regions > 2) {
     const uint64_t whole =
         bits - first < 62 ? uint64_t{1} << (bits - first) : kManyPrefixes;
@@ -265,9 +263,8 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
 
 double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
                                double first_rate, double rate) const {
-  return design.first_prefix_bits > 0
-             ? TwoSets(query, design, first_rate, rate)
-             : OneLayer(query, design, rate);
+  return design.first_prefix_bits > 0 ? TwoSets(query, design, first_rate, rate)
+                                      : OneLayer(query, design, rate);
 }
 
 double CpfprModel::Average(const ProteusDesign& design, const PrefixSets& sets,
@@ -295,8 +292,7 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
     double prefixes = 0;
     double queries = 0;
   };
-  const size_t step =
-      std::max<size_t>(1, queries_.size() / kFirstRoundQueries);
+  const size_t step = std::max<size_t>(1, queries_.size() / kFirstRoundQueries);
   const size_t num_first = first_lengths.size();
   const size_t num_lengths = lengths.size();
   // For each pair the queries that test prefixes, and those that test too many
@@ -316,9 +312,9 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
     const size_t begin_length =
         std::upper_bound(lengths.begin(), lengths.end(), shared) -
         lengths.begin();
-    const size_t end_first = std::upper_bound(first_lengths.begin(),
-                                              first_lengths.end(), shared) -
-                             first_lengths.begin();
+    const size_t end_first =
+        std::upper_bound(first_lengths.begin(), first_lengths.end(), shared) -
+        first_lengths.begin();
     const size_t end_common =
         std::upper_bound(first_lengths.begin(),
                          first_lengths.begin() + end_first,
@@ -349,9 +345,9 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
   std::sort(all_shared.begin(), all_shared.end());
   const auto total = static_cast<double>(all_shared.size());
   auto share_at_least = [&](uint32_t bits) {
-    return static_cast<double>(all_shared.end() -
-                               std::lower_bound(all_shared.begin(),
-                                                all_shared.end(), bits));
+    return static_cast<double>(
+        all_shared.end() -
+        std::lower_bound(all_shared.begin(), all_shared.end(), bits));
   };
 
   for (size_t i = 0; i < num_first; i++) {
@@ -388,9 +384,9 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
         double sum = certain;
         for (size_t k = 1; k + 1 < kBins; k++) {
           if (counts[k].queries < 0.5) continue;
-          sum -= counts[k].queries *
-                 std::expm1(counts[k].prefixes / counts[k].queries *
-                            log_negative);
+          sum -=
+              counts[k].queries *
+              std::expm1(counts[k].prefixes / counts[k].queries * log_negative);
         }
         candidate.fpr = sum / total;
         found->push_back(candidate);
@@ -427,9 +423,9 @@ std::vector<uint32_t> CpfprModel::PrefixLengths(uint32_t first, uint32_t last,
   const size_t count = std::min<size_t>(most, range + 1);
   for (size_t i = 0; i < count; i++) {
     lengths.push_back(
-        last - static_cast<uint32_t>(
-                   count == 1 ? 0
-                              : uint64_t{range} * (count - 1 - i) / (count - 1)));
+        last -
+        static_cast<uint32_t>(
+            count == 1 ? 0 : uint64_t{range} * (count - 1 - i) / (count - 1)));
   }
   return lengths;
 }
@@ -441,15 +437,14 @@ namespace {
 template <typename Candidates>
 void KeepBest(size_t most, Candidates* candidates) {
   const size_t kept = std::min(most, candidates->size());
-  std::partial_sort(
-      candidates->begin(), candidates->begin() + kept, candidates->end(),
-      [](const auto& a, const auto& b) {
-        if (a.fpr != b.fpr) return a.fpr < b.fpr;
-        if (a.design.prefix_bits != b.design.prefix_bits) {
-          return a.design.prefix_bits > b.design.prefix_bits;
-        }
-        return a.design.first_bits() > b.design.first_bits();
-      });
+  std::partial_sort(candidates->begin(), candidates->begin() + kept,
+                    candidates->end(), [](const auto& a, const auto& b) {
+                      if (a.fpr != b.fpr) return a.fpr < b.fpr;
+                      if (a.design.prefix_bits != b.design.prefix_bits) {
+                        return a.design.prefix_bits > b.design.prefix_bits;
+                      }
+                      return a.design.first_bits() > b.design.first_bits();
+                    });
   candidates->resize(kept);
 }
 
@@ -560,11 +555,11 @@ ProteusDesign CpfprModel::Choose(DesignSpace space,
         max_bits / static_cast<uint32_t>(lengths.size()) + 1;
     const uint32_t best = found.front().design.prefix_bits;
     if (best > 0) {
-      SearchPairs(tries,
-                  PrefixLengths(best > spacing ? best - spacing : 1,
-                                std::min(best + spacing, max_bits),
-                                2 * spacing + 1),
-                  kinds, bytes, &found);
+      SearchPairs(
+          tries,
+          PrefixLengths(best > spacing ? best - spacing : 1,
+                        std::min(best + spacing, max_bits), 2 * spacing + 1),
+          kinds, bytes, &found);
     }
   }
   if (space == DesignSpace::kTwoPrefixFilters) {
@@ -594,8 +589,7 @@ void CpfprModel::AddSecondLayer(const std::vector<AmqKind>& kinds,
                                 uint64_t set_bytes,
                                 ProteusDesign* design) const {
   constexpr uint32_t kNearest = 64;
-  const size_t step =
-      std::max<size_t>(1, queries_.size() / kFirstRoundQueries);
+  const size_t step = std::max<size_t>(1, queries_.size() / kFirstRoundQueries);
   const ProteusDesign alone = *design;
   double best = Average(alone, PrefixSets(), step);
   const uint32_t last =
@@ -605,8 +599,7 @@ void CpfprModel::AddSecondLayer(const std::vector<AmqKind>& kinds,
     candidate.prefix_bits = bits;
     for (AmqKind kind : kinds) {
       candidate.amq = kind;
-      const PrefixSets sets =
-          PlanPrefixSets(candidate, statistics_, set_bytes);
+      const PrefixSets sets = PlanPrefixSets(candidate, statistics_, set_bytes);
       if (sets.second.false_positive_rate > kUselessRate) continue;
       const double fpr = Average(candidate, sets, step);
       if (fpr < best) {

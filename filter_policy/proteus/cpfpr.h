@@ -15,10 +15,11 @@
 //  The search follows algorithm 1: all pairs (l1, l2), with the queries of a
 //  pair binned by how many prefixes they test. It differs where time demands
 //  it. A pair only costs a query something if it shares at least l1 and less
-//  than l2 bits; while both bounds lie below one l1-prefix, how many l2-prefixes
-//  there are does not depend on l1. The first round takes a part of the sample,
-//  and for long keys a part of the lengths; a second round looks at all lengths
-//  near the best ones; at last, the best designs meet the whole sample.
+//  than l2 bits; while both bounds lie below one l1-prefix, how many
+//  l2-prefixes there are does not depend on l1. The first round takes a part of
+//  the sample, and for long keys a part of the lengths; a second round looks at
+//  all lengths near the best ones; at last, the best designs meet the whole
+//  sample.
 
 #pragma once
 
@@ -42,10 +43,10 @@ class CpfprModel {
  public:
   // A query that the file is asked and that finds nothing in it.
   struct Query {
-    uint32_t lo_shared;    // bits that its lower bound shares with a key
-    uint32_t hi_shared;    // bits that its upper bound shares with a key
+    uint32_t lo_shared;      // bits that its lower bound shares with a key
+    uint32_t hi_shared;      // bits that its upper bound shares with a key
     uint32_t bounds_shared;  // bits that the bounds share
-    uint32_t bytes;        // of the longer bound
+    uint32_t bytes;          // of the longer bound
     // The bits of the bounds behind what they share.
     uint64_t lo_rest;
     uint64_t hi_rest;

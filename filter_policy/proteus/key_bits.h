@@ -42,9 +42,9 @@ inline uint64_t LoadBits64(const Slice& key, size_t byte) {
 inline uint64_t BitWindow(const Slice& key, uint32_t bit) {
   const uint64_t head = LoadBits64(key, bit / 8);
   const unsigned shift = bit % 8;
-  return shift == 0 ? head
-                    : head << shift |
-                          LoadBits64(key, bit / 8 + 8) >> (64 - shift);
+  return shift == 0
+             ? head
+             : head << shift | LoadBits64(key, bit / 8 + 8) >> (64 - shift);
 }
 
 // How many bits two keys share.
@@ -67,8 +67,7 @@ inline uint64_t HighBits(uint64_t word, uint32_t bits) {
 
 // Mixes two words into a hash.
 inline uint64_t MixBits(uint64_t a, uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(
-                           a ^ 0x9e3779b97f4a7c15u) *
+  const auto product = static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) *
                        (b ^ 0xd1b54a32d192ed03u);
   const uint64_t folded =
       static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);

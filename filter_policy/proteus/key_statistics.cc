@@ -32,8 +32,8 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
 
   size_t shortest = std::numeric_limits<size_t>::max();
   size_t longest = 0;
-  uint32_t shared = 0;       // of the last key, with the one before it
-  uint64_t distinct = 0;     // keys so far
+  uint32_t shared = 0;    // of the last key, with the one before it
+  uint64_t distinct = 0;  // keys so far
   size_t index = 0;
   Slice last;
   keys.ForEach([&](const Slice& key) {
@@ -66,8 +66,8 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
       now = kMaxBits;
     }
     const uint32_t own = std::min(now, key_bits);
-    long_changes[std::min<uint32_t>(own, static_cast<uint32_t>(
-                                             8 * last.size())) +
+    long_changes[std::min<uint32_t>(own,
+                                    static_cast<uint32_t>(8 * last.size())) +
                  1]++;
     long_changes[key_bits + 1]--;
     if (distinct > 0) {
@@ -101,8 +101,8 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
   }
   Accumulate(&unique_);
 
-  const auto symbols =
-      static_cast<unsigned>(std::count(std::begin(occurs), std::end(occurs), true));
+  const auto symbols = static_cast<unsigned>(
+      std::count(std::begin(occurs), std::end(occurs), true));
   code_bits_ = symbols <= 2 ? 1 : BitsFor(symbols - 1);
 }
 

@@ -50,11 +50,10 @@ void SetBehind(char* bytes, size_t size, uint32_t bits) {
 
 bool SamePrefix(const char* a, const char* b, uint32_t bits) {
   if (memcmp(a, b, bits / 8) != 0) return false;
-  return bits % 8 == 0 ||
-         (static_cast<uint8_t>(a[bits / 8]) ^
-          static_cast<uint8_t>(b[bits / 8])) >>
-                 (8 - bits % 8) ==
-             0;
+  return bits % 8 == 0 || (static_cast<uint8_t>(a[bits / 8]) ^
+                           static_cast<uint8_t>(b[bits / 8])) >>
+                                  (8 - bits % 8) ==
+                              0;
 }
 
 // How many prefixes there are from `lo` to `hi`, both included.
@@ -174,9 +173,8 @@ Status Proteus::Open(const Slice& payload,
   }
   proteus->header_.DecodeFrom(header);
   ProteusDesign& design = proteus->header_.design;
-  const uint32_t longest =
-      std::max({design.trie_bits, design.first_prefix_bits, design.prefix_bits,
-                design.stride_bits});
+  const uint32_t longest = std::max({design.trie_bits, design.first_prefix_bits,
+                                     design.prefix_bits, design.stride_bits});
   const bool has_second = design.prefix_bits > 0;
   if (longest > (uint32_t{1} << 30) ||
       (design.trie_bits > 0 && design.first_prefix_bits > 0) ||
@@ -255,8 +253,8 @@ inline bool Proteus::HasKey(const Slice& key) const {
     const size_t size = BytesForBits(header_.design.trie_bits);
     if (size <= sizeof(word)) {
       char prefix[sizeof(word)];
-      EncodeFixed64(prefix, EndianSwapValue(
-                                HighBits(word, header_.design.trie_bits)));
+      EncodeFixed64(prefix,
+                    EndianSwapValue(HighBits(word, header_.design.trie_bits)));
       if (!trie_.Contains(prefix)) return false;
     } else {
       BoundBytes prefix(size);
@@ -327,9 +325,9 @@ inline bool Proteus::WordsMayMatch(uint64_t lo, uint64_t hi) const {
   const UniformTrie::Matches matches = trie_.Find(lo_bytes, hi_bytes);
   if (matches.between) return true;
   if (length_.bits == 0) return matches.lo || matches.hi;
-  return (matches.lo && SecondWordsMayMatch(
-                            lo, lo_prefix | ~HighBits(~uint64_t{0}, bits),
-                            &budget)) ||
+  return (matches.lo &&
+          SecondWordsMayMatch(lo, lo_prefix | ~HighBits(~uint64_t{0}, bits),
+                              &budget)) ||
          (matches.hi && SecondWordsMayMatch(hi_prefix, hi, &budget));
 }
 
@@ -466,7 +464,8 @@ inline bool Proteus::HasKeyBetween(const Slice& lo, const Slice& hi,
   BoundBytes hi_bytes(size);
   CopyPadded(lo, lo_bytes.data(), size);
   CopyPadded(hi, hi_bytes.data(), size);
-  if (before_hi && IsZeroBehind(hi, size) && !Decrement(hi_bytes.data(), size)) {
+  if (before_hi && IsZeroBehind(hi, size) &&
+      !Decrement(hi_bytes.data(), size)) {
     return false;
   }
   return BytesMayMatch(lo_bytes.data(), hi_bytes.data(), size, query_bytes);

@@ -103,7 +103,8 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   report.outside = model.outside();
   if (has_samples) {
     report.samples = static_cast<uint32_t>(model.queries().size());
-    report.predicted_fpr = static_cast<float>(model.Evaluate(design, set_bytes));
+    report.predicted_fpr =
+        static_cast<float>(model.Evaluate(design, set_bytes));
   }
   spent += Clock::now() - again;
   report.model_micros = static_cast<uint32_t>(
@@ -129,8 +130,7 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
   // Of a few keys, the filter may take more than its share.
   constexpr uint64_t kLeastBytes = 64;
   const uint64_t bytes =
-      std::max(all - std::min(all, overhead),
-               std::max(kLeastBytes, all / 2));
+      std::max(all - std::min(all, overhead), std::max(kLeastBytes, all / 2));
   const Status s = Design(bytes);
   *payload_size = ProteusHeader::kSize + trie_size_ + sets_.first.bytes +
                   sets_.second.bytes;

@@ -84,14 +84,14 @@ TypeInfo* MakeTypeInfo(const std::string& owner) {
              if (s.ok()) *static_cast<std::string*>(addr) = text;
              return s;
            })},
-      {kCapacityOption, BoundedOption(owner, offsetof(Options, sample_capacity),
-                                      1, kMaxCount)},
-      {kEveryOption, BoundedOption(owner, offsetof(Options, sample_every), 1,
-                                   kMaxCount)},
-      {"seed_file", OptionTypeInfo(offsetof(Options, seed_file),
-                                   OptionType::kString)},
-      {"samples_file", OptionTypeInfo(offsetof(Options, samples_file),
-                                      OptionType::kString)},
+      {kCapacityOption,
+       BoundedOption(owner, offsetof(Options, sample_capacity), 1, kMaxCount)},
+      {kEveryOption,
+       BoundedOption(owner, offsetof(Options, sample_every), 1, kMaxCount)},
+      {"seed_file",
+       OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
+      {"samples_file",
+       OptionTypeInfo(offsetof(Options, samples_file), OptionType::kString)},
   };
 }
 
@@ -143,8 +143,8 @@ Status ProteusFilterPolicy::CreateFromShortForm(
       spec.back() == ':') {
     return Status::InvalidArgument("filter_policy=" + spec +
                                    " is not allowed; allowed: " + name +
-                                   ":BITS_PER_KEY, such as " + name + ":12, or " +
-                                   name + ":BITS_PER_KEY:AMQ");
+                                   ":BITS_PER_KEY, such as " + name +
+                                   ":12, or " + name + ":BITS_PER_KEY:AMQ");
   }
   ProteusPolicyOptions options;
   Status s = ParseBits(ClassName(space), parts[1], &options.bits_per_key);

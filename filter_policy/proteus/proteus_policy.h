@@ -46,8 +46,9 @@ class ProteusFilterPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return ClassName(space_); }
   const char* NickName() const override { return ShortName(space_); }
 
-  // Makes a policy of the short form NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ.
-  // InvalidArgument if `spec` is anything else, or out of range.
+  // Makes a policy of the short form NAME:BITS_PER_KEY or
+  // NAME:BITS_PER_KEY:AMQ. InvalidArgument if `spec` is anything else, or out
+  // of range.
   static Status CreateFromShortForm(
       DesignSpace space, const std::string& spec,
       std::unique_ptr<const FilterPolicy>* policy);

@@ -59,9 +59,8 @@ Status UniformTrie::Open(Slice* input) {
   levels_.resize(num_levels);
   for (uint32_t i = 0; i < num_levels; i++) {
     const uint32_t first = DecodeFixed32(table + 4 * i);
-    const uint32_t next =
-        i + 1 < num_levels ? DecodeFixed32(table + 4 * i + 4)
-                           : fst_.num_leaves();
+    const uint32_t next = i + 1 < num_levels ? DecodeFixed32(table + 4 * i + 4)
+                                             : fst_.num_leaves();
     if (first > next || (i == 0 && first != 0)) {
       return Status::Corruption("uniform trie: leaves do not add up");
     }
@@ -76,8 +75,8 @@ Status UniformTrie::Open(Slice* input) {
   return Status::OK();
 }
 
-// Compares the suffix of a leaf, whose path is `depth` bytes long, with the bits
-// of `prefix` behind so many bytes.
+// Compares the suffix of a leaf, whose path is `depth` bytes long, with the
+// bits of `prefix` behind so many bytes.
 inline int UniformTrie::CompareSuffix(const Fst::Node& node,
                                       const Fst::Edge& edge, size_t depth,
                                       const char* prefix) const {

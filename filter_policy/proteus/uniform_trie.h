@@ -12,8 +12,8 @@
 //    FST       without values; of the last byte of a prefix, bits behind l1 are
 //              zero
 //    suffixes  level after level, for each leaf the l1 - 8 * (level + 1) bits
-//              that are missing, in the order of the leaves: numbers of 56 bits,
-//              then one of what is left
+//              that are missing, in the order of the leaves: numbers of 56
+//              bits, then one of what is left
 
 #pragma once
 
@@ -55,8 +55,8 @@ class UniformTrie {
  private:
   struct Level {
     uint32_t first_leaf = 0;
-    uint32_t width = 0;       // of a suffix
-    uint64_t first_bit = 0;   // of the suffixes
+    uint32_t width = 0;      // of a suffix
+    uint64_t first_bit = 0;  // of the suffixes
   };
 
   int CompareSuffix(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
