@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/workload.h"
+#include "db_bench_ext/workload_flags.h"
 
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
               "Filters to compare, comma separated: bloom:BITS_PER_KEY, "
@@ -16,22 +19,23 @@ DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
               "may be repeated.");
 DEFINE_string(key_type, "u64",
               "u64 (8 bytes, big endian) or text; generated also: dense, "
-              "timeseries, url, domain");
-DEFINE_string(
-    key_file, "",
-    "Keys: SOSD format for u64 (a 64-bit count, then the keys, little "
-    "endian), one a line for text. Empty: generated.");
+              "timeseries, url, domain. Not for the workloads ranges and "
+              "strings.");
 DEFINE_string(
     query_file, "",
     "Queries, closed ranges: a 64-bit count and pairs lo, hi for u64; "
     "lines of a key or of lo<TAB>hi for text. Empty: generated.");
 DEFINE_string(sample_file, "",
-              "Sample queries for filters that design themselves, in the form "
-              "of --query_file. SuRF needs none.");
+              "Sample queries in the form of --query_file. Empty: --samples of "
+              "them are generated along with the queries.");
 DEFINE_string(workload, "point",
-              "What to generate: point, range, mixed, short_range");
+              "What to generate. After the SuRF paper: point, range, mixed, "
+              "short_range. After the Proteus paper: ranges, strings, as "
+              "--key_dist, --query_dist and the flags beside them say.");
 DEFINE_uint64(num, 1000000, "Keys to generate");
-DEFINE_uint64(queries, 1000000, "Queries to generate");
+DEFINE_uint64(queries, 1000000,
+              "Queries to generate; ranges, strings: so many that find "
+              "nothing, and a tenth as many that do");
 DEFINE_uint64(seed, 42, "Seed of all that is generated");
 DEFINE_string(report, "table", "table, or json: one object a line");
 
@@ -47,8 +51,19 @@ double Nanoseconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-std::string Design(const MemoryFilter& filter) {
-  return filter.surf() == nullptr ? "" : filter.surf()->fst().Describe();
+// What a filter says of itself.
+struct FilterDescription {
+  double model_ms = 0;  // spent on its design
+  std::optional<double> predicted_fpr;
+  std::string design;
+};
+
+FilterDescription DescribeFilter(const MemoryFilter& filter) {
+  FilterDescription description;
+  if (filter.surf() != nullptr) {
+    description.design = filter.surf()->fst().Describe();
+  }
+  return description;
 }
 
 // Average time of a query in ns, and how many answered "may match".
@@ -84,9 +99,12 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   row["query_ns"] = empty_ns;
   row["positive_query_ns"] = positive_ns;
   row["build_ns_per_key"] = filter.build_ns() / keys;
-  row["model_ms"] = 0;
-  row["predicted_fpr"] = nullptr;
-  row["design"] = Design(filter);
+  const FilterDescription description = DescribeFilter(filter);
+  row["model_ms"] = description.model_ms;
+  row["predicted_fpr"] = description.predicted_fpr.has_value()
+                             ? Json(*description.predicted_fpr)
+                             : Json(nullptr);
+  row["design"] = description.design;
   row["empty_queries"] = empty.size();
   row["positive_queries"] = positive.size();
   return row;
@@ -114,8 +132,9 @@ Status CheckFlags(KeyType* key_type) {
                                    " is unknown; allowed: table, json");
   }
   const Status s = ParseKeyType(FLAGS_key_type, key_type);
-  const bool has_file_format =
-      *key_type == KeyType::kU64 || *key_type == KeyType::kText;
+  const bool has_file_format = IsFlagWorkload(FLAGS_workload) ||
+                               *key_type == KeyType::kU64 ||
+                               *key_type == KeyType::kText;
   const bool reads_file = !FLAGS_key_file.empty() ||
                           !FLAGS_query_file.empty() ||
                           !FLAGS_sample_file.empty();
@@ -128,26 +147,66 @@ Status CheckFlags(KeyType* key_type) {
   return s;
 }
 
-Status LoadWorkload(Workload* workload) {
-  KeyType key_type = KeyType::kU64;
-  Status s = CheckFlags(&key_type);
-  if (!s.ok()) return s;
+// The workloads ranges and strings. `name` describes what is generated.
+Status GenerateByFlags(Workload* workload, std::string* name) {
+  KeySource source;
+  Status s = KeySourceFromFlags(FLAGS_workload, &source);
+  QueryOptions options;
+  if (s.ok()) s = QueryOptionsFromFlags(GivenQueryFlags(), source, &options);
+  Rng key_rng(FLAGS_seed);
+  if (s.ok()) s = DrawKeys(source, FLAGS_num, &key_rng, &workload->keys);
+  if (!s.ok() || workload->keys.empty()) return s;
+  const QuerySource queries(options, source, workload->keys);
+  Rng sample_rng(FLAGS_seed + 1);
+  s = queries.DrawEmpty(FLAGS_samples, &sample_rng, &workload->samples);
+  Rng query_rng(FLAGS_seed + 2);
+  if (s.ok()) {
+    s = queries.DrawEmpty(FLAGS_queries, &query_rng, &workload->queries);
+  }
+  for (uint64_t i = 0; i < FLAGS_queries / 10; i++) {
+    workload->queries.push_back(queries.DrawPositive(&query_rng));
+  }
+  *name = FLAGS_workload + ": " + DescribeKeys(source) + ", " +
+          (FLAGS_query_file.empty() ? DescribeQueries(options, source)
+                                    : "queries of " + FLAGS_query_file);
+  return s;
+}
+
+// The workloads of keys of a --key_type.
+Status GenerateByKeyType(KeyType key_type, Workload* workload,
+                         std::string* name) {
   const bool text = key_type == KeyType::kText;
+  Status s;
   if (FLAGS_key_file.empty() || FLAGS_query_file.empty()) {
-    s = Generate(FLAGS_workload, key_type, FLAGS_num, FLAGS_queries, FLAGS_seed,
-                 workload);
+    s = Generate(FLAGS_workload, key_type, FLAGS_num, FLAGS_queries,
+                 FLAGS_samples, FLAGS_seed, workload);
   }
   if (s.ok() && !FLAGS_key_file.empty()) {
     workload->keys.clear();
     s = ReadKeys(FLAGS_key_file, text, &workload->keys);
   }
+  *name = FLAGS_query_file.empty() ? FLAGS_workload + ": " : "";
+  *name += FLAGS_key_type + " keys";
+  return s;
+}
+
+Status LoadWorkload(Workload* workload, std::string* name) {
+  KeyType key_type = KeyType::kU64;
+  const bool by_flags = IsFlagWorkload(FLAGS_workload);
+  Status s = CheckFlags(&key_type);
+  if (!s.ok()) return s;
+  s = by_flags ? GenerateByFlags(workload, name)
+               : GenerateByKeyType(key_type, workload, name);
+  const bool text =
+      by_flags ? FLAGS_workload == "strings" : key_type == KeyType::kText;
   if (s.ok() && !FLAGS_query_file.empty()) {
     workload->queries.clear();
+    workload->samples.clear();
     s = ReadQueries(FLAGS_query_file, text, &workload->queries);
   }
   if (s.ok() && !FLAGS_sample_file.empty()) {
-    std::vector<Query> samples;
-    s = ReadQueries(FLAGS_sample_file, text, &samples);
+    workload->samples.clear();
+    s = ReadQueries(FLAGS_sample_file, text, &workload->samples);
   }
   if (s.ok() && workload->keys.empty()) {
     s = Status::InvalidArgument("there are no keys");
@@ -157,15 +216,17 @@ Status LoadWorkload(Workload* workload) {
 
 int Run(const std::string& filters) {
   Workload workload;
-  const Status s = LoadWorkload(&workload);
+  std::string name;
+  const Status s = LoadWorkload(&workload, &name);
   if (!s.ok()) {
     fprintf(stderr, "filter_bench: %s\n", s.ToString().c_str());
     return 1;
   }
   const auto [empty, positive] = SplitByTruth(workload.keys, workload.queries);
   if (FLAGS_report == "table") {
-    printf("%zu keys, %zu empty and %zu other queries\n", workload.keys.size(),
-           empty.size(), positive.size());
+    printf("%s; %zu keys, %zu empty and %zu other queries, %zu samples\n",
+           name.c_str(), workload.keys.size(), empty.size(), positive.size(),
+           workload.samples.size());
     printf("%-14s %9s  %9s %9s %9s %9s %9s  %s\n", "filter", "bits/key", "fpr",
            "false neg", "ns/empty", "ns/other", "build/key", "design");
   }
@@ -180,6 +241,7 @@ int Run(const std::string& filters) {
       fprintf(stderr, "filter_bench: %s\n", made.ToString().c_str());
       return 1;
     }
+    SeedSamples(policy.get(), workload.samples);
     const MemoryFilter filter(policy, workload.keys);
     const Json row = Measure(spec, filter, workload, empty, positive);
     Print(row);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <map>
 
 #include "util/coding.h"
@@ -10,8 +9,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using Rng = std::mt19937_64;
 
 void SortUnique(std::vector<std::string>* keys) {
   std::sort(keys->begin(), keys->end());
@@ -91,8 +88,6 @@ std::string Domain(Rng* rng) {
   return key + std::to_string(Below(rng, 100));
 }
 
-using KeyMaker = std::function<std::string(Rng*)>;
-
 KeyMaker DenseKeys(Rng* rng) {
   constexpr uint64_t kLargestGap = 15;
   // Far from the largest number.
@@ -114,24 +109,6 @@ KeyMaker TimeseriesKeys() {
   };
 }
 
-KeyMaker MakerOf(KeyType type, Rng* rng) {
-  switch (type) {
-    case KeyType::kU64:
-      return [](Rng* r) { return BigEndianKey((*r)()); };
-    case KeyType::kText:
-      return Email;
-    case KeyType::kDense:
-      return DenseKeys(rng);
-    case KeyType::kTimeseries:
-      return TimeseriesKeys();
-    case KeyType::kUrl:
-      return Url;
-    case KeyType::kDomain:
-      return Domain;
-  }
-  return nullptr;
-}
-
 // Whether the keys start with a 64-bit number.
 bool IsNumeric(KeyType type) {
   return type == KeyType::kU64 || type == KeyType::kDense ||
@@ -148,12 +125,6 @@ uint64_t NumberOf(const std::string& key) {
 
 uint64_t AddUpTo(uint64_t number, uint64_t more, uint64_t largest) {
   return number + std::min(more, largest - number);
-}
-
-Query TextRange(const std::string& key) {
-  std::string end = key;
-  end.back() = static_cast<char>(static_cast<uint8_t>(end.back()) + 1);
-  return {key, end};
 }
 
 constexpr uint64_t kLargestNumber = ~uint64_t{0};
@@ -176,6 +147,24 @@ Status ParseKeyType(const std::string& name, KeyType* type) {
   return Status::OK();
 }
 
+KeyMaker MakerOf(KeyType type, Rng* rng) {
+  switch (type) {
+    case KeyType::kU64:
+      return [](Rng* r) { return BigEndianKey((*r)()); };
+    case KeyType::kText:
+      return Email;
+    case KeyType::kDense:
+      return DenseKeys(rng);
+    case KeyType::kTimeseries:
+      return TimeseriesKeys();
+    case KeyType::kUrl:
+      return Url;
+    case KeyType::kDomain:
+      return Domain;
+  }
+  return nullptr;
+}
+
 const char kWorkloadNames[] = "point, range, mixed, short_range";
 
 Status ParseWorkloadKind(const std::string& name, KeyType type,
@@ -188,7 +177,8 @@ Status ParseWorkloadKind(const std::string& name, KeyType type,
   const auto found = kinds.find(name);
   if (found == kinds.end()) {
     return Status::InvalidArgument("workload " + name +
-                                   " is unknown; allowed: " + kWorkloadNames);
+                                   " is unknown; allowed: " + kWorkloadNames +
+                                   ", ranges, strings");
   }
   if (found->second == WorkloadKind::kShortRange && !IsNumeric(type)) {
     return Status::InvalidArgument(
@@ -286,6 +276,12 @@ std::string BigEndianKey(uint64_t number) {
   return bytes;
 }
 
+Query TextRange(const std::string& key) {
+  std::string end = key;
+  end.back() = static_cast<char>(static_cast<uint8_t>(end.back()) + 1);
+  return {key, end};
+}
+
 Status ReadKeys(const std::string& file, bool text,
                 std::vector<std::string>* keys) {
   if (text) {
@@ -332,7 +328,8 @@ Status ReadQueries(const std::string& file, bool text,
 }
 
 Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,
-                uint64_t num_queries, uint64_t seed, Workload* result) {
+                uint64_t num_queries, uint64_t num_samples, uint64_t seed,
+                Workload* result) {
   WorkloadKind kind;
   const Status s = ParseWorkloadKind(workload, type, &kind);
   if (!s.ok()) return s;
@@ -342,7 +339,17 @@ Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,
   DataSet data(type, num_keys, seed);
   result->keys = data.StoredKeys();
   result->queries = data.MakeQueries(kind, num_queries);
+  // Half of the queries find nothing, give or take.
+  result->samples =
+      SplitByTruth(result->keys, data.MakeQueries(kind, 4 * num_samples)).first;
+  result->samples.resize(
+      std::min<uint64_t>(result->samples.size(), num_samples));
   return s;
+}
+
+bool Holds(const std::vector<std::string>& keys, const Query& query) {
+  const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
+  return first != keys.end() && *first <= query.hi;
 }
 
 std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
@@ -350,9 +357,7 @@ std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
   std::vector<Query> empty;
   std::vector<Query> positive;
   for (const Query& query : queries) {
-    const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
-    const bool holds = first != keys.end() && *first <= query.hi;
-    (holds ? positive : empty).push_back(query);
+    (Holds(keys, query) ? positive : empty).push_back(query);
   }
   return {std::move(empty), std::move(positive)};
 }

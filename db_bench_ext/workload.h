@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <functional>
 #include <random>
 #include <string>
 #include <utility>
@@ -21,7 +22,11 @@ struct Query {
 struct Workload {
   std::vector<std::string> keys;  // sorted, distinct
   std::vector<Query> queries;
+  // For filters that design themselves; drawn as the queries, but on their own.
+  std::vector<Query> samples;
 };
+
+using Rng = std::mt19937_64;
 
 // The families of generated keys.
 enum class KeyType {
@@ -38,6 +43,10 @@ extern const char kKeyTypeNames[];
 
 // InvalidArgument if `name` is no family.
 Status ParseKeyType(const std::string& name, KeyType* type);
+
+// Draws keys of a family; may depend on those drawn before.
+using KeyMaker = std::function<std::string(Rng*)>;
+KeyMaker MakerOf(KeyType type, Rng* rng);
 
 // What the queries on a data set are.
 enum class WorkloadKind {
@@ -80,7 +89,7 @@ class DataSet {
 
   const KeyType type_;
   const uint64_t num_keys_;
-  std::mt19937_64 rng_;
+  Rng rng_;
   std::vector<std::string> all_;  // stored keys first
   // Of numbers: where they lie, and the r of kRange.
   uint64_t smallest_ = 0;
@@ -90,6 +99,9 @@ class DataSet {
 
 // The key as 8 bytes, big endian, so that bytes order as numbers do.
 std::string BigEndianKey(uint64_t number);
+
+// [key, key with its last byte + 1], for text.
+Query TextRange(const std::string& key);
 
 // Reads keys: SOSD format (a 64-bit count, then so many 64-bit numbers, little
 // endian) or, if `text`, one key a line. Sorts them and drops duplicates.
@@ -101,10 +113,15 @@ Status ReadKeys(const std::string& file, bool text,
 Status ReadQueries(const std::string& file, bool text,
                    std::vector<Query>* queries);
 
-// The stored keys of a data set and queries on it. InvalidArgument if there is
-// no such workload or no key.
+// The stored keys of a data set and queries on it, and so many samples that
+// find nothing, if that many can be drawn. InvalidArgument if there is no such
+// workload or no key.
 Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,
-                uint64_t num_queries, uint64_t seed, Workload* result);
+                uint64_t num_queries, uint64_t num_samples, uint64_t seed,
+                Workload* result);
+
+// Whether any of the keys, which are sorted, lies in the query's range.
+bool Holds(const std::vector<std::string>& keys, const Query& query);
 
 // Parts queries into those that find none of the keys, which are sorted, and
 // those that do.

@@ -1,0 +1,19 @@
+#include "db_bench_ext/seed_samples.h"
+
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+void SeedSamples(const FilterPolicy* policy,
+                 const std::vector<Query>& samples) {
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy);
+  if (own == nullptr) return;
+  const auto queue = own->SampleQueue(kDefaultColumnFamilyName);
+  if (queue == nullptr) return;
+  for (const Query& sample : samples) {
+    queue->Add({sample.lo, sample.hi, /*hi_inclusive=*/true});
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,297 @@
+//  The workloads of the Proteus paper: where keys and queries lie.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "db_bench_ext/key_arithmetic.h"
+#include "db_bench_ext/key_source.h"
+#include "db_bench_ext/query_source.h"
+#include "db_bench_ext/workload_flags.h"
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+constexpr uint64_t kNumKeys = 10000;
+constexpr uint64_t kNumQueries = 5000;
+
+uint64_t Head(const std::string& key) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < 8; i++) {
+    number = number << 8 | static_cast<uint8_t>(key[i]);
+  }
+  return number;
+}
+
+// b - a for keys of one length that differ in the last 8 bytes only.
+uint64_t Distance(const std::string& a, const std::string& b) {
+  EXPECT_EQ(a.size(), b.size());
+  EXPECT_LE(a, b);
+  EXPECT_EQ(a.substr(0, a.size() - 8), b.substr(0, b.size() - 8));
+  return Head(b.substr(b.size() - 8)) - Head(a.substr(a.size() - 8));
+}
+
+KeySource Source(const std::string& distribution, size_t key_bytes) {
+  KeySourceOptions options;
+  options.strings = key_bytes != 8;
+  options.distribution = distribution;
+  options.key_bytes = key_bytes;
+  KeySource source;
+  EXPECT_OK(MakeKeySource(options, &source));
+  return source;
+}
+
+Keys Draw(const KeySource& source, uint64_t num = kNumKeys,
+          uint64_t seed = 42) {
+  Rng rng(seed);
+  Keys keys;
+  EXPECT_OK(DrawKeys(source, num, &rng, &keys));
+  return keys;
+}
+
+std::vector<Query> DrawEmpty(const QueryOptions& options,
+                             const KeySource& source, const Keys& keys,
+                             uint64_t seed = 1) {
+  Rng rng(seed);
+  std::vector<Query> queries;
+  EXPECT_OK(QuerySource(options, source, keys)
+                .DrawEmpty(kNumQueries, &rng, &queries));
+  return queries;
+}
+
+}  // namespace
+
+TEST(KeyArithmeticTest, CarriesAndSaturates) {
+  const std::string largest(10, '\xff');
+  const std::string smallest(10, '\0');
+  EXPECT_EQ(BigEndianKey(0x10000), KeyPlus(BigEndianKey(0xffff), 1));
+  EXPECT_EQ(BigEndianKey(0xffff), KeyMinus(BigEndianKey(0x10000), 1));
+  EXPECT_EQ(BigEndianKey(~uint64_t{0}), KeyPlus(BigEndianKey(5), ~uint64_t{5}));
+  EXPECT_EQ(BigEndianKey(~uint64_t{0}), KeyPlus(BigEndianKey(6), ~uint64_t{5}));
+  EXPECT_EQ(BigEndianKey(0), KeyMinus(BigEndianKey(6), 7));
+  EXPECT_EQ(largest, KeyPlus(largest, 1));
+  EXPECT_EQ(largest, KeyPlus(KeyMinus(largest, 1000), 1001));
+  EXPECT_EQ(smallest, KeyMinus(KeyPlus(smallest, 1000), 1001));
+  Rng rng(1);
+  for (int i = 0; i < 1000; i++) {
+    const uint64_t a = rng();
+    const uint64_t b = rng() >> (rng() % 64);
+    const std::string key = "\x01\x7f" + BigEndianKey(a);
+    EXPECT_EQ(key, KeyMinus(KeyPlus(key, b), b));
+    if (a + b >= a) {
+      EXPECT_EQ(BigEndianKey(a + b), KeyPlus(BigEndianKey(a), b));
+    }
+  }
+}
+
+TEST(KeySourceTest, KeysAreSortedDistinctAndDependOnTheSeed) {
+  for (const auto& [name, bytes] :
+       std::vector<std::pair<std::string, size_t>>{{"uniform", 8},
+                                                   {"normal", 8},
+                                                   {"books", 8},
+                                                   {"facebook", 8},
+                                                   {"uniform", 10},
+                                                   {"normal", 25},
+                                                   {"uniform", 180},
+                                                   {"domain", 0},
+                                                   {"text", 0}}) {
+    SCOPED_TRACE(name + std::to_string(bytes));
+    const KeySource source = Source(name, bytes);
+    EXPECT_EQ(bytes, source.key_bytes);
+    const Keys keys = Draw(source);
+    ASSERT_EQ(kNumKeys, keys.size());
+    for (size_t i = 0; i < keys.size(); i++) {
+      ASSERT_TRUE(i == 0 || keys[i - 1] < keys[i]);
+      ASSERT_TRUE(bytes == 0 || bytes == keys[i].size());
+    }
+    EXPECT_EQ(keys, Draw(source));
+    EXPECT_NE(keys, Draw(source, kNumKeys, 43));
+  }
+}
+
+TEST(KeySourceTest, NormalKeysHaveTheirMeanAndDeviation) {
+  for (size_t bytes : {8, 25}) {
+    double sum = 0;
+    double squares = 0;
+    uint64_t low_bits = 0;
+    for (const std::string& key : Draw(Source("normal", bytes))) {
+      const double x = static_cast<double>(Head(key)) * 0x1p-64;
+      sum += x;
+      squares += x * x;
+      low_bits |= Head(key);
+    }
+    const double mean = sum / kNumKeys;
+    EXPECT_NEAR(0.5, mean, 0.001);
+    EXPECT_NEAR(0.01, std::sqrt(squares / kNumKeys - mean * mean), 0.001);
+    // All bits are drawn, not those of a double only.
+    EXPECT_EQ(0x7ff, low_bits & 0x7ff);
+  }
+}
+
+TEST(KeySourceTest, BooksAreSkewedAndIdsAreDense) {
+  const Keys books = Draw(Source("books", 8));
+  const uint64_t median = Head(books[kNumKeys / 2]);
+  EXPECT_NEAR(56, std::log2(static_cast<double>(median)), 0.5);
+  EXPECT_GT(Head(books[kNumKeys * 9 / 10]) / 8, median);
+
+  const Keys ids = Draw(Source("facebook", 8));
+  EXPECT_LT(Head(ids.back()), uint64_t{200'000'000} * 384);
+  EXPECT_GT(Head(ids.back()), uint64_t{190'000'000} * 384);
+}
+
+TEST(KeySourceTest, RefusesWhatItCannotDraw) {
+  KeySource source;
+  KeySourceOptions options;
+  options.distribution = "domain";
+  EXPECT_TRUE(MakeKeySource(options, &source).IsInvalidArgument());
+  options.strings = true;
+  EXPECT_OK(MakeKeySource(options, &source));
+  options.distribution = "books";
+  EXPECT_TRUE(MakeKeySource(options, &source).IsInvalidArgument());
+  options.distribution = "uniform";
+  options.key_bytes = 7;
+  EXPECT_TRUE(MakeKeySource(options, &source).IsInvalidArgument());
+
+  source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 10); };
+  Rng rng(1);
+  Keys keys;
+  EXPECT_OK(DrawKeys(source, 10, &rng, &keys));
+  EXPECT_TRUE(DrawKeys(source, 11, &rng, &keys).IsInvalidArgument());
+}
+
+TEST(QuerySourceTest, OffsetsAndDistancesAreInRange) {
+  for (size_t bytes : {8, 25}) {
+    const KeySource source = Source("normal", bytes);
+    const Keys keys = Draw(source);
+    for (QueryDistribution distribution :
+         {QueryDistribution::kUniform, QueryDistribution::kCorrelated,
+          QueryDistribution::kSplit, QueryDistribution::kReal}) {
+      QueryOptions options;
+      options.distribution = distribution;
+      options.rmin = 5;
+      options.rmax = 100;
+      options.rmax_correlated = 10;
+      options.corr_degree = 64;
+      uint64_t largest = 0;
+      uint64_t near = 0;
+      const std::vector<Query> queries = DrawEmpty(options, source, keys);
+      ASSERT_EQ(kNumQueries, queries.size());
+      for (const Query& query : queries) {
+        ASSERT_EQ(bytes, query.lo.size());
+        ASSERT_FALSE(Holds(keys, query));
+        const uint64_t offset = Distance(query.lo, query.hi);
+        ASSERT_GE(offset, options.rmin);
+        ASSERT_LE(offset, options.rmax);
+        largest = std::max(largest, offset);
+        if (Holds(keys, {KeyMinus(query.lo, 64), KeyMinus(query.lo, 1)})) {
+          near++;
+          if (distribution == QueryDistribution::kSplit) {
+            ASSERT_LE(offset, 10);
+          }
+        }
+      }
+      EXPECT_EQ(options.rmax, largest);
+      if (distribution == QueryDistribution::kCorrelated) {
+        EXPECT_EQ(kNumQueries, near);
+      } else if (distribution == QueryDistribution::kSplit) {
+        EXPECT_NEAR(kNumQueries / 2, near, 200);
+      } else {
+        EXPECT_LT(near, 10);
+      }
+      EXPECT_EQ(queries.front().lo,
+                DrawEmpty(options, source, keys).front().lo);
+      EXPECT_NE(queries.front().lo,
+                DrawEmpty(options, source, keys, 2).front().lo);
+    }
+  }
+}
+
+TEST(QuerySourceTest, NoRangeWrapsRoundTheEnd) {
+  // One key at either end of the space.
+  const KeySource source = Source("uniform", 8);
+  const Keys keys = {BigEndianKey(0), BigEndianKey(~uint64_t{0})};
+  QueryOptions options;
+  options.rmax = uint64_t{1} << 63;
+  const QuerySource uniform(options, source, keys);
+  options.distribution = QueryDistribution::kCorrelated;
+  const QuerySource correlated(options, source, keys);
+  Rng rng(1);
+  for (int i = 0; i < 1000; i++) {
+    const Query query = uniform.Draw(&rng);
+    EXPECT_GE(Distance(query.lo, query.hi), 2);
+    EXPECT_LE(Head(query.lo), ~uint64_t{0} - options.rmax);
+    const Query other = correlated.Draw(&rng);
+    EXPECT_LE(other.lo, other.hi);
+    const Query positive = correlated.DrawPositive(&rng);
+    EXPECT_LE(positive.lo, positive.hi);
+    EXPECT_TRUE(Holds(keys, positive));
+  }
+}
+
+TEST(QuerySourceTest, PointsAndText) {
+  const KeySource source = Source("domain", 0);
+  const Keys keys = Draw(source);
+  QueryOptions options;
+  options.distribution = QueryDistribution::kReal;
+  for (const Query& query : DrawEmpty(options, source, keys)) {
+    ASSERT_EQ(query.hi, KeyPlus(query.lo, 1));
+  }
+  options.point_share = 0.25;
+  uint64_t points = 0;
+  for (const Query& query : DrawEmpty(options, source, keys)) {
+    points += query.lo == query.hi;
+  }
+  EXPECT_NEAR(kNumQueries / 4, points, kNumQueries / 10);
+  options.rmax = 0;
+  for (const Query& query : DrawEmpty(options, source, keys)) {
+    ASSERT_EQ(query.lo, query.hi);
+  }
+  QueryDistribution parsed;
+  EXPECT_OK(ParseQueryDistribution("real", source, &parsed));
+  EXPECT_TRUE(
+      ParseQueryDistribution("uniform", source, &parsed).IsInvalidArgument());
+}
+
+TEST(QuerySourceTest, GivesUpWhereNothingIsEmpty) {
+  KeySource source;
+  source.key_bytes = 8;
+  source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 100); };
+  const Keys keys = Draw(source, 100);
+  QueryOptions options;
+  options.distribution = QueryDistribution::kReal;
+  Rng rng(1);
+  std::vector<Query> queries;
+  EXPECT_TRUE(QuerySource(options, source, keys)
+                  .DrawEmpty(10, &rng, &queries)
+                  .IsInvalidArgument());
+}
+
+TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
+  const KeySource numbers = Source("uniform", 8);
+  EXPECT_EQ(BigEndianKey(256), UpperBoundBehind(BigEndianKey(255), numbers));
+  const std::string largest(8, '\xff');
+  EXPECT_EQ(largest + '\0', UpperBoundBehind(largest, numbers));
+  EXPECT_EQ(std::string("a\0", 2), UpperBoundBehind("a", Source("domain", 0)));
+}
+
+TEST(WorkloadFlagsTest, ParsesAmounts) {
+  uint64_t value = 0;
+  EXPECT_OK(ParseAmount("--rmax", "1024", &value));
+  EXPECT_EQ(1024, value);
+  EXPECT_OK(ParseAmount("--rmax", "2^63", &value));
+  EXPECT_EQ(uint64_t{1} << 63, value);
+  EXPECT_OK(ParseAmount("--rmax", "0", &value));
+  EXPECT_EQ(0, value);
+  for (const char* text : {"", "-1", "2^64", "2^", "^2", "1e3", "2^2^2",
+                           "99999999999999999999", "3^41"}) {
+    EXPECT_TRUE(ParseAmount("--rmax", text, &value).IsInvalidArgument())
+        << text;
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
