@@ -1,8 +1,10 @@
 #include "db_bench_ext/bench_db.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <random>
 #include <thread>
 
 #include "db_bench_ext/filter_spec.h"
@@ -11,7 +13,7 @@
 #include "plugin/protean.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/filter_policy.h"
+#include "rocksdb/listener.h"
 #include "rocksdb/table.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -19,6 +21,18 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint64_t kFileBytes = 16 << 20;
+// Of what is written after loading, at least.
+constexpr uint64_t kFlushes = 100;
+
+// Where data is written after loading, there are about as many files as in the
+// Proteus paper, section 6.4.
+uint64_t FileBytes(const BenchDbOptions& options) {
+  constexpr uint64_t kFiles = 40;
+  return options.written_bytes == 0
+             ? kFileBytes
+             : std::clamp<uint64_t>(options.loaded_bytes / kFiles, 64 << 10,
+                                    kFileBytes);
+}
 
 // Makes every read of a table file as slow as a device with that latency.
 class SlowFile : public FSRandomAccessFileOwnerWrapper {
@@ -64,28 +78,66 @@ class SlowFileSystem : public FileSystemWrapper {
 
 }  // namespace
 
+class JobCounter : public EventListener {
+ public:
+  void OnFlushCompleted(DB*, const FlushJobInfo&) override { jobs_++; }
+  void OnCompactionCompleted(DB*, const CompactionJobInfo&) override {
+    jobs_++;
+  }
+  uint64_t jobs() const { return jobs_; }
+
+ private:
+  std::atomic<uint64_t> jobs_{0};
+};
+
+uint8_t SortedRuns::Pick(uint64_t random) {
+  static constexpr int kWeights[kRuns] = {4, 2, 1};
+  int pick = static_cast<int>(random % 7);
+  uint8_t run = 0;
+  while (pick >= kWeights[run]) pick -= kWeights[run++];
+  return run;
+}
+
+SeekResult SeekFirst(DB* db, const Slice& lo, const Slice* upper_bound) {
+  ReadOptions read_options;
+  read_options.iterate_upper_bound = upper_bound;
+  std::unique_ptr<Iterator> it(db->NewIterator(read_options));
+  it->Seek(lo);
+  SeekResult result;
+  result.status = it->status();
+  if (it->Valid()) {
+    result.key = it->key().ToString();
+    result.value_bytes = it->value().size();
+  }
+  return result;
+}
+
 Status BenchDb::Create(const BenchDbOptions& options,
                        std::unique_ptr<BenchDb>* db) {
   std::unique_ptr<BenchDb> bench(new BenchDb);
   bench->options_ = options;
   bench->statistics_ = CreateDBStatistics();
+  bench->jobs_ = std::make_shared<JobCounter>();
+  Status s = MakeFilterPolicy(options.filter, &bench->policy_);
+  if (!s.ok()) return s;
   if (options.read_latency_us > 0) {
     bench->env_ = std::make_unique<CompositeEnvWrapper>(
         Env::Default(),
         std::make_shared<SlowFileSystem>(options.read_latency_us));
   }
-  Status s = DestroyDB(options.path, Options());
-  if (s.ok()) s = bench->Reopen();
+  s = DestroyDB(options.path, Options());
+  if (s.ok()) s = bench->Open(/*loaded=*/false);
   if (s.ok()) *db = std::move(bench);
   return s;
 }
 
-Status BenchDb::Reopen() {
+Status BenchDb::Reopen() { return Open(/*loaded=*/true); }
+
+Status BenchDb::Open(bool loaded) {
   db_.reset();
   cache_ = NewLRUCache(options_.cache_bytes);
   BlockBasedTableOptions table;
-  const Status s = MakeFilterPolicy(options_.filter, &table.filter_policy);
-  if (!s.ok()) return s;
+  table.filter_policy = policy_;
   // As in the SuRF paper, section 6: indexes and filters live in the block
   // cache. Pinned there, so that every filter is measured warm.
   table.block_cache = cache_;
@@ -105,10 +157,21 @@ Status BenchDb::Reopen() {
   db_options.disable_auto_compactions = true;
   db_options.level0_slowdown_writes_trigger = 1 << 30;
   db_options.level0_stop_writes_trigger = 1 << 30;
-  db_options.target_file_size_base = kFileBytes;
+  db_options.target_file_size_base = FileBytes(options_);
   db_options.write_buffer_size = 4 * kFileBytes;
   db_options.max_background_jobs = 2;
   db_options.num_levels = 4;
+  db_options.level_compaction_dynamic_level_bytes = false;
+  db_options.listeners.push_back(jobs_);
+  if (loaded && options_.written_bytes > 0) {
+    // As the loaded tree, the levels are full and in proportion; level 3 takes
+    // all that is written.
+    db_options.disable_auto_compactions = false;
+    db_options.max_bytes_for_level_base = options_.loaded_bytes / 7;
+    db_options.max_bytes_for_level_multiplier = 3;
+    db_options.write_buffer_size = std::clamp<uint64_t>(
+        options_.written_bytes / kFlushes, 64 << 10, 4 * kFileBytes);
+  }
   db_options.use_direct_reads = options_.direct_reads;
   DB* opened = nullptr;
   const Status open = DB::Open(db_options, options_.path, &opened);
@@ -124,21 +187,34 @@ BenchDb::~BenchDb() {
   DestroyDB(options_.path, options).PermitUncheckedError();
 }
 
-Status BenchDb::LoadRun(const BenchRun& run, const RecordSource& records,
-                        const Progress& progress) {
+Status BenchDb::Load(const std::vector<uint8_t>& runs,
+                     const RecordSource& records, const Progress& progress) {
+  Status s;
+  for (size_t run = 0; run < SortedRuns::kRuns && s.ok(); run++) {
+    s = LoadRun(run, runs, records, [&](double done) {
+      progress((static_cast<double>(run) + done) / SortedRuns::kRuns);
+    });
+  }
+  return s;
+}
+
+Status BenchDb::LoadRun(size_t run, const std::vector<uint8_t>& runs,
+                        const RecordSource& records, const Progress& progress) {
   WriteOptions write_options;
   write_options.disableWAL = true;
   WriteBatch batch;
   std::string key;
   std::string value;
   Status s;
-  for (size_t i = 0; i < run.records && s.ok(); i++) {
-    records(i, &key, &value);
-    s = batch.Put(key, value);
-    if (s.ok() && (i % 64 == 63 || i + 1 == run.records)) {
+  for (size_t i = 0; i < runs.size() && s.ok(); i++) {
+    if (runs[i] == run) {
+      records(i, &key, &value);
+      s = batch.Put(key, value);
+    }
+    if (s.ok() && (batch.Count() == 64 || i + 1 == runs.size())) {
       s = db_->Write(write_options, &batch);
       batch.Clear();
-      progress(static_cast<double>(i) / static_cast<double>(run.records));
+      progress(static_cast<double>(i) / static_cast<double>(runs.size()));
     }
   }
   if (s.ok()) s = db_->Flush(FlushOptions());
@@ -152,9 +228,26 @@ Status BenchDb::LoadRun(const BenchRun& run, const RecordSource& records,
   }
   CompactionOptions compaction;
   compaction.compression = kNoCompression;
-  compaction.output_file_size_limit = kFileBytes;
-  return db_->CompactFiles(compaction, level0, run.level);
+  compaction.output_file_size_limit = FileBytes(options_);
+  return level0.empty()
+             ? s
+             : db_->CompactFiles(compaction, level0, SortedRuns::Level(run));
 }
+
+Status BenchDb::WarmUp(size_t num_records, const RecordSource& records,
+                       uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  std::string key;
+  std::string value;
+  Status s;
+  for (size_t i = 0; i < num_records / 8 && s.ok(); i++) {
+    records(rng() % num_records, &key, &value);
+    s = db_->Get(ReadOptions(), key, &value);
+  }
+  return s;
+}
+
+uint64_t BenchDb::BackgroundJobs() const { return jobs_->jobs(); }
 
 std::string BenchDb::TreeShape() const {
   std::vector<LiveFileMetaData> files;

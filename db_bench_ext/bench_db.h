@@ -11,6 +11,7 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/statistics.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -21,18 +22,38 @@ struct BenchDbOptions {
   uint64_t cache_bytes = 0;      // block cache
   bool direct_reads = false;     // past the page cache
   uint32_t read_latency_us = 0;  // added to each read of a file
+  // Bytes that will be loaded and bytes that will be written afterwards. With
+  // the latter, the tree compacts itself once it is loaded, and its files and
+  // memtables are small enough for dozens of flushes and compactions.
+  uint64_t loaded_bytes = 0;
+  uint64_t written_bytes = 0;
 };
 
-// A sorted run of the tree: its level and how many records it has.
-struct BenchRun {
-  int level;
-  size_t records;
+// The tree that is loaded: sorted runs over the whole key space, each half as
+// large as the one below it, on levels 3, 2 and 1.
+class SortedRuns {
+ public:
+  static constexpr size_t kRuns = 3;
+  static int Level(size_t run) { return 3 - static_cast<int>(run); }
+  // The run of a record, by a random number.
+  static uint8_t Pick(uint64_t random);
 };
+
+// What a seek found.
+struct SeekResult {
+  Status status;
+  std::string key;  // empty if nothing
+  size_t value_bytes = 0;
+};
+
+// Seeks the first key at or after `lo`, and before `*upper_bound` if given.
+SeekResult SeekFirst(DB* db, const Slice& lo, const Slice* upper_bound);
+
+class JobCounter;
 
 class BenchDb {
  public:
-  // Gives record number `index` of the run that is being loaded; the keys of a
-  // run ascend.
+  // Gives record number `index`; keys ascend.
   using RecordSource =
       std::function<void(size_t index, std::string* key, std::string* value)>;
   // Told of the share of the work that is done.
@@ -44,19 +65,26 @@ class BenchDb {
   // Closes the database and removes its files.
   ~BenchDb();
 
-  // Writes one sorted run and moves it to its level. Call from the bottommost
-  // level upwards. Nothing is compacted but by this, so the tree's shape
-  // depends on the data alone.
-  Status LoadRun(const BenchRun& run, const RecordSource& records,
-                 const Progress& progress);
+  // Writes all records, record i into sorted run runs[i]. Nothing is compacted
+  // but by this, so the tree's shape depends on the data alone.
+  Status Load(const std::vector<uint8_t>& runs, const RecordSource& records,
+              const Progress& progress);
+
+  // Reads stored records until the block cache is full.
+  Status WarmUp(size_t num_records, const RecordSource& records, uint64_t seed);
 
   // Closes the database and opens it with an empty block cache.
   Status Reopen();
 
   DB* db() { return db_.get(); }
+  // Nullptr if there are no filters.
+  const FilterPolicy* filter_policy() const { return policy_.get(); }
   uint64_t Ticker(Tickers ticker) const {
     return statistics_->getTickerCount(ticker);
   }
+
+  // Flushes and compactions completed so far.
+  uint64_t BackgroundJobs() const;
 
   // The files of each level that has any, such as "L1: 4, L2: 7, L3: 14 files".
   std::string TreeShape() const;
@@ -68,7 +96,14 @@ class BenchDb {
  private:
   BenchDb() = default;
 
+  Status Open(bool loaded);
+  Status LoadRun(size_t run, const std::vector<uint8_t>& runs,
+                 const RecordSource& records, const Progress& progress);
+
   BenchDbOptions options_;
+  // One for all opens, as it may hold sample queries.
+  std::shared_ptr<const FilterPolicy> policy_;
+  std::shared_ptr<JobCounter> jobs_;
   std::unique_ptr<Env> env_;
   std::shared_ptr<Cache> cache_;
   std::shared_ptr<Statistics> statistics_;

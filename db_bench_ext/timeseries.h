@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/bench_db.h"
+#include "db_bench_ext/db_workload.h"
+#include "db_bench_ext/query_meter.h"
+#include "db_bench_ext/values.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -16,47 +18,23 @@ struct TimeseriesOptions {
   // The paper has 2000 sensors for 100 million records.
   uint64_t sensors = 500;
   uint64_t queries = 10000;  // for each kind of query
+  uint64_t samples = 20000;  // of point queries and closed seeks together
   std::vector<int> empty_percents = {10, 25, 50, 75, 90, 99};
   uint64_t seed = 42;
 };
 
-enum class QueryKind { kPoint, kOpenSeek, kClosedSeek };
-const char* QueryKindName(QueryKind kind);
-
-// What one kind of query did under one filter.
-struct TimeseriesResult {
-  QueryKind kind = QueryKind::kPoint;
-  double empty_share = 0;  // asked for
-  double ops_per_sec = 0;
-  double p50_us = 0;
-  double p99_us = 0;
-  double block_reads_per_op = 0;
-  // Of the files that held nothing for a query and whose filter was asked, the
-  // share of which the filter said "may match"; negative if none was asked.
-  double filter_fpr = -1;
-  uint64_t wrong_results = 0;
-};
-
-class Timeseries {
+class Timeseries : public DbWorkload {
  public:
   explicit Timeseries(const TimeseriesOptions& options);
 
-  uint64_t num_records() const { return records_.size(); }
-  uint64_t data_bytes() const { return records_.size() * (16 + kValueSize); }
-
-  // Fills an empty database: three sorted runs, each over the whole time, on
-  // levels 3, 2 and 1, each half as large as the one below it.
-  Status Load(BenchDb* db, const BenchDb::Progress& progress) const;
-
-  // Reads stored records until the block cache is full.
-  Status WarmUp(BenchDb* db) const;
-
-  // Runs one kind of query and checks every answer. `empty_percent` is for
-  // closed seeks: the share of them that find nothing.
-  Status Run(BenchDb* db, QueryKind kind, int empty_percent,
-             const BenchDb::Progress& progress, TimeseriesResult* result) const;
-
-  const TimeseriesOptions& options() const { return options_; }
+  std::string Describe() const override;
+  uint64_t record_bytes() const override { return 16 + values_.size(); }
+  uint64_t loaded_records() const override { return records_.size(); }
+  Status Load(BenchDb* db, const BenchDb::Progress& progress) const override;
+  Status WarmUp(BenchDb* db) const override;
+  // Point queries, open seeks, and closed seeks of each share of empty ones.
+  Status Run(BenchDb* db, BenchReport* report,
+             ProgressLine* line) const override;
 
  private:
   static constexpr size_t kValueSize = 1024;
@@ -65,7 +43,6 @@ class Timeseries {
   struct Record {
     uint64_t time;
     uint64_t sensor;
-    int run;
   };
 
   struct Query {
@@ -74,19 +51,30 @@ class Timeseries {
     uint64_t end;     // closed seeks: first time past the range
   };
 
-  std::vector<Query> MakeQueries(QueryKind kind, int empty_percent) const;
+  std::vector<std::pair<QueryKind, int>> Kinds() const;
+  std::vector<Query> MakeQueries(QueryKind kind, int empty_percent,
+                                 uint64_t num_queries, uint64_t seed) const;
+  // Queries like the measured ones, that find nothing.
+  std::vector<protean::Query> MakeSamples() const;
+  // Runs one kind of query. `empty_percent` is for closed seeks: the share of
+  // them that find nothing.
+  QueryResult RunKind(BenchDb* db, QueryKind kind, int empty_percent,
+                      ProgressLine* line) const;
   // Index of the first record at or after the time.
   size_t FirstAtOrAfter(uint64_t time) const;
   // Number of runs with a record that answers the query.
   uint64_t RunsWithAnswer(QueryKind kind, const Query& query) const;
   bool RunQuery(DB* db, QueryKind kind, const Query& query) const;
-  void FillValue(const Record& record, std::string* value) const;
+  BenchDb::RecordSource Source() const;
   static std::string Key(uint64_t time, uint64_t sensor);
 
+  std::vector<Record> MakeRecords();
+
   const TimeseriesOptions options_;
-  std::vector<BenchRun> runs_;
+  Rng rng_;                      // of the data
   std::vector<Record> records_;  // by key
-  std::string random_bytes_;     // what values are cut from
+  std::vector<uint8_t> runs_;    // the sorted run of each record
+  const Values values_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

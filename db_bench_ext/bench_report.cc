@@ -1,0 +1,138 @@
+#include "db_bench_ext/bench_report.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string Format(const char* format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+std::string Format(const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof(line), format, arguments);
+  va_end(arguments);
+  return line;
+}
+
+std::string Fpr(const QueryResult& result) {
+  return result.filter_fpr < 0 ? "-" : Format("%.5f", result.filter_fpr);
+}
+
+nlohmann::ordered_json FprJson(const QueryResult& result) {
+  if (result.filter_fpr < 0) return nullptr;
+  return result.filter_fpr;
+}
+
+}  // namespace
+
+Status BenchReport::Open(const std::string& format,
+                         const std::string& json_file) {
+  if (format != "table" && format != "json") {
+    return Status::InvalidArgument("--report=" + format +
+                                   " is unknown; allowed: table, json");
+  }
+  as_json_ = format == "json";
+  if (!json_file.empty()) {
+    file_.open(json_file);
+    if (!file_) return Status::IOError(json_file, "cannot be written");
+  }
+  return Status::OK();
+}
+
+Status BenchReport::Tree(const std::string& workload, const std::string& shape,
+                         uint64_t records, uint64_t cache_bytes) {
+  if (!shape_.empty()) {
+    return shape == shape_ ? Status::OK()
+                           : Status::Aborted("the trees of two filters differ",
+                                             shape_ + " and " + shape);
+  }
+  shape_ = shape;
+  if (!as_json_) {
+    printf("%s; %llu records, %s, block cache %.1f MB\n", workload.c_str(),
+           static_cast<unsigned long long>(records), shape.c_str(),
+           static_cast<double>(cache_bytes) / (1 << 20));
+  }
+  return Status::OK();
+}
+
+void BenchReport::Row(const QueryResult& result) {
+  Json row;
+  row["filter"] = filter_.filter;
+  row["query"] = QueryKindName(result.kind);
+  row["empty_share"] = result.empty_share;
+  row["ops_per_sec"] = result.ops_per_sec;
+  row["p50_us"] = result.p50_us;
+  row["p99_us"] = result.p99_us;
+  row["block_reads_per_op"] = result.block_reads_per_op;
+  row["filter_fpr"] = FprJson(result);
+  row["bits_per_key"] = filter_.bits_per_key;
+  row["filter_bytes_in_cache"] = filter_.filter_bytes_in_cache;
+  row["load_seconds"] = filter_.load_seconds;
+  row["wrong_results"] = result.wrong_results;
+  wrong_ = wrong_ || result.wrong_results > 0;
+  Print(row,
+        Format("%-14s %-11s %6s %10s %9s %9s %10s %10s %9s %10s %7s %6s",
+               "filter", "query", "empty", "ops/s", "p50 us", "p99 us",
+               "blocks/op", "filter fpr", "bits/key", "cached MB", "load s",
+               "wrong"),
+        Format("%-14s %-11s %5.0f%% %10.0f %9.1f %9.1f %10.4f %10s %9.2f "
+               "%10.2f %7.1f %6llu",
+               filter_.filter.c_str(), QueryKindName(result.kind),
+               100 * result.empty_share, result.ops_per_sec, result.p50_us,
+               result.p99_us, result.block_reads_per_op, Fpr(result).c_str(),
+               filter_.bits_per_key,
+               static_cast<double>(filter_.filter_bytes_in_cache) / (1 << 20),
+               filter_.load_seconds,
+               static_cast<unsigned long long>(result.wrong_results)));
+}
+
+void BenchReport::Row(const ShiftBatch& batch) {
+  const QueryResult& seeks = batch.seeks;
+  Json row;
+  row["filter"] = filter_.filter;
+  row["query"] = QueryKindName(seeks.kind);
+  row["batch"] = batch.batch;
+  row["transition_ratio"] = batch.transition;
+  row["empty_share"] = seeks.empty_share;
+  row["ops_per_sec"] = seeks.ops_per_sec;
+  row["p50_us"] = seeks.p50_us;
+  row["p99_us"] = seeks.p99_us;
+  row["block_reads_per_op"] = seeks.block_reads_per_op;
+  row["filter_fpr"] = FprJson(seeks);
+  row["background_jobs"] = batch.jobs;
+  row["seconds"] = batch.seconds;
+  row["wrong_results"] = seeks.wrong_results;
+  wrong_ = wrong_ || seeks.wrong_results > 0;
+  Print(row,
+        Format("%-14s %6s %10s %10s %9s %9s %10s %10s %9s %9s %6s", "filter",
+               "batch", "transition", "ops/s", "p50 us", "p99 us", "blocks/op",
+               "filter fpr", "bg jobs", "seconds", "wrong"),
+        Format("%-14s %6llu %10.3f %10.0f %9.1f %9.1f %10.4f %10s %9llu %9.2f "
+               "%6llu",
+               filter_.filter.c_str(),
+               static_cast<unsigned long long>(batch.batch), batch.transition,
+               seeks.ops_per_sec, seeks.p50_us, seeks.p99_us,
+               seeks.block_reads_per_op, Fpr(seeks).c_str(),
+               static_cast<unsigned long long>(batch.jobs), batch.seconds,
+               static_cast<unsigned long long>(seeks.wrong_results)));
+}
+
+void BenchReport::Print(const Json& json, const std::string& header,
+                        const std::string& table) {
+  if (file_.is_open()) file_ << json.dump() << std::endl;
+  if (as_json_) {
+    printf("%s\n", json.dump().c_str());
+  } else {
+    if (!header_printed_) printf("%s\n", header.c_str());
+    header_printed_ = true;
+    printf("%s\n", table.c_str());
+  }
+  fflush(stdout);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,66 @@
+//  What protean_bench prints: a table, or a JSON object a line.
+
+#pragma once
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "db_bench_ext/query_meter.h"
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// What holds for all rows of one filter.
+struct FilterFigures {
+  std::string filter;
+  double bits_per_key = 0;
+  uint64_t filter_bytes_in_cache = 0;
+  double load_seconds = 0;
+};
+
+// A part of a workload that shifts from one query distribution to another.
+struct ShiftBatch {
+  uint64_t batch = 0;  // from 1
+  double transition =
+      0;               // share of queries of the new distribution, on average
+  uint64_t jobs = 0;   // flushes and compactions since the first query
+  double seconds = 0;  // since the first query, writes included
+  QueryResult seeks;
+};
+
+class BenchReport {
+ public:
+  // `format` is table or json, else InvalidArgument. With a `json_file`, the
+  // JSON report goes there as well.
+  Status Open(const std::string& format, const std::string& json_file);
+
+  // Called with the tree of each filter. All must be the same, or the rows
+  // could not be compared.
+  Status Tree(const std::string& workload, const std::string& shape,
+              uint64_t records, uint64_t cache_bytes);
+
+  // The rows from now on belong to this filter.
+  void StartFilter(const FilterFigures& filter) { filter_ = filter; }
+  void Row(const QueryResult& result);
+  void Row(const ShiftBatch& batch);
+
+  // Whether any answer was.
+  bool wrong() const { return wrong_; }
+
+ private:
+  using Json = nlohmann::ordered_json;
+
+  // Prints either the row as JSON, or `table`, after `header` the first time.
+  void Print(const Json& json, const std::string& header,
+             const std::string& table);
+
+  bool as_json_ = false;
+  std::ofstream file_;
+  std::string shape_;
+  FilterFigures filter_;
+  bool header_printed_ = false;
+  bool wrong_ = false;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,70 @@
+#include "db_bench_ext/query_meter.h"
+
+#include <algorithm>
+
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+const char* QueryKindName(QueryKind kind) {
+  switch (kind) {
+    case QueryKind::kPoint:
+      return "point";
+    case QueryKind::kOpenSeek:
+      return "open_seek";
+    case QueryKind::kClosedSeek:
+      return "closed_seek";
+  }
+  return "";
+}
+
+QueryMeter::QueryMeter(const BenchDb* db, QueryKind kind)
+    : db_(db),
+      kind_(kind),
+      passed_before_(Passed()),
+      held_back_before_(HeldBack()) {
+  SetPerfLevel(PerfLevel::kEnableCount);
+  get_perf_context()->Reset();
+}
+
+QueryMeter::~QueryMeter() { SetPerfLevel(PerfLevel::kDisable); }
+
+uint64_t QueryMeter::Passed() const {
+  return kind_ == QueryKind::kPoint
+             ? db_->Ticker(BLOOM_FILTER_FULL_POSITIVE)
+             : db_->Ticker(LAST_LEVEL_SEEK_FILTER_MATCH) +
+                   db_->Ticker(NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+}
+
+uint64_t QueryMeter::HeldBack() const {
+  return kind_ == QueryKind::kPoint
+             ? db_->Ticker(BLOOM_FILTER_USEFUL)
+             : db_->Ticker(LAST_LEVEL_SEEK_FILTERED) +
+                   db_->Ticker(NON_LAST_LEVEL_SEEK_FILTERED);
+}
+
+QueryResult QueryMeter::Finish(uint64_t files_with_answer) const {
+  QueryResult result;
+  result.kind = kind_;
+  result.wrong_results = wrong_results_;
+  const auto ops = static_cast<double>(latencies_.num());
+  if (ops > 0) {
+    result.ops_per_sec = ops / total_ns_ * 1e9;
+    result.p50_us = latencies_.Percentile(50) / 1000;
+    result.p99_us = latencies_.Percentile(99) / 1000;
+    result.block_reads_per_op =
+        static_cast<double>(get_perf_context()->block_read_count) / ops;
+  }
+  const uint64_t passed = Passed() - passed_before_;
+  const uint64_t held_back = HeldBack() - held_back_before_;
+  if (passed + held_back > 0) {
+    const auto false_positives =
+        static_cast<double>(passed - std::min(passed, files_with_answer));
+    const double asked = false_positives + static_cast<double>(held_back);
+    result.filter_fpr = asked > 0 ? false_positives / asked : 0;
+  }
+  return result;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,70 @@
+//  Measures the queries of one kind on one database: time, block reads, and
+//  what the filters did.
+
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "db_bench_ext/bench_db.h"
+#include "monitoring/histogram.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+enum class QueryKind { kPoint, kOpenSeek, kClosedSeek };
+const char* QueryKindName(QueryKind kind);
+
+// What one kind of query did under one filter.
+struct QueryResult {
+  QueryKind kind = QueryKind::kPoint;
+  double empty_share = 0;  // asked for
+  double ops_per_sec = 0;
+  double p50_us = 0;
+  double p99_us = 0;
+  double block_reads_per_op = 0;
+  // Of the files that held nothing for a query and whose filter was asked, the
+  // share of which the filter said "may match"; negative if none was asked.
+  double filter_fpr = -1;
+  uint64_t wrong_results = 0;
+};
+
+// Counts what the calling thread does while it exists.
+class QueryMeter {
+ public:
+  QueryMeter(const BenchDb* db, QueryKind kind);
+  ~QueryMeter();
+  QueryMeter(const QueryMeter&) = delete;
+  QueryMeter& operator=(const QueryMeter&) = delete;
+
+  // Runs and times a query, which returns whether its answer was right.
+  template <typename Run>
+  void Time(const Run& run) {
+    const auto start = std::chrono::steady_clock::now();
+    const bool right = run();
+    const double ns = std::chrono::duration<double, std::nano>(
+                          std::chrono::steady_clock::now() - start)
+                          .count();
+    if (!right) wrong_results_++;
+    latencies_.Add(static_cast<uint64_t>(ns));
+    total_ns_ += ns;
+  }
+
+  // `files_with_answer`: how many files held what a query asked for, over all
+  // queries; their filters were right to let it through.
+  QueryResult Finish(uint64_t files_with_answer) const;
+
+ private:
+  // Files that a filter let through (asked and passed), and held back.
+  uint64_t Passed() const;
+  uint64_t HeldBack() const;
+
+  const BenchDb* const db_;
+  const QueryKind kind_;
+  const uint64_t passed_before_;
+  const uint64_t held_back_before_;
+  HistogramImpl latencies_;
+  double total_ns_ = 0;
+  uint64_t wrong_results_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,90 @@
+//  Shifting queries (Proteus paper, section 6.4): closed seeks that find
+//  nothing, first from one distribution, in the end from another, while new
+//  records are written among them and the tree compacts itself. A filter that
+//  designs itself has samples of the first distribution to begin with, and its
+//  own ones from then on.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/db_workload.h"
+#include "db_bench_ext/keyed_records.h"
+#include "db_bench_ext/query_source.h"
+#include "db_bench_ext/range_workload.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct ShiftOptions {
+  // Of the two distributions: query_options are the first one's.
+  RangeWorkloadOptions ranges;
+  QueryOptions end_query_options;
+  // From the first query to the last the share of the new distribution rises
+  // from 0 to 1; else in the middle, at once.
+  bool gradual = true;
+  uint64_t batches = 12;
+  uint64_t puts = 0;  // new records
+};
+
+class ShiftWorkload : public DbWorkload {
+ public:
+  // InvalidArgument if the keys or the samples cannot be drawn.
+  static Status Create(const ShiftOptions& options, const KeySource& source,
+                       std::unique_ptr<DbWorkload>* workload);
+
+  std::string Describe() const override { return options_.ranges.description; }
+  uint64_t record_bytes() const override { return records_.record_bytes(); }
+  uint64_t loaded_records() const override { return records_.keys().size(); }
+  uint64_t written_records() const override { return puts_.size(); }
+  Status Load(BenchDb* db, const BenchDb::Progress& progress) const override {
+    return records_.Load(db, samples_, progress);
+  }
+  Status WarmUp(BenchDb* db) const override { return records_.WarmUp(db); }
+  // A row for each batch. The background work that a batch caused is waited for
+  // at its end, and counts towards the batch's seconds, so that the trees of
+  // two filters do not drift apart. After the last batch, some of the records
+  // are looked up.
+  Status Run(BenchDb* db, BenchReport* report,
+             ProgressLine* line) const override;
+
+ private:
+  struct Step {
+    Query query;
+    uint64_t puts_before;  // since the first query
+  };
+
+  ShiftWorkload(const ShiftOptions& options, const KeySource& source,
+                std::vector<std::string> all_keys,
+                std::vector<std::string> loaded, std::vector<std::string> puts)
+      : options_(options),
+        all_keys_(std::move(all_keys)),
+        puts_(std::move(puts)),
+        records_(source, std::move(loaded), options.ranges.value_bytes,
+                 options.ranges.seed) {}
+
+  // The share of the new distribution among queries like number `i`.
+  double Transition(uint64_t i) const;
+  // How many of the new records are written after `i` queries: they are
+  // spread evenly.
+  uint64_t PutsDue(uint64_t i) const {
+    return puts_.size() * i / options_.ranges.queries;
+  }
+  // A key that is there when `puts_done` of the new records are.
+  const std::string& AnyStoredKey(uint64_t puts_done, Rng* rng) const;
+  Status DrawSamples();
+  // Draws queries number `begin` up to but not `end`.
+  Status DrawSteps(uint64_t begin, uint64_t end, Rng* rng,
+                   std::vector<Step>* steps) const;
+  Status RunBatch(BenchDb* db, uint64_t begin, uint64_t end, Rng* rng,
+                  ShiftBatch* batch) const;
+  uint64_t CountMissingKeys(BenchDb* db, Rng* rng) const;
+
+  const ShiftOptions options_;
+  const std::vector<std::string> all_keys_;  // loaded or put, ascending
+  const std::vector<std::string> puts_;      // in the order of writing
+  const KeyedRecords records_;               // those loaded
+  std::vector<Query> samples_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
