@@ -18,6 +18,7 @@ Timeseries::Timeseries(const TimeseriesOptions& options)
   for (size_t i = 0; i < records_.size(); i++) {
     runs_.push_back(SortedRuns::Pick(rng_()));
   }
+  samples_ = MakeSamples();
 }
 
 std::vector<Timeseries::Record> Timeseries::MakeRecords() {
@@ -62,7 +63,7 @@ BenchDb::RecordSource Timeseries::Source() const {
 }
 
 Status Timeseries::Load(BenchDb* db, const BenchDb::Progress& progress) const {
-  SeedSamples(db->filter_policy(), MakeSamples());
+  SeedSamples(db->filter_policy(), samples_);
   return db->Load(runs_, Source(), progress);
 }
 

@@ -75,6 +75,7 @@ class Timeseries : public DbWorkload {
   std::vector<Record> records_;  // by key
   std::vector<uint8_t> runs_;    // the sorted run of each record
   const Values values_;
+  std::vector<protean::Query> samples_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
