@@ -15,7 +15,9 @@
 
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
               "Filters to compare, comma separated: bloom:BITS_PER_KEY, "
-              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, oracle. The flag "
+              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, "
+              "proteus:BITS_PER_KEY[:AMQ], prefixbloom:BITS_PER_KEY[:AMQ], "
+              "prefixbloom2:BITS_PER_KEY[:AMQ], oracle. The flag "
               "may be repeated.");
 DEFINE_string(key_type, "u64",
               "u64 (8 bytes, big endian) or text; generated also: dense, "
@@ -62,6 +64,17 @@ FilterDescription DescribeFilter(const MemoryFilter& filter) {
   FilterDescription description;
   if (filter.surf() != nullptr) {
     description.design = filter.surf()->fst().Describe();
+  }
+  if (const Proteus* proteus = filter.proteus()) {
+    const DesignReport& report = proteus->report();
+    description.design = proteus->Describe();
+    description.model_ms = static_cast<double>(report.model_micros) / 1000;
+    if (report.predicted_fpr >= 0) {
+      // Samples beyond the keys find nothing, and the filter knows it.
+      description.predicted_fpr = static_cast<double>(report.predicted_fpr) *
+                                  report.samples /
+                                  (report.samples + report.outside);
+    }
   }
   return description;
 }

@@ -21,7 +21,9 @@
 
 DEFINE_string(filters, "bloom:10,surf:0:0,surf:0:8,surf:8:0",
               "Filters to measure, comma separated: bloom:BITS_PER_KEY, "
-              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, oracle");
+              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, "
+              "proteus:BITS_PER_KEY[:AMQ], prefixbloom:BITS_PER_KEY[:AMQ], "
+              "prefixbloom2:BITS_PER_KEY[:AMQ], oracle");
 DEFINE_string(key_types, "u64,text,dense,timeseries,url,domain",
               "Families of keys to generate, comma separated");
 DEFINE_string(num, "1000000", "Numbers of keys, comma separated");

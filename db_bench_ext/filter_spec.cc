@@ -23,7 +23,9 @@ Status Refuse(const std::string& spec) {
   return Status::InvalidArgument(
       "filter " + spec +
       " is unknown; allowed: none, bloom:BITS_PER_KEY, ribbon:BITS_PER_KEY, "
-      "surf:HASH_BITS:REAL_BITS, fst:STEP with a step of " +
+      "surf:HASH_BITS:REAL_BITS, proteus:BITS_PER_KEY, "
+      "prefixbloom:BITS_PER_KEY, prefixbloom2:BITS_PER_KEY, fst:STEP with a "
+      "step of " +
       kFstSteps + ", oracle");
 }
 

@@ -30,9 +30,17 @@ MemoryFilter::MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
   if (own == nullptr) return;
   block_ = &static_cast<ProteanFilterBitsReader*>(reader_.get())->block();
+  if (!block_->CanFilter()) return;
   // A policy may have fallen back to a block without a filter.
-  if (own->kind() == FilterKind::kSurf && block_->CanFilter()) {
-    surf_ = static_cast<const Surf*>(block_->filter());
+  switch (block_->header().kind) {
+    case FilterKind::kSurf:
+      surf_ = static_cast<const Surf*>(block_->filter());
+      break;
+    case FilterKind::kProteus:
+      proteus_ = static_cast<const Proteus*>(block_->filter());
+      break;
+    default:
+      break;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "db_bench_ext/workload.h"
 #include "filter_policy/filter_block.h"
+#include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -40,6 +41,8 @@ class MemoryFilter {
   const FilterBlock* block() const { return block_; }
   // Nullptr for any other kind of filter.
   const Surf* surf() const { return surf_; }
+  // The same for Proteus, 1PBF and 2PBF.
+  const Proteus* proteus() const { return proteus_; }
 
   double build_ns() const { return build_ns_; }
 
@@ -50,6 +53,7 @@ class MemoryFilter {
   std::unique_ptr<FilterBitsReader> reader_;
   const FilterBlock* block_ = nullptr;
   const Surf* surf_ = nullptr;
+  const Proteus* proteus_ = nullptr;
   double build_ns_ = 0;
 };
 

@@ -9,8 +9,10 @@ void SeedSamples(const FilterPolicy* policy,
                  const std::vector<Query>& samples) {
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy);
   if (own == nullptr) return;
-  const auto queue = own->SampleQueue(kDefaultColumnFamilyName);
-  if (queue == nullptr) return;
+  const std::shared_ptr<SampleStore> store = own->Samples();
+  if (store == nullptr) return;
+  const std::shared_ptr<QueryQueue> queue = store->Queue(
+      kDefaultColumnFamilyName, Env::Default(), /*logger=*/nullptr);
   for (const Query& sample : samples) {
     queue->Add({sample.lo, sample.hi, /*hi_inclusive=*/true});
   }

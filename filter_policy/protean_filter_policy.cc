@@ -2,6 +2,7 @@
 
 #include "cache/cache_reservation_manager.h"
 #include "filter_policy/rocksdb_version.h"
+#include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/table.h"
 
@@ -180,8 +181,12 @@ FilterBitsBuilder* ProteanFilterPolicy::GetBuilderWithContext(
         PartitionedFiltersRefused(*this).ToString().c_str());
     return nullptr;
   }
+  // Files that are written outside of a DB have none.
+  const std::string& column_family = context.column_family_name.empty()
+                                         ? kDefaultColumnFamilyName
+                                         : context.column_family_name;
   return new ProteanFilterBitsBuilder(
-      kind(), NewRangeFilterBuilder(context.column_family_name), context);
+      kind(), NewRangeFilterBuilder(column_family), context);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -27,6 +27,10 @@ constexpr double kUselessRate = 0.9;
 // Deeper tries are not considered.
 constexpr uint32_t kMaxTrieBits = 512;
 
+// How many prefixes of each key a series may hold, for the sake of building
+// time.
+uint64_t MaxHashes(AmqKind kind) { return kind == AmqKind::kRibbon ? 2 : 4; }
+
 // Bins of prefix counts: bin i holds those in [2^(i-1), 2^i).
 constexpr size_t kBins = 11;
 static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
@@ -466,7 +470,10 @@ void CpfprModel::SearchSeries(const std::vector<AmqKind>& kinds, uint64_t bytes,
         candidate.design.amq = kind;
         const PrefixSets sets =
             PlanPrefixSets(candidate.design, statistics_, bytes);
-        if (sets.second.kind == AmqKind::kNone) continue;
+        if (sets.second.false_positive_rate > kUselessRate ||
+            sets.second.hashes > MaxHashes(kind) * statistics_.num_keys()) {
+          continue;
+        }
         candidate.fpr = Average(candidate.design, sets, step);
         found->push_back(candidate);
       }
