@@ -1,6 +1,7 @@
 #include "filter_policy/amq/amq.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "filter_policy/bits/bit_array.h"
 
@@ -20,6 +21,36 @@ constexpr uint32_t kMaxBlocks = uint32_t{1} << 24;
 constexpr uint32_t kSeedMask = 255;
 constexpr int kHashBits = 64;
 constexpr int kMaxProbes = 24;
+constexpr int kMaxLines = 3;
+
+// The false positive rate if each hash sets so many bits in each of so many
+// lines. How many hashes a line has is Poisson distributed; RocksDB's own
+// formula guesses that from two points.
+double BloomRate(double bits_per_hash, int probes, int lines) {
+  const double mean = 8.0 * kLineBytes * lines / bits_per_hash;
+  const double deviation = std::sqrt(mean);
+  const double first = std::max(0.0, std::floor(mean - 6 * deviation));
+  const double last = std::ceil(mean + 7 * deviation) + 1;
+  const double keep = std::pow(1 - 1.0 / (8 * kLineBytes), probes);
+  double weight =
+      std::exp(first * std::log(mean) - mean - std::lgamma(first + 1));
+  double clear = std::pow(keep, first);  // the share of bits not set
+  double rate = 0;
+  for (double hashes = first; hashes <= last;) {
+    double all = 1;
+    for (int i = 0; i < probes; i++) all *= 1 - clear;
+    rate += weight * all;
+    hashes++;
+    weight *= mean / hashes;
+    clear *= keep;
+  }
+  return std::min(1.0, std::pow(rate, lines));
+}
+
+// More lines gain the more, the more bits there are.
+int LinesFor(double bits_per_hash) {
+  return bits_per_hash < 6 ? 1 : bits_per_hash < 12 ? 2 : 3;
+}
 
 AmqPlan PlanBloom(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
@@ -28,12 +59,27 @@ AmqPlan PlanBloom(uint64_t hashes, uint64_t bytes) {
   plan.kind = AmqKind::kBloom;
   plan.hashes = hashes;
   plan.bytes = bytes;
-  const double millibits =
-      8000.0 * static_cast<double>(bytes) / static_cast<double>(hashes);
-  plan.probes = static_cast<uint8_t>(FastLocalBloomImpl::ChooseNumProbes(
-      static_cast<int>(std::min(millibits, 1e6))));
-  plan.false_positive_rate = FastLocalBloomImpl::EstimatedFpRate(
-      hashes, bytes, plan.probes, kHashBits);
+  // What is above changes nothing.
+  constexpr double kMostBits = 100;
+  const double bits_per_hash =
+      std::min(kMostBits,
+               8.0 * static_cast<double>(bytes) / static_cast<double>(hashes));
+  const int lines = LinesFor(bits_per_hash);
+  // Half of all bits set, or, as lines differ, a little less.
+  const int most =
+      std::clamp(static_cast<int>(std::lround(bits_per_hash * 0.693 / lines)),
+                 1, kMaxProbes);
+  plan.lines = static_cast<uint8_t>(lines);
+  for (int probes = std::max(1, most - 1); probes <= most; probes++) {
+    const double rate = BloomRate(bits_per_hash, probes, lines);
+    if (rate >= plan.false_positive_rate) continue;
+    plan.false_positive_rate = rate;
+    plan.probes = static_cast<uint8_t>(probes);
+  }
+  if (plan.probes == 0) return AmqPlan();
+  plan.false_positive_rate = BloomMath::IndependentProbabilitySum(
+      plan.false_positive_rate,
+      BloomMath::FingerprintFpRate(hashes, kHashBits));
   return plan;
 }
 
@@ -76,6 +122,7 @@ Status Amq::DecodeHeader(const char* header) {
   blocks_ = DecodeFixed32(header + 4);
   bytes_ = DecodeFixed64(header + 8);
   probes_ = parameter;
+  lines_ = static_cast<uint8_t>(header[2]);
   hasher_.SetOrdinalSeed(parameter);
   bool sane = false;
   switch (kind_) {
@@ -84,7 +131,8 @@ Status Amq::DecodeHeader(const char* header) {
       break;
     case AmqKind::kBloom:
       sane = bytes_ > 0 && bytes_ <= kMaxBloomBytes &&
-             bytes_ % kLineBytes == 0 && probes_ > 0 && probes_ <= kMaxProbes;
+             bytes_ % kLineBytes == 0 && probes_ > 0 && probes_ <= kMaxProbes &&
+             lines_ > 0 && lines_ <= kMaxLines;
       break;
     case AmqKind::kRibbon:
       // At least two blocks: RibbonSolution::RoundUpNumSlots.
@@ -133,7 +181,7 @@ void AmqBuilder::Finish() {
     const uint64_t bytes = plan_.bytes;
     plan_ = PlanBloom(plan_.hashes, bytes);
     if (plan_.kind == AmqKind::kBloom) {
-      for (uint64_t hash : hashes_) AddToBloom(hash);
+      for (uint64_t hash : hashes_) Add(hash);
     }
   }
   if (plan_.kind == AmqKind::kBloom) {
@@ -146,6 +194,7 @@ void AmqBuilder::Finish() {
   }
   header_[0] = static_cast<char>(plan_.kind);
   header_[1] = static_cast<char>(parameter);
+  header_[2] = static_cast<char>(plan_.lines);
   EncodeFixed32(header_ + 4, plan_.blocks);
   EncodeFixed64(header_ + 8, plan_.bytes);
 }

@@ -3,12 +3,18 @@
 //  a range filter hashes, and how the hashes are kept. Both implementations are
 //  RocksDB's own:
 //
-//    Bloom    util/bloom_impl.h: all bits of a hash lie in one cache line
+//    Bloom    util/bloom_impl.h: the bits of a hash lie in one cache line.
+//    Lines
+//             that are fuller than others cost as much as 1.2 times the false
+//             positives of an ideal Bloom filter at 10 bits a hash, and 2 times
+//             at 18; so a hash has one to three lines here, with a part of its
+//             bits in each. Most queries still read one line.
 //    Ribbon   util/ribbon_impl.h: about 30 % fewer bits for the same false
 //             positive rate, several times as long to build, twice to query
 //
-//    header   kind (1 byte), probes of Bloom or seed of Ribbon (1 byte),
-//             2 zero bytes, 128-slot blocks of Ribbon (4 bytes),
+//    header   kind (1 byte), probes a line of Bloom or seed of Ribbon (1 byte),
+//             lines a hash of Bloom (1 byte), a zero byte, 128-slot blocks of
+//             Ribbon (4 bytes),
 //             size of the data in bytes (8 bytes)
 //    data     as RocksDB lays it out, without its trailer
 
@@ -32,7 +38,8 @@ enum class AmqKind : uint8_t { kNone = 0, kBloom = 1, kRibbon = 2 };
 // How a set is going to be kept.
 struct AmqPlan {
   AmqKind kind = AmqKind::kNone;
-  uint8_t probes = 0;   // of Bloom
+  uint8_t probes = 0;   // of Bloom, in each line
+  uint8_t lines = 0;    // of Bloom
   uint32_t blocks = 0;  // of Ribbon
   uint64_t hashes = 0;
   uint64_t bytes = 0;
@@ -59,17 +66,32 @@ class Amq {
 
   // Whether the set may contain the hash.
   bool MayContain(uint64_t hash) const {
-    if (kind_ == AmqKind::kBloom) {
-      return FastLocalBloomImpl::HashMayMatch(
-          Lower32of64(hash), Upper32of64(hash), static_cast<uint32_t>(bytes_),
-          probes_, data_);
-    }
+    if (kind_ == AmqKind::kBloom) return BloomMayContain(hash);
     return kind_ == AmqKind::kNone || solution_->FilterQuery(hash, hasher_);
   }
 
+  // The hash by which the next line of a hash is found.
+  static uint64_t NextLine(uint64_t hash) {
+    hash *= 0x9fb21c651e98df25u;
+    return hash ^ hash >> 32;
+  }
+
  private:
+  bool BloomMayContain(uint64_t hash) const {
+    for (int line = 1;; line++) {
+      if (!FastLocalBloomImpl::HashMayMatch(
+              Lower32of64(hash), Upper32of64(hash),
+              static_cast<uint32_t>(bytes_), probes_, data_)) {
+        return false;
+      }
+      if (line == lines_) return true;
+      hash = NextLine(hash);
+    }
+  }
+
   AmqKind kind_ = AmqKind::kNone;
   int probes_ = 0;
+  int lines_ = 0;
   uint32_t blocks_ = 0;
   uint64_t bytes_ = 0;
   const char* data_ = nullptr;
@@ -87,7 +109,11 @@ class AmqBuilder {
   // Adds a hash. Repeated hashes do no harm.
   void Add(uint64_t hash) {
     if (plan_.kind == AmqKind::kBloom) {
-      AddToBloom(hash);
+      for (int line = 1;; line++) {
+        AddLine(hash);
+        if (line == plan_.lines) break;
+        hash = Amq::NextLine(hash);
+      }
     } else if (plan_.kind == AmqKind::kRibbon) {
       hashes_.push_back(hash);
     }
@@ -101,10 +127,10 @@ class AmqBuilder {
   static size_t MemoryUsage(const AmqPlan& plan);
 
  private:
-  // A hash's line is asked for so many hashes before its bits are set.
-  static constexpr size_t kAhead = 8;
+  // A line is asked for so many lines before its bits are set.
+  static constexpr size_t kAhead = 16;
 
-  void AddToBloom(uint64_t hash) {
+  void AddLine(uint64_t hash) {
     Pending& slot = pending_[next_++ % kAhead];
     if (slot.line != nullptr) {
       FastLocalBloomImpl::AddHashPrepared(slot.bits, plan_.probes, slot.line);

@@ -364,10 +364,13 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
       }
     }
     const uint32_t first = first_lengths[i];
-    const uint64_t trie = first == 0 ? 0 : statistics_.TrieBytes(first);
-    if (trie > bytes) break;
+    KeyStatistics::TrieSize size;
+    if (first > 0) size = statistics_.SizeOfTrie(first);
+    const uint64_t trie = size.bytes;
+    if (trie > bytes) continue;
     Candidate candidate;
     candidate.design.trie_bits = first;
+    candidate.design.trie_lead = size.lead;
     if (first > 0) {
       candidate.fpr = share_at_least(first) / total;
       found->push_back(candidate);
@@ -406,7 +409,7 @@ std::vector<uint32_t> CpfprModel::TrieLengths(uint64_t bytes) const {
   uint32_t high = std::min(statistics_.max_bits(), kMaxTrieBits);
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
-    if (statistics_.TrieBytes(middle) <= bytes) {
+    if (statistics_.SizeOfTrie(middle).bytes <= bytes) {
       low = middle;
     } else {
       high = middle - 1;
@@ -579,7 +582,8 @@ ProteusDesign CpfprModel::Choose(DesignSpace space,
 
   for (Candidate& candidate : found) {
     const uint32_t trie_bits = candidate.design.trie_bits;
-    const uint64_t trie = trie_bits == 0 ? 0 : statistics_.TrieBytes(trie_bits);
+    const uint64_t trie =
+        trie_bits == 0 ? 0 : statistics_.SizeOfTrie(trie_bits).bytes;
     candidate.fpr = Evaluate(candidate.design, bytes - trie);
   }
   KeepBest(1, &found);

@@ -27,7 +27,10 @@ enum class DesignSpace {
 };
 
 struct ProteusDesign {
-  uint32_t trie_bits = 0;          // l1 of a trie; 0 for none
+  uint32_t trie_bits = 0;  // l1 of a trie; 0 for none
+  // Zeros in front of the prefixes in the trie, which move the borders of its
+  // bytes to where they make it small. trie_bits + trie_lead <= 64 if not 0.
+  uint32_t trie_lead = 0;
   uint32_t first_prefix_bits = 0;  // l1 of a set; 0 for none
   uint32_t prefix_bits = 0;        // l2; 0 for none
   uint32_t stride_bits = 0;        // whole bytes; 0 for no series

@@ -95,10 +95,8 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
   long_changes.pop_back();
   long_prefixes_ = std::move(long_changes);
 
-  unique_.assign(max_bits_ / 8 + 2, 0);
-  for (uint32_t bits = 0; bits <= max_bits_; bits++) {
-    unique_[bits / 8 + 1] += shared_most[bits];
-  }
+  shared_most.insert(shared_most.begin(), 0);
+  unique_ = std::move(shared_most);
   Accumulate(&unique_);
 
   const auto symbols = static_cast<unsigned>(
@@ -117,29 +115,41 @@ uint64_t KeyStatistics::PrefixesOfSeries(uint32_t first_bits,
   return sum;
 }
 
-std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits) const {
-  std::vector<FstLevelCounts> levels(BytesForBits(bits));
-  for (uint32_t i = 0; i < levels.size(); i++) {
+std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
+                                                      uint32_t lead) const {
+  std::vector<FstLevelCounts> levels(BytesForBits(bits + lead));
+  // Where the bytes of the level begin and end.
+  uint32_t begin = 0;
+  for (size_t i = 0; i < levels.size(); i++) {
+    const uint32_t end =
+        std::min(static_cast<uint32_t>(8 * i + 8) - lead, bits);
     FstLevelCounts& level = levels[i];
-    // Keys that are prefixes of their own above this level end there.
-    const uint64_t ended = unique_[i];
-    level.nodes = static_cast<uint32_t>(Prefixes(8 * i) - ended);
-    level.edges =
-        static_cast<uint32_t>(Prefixes(std::min(8 * i + 8, bits)) - ended);
-    if (8 * i + 8 < bits) {
-      level.children =
-          static_cast<uint32_t>(Prefixes(8 * i + 8) - unique_[i + 1]);
+    // Keys that are alone above this level end there.
+    const uint64_t ended = i == 0 ? 0 : unique_[begin];
+    level.nodes = static_cast<uint32_t>(Prefixes(begin) - ended);
+    level.edges = static_cast<uint32_t>(Prefixes(end) - ended);
+    if (i + 1 < levels.size()) {
+      level.children = static_cast<uint32_t>(Prefixes(end) - unique_[end]);
     }
     if (level.nodes == 0) {
       levels.resize(i);
       break;
     }
+    begin = end;
   }
   return levels;
 }
 
-uint64_t KeyStatistics::TrieBytes(uint32_t bits) const {
-  return EstimateUniformTrie(bits, TrieLevels(bits), code_bits_);
+KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits) const {
+  TrieSize least = {EstimateUniformTrie(bits, TrieLevels(bits, 0), code_bits_),
+                    0};
+  // With a lead, bytes are no symbols of the keys.
+  for (uint32_t lead = 1; lead < 8 && bits + lead <= 64; lead++) {
+    const uint64_t bytes =
+        EstimateUniformTrie(bits + lead, TrieLevels(bits, lead), 8);
+    if (bytes < least.bytes) least = {bytes, lead};
+  }
+  return least;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -39,11 +39,16 @@ class KeyStatistics {
   // All prefixes that a series (design.h) holds.
   uint64_t PrefixesOfSeries(uint32_t first_bits, uint32_t stride_bits) const;
 
-  // The levels of a trie of all prefixes of `bits` bits. Where several keys
+  // The levels of a trie of all prefixes of `bits` bits, which have so many
+  // zeros in front of them (see ProteusDesign::trie_lead). Where several keys
   // share such a prefix, the trie may be smaller than this says.
-  std::vector<FstLevelCounts> TrieLevels(uint32_t bits) const;
-  // The size of that trie in bytes, roughly.
-  uint64_t TrieBytes(uint32_t bits) const;
+  std::vector<FstLevelCounts> TrieLevels(uint32_t bits, uint32_t lead) const;
+  // The size of the trie in bytes, roughly, with the lead that makes it least.
+  struct TrieSize {
+    uint64_t bytes = 0;
+    uint32_t lead = 0;
+  };
+  TrieSize SizeOfTrie(uint32_t bits) const;
 
  private:
   uint64_t num_keys_;
@@ -53,7 +58,7 @@ class KeyStatistics {
   unsigned code_bits_ = 8;
   std::vector<uint64_t> prefixes_;
   std::vector<uint64_t> long_prefixes_;
-  // For each number of bytes, the keys that share less with all others.
+  // For each number of bits, the keys that share less with all others.
   std::vector<uint64_t> unique_;
 };
 

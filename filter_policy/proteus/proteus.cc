@@ -146,6 +146,7 @@ void ProteusHeader::EncodeTo(char* out) const {
   uint32_t fpr;
   memcpy(&fpr, &report.predicted_fpr, sizeof(fpr));
   EncodeFixed32(out + 48, fpr);
+  out[52] = static_cast<char>(design.trie_lead);
 }
 
 void ProteusHeader::DecodeFrom(const char* in) {
@@ -161,6 +162,7 @@ void ProteusHeader::DecodeFrom(const char* in) {
   report.model_micros = DecodeFixed32(in + 44);
   const uint32_t fpr = DecodeFixed32(in + 48);
   memcpy(&report.predicted_fpr, &fpr, sizeof(fpr));
+  design.trie_lead = static_cast<uint8_t>(in[52]);
 }
 
 Status Proteus::Open(const Slice& payload,
@@ -180,6 +182,8 @@ Status Proteus::Open(const Slice& payload,
       (design.trie_bits > 0 && design.first_prefix_bits > 0) ||
       (has_second && design.first_bits() >= design.prefix_bits) ||
       (design.first_prefix_bits > 0 && !has_second) ||
+      (design.trie_lead > 0 && (design.trie_lead > 7 || design.trie_bits == 0 ||
+                                design.trie_bits + design.trie_lead > 64)) ||
       design.stride_bits % 8 != 0 ||
       (design.stride_bits > 0 &&
        (!has_second || design.prefix_bits % 8 != 0))) {
@@ -191,7 +195,7 @@ Status Proteus::Open(const Slice& payload,
   if (design.trie_bits > 0) {
     s = proteus->trie_.Open(&input);
     if (!s.ok()) return s;
-    if (proteus->trie_.prefix_bits() != design.trie_bits) {
+    if (proteus->trie_.prefix_bits() != design.trie_bits + design.trie_lead) {
       return Status::Corruption("Proteus: trie has the wrong depth");
     }
   }
@@ -250,16 +254,15 @@ inline bool Proteus::HasKey(const Slice& key) const {
   const uint64_t word = LoadBits64(key, 0);
   if (word < header_.smallest || word > header_.largest) return false;
   if (has_trie_) {
-    const size_t size = BytesForBits(header_.design.trie_bits);
-    if (size <= sizeof(word)) {
+    const uint32_t bits = header_.design.trie_bits;
+    if (bits <= 64) {
       char prefix[sizeof(word)];
-      EncodeFixed64(prefix,
-                    EndianSwapValue(HighBits(word, header_.design.trie_bits)));
+      TriePrefix(word, prefix);
       if (!trie_.Contains(prefix)) return false;
     } else {
-      BoundBytes prefix(size);
-      CopyPadded(key, prefix.data(), size);
-      ClearBehind(prefix.data(), size, header_.design.trie_bits);
+      BoundBytes prefix(BytesForBits(bits));
+      CopyPadded(key, prefix.data(), BytesForBits(bits));
+      ClearBehind(prefix.data(), BytesForBits(bits), bits);
       if (!trie_.Contains(prefix.data())) return false;
     }
   } else if (first_length_.bits > 0 &&
@@ -315,13 +318,13 @@ inline bool Proteus::WordsMayMatch(uint64_t lo, uint64_t hi) const {
   const uint64_t lo_prefix = HighBits(lo, bits);
   const uint64_t hi_prefix = HighBits(hi, bits);
   char lo_bytes[sizeof(lo)];
-  EncodeFixed64(lo_bytes, EndianSwapValue(lo_prefix));
+  TriePrefix(lo, lo_bytes);
   if (lo_prefix == hi_prefix) {
     return trie_.Contains(lo_bytes) &&
            (length_.bits == 0 || SecondWordsMayMatch(lo, hi, &budget));
   }
   char hi_bytes[sizeof(hi)];
-  EncodeFixed64(hi_bytes, EndianSwapValue(hi_prefix));
+  TriePrefix(hi, hi_bytes);
   const UniformTrie::Matches matches = trie_.Find(lo_bytes, hi_bytes);
   if (matches.between) return true;
   if (length_.bits == 0) return matches.lo || matches.hi;
@@ -406,18 +409,24 @@ bool Proteus::BytesMayMatch(char* lo, char* hi, size_t size,
                : SecondBytesMayMatch(lo, hi, size, query_bytes, &budget);
   }
   const uint32_t bits = header_.design.trie_bits;
-  const size_t bytes = BytesForBits(bits);
+  const size_t bytes = std::max(sizeof(uint64_t), size_t{BytesForBits(bits)});
   BoundBytes lo_prefix(bytes);
-  memcpy(lo_prefix.data(), lo, bytes);
-  ClearBehind(lo_prefix.data(), bytes, bits);
+  BoundBytes hi_prefix(bytes);
+  auto copy = [&](const char* bound, char* prefix) {
+    if (bits <= 64) {
+      TriePrefix(LoadBits64(bound, size, 0), prefix);
+    } else {
+      memcpy(prefix, bound, bytes);
+      ClearBehind(prefix, bytes, bits);
+    }
+  };
+  copy(lo, lo_prefix.data());
   if (SamePrefix(lo, hi, bits)) {
     return trie_.Contains(lo_prefix.data()) &&
            (length_.bits == 0 ||
             SecondBytesMayMatch(lo, hi, size, query_bytes, &budget));
   }
-  BoundBytes hi_prefix(bytes);
-  memcpy(hi_prefix.data(), hi, bytes);
-  ClearBehind(hi_prefix.data(), bytes, bits);
+  copy(hi, hi_prefix.data());
   const UniformTrie::Matches matches =
       trie_.Find(lo_prefix.data(), hi_prefix.data());
   if (matches.between) return true;

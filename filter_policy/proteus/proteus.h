@@ -14,7 +14,8 @@
 //        40     4   samples that lie outside of the file
 //        44     4   time of modelling in microseconds
 //        48     4   predicted false positive rate, an IEEE single
-//        52     4   zero
+//        52     1   zeros in front of the prefixes in the trie
+//        53     3   zero
 //        56    16   header of the first set (amq.h)
 //        72    16   header of the second layer's set
 //        88         trie (uniform_trie.h), first set, second set
@@ -72,6 +73,13 @@ class Proteus : public RangeFilter {
 
   bool HasSeries() const { return header_.design.stride_bits > 0; }
   bool HasKey(const Slice& key) const;
+  // The prefix in the trie of a key that begins with these bits.
+  // REQUIRES: trie_bits <= 64
+  void TriePrefix(uint64_t word, char prefix[sizeof(uint64_t)]) const {
+    EncodeFixed64(prefix,
+                  EndianSwapValue(HighBits(word, header_.design.trie_bits) >>
+                                  header_.design.trie_lead));
+  }
   bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
 
   // For designs whose prefixes fit into a word, with bounds that belong to the

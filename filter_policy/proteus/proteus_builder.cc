@@ -17,9 +17,17 @@ constexpr size_t kSecondSetOffset = 72;
 // happens to be answered would decide it.
 constexpr size_t kFewestSamples = 10;
 
-// The prefix of `bits` bits, in whole bytes.
-void CopyPrefix(const Slice& key, uint32_t bits, std::string* prefix) {
-  const size_t size = BytesForBits(bits);
+// The prefix of `bits` bits with `lead` zeros in front, in whole bytes.
+void CopyPrefix(const Slice& key, uint32_t bits, uint32_t lead,
+                std::string* prefix) {
+  const size_t size = BytesForBits(bits + lead);
+  if (bits <= 64) {
+    char word[sizeof(uint64_t)];
+    EncodeFixed64(word,
+                  EndianSwapValue(HighBits(LoadBits64(key, 0), bits) >> lead));
+    prefix->assign(word, size);
+    return;
+  }
   prefix->assign(key.data(), std::min(key.size(), size));
   prefix->resize(size);
   if (bits % 8 != 0) {
@@ -34,21 +42,22 @@ void CopyPrefix(const Slice& key, uint32_t bits, std::string* prefix) {
 // False if it is too large.
 bool ProteusBuilder::BuildTrie() {
   const uint32_t bits = header_.design.trie_bits;
-  trie_ = std::make_unique<UniformTrieBuilder>(bits);
+  const uint32_t lead = header_.design.trie_lead;
+  trie_ = std::make_unique<UniformTrieBuilder>(bits + lead);
   std::string prefix;
   size_t shared = 0;
   bool first = true;
   Slice last;
   keys_.ForEach([&](const Slice& key) {
     if (first) {
-      CopyPrefix(key, bits, &prefix);
+      CopyPrefix(key, bits, lead, &prefix);
       first = false;
     } else {
       const uint32_t next_shared_bits = SharedBits(last, key);
       if (next_shared_bits < bits) {
-        const size_t next_shared = next_shared_bits / 8;
+        const size_t next_shared = (next_shared_bits + lead) / 8;
         trie_->Add(prefix.data(), shared, next_shared);
-        CopyPrefix(key, bits, &prefix);
+        CopyPrefix(key, bits, lead, &prefix);
         shared = next_shared;
       }
     }
