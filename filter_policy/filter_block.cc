@@ -105,6 +105,8 @@ Status FilterBlock::Open(const Slice& contents) {
   }
   header_.smallest = Slice(data + kHeaderSize, smallest_size);
   header_.largest = Slice(data + kHeaderSize + smallest_size, largest_size);
+  smallest_head_ = LoadBigEndian(header_.smallest.data(), smallest_size);
+  largest_head_ = LoadBigEndian(header_.largest.data(), largest_size);
 
   const OpenFilterFunction open = FindFilterKind(header_.kind);
   if (open == nullptr) {
@@ -116,19 +118,28 @@ Status FilterBlock::Open(const Slice& contents) {
               &filter_);
 }
 
+// Whether the range ends before the smallest key, or begins after the largest
+// one.
+bool FilterBlock::IsOutside(const Slice& lo, const Slice& hi,
+                            bool hi_inclusive) const {
+  // The stored part of the smallest key is never above that key.
+  const int order = hi.compare(header_.smallest);
+  if (order < 0 || (order == 0 && !hi_inclusive)) return true;
+  // The largest key starts with its stored part.
+  return lo.compare(header_.largest) > 0 &&
+         (header_.largest.size() < FilterBlockHeader::kMaxStoredKey ||
+          !lo.starts_with(header_.largest));
+}
+
 bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
                                 bool hi_inclusive) const {
   if (filter_ == nullptr) return true;
-  if (CanFilter() && header_.num_keys > 0) {
-    // The stored part of the smallest key is never above that key.
-    const int order = hi.compare(header_.smallest);
-    if (order < 0 || (order == 0 && !hi_inclusive)) return false;
-    // The largest key starts with its stored part.
-    if (lo.compare(header_.largest) > 0 &&
-        (header_.largest.size() < FilterBlockHeader::kMaxStoredKey ||
-         !lo.starts_with(header_.largest))) {
-      return false;
-    }
+  // Most often the first bytes tell.
+  const bool inside = LoadBigEndian(hi.data(), hi.size()) > smallest_head_ &&
+                      LoadBigEndian(lo.data(), lo.size()) < largest_head_;
+  if (!inside && CanFilter() && header_.num_keys > 0 &&
+      IsOutside(lo, hi, hi_inclusive)) {
+    return false;
   }
   return filter_->RangeMayMatch(lo, hi, hi_inclusive);
 }

@@ -101,8 +101,12 @@ class FilterBlock {
 
  private:
   Status Open(const Slice& contents);
+  bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
 
   FilterBlockHeader header_;
+  // The first 8 bytes of the smallest and of the largest key, as numbers.
+  uint64_t smallest_head_ = 0;
+  uint64_t largest_head_ = 0;
   std::unique_ptr<RangeFilter> filter_;
   Status status_;
 };

@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kLineBytes = 64;
+constexpr uint64_t kLineBytes = Amq::kLineBytes;
 // Bloom's line numbers and Ribbon's slots are 32-bit numbers.
 constexpr uint64_t kMaxBloomBytes = 0xffffffc0;
 constexpr uint64_t kMaxRibbonHashes = 950000000;

@@ -14,6 +14,7 @@
 
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -133,6 +134,17 @@ inline uint32_t LowerBoundLabel(const char* labels, uint32_t begin,
   while (begin < end && static_cast<uint8_t>(labels[begin]) < label) begin++;
   return begin;
 #endif
+}
+
+// The first 8 of `size` bytes as a number that orders as they do; bytes that
+// are missing count as 0.
+inline uint64_t LoadBigEndian(const char* data, size_t size) {
+  if (size >= 8) return EndianSwapValue(DecodeFixed64(data));
+  uint64_t number = 0;
+  for (size_t i = 0; i < size; i++) {
+    number |= uint64_t{static_cast<uint8_t>(data[i])} << (56 - 8 * i);
+  }
+  return number;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

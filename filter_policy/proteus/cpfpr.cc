@@ -18,10 +18,21 @@ constexpr uint64_t kManyPrefixes = kMaxPrefixProbes + 1;
 constexpr size_t kFirstRoundQueries = 4096;
 constexpr size_t kTwoSetQueries = 512;
 constexpr size_t kSeriesQueries = 512;
-// Designs that meet the whole sample.
-constexpr size_t kFinalists = 24;
+// Designs of least rate, and of least cost, that meet the whole sample.
+constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
+// What a false positive costs, a read of an SSD, and what a query costs in the
+// trie and for each prefix that it tests in a set. In ns.
+constexpr double kFalsePositiveNanos = 100000;
+constexpr double kTrieNanos = 40;
+constexpr double kBloomNanos = 8;
+constexpr double kRibbonNanos = 25;
+// What a query of a series or of two sets tests, roughly.
+constexpr double kUsualPrefixes = 4;
+// For the sake of time, no more false positives than this are added.
+constexpr double kMostForTime = 0.005;
+
 // A set of this rate is not worth the time to test it.
 constexpr double kUselessRate = 0.9;
 // Deeper tries are not considered.
@@ -123,6 +134,14 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
 }
 
 }  // namespace
+
+double CpfprModel::Candidate::Cost() const {
+  const double prefix =
+      design.amq == AmqKind::kRibbon ? kRibbonNanos : kBloomNanos;
+  const double nanos =
+      (design.trie_bits > 0 ? kTrieNanos : 0) + prefixes * prefix;
+  return fpr + nanos / kFalsePositiveNanos;
+}
 
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes) {
@@ -389,8 +408,10 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
         if (plan.false_positive_rate > kUselessRate) continue;
         const double log_negative = std::log1p(-plan.false_positive_rate);
         double sum = certain;
+        candidate.prefixes = 0;
         for (size_t k = 1; k + 1 < kBins; k++) {
           if (counts[k].queries < 0.5) continue;
+          candidate.prefixes += counts[k].prefixes / total;
           sum -=
               counts[k].queries *
               std::expm1(counts[k].prefixes / counts[k].queries * log_negative);
@@ -439,19 +460,33 @@ std::vector<uint32_t> CpfprModel::PrefixLengths(uint32_t first, uint32_t last,
 
 namespace {
 
-// Keeps the best `most` candidates, best first. Of equals, those of longer
-// prefixes: they resolve more of the queries that no sample is like.
-template <typename Candidates>
-void KeepBest(size_t most, Candidates* candidates) {
-  const size_t kept = std::min(most, candidates->size());
-  std::partial_sort(candidates->begin(), candidates->begin() + kept,
-                    candidates->end(), [](const auto& a, const auto& b) {
-                      if (a.fpr != b.fpr) return a.fpr < b.fpr;
-                      if (a.design.prefix_bits != b.design.prefix_bits) {
-                        return a.design.prefix_bits > b.design.prefix_bits;
-                      }
-                      return a.design.first_bits() > b.design.first_bits();
-                    });
+// Of equals, those of longer prefixes are better: they resolve more of the
+// queries that no sample is like.
+template <typename Candidate>
+bool IsLonger(const Candidate& a, const Candidate& b) {
+  if (a.design.prefix_bits != b.design.prefix_bits) {
+    return a.design.prefix_bits > b.design.prefix_bits;
+  }
+  return a.design.first_bits() > b.design.first_bits();
+}
+
+// Keeps the candidates of the least false positive rates, the best one first,
+// and after them those of the least costs.
+template <typename Candidate>
+void KeepBest(size_t most, std::vector<Candidate>* candidates) {
+  auto keep = [&](size_t first, const auto& key) {
+    const auto begin = candidates->begin() + first;
+    const auto end =
+        begin + std::min(most, static_cast<size_t>(candidates->end() - begin));
+    std::partial_sort(begin, end, candidates->end(),
+                      [&key](const Candidate& a, const Candidate& b) {
+                        return key(a) != key(b) ? key(a) < key(b)
+                                                : IsLonger(a, b);
+                      });
+    return static_cast<size_t>(end - candidates->begin());
+  };
+  size_t kept = keep(0, [](const Candidate& c) { return c.fpr; });
+  kept = keep(kept, [](const Candidate& c) { return c.Cost(); });
   candidates->resize(kept);
 }
 
@@ -478,6 +513,7 @@ void CpfprModel::SearchSeries(const std::vector<AmqKind>& kinds, uint64_t bytes,
           continue;
         }
         candidate.fpr = Average(candidate.design, sets, step);
+        candidate.prefixes = kUsualPrefixes;
         found->push_back(candidate);
       }
     }
@@ -509,6 +545,7 @@ void CpfprModel::SearchTwoSets(const std::vector<AmqKind>& kinds,
           candidate.design.first_share = share;
           candidate.design.first_prefix_bits = lengths[i];
           candidate.design.prefix_bits = lengths[j];
+          candidate.prefixes = kUsualPrefixes;
           evaluate(&candidate);
           grid.push_back(candidate);
         }
@@ -549,7 +586,7 @@ void CpfprModel::SearchTwoSets(const std::vector<AmqKind>& kinds,
 
 ProteusDesign CpfprModel::Choose(DesignSpace space,
                                  const std::vector<AmqKind>& kinds,
-                                 uint64_t bytes, double* fpr) const {
+                                 uint64_t bytes) const {
   std::vector<Candidate> found;
   const std::vector<uint32_t> tries = space == DesignSpace::kProteus
                                           ? TrieLengths(bytes)
@@ -586,14 +623,17 @@ ProteusDesign CpfprModel::Choose(DesignSpace space,
         trie_bits == 0 ? 0 : statistics_.SizeOfTrie(trie_bits).bytes;
     candidate.fpr = Evaluate(candidate.design, bytes - trie);
   }
-  KeepBest(1, &found);
-  if (found.empty()) {
-    // Too few bytes for anything.
-    *fpr = 1;
-    return ProteusDesign();
+  KeepBest(kFinalists, &found);
+  // Too few bytes for anything?
+  if (found.empty()) return ProteusDesign();
+  const double most = found.front().fpr + kMostForTime;
+  const Candidate* best = &found.front();
+  for (const Candidate& candidate : found) {
+    if (candidate.fpr <= most && candidate.Cost() < best->Cost()) {
+      best = &candidate;
+    }
   }
-  *fpr = found.front().fpr;
-  return found.front().design;
+  return best->design;
 }
 
 void CpfprModel::AddSecondLayer(const std::vector<AmqKind>& kinds,

@@ -66,11 +66,11 @@ class CpfprModel {
   // The false positive rate of a design whose sets take so many bytes.
   double Evaluate(const ProteusDesign& design, uint64_t set_bytes) const;
 
-  // The design of least false positive rate in `bytes` bytes, which is stored
-  // in `*fpr`. `kinds` are the allowed kinds of sets. REQUIRES: there are
-  // queries.
+  // The best design in `bytes` bytes: its false positive rate is the least, or
+  // little more and it is so much faster that this is worth it. `kinds` are the
+  // allowed kinds of sets. REQUIRES: there are queries.
   ProteusDesign Choose(DesignSpace space, const std::vector<AmqKind>& kinds,
-                       uint64_t bytes, double* fpr) const;
+                       uint64_t bytes) const;
 
   // Gives a design that is a trie alone a second layer in so many bytes that
   // its trie, now built, has left, if that is worth it.
@@ -81,6 +81,10 @@ class CpfprModel {
   struct Candidate {
     ProteusDesign design;
     double fpr = 1;
+    double prefixes = 0;  // tested by a query, on average
+
+    // Of false positives and of time.
+    double Cost() const;
   };
 
   double Probability(const Query& query, const ProteusDesign& design,

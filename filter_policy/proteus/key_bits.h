@@ -26,13 +26,7 @@ inline uint32_t BytesForBits(uint32_t bits) { return (bits + 7) / 8; }
 
 // The 64 bits that start with that byte, the first one in the highest bit.
 inline uint64_t LoadBits64(const char* data, size_t size, size_t byte) {
-  if (byte + 8 <= size) {
-    return EndianSwapValue(DecodeFixed64(data + byte));
-  }
-  if (byte >= size) return 0;
-  char tail[8] = {};
-  memcpy(tail, data + byte, size - byte);
-  return EndianSwapValue(DecodeFixed64(tail));
+  return byte >= size ? 0 : LoadBigEndian(data + byte, size - byte);
 }
 inline uint64_t LoadBits64(const Slice& key, size_t byte) {
   return LoadBits64(key.data(), key.size(), byte);

@@ -447,15 +447,17 @@ bool Proteus::BytesMayMatch(char* lo, char* hi, size_t size,
 
 inline bool Proteus::HasKeyBetween(const Slice& lo, const Slice& hi,
                                    bool hi_inclusive) const {
-  const int order = lo.compare(hi);
-  if (order > 0 || (order == 0 && !hi_inclusive)) return false;
+  const uint64_t lo_word = LoadBits64(lo, 0);
+  uint64_t hi_word = LoadBits64(hi, 0);
+  if (lo_word >= hi_word) {
+    const int order = lo.compare(hi);
+    if (order > 0 || (order == 0 && !hi_inclusive)) return false;
+  }
   // A shorter key lies before `hi`, but is the same bits, if `hi` goes on with
   // zeros.
   const bool before_hi =
       !hi_inclusive && !hi.empty() &&
       (hi.size() <= header_.shortest_key || hi[hi.size() - 1] != '\0');
-  const uint64_t lo_word = LoadBits64(lo, 0);
-  uint64_t hi_word = LoadBits64(hi, 0);
   if (before_hi && IsZeroBehind(hi, sizeof(hi_word))) {
     if (hi_word == 0) return false;
     hi_word--;

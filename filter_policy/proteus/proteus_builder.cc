@@ -77,11 +77,10 @@ Status ProteusBuilder::Design(uint64_t bytes) {
       samples_ == nullptr ? std::vector<SampleQuery>() : samples_());
   const bool has_samples = model.queries().size() >= kFewestSamples;
   ProteusDesign& design = header_.design;
-  double fpr;
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
   } else if (has_samples) {
-    design = model.Choose(settings_.space, settings_.kinds, bytes, &fpr);
+    design = model.Choose(settings_.space, settings_.kinds, bytes);
   } else {
     design = DefaultDesign(statistics, settings_.kinds.front());
   }
