@@ -34,6 +34,21 @@ std::string Fst::Describe() const {
   return text;
 }
 
+std::vector<uint32_t> Fst::LevelStarts() const {
+  std::vector<uint32_t> starts;
+  Node node = Root();
+  for (uint32_t begin = 0, end = 1; begin < header_.nodes;) {
+    starts.push_back(begin);
+    begin = end;
+    if (begin == header_.nodes) break;
+    // The first node of the next level but one is the first child of the next
+    // level's first node.
+    node = NodeAt(begin, node);
+    end = PlaceOf(node).edges_to_nodes + 1;
+  }
+  return starts;
+}
+
 // The levels, found one by one from the root, are as many as announced, hold
 // all nodes, and end where the sections do. Then every edge leads to a later
 // node.

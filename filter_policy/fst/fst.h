@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "filter_policy/fst/alphabet.h"
 #include "filter_policy/fst/fst_section.h"
@@ -113,6 +114,10 @@ class Fst {
   const PackedArray& values() const { return values_; }
   // The encodings in words, from the root downwards: "2 dense, 1 quotient(4)".
   std::string Describe() const;
+
+  // The number of the first node on each level.
+  std::vector<uint32_t> LevelStarts() const;
+  const Alphabet& alphabet() const { return alphabet_; }
 
   // The root. REQUIRES: num_nodes() > 0
   Node Root() const { return {sections_.get(), 0}; }

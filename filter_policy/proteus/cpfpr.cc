@@ -384,7 +384,7 @@ void CpfprModel::SearchPairs(const std::vector<uint32_t>& first_lengths,
     }
     const uint32_t first = first_lengths[i];
     KeyStatistics::TrieSize size;
-    if (first > 0) size = statistics_.SizeOfTrie(first);
+    if (first > 0) size = statistics_.SizeOfTrie(first, bytes);
     const uint64_t trie = size.bytes;
     if (trie > bytes) continue;
     Candidate candidate;
@@ -430,7 +430,7 @@ std::vector<uint32_t> CpfprModel::TrieLengths(uint64_t bytes) const {
   uint32_t high = std::min(statistics_.max_bits(), kMaxTrieBits);
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
-    if (statistics_.SizeOfTrie(middle).bytes <= bytes) {
+    if (statistics_.SizeOfTrie(middle, bytes).bytes <= bytes) {
       low = middle;
     } else {
       high = middle - 1;
@@ -620,7 +620,7 @@ ProteusDesign CpfprModel::Choose(DesignSpace space,
   for (Candidate& candidate : found) {
     const uint32_t trie_bits = candidate.design.trie_bits;
     const uint64_t trie =
-        trie_bits == 0 ? 0 : statistics_.SizeOfTrie(trie_bits).bytes;
+        trie_bits == 0 ? 0 : statistics_.SizeOfTrie(trie_bits, bytes).bytes;
     candidate.fpr = Evaluate(candidate.design, bytes - trie);
   }
   KeepBest(kFinalists, &found);

@@ -1,6 +1,7 @@
 #include "filter_policy/proteus/key_statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "filter_policy/proteus/key_bits.h"
@@ -140,16 +141,50 @@ std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
   return levels;
 }
 
-KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits) const {
-  TrieSize least = {EstimateUniformTrie(bits, TrieLevels(bits, 0), code_bits_),
-                    0};
-  // With a lead, bytes are no symbols of the keys.
-  for (uint32_t lead = 1; lead < 8 && bits + lead <= 64; lead++) {
-    const uint64_t bytes =
-        EstimateUniformTrie(bits + lead, TrieLevels(bits, lead), 8);
-    if (bytes < least.bytes) least = {bytes, lead};
+namespace {
+
+// The levels that a query for any prefix looks at, on average: those that are
+// not full, as far as there are nodes.
+double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
+  double visited = 1;
+  for (size_t i = 1; i < levels.size(); i++) {
+    const double all = std::ldexp(1.0, static_cast<int>(8 * i - lead));
+    visited = levels[i].nodes == all ? 1 : visited + levels[i].nodes / all;
   }
-  return least;
+  return visited;
+}
+
+}  // namespace
+
+KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
+                                                  uint64_t most_bytes) const {
+  // A trie may be larger by one part in so many to be faster.
+  constexpr uint64_t kSizeRatio = 64;
+  struct Choice {
+    TrieSize size;
+    double visited;
+  };
+  std::vector<Choice> choices;
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (uint32_t lead = 0; lead == 0 || (lead < 8 && bits + lead <= 64);
+       lead++) {
+    const std::vector<FstLevelCounts> levels = TrieLevels(bits, lead);
+    // With a lead, bytes are no symbols of the keys.
+    const uint64_t bytes =
+        EstimateUniformTrie(bits + lead, levels, lead == 0 ? code_bits_ : 8);
+    choices.push_back({{bytes, lead}, LevelsVisited(levels, lead)});
+    least = std::min(least, bytes);
+  }
+  const uint64_t limit =
+      std::max(least, std::min(least + least / kSizeRatio, most_bytes));
+  const Choice* best = nullptr;
+  for (const Choice& choice : choices) {
+    if (choice.size.bytes <= limit &&
+        (best == nullptr || choice.visited < best->visited)) {
+      best = &choice;
+    }
+  }
+  return best->size;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -43,12 +43,13 @@ class KeyStatistics {
   // zeros in front of them (see ProteusDesign::trie_lead). Where several keys
   // share such a prefix, the trie may be smaller than this says.
   std::vector<FstLevelCounts> TrieLevels(uint32_t bits, uint32_t lead) const;
-  // The size of the trie in bytes, roughly, with the lead that makes it least.
+  // The size of the trie in bytes, roughly, with the best lead: the one that
+  // makes the trie least, or fast and not much larger, in at most `most_bytes`.
   struct TrieSize {
     uint64_t bytes = 0;
     uint32_t lead = 0;
   };
-  TrieSize SizeOfTrie(uint32_t bits) const;
+  TrieSize SizeOfTrie(uint32_t bits, uint64_t most_bytes) const;
 
  private:
   uint64_t num_keys_;

@@ -193,7 +193,7 @@ Status Proteus::Open(const Slice& payload,
   if (s.ok()) s = proteus->set_.DecodeHeader(header + kSecondSetOffset);
   if (!s.ok()) return s;
   if (design.trie_bits > 0) {
-    s = proteus->trie_.Open(&input);
+    s = proteus->trie_.Open(&input, design.trie_lead);
     if (!s.ok()) return s;
     if (proteus->trie_.prefix_bits() != design.trie_bits + design.trie_lead) {
       return Status::Corruption("Proteus: trie has the wrong depth");

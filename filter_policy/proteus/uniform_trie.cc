@@ -37,7 +37,7 @@ void VisitPieces(const char* prefix, size_t prefix_bytes, size_t depth,
 
 }  // namespace
 
-Status UniformTrie::Open(Slice* input) {
+Status UniformTrie::Open(Slice* input, uint32_t lead) {
   const char* header;
   const char* table;
   if (!TakeBytes(input, kHeaderSize, &header)) {
@@ -72,7 +72,22 @@ Status UniformTrie::Open(Slice* input) {
   if (!TakeBytes(input, BitArrayBytes(suffix_bits_), &suffixes_)) {
     return Status::Corruption("uniform trie: suffixes are cut short");
   }
+  FindFullLevels(lead);
   return Status::OK();
+}
+
+void UniformTrie::FindFullLevels(uint32_t lead) {
+  // Bytes must be their own codes.
+  if (fst_.alphabet().size() < 256) return;
+  const std::vector<uint32_t> starts = fst_.LevelStarts();
+  constexpr size_t kMostLevels = 3;
+  for (size_t i = 1; i < starts.size() && i <= kMostLevels; i++) {
+    const uint32_t end =
+        i + 1 < starts.size() ? starts[i + 1] : fst_.num_nodes();
+    if (end - starts[i] != uint32_t{1} << (8 * i - lead)) return;
+    full_levels_ = i;
+    first_below_ = starts[i];
+  }
 }
 
 // Compares the suffix of a leaf, whose path is `depth` bytes long, with the
@@ -98,9 +113,9 @@ inline int UniformTrie::CompareSuffix(const Fst::Node& node,
 }
 
 PROTEAN_CLONED bool UniformTrie::Contains(const char* prefix) const {
-  Fst::Node node = fst_.Root();
+  Fst::Node node = Start(prefix);
   Fst::Edge edge;
-  for (size_t depth = 0; depth < levels_.size();) {
+  for (size_t depth = full_levels_; depth < levels_.size();) {
     if (!fst_.Find(node, Symbol(prefix, depth++), &edge)) return false;
     if (!fst_.Follow(node, edge, &node)) {
       return CompareSuffix(node, edge, depth, prefix) == 0;
@@ -152,6 +167,10 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
   Fst::Node node = fst_.Root();
   Fst::Edge edge;
   size_t depth = 0;
+  if (memcmp(lo, hi, full_levels_) == 0) {
+    node = Start(lo);
+    depth = full_levels_;
+  }
   while (depth < levels_.size() && lo[depth] == hi[depth]) {
     if (!fst_.Find(node, Symbol(lo, depth++), &edge)) return matches;
     if (!fst_.Follow(node, edge, &node)) {

@@ -31,15 +31,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 class UniformTrie {
  public:
   // Takes a serialized trie off the front of `input`, whose bytes must outlive
-  // this object and be followed by kReadPadding readable bytes. Corruption if
-  // it is damaged.
-  Status Open(Slice* input);
+  // this object and be followed by kReadPadding readable bytes. All prefixes
+  // begin with `lead` zeros. Corruption if it is damaged.
+  Status Open(Slice* input, uint32_t lead);
 
   uint32_t prefix_bits() const { return prefix_bits_; }
   const Fst& fst() const { return fst_; }
 
-  // Prefixes are passed as BytesForBits(prefix_bits()) bytes, in which the bits
-  // behind the prefix are zero.
+  // Prefixes are passed as BytesForBits(prefix_bits()) bytes, or 8 if that is
+  // more, in which the bits behind the prefix are zero.
 
   bool Contains(const char* prefix) const;
 
@@ -59,6 +59,14 @@ class UniformTrie {
     uint64_t first_bit = 0;  // of the suffixes
   };
 
+  void FindFullLevels(uint32_t lead);
+  Fst::Node Start(const char* prefix) const {
+    if (full_levels_ == 0) return fst_.Root();
+    const uint64_t number = LoadBigEndian(prefix, 8) >> (64 - 8 * full_levels_);
+    return fst_.NodeAt(first_below_ + static_cast<uint32_t>(number),
+                       fst_.Root());
+  }
+
   int CompareSuffix(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
                     const char* prefix) const;
   bool FindAbove(Fst::Node node, size_t depth, const char* lo,
@@ -72,6 +80,10 @@ class UniformTrie {
   uint32_t prefix_bits_ = 0;
   size_t prefix_bytes_ = 0;
   Fst fst_;
+  // As many upper levels hold all prefixes that there can be. Below them, the
+  // number of a node follows from its prefix, and no level needs a look.
+  size_t full_levels_ = 0;
+  uint32_t first_below_ = 0;  // the first node there
   std::vector<Level> levels_;
   const char* suffixes_ = nullptr;
   uint64_t suffix_bits_ = 0;
