@@ -64,6 +64,13 @@ void RegisterTableFactory(ObjectLibrary& library) {
 
 }  // namespace
 
+std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
+    double bits_per_key) {
+  ProteusPolicyOptions options;
+  options.bits_per_key = bits_per_key;
+  return std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options);
+}
+
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     uint32_t hash_suffix_bits, uint32_t real_suffix_bits) {
   SurfPolicyOptions options;

@@ -3,7 +3,7 @@
 //  Nothing of this header is needed to use Protean. Once it is registered, an
 //  options string selects it,
 //
-//      table_factory={id=ProteanTable;filter_policy=surf:0:8}
+//      table_factory={id=ProteanTable;filter_policy=proteus:12}
 //
 //  and so does an OPTIONS file. These functions are for programs that build
 //  their options in code.
@@ -25,6 +25,15 @@ extern "C" int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
                                 const std::string& arg);
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// A policy that gives every SST file a filter of `bits_per_key` bits for each
+// key, from 2 to 64, which designs itself from the file's keys and a sample of
+// the column family's queries; DB::Open refuses other sizes with
+// InvalidArgument. Column families that share a policy keep their samples
+// apart. All other options, such as files of sample queries, are set by string:
+// FilterPolicy::CreateFromString with
+// "{id=protean.Proteus;bits_per_key=12;...}".
+std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(double bits_per_key);
 
 // A policy that gives every SST file a SuRF with so many suffix bits a key,
 // each from 0 to 32; DB::Open refuses others with InvalidArgument. Hash bits
