@@ -89,7 +89,8 @@ AmqPlan PlanRibbon(uint64_t hashes, uint64_t bytes) {
   const uint32_t slots = RibbonSolution::RoundUpNumSlots(
       RibbonConfig::GetNumSlots(static_cast<uint32_t>(hashes)));
   const uint32_t blocks = slots / kSlotsPerBlock;
-  bytes = std::min(bytes / kSegmentBytes * kSegmentBytes,
+  // A Bloom filter of the same size may have to take its place.
+  bytes = std::min(bytes / kLineBytes * kLineBytes,
                    uint64_t{blocks} * kMaxColumns * kSegmentBytes);
   if (bytes == 0 || blocks >= kMaxBlocks) return plan;
   plan.kind = AmqKind::kRibbon;

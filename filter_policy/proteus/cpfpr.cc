@@ -236,7 +236,8 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
   if (design.prefix_bits == 0) return 1;
   uint32_t bits = design.prefix_bits;
   if (design.stride_bits > 0) {
-    const uint32_t query_bits = 8 * query.bytes;
+    const auto query_bits = static_cast<uint32_t>(
+        std::min<uint64_t>(uint64_t{8} * query.bytes, kMaxSeriesBits));
     if (query_bits > bits) {
       bits += (query_bits - bits) / design.stride_bits * design.stride_bits;
     }

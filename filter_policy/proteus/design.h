@@ -7,8 +7,8 @@
 //  Text keys differ in length, and no one l2 suits all of them: a shorter key
 //  has too many successors of l2 bits, a longer one is not told from its
 //  neighbours. So the second layer may hold a series of prefixes, of l2, l2 +
-//  stride, l2 + 2 * stride, ... bits, up to the length of each key, and a query
-//  takes the longest that its bounds have.
+//  stride, l2 + 2 * stride, ... bits, up to the length of each key and to
+//  kMaxSeriesBits, and a query takes the longest that its bounds have.
 
 #pragma once
 
@@ -56,6 +56,10 @@ struct DesignReport {
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
 };
+
+// A series ends here, however long the keys are: building and testing it must
+// not take the square of their length.
+constexpr uint32_t kMaxSeriesBits = 8 * 512;
 
 // A query tests at most so many prefixes. If it takes more, the answer is "may
 // match".

@@ -84,6 +84,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
   shortest_key_ = shortest;
   longest_key_ = longest;
   max_bits_ = static_cast<uint32_t>(shared_before.size() - 1);
+  distinct_ = distinct;
 
   // A key adds a prefix of every length above what it shares.
   prefixes_.assign(max_bits_ + 1, distinct > 0 ? 1 : 0);

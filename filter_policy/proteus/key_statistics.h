@@ -15,8 +15,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class KeyStatistics {
  public:
-  // Longer prefixes are not counted: they are taken to be as many as those of
-  // this length.
+  // Longer prefixes are not counted: they are taken to be as many as there are
+  // keys.
   static constexpr uint32_t kMaxBits = 8 * 512;
 
   explicit KeyStatistics(const KeyStore& keys);
@@ -30,7 +30,7 @@ class KeyStatistics {
   // |K_l|: the distinct prefixes of `bits` bits, shorter keys continued with
   // zeros.
   uint64_t Prefixes(uint32_t bits) const {
-    return prefixes_[bits < max_bits_ ? bits : max_bits_];
+    return bits <= max_bits_ ? prefixes_[bits] : distinct_;
   }
   // The distinct prefixes of `bits` bits of keys that are at least as long.
   uint64_t PrefixesOfLongKeys(uint32_t bits) const {
@@ -57,6 +57,7 @@ class KeyStatistics {
   size_t longest_key_ = 0;
   uint32_t max_bits_ = 0;
   unsigned code_bits_ = 8;
+  uint64_t distinct_ = 0;  // keys, as strings of bits
   std::vector<uint64_t> prefixes_;
   std::vector<uint64_t> long_prefixes_;
   // For each number of bits, the keys that share less with all others.

@@ -235,7 +235,7 @@ std::string Proteus::Describe() const {
 
 // The last of the series that a key of so many bytes has.
 uint32_t Proteus::LastOfSeries(size_t key_bytes) const {
-  const uint64_t bits = 8 * static_cast<uint64_t>(key_bytes);
+  const uint64_t bits = std::min<uint64_t>(8 * key_bytes, kMaxSeriesBits);
   if (!HasSeries() || bits <= length_.bits) return 0;
   return static_cast<uint32_t>((bits - length_.bits) /
                                header_.design.stride_bits);

@@ -206,8 +206,9 @@ void ProteusBuilder::Write(char* payload) {
     size_t longest = 0;
     keys_.ForEach(
         [&](const Slice& key) { longest = std::max(longest, key.size()); });
-    for (uint64_t bits = design.prefix_bits + design.stride_bits;
-         bits <= 8 * longest; bits += design.stride_bits) {
+    const uint64_t last = std::min<uint64_t>(8 * longest, kMaxSeriesBits);
+    for (uint64_t bits = design.prefix_bits + design.stride_bits; bits <= last;
+         bits += design.stride_bits) {
       AddLongPrefixes(static_cast<uint32_t>(bits), &set);
     }
   }
