@@ -1,5 +1,6 @@
-//  The keys of a file, kept until its filter is designed. Keys of one length
-//  take no more than their bytes.
+//  The keys of a file, kept until its filter is designed; of very long ones,
+//  the first kMaxKeyBytes. Keys of one length take no more than their bytes,
+//  others 4 bytes more.
 
 #pragma once
 
@@ -13,11 +14,17 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class KeyStore {
  public:
-  void Append(const Slice& key) {
+  static constexpr size_t kMaxKeyBytes = 64 << 10;
+
+  void Append(Slice key) {
+    if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
     if (size_ % kChunkKeys == 0) AddChunk(key.size());
     Chunk& chunk = chunks_.back();
     if (key.size() != chunk.key_size || !chunk.ends.empty()) {
       AppendEnd(&chunk, key.size());
+    }
+    if (key.size() > chunk.bytes.capacity() - chunk.bytes.size()) {
+      Grow(&chunk.bytes, key.size());
     }
     chunk.bytes.append(key.data(), key.size());
     size_++;
@@ -49,15 +56,16 @@ class KeyStore {
   }
 
  private:
+  // A chunk has less than 4 GB.
   static constexpr size_t kChunkKeys = 4096;
 
   struct Chunk {
     std::string bytes;
     size_t key_size = 0;         // of all keys, if there are no ends
-    std::vector<uint64_t> ends;  // else where each key ends in `bytes`
+    std::vector<uint32_t> ends;  // else where each key ends in `bytes`
 
     size_t MemoryUsage() const {
-      return sizeof(Chunk) + bytes.capacity() + 8 * ends.capacity();
+      return sizeof(Chunk) + bytes.capacity() + 4 * ends.capacity();
     }
   };
 
@@ -65,7 +73,7 @@ class KeyStore {
     if (chunk.ends.empty()) {
       return Slice(chunk.bytes.data() + index * chunk.key_size, chunk.key_size);
     }
-    const uint64_t begin = index == 0 ? 0 : chunk.ends[index - 1];
+    const uint32_t begin = index == 0 ? 0 : chunk.ends[index - 1];
     return Slice(chunk.bytes.data() + begin, chunk.ends[index] - begin);
   }
 
@@ -80,14 +88,18 @@ class KeyStore {
     // As much as the chunk before, and a little for longer keys.
     chunks_.back().bytes.reserve(expected + expected / 16);
   }
+  // In smaller steps than a string would by itself.
+  [[gnu::noinline]] static void Grow(std::string* bytes, size_t size) {
+    bytes->reserve(bytes->size() + bytes->size() / 8 + size);
+  }
   [[gnu::noinline]] void AppendEnd(Chunk* chunk, size_t size) {
     if (chunk->ends.empty()) {
       chunk->ends.reserve(kChunkKeys);
       for (size_t i = 1; i <= size_ % kChunkKeys; i++) {
-        chunk->ends.push_back(i * chunk->key_size);
+        chunk->ends.push_back(static_cast<uint32_t>(i * chunk->key_size));
       }
     }
-    chunk->ends.push_back(chunk->bytes.size() + size);
+    chunk->ends.push_back(static_cast<uint32_t>(chunk->bytes.size() + size));
   }
 
   std::vector<Chunk> chunks_;

@@ -75,12 +75,13 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const CpfprModel model(
       keys_, statistics,
       samples_ == nullptr ? std::vector<SampleQuery>() : samples_());
+  const DesignSearch search(model, statistics, settings_.kinds);
   const bool has_samples = model.queries().size() >= kFewestSamples;
   ProteusDesign& design = header_.design;
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
   } else if (has_samples) {
-    design = model.Choose(settings_.space, settings_.kinds, bytes);
+    design = search.Choose(settings_.space, bytes);
   } else {
     design = DefaultDesign(statistics, settings_.kinds.front());
   }
@@ -104,7 +105,7 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const uint64_t set_bytes = bytes - std::min(bytes, trie_size_);
   if (!settings_.forced.has_value() && has_samples && design.trie_bits > 0 &&
       design.prefix_bits == 0) {
-    model.AddSecondLayer(settings_.kinds, set_bytes, &design);
+    search.AddSecondLayer(set_bytes, &design);
   }
   sets_ = PlanPrefixSets(design, statistics, set_bytes);
   DesignReport& report = header_.report;
@@ -117,6 +118,8 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   spent += Clock::now() - again;
   report.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
+  // Write needs them for the sets only.
+  if (design.prefix_bits == 0) keys_.Clear();
   return Status::OK();
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/proteus.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
