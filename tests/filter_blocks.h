@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/proteus/proteus_builder.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
 #include "tests/key_families.h"
@@ -39,9 +42,10 @@ inline std::string Finish(FilterBitsBuilder* builder) {
 }
 
 // Completes the block of the keys added; false if they cannot be held.
-inline bool FinishSurfBlock(SurfBuilder* builder, std::string* block) {
+inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
+                        std::string* block) {
   FilterBlockHeader header;
-  header.kind = FilterKind::kSurf;
+  header.kind = kind;
   header.num_keys = builder->num_keys();
   header.smallest = builder->first_key();
   header.largest = builder->last_key();
@@ -61,8 +65,53 @@ inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
   SurfBuilder builder(suffix, options);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  FinishSurfBlock(&builder, &block);
+  FinishBlock(FilterKind::kSurf, &builder, &block);
   return block;
+}
+
+// The block of a Proteus, 1PBF or 2PBF; empty if there can be none.
+inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
+                                     const ProteusSettings& settings,
+                                     std::vector<SampleQuery> samples = {}) {
+  ProteusBuilder builder(settings, [&samples] { return samples; });
+  for (const std::string& key : keys) builder.AddKey(key);
+  std::string block;
+  FinishBlock(FilterKind::kProteus, &builder, &block);
+  return block;
+}
+
+// Of this design, whatever the queries are.
+inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
+                                     const ProteusDesign& design,
+                                     double bits_per_key) {
+  ProteusSettings settings;
+  settings.bits_per_key = bits_per_key;
+  settings.forced = design;
+  return BuildProteusBlock(keys, settings);
+}
+
+// A design of a trie (or none, for 0) and, behind it, a set.
+inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
+                                AmqKind amq = AmqKind::kBloom,
+                                uint32_t stride_bits = 0) {
+  ProteusDesign design;
+  design.trie_bits = trie_bits;
+  design.prefix_bits = prefix_bits;
+  design.stride_bits = stride_bits;
+  design.amq = amq;
+  return design;
+}
+
+// A design of two sets, which share the memory.
+inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
+                             AmqKind amq = AmqKind::kBloom,
+                             double first_share = 0.5) {
+  ProteusDesign design;
+  design.first_prefix_bits = first_bits;
+  design.prefix_bits = prefix_bits;
+  design.amq = amq;
+  design.first_share = first_share;
+  return design;
 }
 
 // A damaged block whose checksum is right, so that only the checks of what it
@@ -92,6 +141,26 @@ class ExactCopy {
  private:
   std::unique_ptr<char[]> buffer_;
   Slice slice_;
+};
+
+// A Proteus of a forced design in a block that is read at an odd address.
+class ForcedProteus {
+ public:
+  ForcedProteus(const std::vector<std::string>& keys, const ProteusDesign& design,
+                double bits_per_key)
+      : bytes_(BuildProteusBlock(keys, design, bits_per_key), 1),
+        block_(bytes_.slice()) {
+    EXPECT_TRUE(block_.status().ok()) << block_.status().ToString();
+  }
+
+  const FilterBlock& block() const { return block_; }
+  const Proteus& filter() const {
+    return static_cast<const Proteus&>(*block_.filter());
+  }
+
+ private:
+  const ExactCopy bytes_;
+  const FilterBlock block_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

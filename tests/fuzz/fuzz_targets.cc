@@ -109,7 +109,7 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   for (const std::string& key : keys) builder.AddKey(key);
 
   std::string bytes;
-  Check(FinishSurfBlock(&builder, &bytes), "the filter can be built");
+  Check(FinishBlock(FilterKind::kSurf, &builder, &bytes), "the filter can be built");
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");

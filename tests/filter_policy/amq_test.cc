@@ -1,0 +1,251 @@
+//  Sets of hashes: nothing is missed, and as much is let through as planned.
+
+#include "filter_policy/amq/amq.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "filter_policy/bits/bit_util.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Hashes = std::vector<uint64_t>;
+
+constexpr AmqKind kKinds[] = {AmqKind::kBloom, AmqKind::kRibbon};
+
+std::string Name(AmqKind kind) {
+  return kind == AmqKind::kBloom    ? "bloom"
+         : kind == AmqKind::kRibbon ? "ribbon"
+                                    : "none";
+}
+
+Hashes RandomHashes(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Hashes hashes(count);
+  for (uint64_t& hash : hashes) hash = random();
+  return hashes;
+}
+
+// A set that was written and is opened, in memory of exactly its size.
+class BuiltAmq {
+ public:
+  BuiltAmq(const AmqPlan& plan, const Hashes& hashes)
+      : header_(Amq::kHeaderSize, '\0'), data_(plan.bytes, '\0') {
+    AmqBuilder builder(plan, header_.data(), data_.data());
+    for (uint64_t hash : hashes) builder.Add(hash);
+    builder.Finish();
+    copy_ = std::make_unique<ExactCopy>(data_, /*misalignment=*/1);
+    EXPECT_OK(amq_.DecodeHeader(header_.data()));
+    Slice input = copy_->slice();
+    EXPECT_TRUE(amq_.Open(&input));
+    EXPECT_TRUE(input.empty()) << "not all that was planned is used";
+  }
+
+  const Amq& operator*() const { return amq_; }
+  const Amq* operator->() const { return &amq_; }
+  const std::string& header() const { return header_; }
+  const std::string& data() const { return data_; }
+
+  // Of absent hashes, those that it takes for present ones.
+  size_t FalsePositives(size_t queries, uint64_t seed) const {
+    size_t count = 0;
+    for (uint64_t hash : RandomHashes(queries, seed)) {
+      count += amq_.MayContain(hash);
+    }
+    return count;
+  }
+
+ private:
+  std::string header_;
+  std::string data_;
+  std::unique_ptr<ExactCopy> copy_;
+  Amq amq_;
+};
+
+void ExpectAllFound(const Amq& amq, const Hashes& hashes) {
+  for (uint64_t hash : hashes) ASSERT_TRUE(amq.MayContain(hash)) << hash;
+}
+
+}  // namespace
+
+TEST(AmqTest, RateIsAsPlanned) {
+  constexpr size_t kHashes = 20000;
+  constexpr size_t kQueries = 400000;
+  const Hashes hashes = RandomHashes(kHashes, 1);
+  for (AmqKind kind : kKinds) {
+    double last_rate = 1;
+    for (int bits_per_key = 1; bits_per_key <= 40;
+         bits_per_key += bits_per_key < 16 ? 1 : 4) {
+      SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
+      const uint64_t bytes = kHashes * bits_per_key / 8;
+      const AmqPlan plan = PlanAmq(kind, kHashes, bytes);
+      ASSERT_EQ(kind, plan.kind);
+      EXPECT_LE(plan.bytes, bytes);
+      if (plan.false_positive_rate > 1e-9) {
+        EXPECT_LT(bytes - plan.bytes, 512u);
+      }
+      EXPECT_LE(plan.false_positive_rate, last_rate * 1.001);
+      last_rate = plan.false_positive_rate;
+      const BuiltAmq amq(plan, hashes);
+      EXPECT_EQ(kind, amq->kind());
+      ExpectAllFound(*amq, hashes);
+      const double expected = kQueries * plan.false_positive_rate;
+      const auto found =
+          static_cast<double>(amq.FalsePositives(kQueries, 2));
+      EXPECT_NEAR(expected, found, 0.15 * expected + 4 * std::sqrt(expected) + 3);
+    }
+  }
+}
+
+TEST(AmqTest, RibbonNeedsFewerBits) {
+  constexpr uint64_t kHashes = 100000;
+  for (int bits_per_key : {8, 10, 12, 14, 20}) {
+    const uint64_t bytes = kHashes * bits_per_key / 8;
+    EXPECT_LT(PlanAmq(AmqKind::kRibbon, kHashes, bytes).false_positive_rate,
+              PlanAmq(AmqKind::kBloom, kHashes, bytes).false_positive_rate);
+  }
+}
+
+TEST(AmqTest, BloomIsNoWorseThanRocksDBs) {
+  constexpr size_t kHashes = 50000;
+  for (double bits_per_key : {6.0, 10.0, 12.0, 14.0, 16.0}) {
+    const auto bytes = static_cast<uint64_t>(kHashes * bits_per_key / 8);
+    const double rate =
+        PlanAmq(AmqKind::kBloom, kHashes, bytes).false_positive_rate;
+    const int probes = FastLocalBloomImpl::ChooseNumProbes(
+        static_cast<int>(1000 * bits_per_key));
+    EXPECT_LE(rate, 1.02 * FastLocalBloomImpl::EstimatedFpRate(
+                               kHashes, bytes, probes, /*hash_bits=*/64));
+  }
+}
+
+TEST(AmqTest, TinySets) {
+  for (AmqKind kind : kKinds) {
+    for (size_t count : {1, 2, 3, 100, 127, 128, 129, 1000}) {
+      const Hashes hashes = RandomHashes(count, count);
+      for (uint64_t bytes : {1, 15, 16, 17, 63, 64, 65, 127, 128, 200, 1000,
+                             10000}) {
+        SCOPED_TRACE(Name(kind) + ", " + std::to_string(count) + " in " +
+                     std::to_string(bytes));
+        const AmqPlan plan = PlanAmq(kind, count, bytes);
+        EXPECT_LE(plan.bytes, bytes);
+        EXPECT_TRUE(plan.kind == kind || plan.kind == AmqKind::kNone);
+        EXPECT_EQ(plan.kind == AmqKind::kNone, plan.bytes == 0);
+        const BuiltAmq amq(plan, hashes);
+        ExpectAllFound(*amq, hashes);
+        if (plan.kind == AmqKind::kNone) {
+          EXPECT_EQ(1, plan.false_positive_rate);
+          EXPECT_EQ(1000u, amq.FalsePositives(1000, 3));
+          continue;
+        }
+        // Of a small set, chance decides more: only that it tells anything.
+        const double expected = 20000 * plan.false_positive_rate;
+        EXPECT_LE(static_cast<double>(amq.FalsePositives(20000, 3)),
+                  2 * expected + 100);
+      }
+    }
+  }
+}
+
+TEST(AmqTest, Nothing) {
+  for (AmqKind kind : {AmqKind::kNone, AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (const AmqPlan& plan : {PlanAmq(kind, 1000, 0), PlanAmq(kind, 0, 1000),
+                                PlanAmq(kind, 0, 0)}) {
+      EXPECT_EQ(AmqKind::kNone, plan.kind);
+      EXPECT_EQ(0u, plan.bytes);
+      EXPECT_EQ(1, plan.false_positive_rate);
+      const BuiltAmq amq(plan, RandomHashes(10, 1));
+      EXPECT_EQ(1000u, amq.FalsePositives(1000, 2));
+    }
+  }
+}
+
+TEST(AmqTest, RepeatedHashes) {
+  Hashes hashes;
+  for (uint64_t hash : RandomHashes(1000, 1)) {
+    for (int i = 0; i < 5; i++) hashes.push_back(hash);
+  }
+  for (AmqKind kind : kKinds) {
+    const AmqPlan plan = PlanAmq(kind, 1000, 1500);
+    const BuiltAmq amq(plan, hashes);
+    EXPECT_EQ(kind, amq->kind());
+    ExpectAllFound(*amq, hashes);
+    const double expected = 100000 * plan.false_positive_rate;
+    EXPECT_NEAR(expected, static_cast<double>(amq.FalsePositives(100000, 2)),
+                0.3 * expected);
+  }
+}
+
+// Hashes that a Ribbon cannot hold: it becomes a Bloom filter, of which the
+// header says so, and which takes just as many bytes.
+TEST(AmqTest, MoreHashesThanPlanned) {
+  const Hashes hashes = RandomHashes(5000, 1);
+  for (AmqKind kind : kKinds) {
+    for (uint64_t planned : {1, 10, 600}) {
+      for (uint64_t bytes : {48, 64, 80, 208, 640, 1000, 4000}) {
+        SCOPED_TRACE(Name(kind) + " " + std::to_string(bytes));
+        const BuiltAmq amq(PlanAmq(kind, planned, bytes), hashes);
+        ExpectAllFound(*amq, hashes);
+      }
+    }
+  }
+}
+
+TEST(AmqTest, DamagedHeaders) {
+  const Hashes hashes = RandomHashes(500, 1);
+  for (AmqKind kind : kKinds) {
+    const BuiltAmq built(PlanAmq(kind, 500, 700), hashes);
+    size_t refused = 0;
+    for (size_t bit = 0; bit < 8 * Amq::kHeaderSize; bit++) {
+      std::string header = built.header();
+      header[bit / 8] = static_cast<char>(header[bit / 8] ^ 1 << bit % 8);
+      const ExactCopy copy(built.data());
+      Slice input = copy.slice();
+      Amq amq;
+      // Whatever is accepted can be asked.
+      if (!amq.DecodeHeader(header.data()).ok() || !amq.Open(&input)) {
+        refused++;
+        continue;
+      }
+      for (uint64_t hash : RandomHashes(500, 2)) amq.MayContain(hash);
+    }
+    EXPECT_GT(refused, 40u) << Name(kind);
+  }
+}
+
+TEST(AmqTest, ImpossibleHeadersAreRefused) {
+  for (AmqKind kind : kKinds) {
+    const BuiltAmq built(PlanAmq(kind, 500, 700), RandomHashes(500, 1));
+    const auto decode = [&](size_t offset, const std::string& bytes) {
+      std::string header = built.header();
+      header.replace(offset, bytes.size(), bytes);
+      return Amq().DecodeHeader(header.data());
+    };
+    EXPECT_OK(decode(0, ""));
+    EXPECT_TRUE(decode(0, "\x03").IsCorruption());
+    EXPECT_TRUE(decode(0, "\xff").IsCorruption());
+    // No data, or more than can be addressed.
+    EXPECT_TRUE(decode(8, std::string(8, '\0')).IsCorruption());
+    EXPECT_TRUE(decode(8, std::string(8, '\xff')).IsCorruption());
+    if (kind == AmqKind::kRibbon) {
+      EXPECT_TRUE(decode(4, std::string(4, '\0')).IsCorruption());
+      EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
+    }
+    // Cut short.
+    const ExactCopy copy(Slice(built.data().data(), built.data().size() - 1));
+    Slice input = copy.slice();
+    Amq amq;
+    EXPECT_OK(amq.DecodeHeader(built.header().data()));
+    EXPECT_FALSE(amq.Open(&input));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,423 @@
+//  Filters of every design against a std::set and, where the design is exact,
+//  against the prefixes that it stands for.
+
+#include "filter_policy/proteus/proteus.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "filter_policy/proteus/key_bits.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// All strings of at most so many bytes of these.
+Keys AllStrings(const std::string& bytes, size_t longest) {
+  Keys strings = {""};
+  for (size_t i = 0; i < strings.size(); i++) {
+    if (strings[i].size() == longest) continue;
+    for (char byte : bytes) strings.push_back(strings[i] + byte);
+  }
+  SortUnique(&strings);
+  return strings;
+}
+
+const std::string kBytes("\x00\x01\x80\xff", 4);
+constexpr uint32_t kLongestPrefix = 20;
+// Of a few keys, so that no set is too small for what the trie leaves.
+constexpr double kManyBits = 4000;
+
+std::vector<ProteusDesign> ExactDesigns() {
+  std::vector<ProteusDesign> designs = {ProteusDesign()};
+  for (uint32_t bits = 1; bits <= kLongestPrefix; bits++) {
+    designs.push_back(TrieAndSet(bits, 0));
+  }
+  for (uint32_t bits : {24, 32, 63, 64, 65, 72, 129}) {
+    designs.push_back(TrieAndSet(bits, 0));
+  }
+  return designs;
+}
+
+// Every pair of lengths, and series.
+std::vector<ProteusDesign> DesignsWithSets() {
+  std::vector<ProteusDesign> designs;
+  for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (uint32_t second = 1; second <= kLongestPrefix; second++) {
+      designs.push_back(TrieAndSet(0, second, amq));
+      for (uint32_t first = 1; first < second; first++) {
+        designs.push_back(TrieAndSet(first, second, amq));
+        designs.push_back(TwoSets(first, second, amq));
+      }
+    }
+    for (uint32_t second : {24, 63, 64, 65, 72, 100}) {
+      for (uint32_t first : {0, 1, 8, 15, 16, 23, 62}) {
+        if (first >= second) continue;
+        designs.push_back(TrieAndSet(first, second, amq));
+        if (first > 0) designs.push_back(TwoSets(first, second, amq));
+      }
+    }
+    for (uint32_t second : {8, 16, 24}) {
+      for (uint32_t stride : {8, 16, 24}) {
+        for (uint32_t first : {0, 1, 7, 8, 12}) {
+          if (first >= second) continue;
+          designs.push_back(TrieAndSet(first, second, amq, stride));
+        }
+      }
+    }
+  }
+  return designs;
+}
+
+// Sets of keys of up to two bytes.
+std::vector<Keys> SmallKeySets() {
+  const Keys all = AllStrings(kBytes, 2);
+  std::vector<Keys> sets = {all, AllStrings(kBytes, 1), {""}, {"\x80"}};
+  for (size_t i = 0; i < all.size(); i += 5) sets.push_back({all[i]});
+  Random rnd(301);
+  for (int odds : {2, 2, 3, 3, 5, 5, 8, 8}) {
+    Keys keys;
+    for (const std::string& key : all) {
+      if (rnd.OneIn(odds)) keys.push_back(key);
+    }
+    if (!keys.empty()) sets.push_back(keys);
+  }
+  return sets;
+}
+
+// Bounds around all of these keys: shorter, as long, and longer.
+Keys SmallBounds() {
+  Keys bounds = AllStrings(kBytes, 2);
+  for (const std::string& longer : AllStrings(kBytes, 3)) {
+    // Many of them are alike.
+    if (longer.size() == 3 && (longer[0] == longer[1] || longer[2] == '\0')) {
+      bounds.push_back(longer);
+    }
+  }
+  for (size_t zeros : {1, 6, 7, 8, 62}) {
+    bounds.push_back("\x80" + std::string(zeros, '\0'));
+    bounds.push_back(std::string(zeros, '\0'));
+  }
+  bounds.push_back(std::string("\x80\0\0\0\0\0\0\0\0\x01", 10));
+  bounds.push_back("\x7f" + std::string(9, '\xff'));
+  bounds.push_back("\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+  bounds.push_back("\x02");
+  SortUnique(&bounds);
+  return bounds;
+}
+
+// How many of the sorted `keys` are below each of `bounds`, and how many are
+// not above it.
+struct Ranks {
+  Ranks(const Keys& keys, const Keys& bounds) {
+    for (const std::string& bound : bounds) {
+      const auto begin = std::lower_bound(keys.begin(), keys.end(), bound);
+      below.push_back(begin - keys.begin());
+      not_above.push_back(std::upper_bound(begin, keys.end(), bound) -
+                          keys.begin());
+    }
+  }
+  bool Holds(size_t lo, size_t hi, bool hi_inclusive) const {
+    if (hi < lo) return false;
+    return below[lo] < (hi_inclusive ? not_above[hi] : below[hi]);
+  }
+  std::vector<ptrdiff_t> below;
+  std::vector<ptrdiff_t> not_above;
+};
+
+// The first `bits` bits of a key that goes on with zeros, in whole bytes.
+std::string PrefixOf(std::string key, uint32_t bits) {
+  key.resize(BytesForBits(bits));
+  if (bits % 8 != 0) {
+    key.back() = static_cast<char>(static_cast<uint8_t>(key.back()) &
+                                   0xff << (8 - bits % 8));
+  }
+  return key;
+}
+
+// A bound as so many bytes, which is plenty, of zeros behind it.
+constexpr size_t kPlenty = 80;
+std::string Bits(std::string bound) {
+  bound.resize(kPlenty);
+  return bound;
+}
+std::string BitsBefore(std::string bound) {
+  bound.resize(kPlenty);
+  size_t i = kPlenty;
+  while (i > 0 && bound[i - 1]-- == '\0') i--;
+  return bound;
+}
+
+// Whether a key's prefix of so many bits lies in the range, as a filter of them
+// can know it: a bound that keys lie before is the bits before its own, unless
+// a shorter key may be those.
+bool PrefixInRange(const Keys& keys, uint32_t bits, const std::string& lo,
+                   const std::string& hi, bool hi_inclusive) {
+  size_t shortest = kPlenty;
+  for (const std::string& key : keys) {
+    shortest = std::min(shortest, key.size());
+  }
+  const bool before = !hi_inclusive && !hi.empty() &&
+                      (hi.size() <= shortest || hi.back() != '\0');
+  if (before && Bits(hi) == std::string(kPlenty, '\0')) return false;
+  const std::string low = PrefixOf(Bits(lo), bits);
+  const std::string high =
+      PrefixOf(before ? BitsBefore(hi) : Bits(hi), bits);
+  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    const std::string prefix = PrefixOf(key, bits);
+    return low <= prefix && prefix <= high;
+  });
+}
+
+std::string Show(const std::string& lo, const std::string& hi,
+                 bool hi_inclusive) {
+  return "[" + Hex(lo) + ", " + Hex(hi) + (hi_inclusive ? "]" : ")");
+}
+
+}  // namespace
+
+TEST(ProteusTest, TriesOfEveryDepth) {
+  const Keys bounds = SmallBounds();
+  for (const Keys& keys : SmallKeySets()) {
+    const Ranks ranks(keys, bounds);
+    for (const ProteusDesign& design : ExactDesigns()) {
+      SCOPED_TRACE(design.Describe() + ", " + std::to_string(keys.size()) +
+                   " keys");
+      const ForcedProteus proteus(keys, design, kManyBits);
+      ASSERT_EQ(design.Describe(), proteus.filter().design().Describe());
+      size_t negatives = 0;
+      for (size_t i = 0; i < bounds.size(); i++) {
+        for (size_t j = 0; j < bounds.size(); j++) {
+          for (bool inclusive : {false, true}) {
+            const bool answer = proteus.filter().RangeMayMatch(
+                bounds[i], bounds[j], inclusive);
+            if (ranks.Holds(i, j, inclusive)) {
+              ASSERT_TRUE(answer) << Show(bounds[i], bounds[j], inclusive);
+            }
+            negatives += !answer;
+          }
+        }
+      }
+      EXPECT_GT(negatives, 0u);
+    }
+  }
+}
+
+TEST(ProteusTest, TriesKnowTheirPrefixes) {
+  const Keys bounds = SmallBounds();
+  for (const Keys& keys : SmallKeySets()) {
+    for (uint32_t bits : {1, 3, 7, 8, 9, 12, 15, 16, 17, 24, 63, 64, 65, 129}) {
+      SCOPED_TRACE(std::to_string(bits) + " bits, " +
+                   std::to_string(keys.size()) + " keys");
+      const ForcedProteus proteus(keys, TrieAndSet(bits, 0), 64);
+      size_t beyond = 0;
+      for (size_t i = 0; i < bounds.size(); i += 2) {
+        const std::string& lo = bounds[i];
+        for (const std::string& hi : bounds) {
+          for (bool inclusive : {false, true}) {
+            const bool expected =
+                (lo < hi || (lo == hi && inclusive)) &&
+                PrefixInRange(keys, bits, lo, hi, inclusive);
+            const bool answer =
+                proteus.filter().RangeMayMatch(lo, hi, inclusive);
+            if (answer == expected) continue;
+            // It may know better by the smallest and the largest key.
+            ASSERT_TRUE(expected) << Show(lo, hi, inclusive);
+            ASSERT_FALSE(PrefixInRange(keys, 64, lo, hi, inclusive))
+                << Show(lo, hi, inclusive);
+            beyond++;
+          }
+        }
+        const bool expected = PrefixInRange(keys, bits, lo, lo, true);
+        if (proteus.filter().KeyMayMatch(lo) != expected) {
+          ASSERT_TRUE(expected) << Hex(lo);
+          ASSERT_FALSE(PrefixInRange(keys, 64, lo, lo, true)) << Hex(lo);
+        }
+      }
+      EXPECT_TRUE(bits < 64 || beyond == 0);
+    }
+  }
+}
+
+TEST(ProteusTest, EveryDesignOnSmallSets) {
+  const Keys bounds = SmallBounds();
+  const std::vector<ProteusDesign> designs = DesignsWithSets();
+  for (const Keys& keys : SmallKeySets()) {
+    const Ranks ranks(keys, bounds);
+    size_t false_positives = 0;
+    size_t resolvable = 0;
+    for (const ProteusDesign& design : designs) {
+      SCOPED_TRACE(design.Describe() + ", " + std::to_string(keys.size()) +
+                   " keys");
+      const ForcedProteus proteus(keys, design, kManyBits);
+      for (const std::string& key : keys) {
+        ASSERT_TRUE(proteus.block().KeyMayMatch(key)) << Hex(key);
+        ASSERT_TRUE(proteus.block().PrefixMayMatch(key)) << Hex(key);
+      }
+      for (size_t i = 0; i < bounds.size(); i++) {
+        for (size_t j = i; j < bounds.size(); j++) {
+          for (bool inclusive : {false, true}) {
+            if (ranks.Holds(i, j, inclusive)) {
+              ASSERT_TRUE(proteus.block().RangeMayMatch(bounds[i], bounds[j],
+                                                        inclusive))
+                  << Show(bounds[i], bounds[j], inclusive);
+            }
+          }
+        }
+      }
+      // Points whose prefixes are nobody's are told, but for chance.
+      for (const std::string& point : bounds) {
+        if (PrefixInRange(keys, design.prefix_bits, point, point, true)) {
+          continue;
+        }
+        resolvable++;
+        false_positives += proteus.filter().RangeMayMatch(point, point, true);
+      }
+    }
+    EXPECT_LE(static_cast<double>(false_positives),
+              0.03 * static_cast<double>(resolvable) + 3);
+  }
+}
+
+TEST(ProteusTest, NoKeys) {
+  for (const ProteusDesign& design : ExactDesigns()) {
+    const ForcedProteus proteus({}, design, 12);
+    EXPECT_FALSE(proteus.block().KeyMayMatch(""));
+    EXPECT_FALSE(proteus.block().KeyMayMatch("a"));
+    EXPECT_FALSE(proteus.block().RangeMayMatch("", "\xff\xff\xff\xff", true));
+    EXPECT_FALSE(proteus.block().RangeMayMatch("", "", true));
+  }
+}
+
+TEST(ProteusTest, InvertedRanges) {
+  const Keys keys = AllStrings(kBytes, 2);
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 16), TrieAndSet(8, 0), TrieAndSet(8, 12), TwoSets(8, 12),
+        TrieAndSet(0, 8, AmqKind::kBloom, 8), TrieAndSet(0, 80)}) {
+    const ForcedProteus proteus(keys, design, kManyBits);
+    EXPECT_FALSE(proteus.filter().RangeMayMatch("\x80", "\x01", true));
+    EXPECT_FALSE(proteus.filter().RangeMayMatch("\x80", "\x80", false));
+    EXPECT_TRUE(proteus.filter().RangeMayMatch("\x80", "\x80", true));
+  }
+}
+
+// ---- Families of keys, and designs by chance ----
+
+namespace {
+
+ProteusDesign RandomDesign(size_t longest_key, Random* rnd) {
+  const int longest = static_cast<int>(
+      std::min<size_t>(8 * longest_key + 17, rnd->OneIn(3) ? 5000 : 130));
+  auto bits = [&](int least, int most) {
+    return static_cast<uint32_t>(
+        least + (most > least ? rnd->Uniform(most - least + 1) : 0));
+  };
+  const AmqKind amq = rnd->OneIn(2) ? AmqKind::kRibbon : AmqKind::kBloom;
+  const uint32_t second = bits(2, longest);
+  switch (rnd->Uniform(6)) {
+    case 0:
+      return TrieAndSet(second, 0);
+    case 1:
+      return TrieAndSet(0, second, amq);
+    case 2:
+      return TrieAndSet(bits(1, static_cast<int>(second) - 1), second, amq);
+    case 3:
+      return TwoSets(bits(1, static_cast<int>(second) - 1), second, amq,
+                     0.1 * (1 + rnd->Uniform(9)));
+    case 4:
+      return TrieAndSet(0, BytesForBits(second) * 8, amq, 8 * bits(1, 9));
+    default: {
+      const uint32_t whole = BytesForBits(second) * 8;
+      return TrieAndSet(bits(1, static_cast<int>(whole) - 1), whole, amq,
+                        8 * bits(1, 9));
+    }
+  }
+}
+
+class FamilyTest : public testing::TestWithParam<int> {};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FamilyTest, testing::Range(1, 4));
+
+TEST_P(FamilyTest, NoFalseNegatives) {
+  const auto seed = static_cast<uint32_t>(GetParam());
+  Random rnd(seed);
+  std::vector<KeyFamily> families = KeyFamilies(300, seed);
+  Keys long_keys;
+  for (int i = 0; i < 100; i++) {
+    long_keys.push_back(std::string(rnd.Uniform(200), 'l') +
+                        RandomString(&rnd, std::string("\0lm\xff", 4), 300));
+  }
+  SortUnique(&long_keys);
+  families.push_back({"long keys", long_keys});
+  for (const KeyFamily& family : families) {
+    const Keys& keys = family.keys;
+    size_t longest = 0;
+    for (const std::string& key : keys) longest = std::max(longest, key.size());
+    Keys bounds = {""};
+    for (int i = 0; i < 12; i++) {
+      const size_t index = rnd.Uniform(static_cast<int>(keys.size()));
+      for (const std::string& bound : Around(keys[index])) {
+        bounds.push_back(bound);
+      }
+    }
+    SortUnique(&bounds);
+    const Ranks ranks(keys, bounds);
+    for (int round = 0; round < 40; round++) {
+      const ProteusDesign design = RandomDesign(longest, &rnd);
+      const double bits_per_key = 2 + rnd.Uniform(30);
+      SCOPED_TRACE(family.name + ", " + design.Describe());
+      const ForcedProteus proteus(keys, design, bits_per_key);
+      ASSERT_EQ(design.trie_bits, proteus.filter().design().trie_bits);
+      ASSERT_EQ(design.prefix_bits, proteus.filter().design().prefix_bits);
+      for (const std::string& key : keys) {
+        ASSERT_TRUE(proteus.block().KeyMayMatch(key)) << Hex(key);
+        ASSERT_TRUE(proteus.block().RangeMayMatch(key, key, true)) << Hex(key);
+        ASSERT_TRUE(
+            proteus.block().PrefixMayMatch(key.substr(0, key.size() / 2)))
+            << Hex(key);
+      }
+      for (size_t i = 0; i < bounds.size(); i++) {
+        for (size_t j = i; j < bounds.size(); j++) {
+          for (bool inclusive : {false, true}) {
+            if (!ranks.Holds(i, j, inclusive)) continue;
+            ASSERT_TRUE(proteus.block().RangeMayMatch(bounds[i], bounds[j],
+                                                      inclusive))
+                << Show(bounds[i], bounds[j], inclusive);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Batches are asked as single keys are.
+TEST(ProteusTest, Batches) {
+  for (const KeyFamily& family : KeyFamilies(200, 5)) {
+    const ForcedProteus proteus(family.keys, TrieAndSet(9, 40), 10);
+    Keys points = family.keys;
+    for (size_t i = 0; i < family.keys.size(); i += 5) {
+      for (const std::string& point : Around(family.keys[i])) {
+        points.push_back(point);
+      }
+    }
+    std::vector<Slice> slices(points.begin(), points.end());
+    std::vector<Slice*> pointers;
+    for (Slice& slice : slices) pointers.push_back(&slice);
+    const std::unique_ptr<bool[]> answers(new bool[points.size()]);
+    proteus.block().KeysMayMatch(points.size(), pointers.data(), answers.get());
+    for (size_t i = 0; i < points.size(); i++) {
+      ASSERT_EQ(proteus.block().KeyMayMatch(points[i]), answers[i])
+          << Hex(points[i]);
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,368 @@
+//  What prefix filters have stumbled over: carries between bounds, tries that
+//  lose their second layer, keys shorter than the prefixes, long chains of keys
+//  each a prefix of the next; and how much work a query may cost.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "filter_policy/proteus/proteus.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// All designs of numbers of 64 bits.
+std::vector<ProteusDesign> AllDesignsOfWords() {
+  std::vector<ProteusDesign> designs;
+  for (uint32_t first = 0; first <= 64; first++) {
+    if (first > 0) designs.push_back(TrieAndSet(first, 0));
+    for (uint32_t second = first + 1; second <= 64; second++) {
+      designs.push_back(TrieAndSet(first, second, AmqKind::kBloom));
+      designs.push_back(TrieAndSet(first, second, AmqKind::kRibbon));
+      if (first > 0) designs.push_back(TwoSets(first, second));
+    }
+  }
+  for (uint32_t second = 8; second <= 64; second += 8) {
+    designs.push_back(TrieAndSet(second / 2, second, AmqKind::kBloom, 8));
+  }
+  return designs;
+}
+
+// Loose, for machines that are busy with something else.
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : seconds_(seconds) {}
+  ~Deadline() {
+    const std::chrono::duration<double> spent = Clock::now() - start_;
+    EXPECT_LT(spent.count(), 10 * seconds_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const double seconds_;
+  const Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+// The bounds share few bits, but their range is narrow.
+TEST(ProteusTrapsTest, RangeAcrossACarry) {
+  const Keys keys = {BigEndian(uint64_t{0x10} << 56),
+                     BigEndian(uint64_t{0x18} << 56),
+                     BigEndian(uint64_t{0x30} << 56)};
+  const std::string lo = BigEndian(0x17ffffffffffffd3);
+  const std::string hi = BigEndian(0x1800000000000013);
+  for (const ProteusDesign& design : AllDesignsOfWords()) {
+    SCOPED_TRACE(design.Describe());
+    const ForcedProteus proteus(keys, design, 2000);
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, true));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, false));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, keys[1], true));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(keys[1], hi, false));
+    EXPECT_TRUE(
+        proteus.block().RangeMayMatch(lo, keys[1] + '\0', /*inclusive=*/false));
+  }
+}
+
+// Where there is no key, that can be seen from any prefix but long ones.
+TEST(ProteusTrapsTest, EmptyRangeAcrossACarry) {
+  const Keys keys = {BigEndian(uint64_t{0x10} << 56),
+                     BigEndian(uint64_t{0x30} << 56)};
+  const std::string lo = BigEndian(0x17ffffffffffffd3);
+  const std::string hi = BigEndian(0x1800000000000013);
+  size_t positives = 0;
+  size_t resolvable = 0;
+  for (const ProteusDesign& design : AllDesignsOfWords()) {
+    SCOPED_TRACE(design.Describe());
+    const ForcedProteus proteus(keys, design, 2000);
+    // 0x10 and 0x17 part in the sixth bit.
+    const uint32_t bits = std::max(design.trie_bits, design.prefix_bits);
+    if (bits < 6) {
+      EXPECT_TRUE(proteus.filter().RangeMayMatch(lo, hi, true));
+    } else if (design.trie_bits >= 6) {
+      EXPECT_FALSE(proteus.filter().RangeMayMatch(lo, hi, true));
+    } else {
+      resolvable++;
+      positives += proteus.filter().RangeMayMatch(lo, hi, true);
+    }
+  }
+  EXPECT_LT(positives, resolvable / 20);
+}
+
+TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
+  Random rnd(7);
+  Keys keys;
+  for (int i = 0; i < 500; i++) {
+    keys.push_back(BigEndian(1000000 * static_cast<uint64_t>(i + 1)) +
+                   BigEndian(rnd.Next64()) + BigEndian(rnd.Next64()));
+  }
+  for (uint32_t trie : {57, 63, 64, 65, 72, 100, 128}) {
+    for (uint32_t prefix : {trie + 1, trie + 7, trie + 30, 192u}) {
+      for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+        const ProteusDesign design = TrieAndSet(trie, prefix, amq);
+        SCOPED_TRACE(design.Describe());
+        const ForcedProteus proteus(keys, design, 300);
+        EXPECT_EQ(design.Describe(), proteus.filter().design().Describe());
+        size_t positives = 0;
+        for (const std::string& key : keys) {
+          ASSERT_TRUE(proteus.block().KeyMayMatch(key));
+          ASSERT_TRUE(proteus.block().RangeMayMatch(key, key, true));
+          // Differs in the last bit that is kept.
+          std::string other = key;
+          other[(prefix - 1) / 8] = static_cast<char>(
+              other[(prefix - 1) / 8] ^ 0x80 >> (prefix - 1) % 8);
+          positives += proteus.block().KeyMayMatch(other);
+          positives += proteus.block().RangeMayMatch(other, other, true);
+          // Is not kept.
+          if (prefix < 192) {
+            other = key;
+            other.back() = static_cast<char>(other.back() ^ 1);
+            ASSERT_TRUE(proteus.block().KeyMayMatch(other));
+          }
+        }
+        EXPECT_LT(positives, keys.size() / 20);
+      }
+    }
+  }
+}
+
+TEST(ProteusTrapsTest, KeysShorterThanThePrefixes) {
+  const Keys keys = {"", "a", "ab", "b", std::string("b\0", 2), "c\xff"};
+  for (uint32_t prefix : {24, 63, 64, 65, 128, 512, 513, 4096, 32768, 40000}) {
+    for (uint32_t first : {0, 1, 8, 17, 20}) {
+      std::vector<ProteusDesign> designs = {
+          TrieAndSet(first, prefix), TrieAndSet(prefix, 0),
+          TrieAndSet(first, prefix, AmqKind::kRibbon)};
+      if (first > 0) designs.push_back(TwoSets(first, prefix));
+      if (prefix % 8 == 0) {
+        designs.push_back(TrieAndSet(first, prefix, AmqKind::kBloom, 8));
+      }
+      for (const ProteusDesign& design : designs) {
+        SCOPED_TRACE(design.Describe());
+        const ForcedProteus proteus(keys, design, 1000);
+        for (const std::string& key : keys) {
+          EXPECT_TRUE(proteus.block().KeyMayMatch(key)) << Hex(key);
+          for (const std::string& more :
+               {std::string(), std::string("\0", 1), std::string("\0\0\0", 3),
+                std::string("\xff"), std::string(1000, '\0')}) {
+            EXPECT_TRUE(proteus.block().RangeMayMatch(key, key + more, true));
+          }
+          EXPECT_TRUE(proteus.block().RangeMayMatch(key, key + '\0', false));
+        }
+        EXPECT_TRUE(proteus.block().RangeMayMatch("", "\xff", true));
+        EXPECT_TRUE(proteus.block().RangeMayMatch("aa", "ac", true));
+        EXPECT_FALSE(proteus.block().KeyMayMatch("d"));
+        EXPECT_FALSE(proteus.block().RangeMayMatch("d", "e", true));
+      }
+    }
+  }
+}
+
+// ---- Chains ----
+
+namespace {
+
+struct Chain {
+  std::string name;
+  Keys keys;
+  std::vector<SampleQuery> samples;
+};
+
+Chain MakeChain(const std::string& name, const std::string& unit,
+                size_t links) {
+  Chain chain;
+  chain.name = name;
+  std::string key;
+  for (size_t i = 0; i < links; i++) {
+    key += unit;
+    chain.keys.push_back(key);
+    if (i % 3 == 0) {
+      chain.samples.push_back({key + '\x01', key + '\x01', true});
+      chain.samples.push_back({key + "\x01", key + "\x01\xff", false});
+    }
+  }
+  // Bounds that share little but are long.
+  for (size_t i = 0; i < 200; i++) {
+    chain.samples.push_back({unit + std::string(4000, '\x01'),
+                             unit + std::string(4000, '\x02'), true});
+  }
+  return chain;
+}
+
+std::vector<Chain> Chains() {
+  std::vector<Chain> chains = {
+      MakeChain("a, aa, ...", "a", 3000),
+      MakeChain("00, 0000, ...", std::string("\0", 1), 2000),
+      MakeChain("ff, ffff, ...", "\xff", 2000),
+      MakeChain("a00, a00a00, ...", std::string("a\0", 2), 1500),
+  };
+  // A single long key among short ones.
+  Chain chain = MakeChain("one long key", "k", 1);
+  for (int i = 0; i < 2000; i++) {
+    chain.keys.push_back("l" + BigEndian(static_cast<uint64_t>(i) * 4001));
+    chain.samples.push_back({chain.keys.back() + "a", chain.keys.back() + "b"});
+  }
+  chain.keys.push_back("m" + std::string(500000, 'm'));
+  SortUnique(&chain.keys);
+  chains.push_back(chain);
+  return chains;
+}
+
+void ExpectAllFound(const FilterBlock& block, const Keys& keys) {
+  for (size_t i = 0; i < keys.size(); i += i < 100 ? 1 : 37) {
+    const std::string& key = keys[i];
+    ASSERT_TRUE(block.KeyMayMatch(key)) << i;
+    ASSERT_TRUE(block.RangeMayMatch(key, key, true)) << i;
+    ASSERT_TRUE(block.RangeMayMatch(key, key + '\0', false)) << i;
+    ASSERT_TRUE(block.RangeMayMatch(key.substr(0, key.size() / 2), key, true));
+    if (i > 0) {
+      ASSERT_TRUE(block.RangeMayMatch(keys[i - 1] + '\0', key, true)) << i;
+    }
+  }
+}
+
+}  // namespace
+
+TEST(ProteusTrapsTest, ChainsAreDesignedSoon) {
+  for (const Chain& chain : Chains()) {
+    for (DesignSpace space :
+         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
+          DesignSpace::kProteus}) {
+      SCOPED_TRACE(chain.name + " " +
+                   std::to_string(static_cast<int>(space)));
+      const Deadline deadline(0.5);
+      ProteusSettings settings;
+      settings.space = space;
+      const ExactCopy bytes(
+          BuildProteusBlock(chain.keys, settings, chain.samples));
+      const FilterBlock block(bytes.slice());
+      ASSERT_OK(block.status());
+      ExpectAllFound(block, chain.keys);
+    }
+  }
+}
+
+TEST(ProteusTrapsTest, ChainsUnderForcedDesigns) {
+  for (const Chain& chain : Chains()) {
+    for (const ProteusDesign& design :
+         {TrieAndSet(0, 24), TrieAndSet(0, 800), TrieAndSet(0, 24000),
+          TrieAndSet(16, 200), TrieAndSet(400, 0), TrieAndSet(400, 800),
+          TwoSets(100, 900), TrieAndSet(0, 8, AmqKind::kBloom, 8),
+          TrieAndSet(0, 64, AmqKind::kRibbon, 32),
+          TrieAndSet(16, 64, AmqKind::kBloom, 8)}) {
+      SCOPED_TRACE(chain.name + ", " + design.Describe());
+      const Deadline deadline(0.5);
+      const ForcedProteus proteus(chain.keys, design, 12);
+      ExpectAllFound(proteus.block(), chain.keys);
+    }
+  }
+}
+
+// ---- Bounded work ----
+
+namespace {
+
+std::string Number(uint64_t number, size_t bytes) {
+  return BigEndian(number << (bytes < 8 ? 64 - 8 * bytes : 0))
+             .substr(0, std::min<size_t>(bytes, 8)) +
+         std::string(bytes > 8 ? bytes - 8 : 0, 'x');
+}
+
+}  // namespace
+
+TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
+  // Far apart, so that nothing but the number of prefixes decides.
+  Keys keys;
+  for (uint64_t i = 0; i < 100; i++) keys.push_back(BigEndian(i << 40));
+  for (uint32_t shift : {0, 3}) {
+    for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+      const ForcedProteus proteus(keys, TrieAndSet(0, 64 - shift, amq), 300);
+      size_t positives = 0;
+      for (uint64_t i = 0; i < 99; i++) {
+        const uint64_t lo = (i << 40) + (1 << 20);
+        const uint64_t most = kMaxPrefixProbes << shift;
+        positives += proteus.block().RangeMayMatch(BigEndian(lo),
+                                                   BigEndian(lo + most - 1),
+                                                   /*hi_inclusive=*/true);
+        positives += proteus.block().RangeMayMatch(
+            BigEndian(lo), BigEndian(lo + most), /*hi_inclusive=*/false);
+        EXPECT_TRUE(proteus.block().RangeMayMatch(
+            BigEndian(lo), BigEndian(lo + most), /*hi_inclusive=*/true));
+        EXPECT_TRUE(proteus.block().RangeMayMatch(
+            BigEndian(lo), BigEndian(lo + 1000 * most), true));
+      }
+      EXPECT_LT(positives, 20u);
+    }
+  }
+}
+
+TEST(ProteusTrapsTest, TooManyPrefixesOfBytes) {
+  Keys keys;
+  for (uint64_t i = 0; i < 100; i++) {
+    keys.push_back("prefix" + BigEndian(i << 40));
+  }
+  const ForcedProteus proteus(keys, TrieAndSet(0, 8 * 14), 300);
+  size_t positives = 0;
+  for (uint64_t i = 0; i < 99; i++) {
+    const uint64_t lo = (i << 40) + (1 << 20) + 77;
+    const std::string low = "prefix" + BigEndian(lo);
+    positives += proteus.block().RangeMayMatch(
+        low, "prefix" + BigEndian(lo + kMaxPrefixProbes - 1), true);
+    positives += proteus.block().RangeMayMatch(
+        low, "prefix" + BigEndian(lo + kMaxPrefixProbes), false);
+    EXPECT_TRUE(proteus.block().RangeMayMatch(
+        low, "prefix" + BigEndian(lo + kMaxPrefixProbes), true));
+  }
+  EXPECT_LT(positives, 20u);
+}
+
+// The widest range over most of the keys.
+TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
+  Random rnd(8);
+  for (size_t key_bytes : {4, 8, 12, 40}) {
+    Keys keys;
+    for (int i = 0; i < 2000; i++) {
+      keys.push_back(Number(rnd.Next64() >> 1, key_bytes));
+    }
+    SortUnique(&keys);
+    const Deadline deadline(1);
+    for (const ProteusDesign& design : AllDesignsOfWords()) {
+      if (design.prefix_bits % 9 > 1) continue;
+      const ForcedProteus proteus(keys, design, 20);
+      for (int i = 0; i < 200; i++) {
+        const std::string lo = keys[rnd.Uniform(100)] + "a";
+        const std::string hi = keys[keys.size() - 1 - rnd.Uniform(100)];
+        EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, true));
+      }
+    }
+  }
+}
+
+// The longest key that a query may name, and every prefix of it in the series.
+TEST(ProteusTrapsTest, LongQueriesAreAnsweredSoon) {
+  const std::string key(1 << 20, 'q');
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 8, AmqKind::kBloom, 8),
+        TrieAndSet(0, 8, AmqKind::kRibbon, 64), TrieAndSet(0, 8 << 20),
+        TrieAndSet(8, 8 << 20), TwoSets(4000, 8 << 20), TrieAndSet(4000, 0)}) {
+    SCOPED_TRACE(design.Describe());
+    const Deadline deadline(1);
+    const ForcedProteus proteus({"a", key, "z"}, design, 5000);
+    for (int i = 0; i < 5; i++) {
+      EXPECT_TRUE(proteus.block().KeyMayMatch(key));
+      EXPECT_TRUE(proteus.block().RangeMayMatch(key, key, true));
+      EXPECT_TRUE(proteus.block().RangeMayMatch(key, key + '\0', false));
+      EXPECT_TRUE(proteus.block().RangeMayMatch("q", key + 'a', true));
+      proteus.block().RangeMayMatch(key + 'b', key + 'c', true);
+      proteus.block().KeyMayMatch(key + 'b');
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

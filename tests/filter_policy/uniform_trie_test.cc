@@ -1,0 +1,180 @@
+//  The trie of prefixes of one length against a sorted list of them.
+
+#include "filter_policy/proteus/uniform_trie.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "filter_policy/bits/bit_util.h"
+#include "filter_policy/proteus/key_bits.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+std::string PrefixOf(std::string key, uint32_t bits) {
+  key.resize(BytesForBits(bits));
+  if (bits % 8 != 0) {
+    key.back() = static_cast<char>(static_cast<uint8_t>(key.back()) &
+                                   0xff << (8 - bits % 8));
+  }
+  return key;
+}
+
+Keys PrefixesOf(const Keys& keys, uint32_t bits) {
+  Keys prefixes;
+  for (const std::string& key : keys) prefixes.push_back(PrefixOf(key, bits));
+  SortUnique(&prefixes);
+  return prefixes;
+}
+
+std::string Build(const Keys& prefixes, uint32_t bits) {
+  UniformTrieBuilder builder(bits);
+  size_t shared = 0;
+  for (size_t i = 0; i + 1 < prefixes.size(); i++) {
+    const size_t next = Slice(prefixes[i]).difference_offset(prefixes[i + 1]);
+    builder.Add(prefixes[i].data(), shared, next);
+    shared = next;
+  }
+  builder.AddLast(prefixes.back().data(), shared);
+  uint64_t size = 0;
+  EXPECT_TRUE(builder.Prepare(&size));
+  std::string bytes(size + kReadPadding, '\0');
+  builder.Write(bytes.data());
+  EXPECT_EQ(std::string(kReadPadding, '\0'), bytes.substr(size));
+  return bytes;
+}
+
+Status Open(const Slice& bytes, UniformTrie* trie) {
+  Slice input(bytes.data(), bytes.size() - kReadPadding);
+  const Status s = trie->Open(&input);
+  if (s.ok()) EXPECT_TRUE(input.empty());
+  return s;
+}
+
+void Compare(const Keys& prefixes, uint32_t bits, const Keys& queries) {
+  const ExactCopy bytes(Build(prefixes, bits), 3);
+  UniformTrie trie;
+  ASSERT_OK(Open(bytes.slice(), &trie));
+  EXPECT_EQ(bits, trie.prefix_bits());
+  const auto contains = [&](const std::string& prefix) {
+    return std::binary_search(prefixes.begin(), prefixes.end(), prefix);
+  };
+  for (const std::string& prefix : prefixes) {
+    ASSERT_TRUE(trie.Contains(prefix.data())) << Hex(prefix);
+  }
+  for (const std::string& lo : queries) {
+    ASSERT_EQ(contains(lo), trie.Contains(lo.data())) << Hex(lo);
+    const auto above = std::upper_bound(prefixes.begin(), prefixes.end(), lo);
+    for (const std::string& hi : queries) {
+      if (hi <= lo) continue;
+      SCOPED_TRACE(Hex(lo) + " to " + Hex(hi));
+      const UniformTrie::Matches matches = trie.Find(lo.data(), hi.data());
+      ASSERT_EQ(above != prefixes.end() && *above < hi, matches.between);
+      if (matches.between) continue;
+      ASSERT_EQ(contains(lo), matches.lo);
+      ASSERT_EQ(contains(hi), matches.hi);
+    }
+  }
+}
+
+}  // namespace
+
+TEST(UniformTrieTest, AllSetsOfThreeBits) {
+  for (int set = 1; set < 256; set++) {
+    Keys prefixes;
+    Keys all;
+    for (int i = 0; i < 8; i++) {
+      all.push_back(std::string(1, static_cast<char>(i << 5)));
+      if (set >> i & 1) prefixes.push_back(all.back());
+    }
+    SCOPED_TRACE(set);
+    Compare(prefixes, 3, all);
+  }
+}
+
+TEST(UniformTrieTest, SetsOfTenBits) {
+  Keys all;
+  for (int i = 0; i < 1024; i += 3) {
+    all.push_back({static_cast<char>(i >> 2), static_cast<char>(i << 6)});
+  }
+  Random rnd(9);
+  for (int odds : {1, 2, 10, 100, 400}) {
+    Keys prefixes;
+    for (const std::string& prefix : all) {
+      if (rnd.OneIn(odds)) prefixes.push_back(prefix);
+    }
+    if (!prefixes.empty()) Compare(prefixes, 10, all);
+  }
+}
+
+TEST(UniformTrieTest, Families) {
+  Random rnd(10);
+  for (const KeyFamily& family : KeyFamilies(200, 10)) {
+    Keys strings;
+    for (int i = 0; i < 8; i++) {
+      const int index = rnd.Uniform(static_cast<int>(family.keys.size()));
+      for (const std::string& query : Around(family.keys[index])) {
+        strings.push_back(query);
+      }
+    }
+    for (uint32_t bits : {1, 7, 8, 9, 20, 56, 57, 63, 64, 65, 71, 72, 73, 113,
+                          128, 129, 200, 520, 3999, 4100}) {
+      SCOPED_TRACE(family.name + ", " + std::to_string(bits) + " bits");
+      Compare(PrefixesOf(family.keys, bits), bits, PrefixesOf(strings, bits));
+    }
+  }
+}
+
+// The size is known roughly before the trie is built.
+TEST(UniformTrieTest, EstimatedSize) {
+  for (const KeyFamily& family : KeyFamilies(5000, 11)) {
+    if (family.keys.size() < 1000) continue;
+    KeyStore store;
+    for (const std::string& key : family.keys) store.Append(key);
+    const KeyStatistics statistics(store);
+    for (uint32_t bits : {8, 12, 16, 24, 31, 40, 64}) {
+      const auto actual = static_cast<double>(
+          Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding);
+      const auto estimate = static_cast<double>(statistics.TrieBytes(bits));
+      EXPECT_GT(1.3 * estimate + 200, actual)
+          << family.name << " " << bits;
+    }
+  }
+}
+
+TEST(UniformTrieTest, DamagedTries) {
+  const Keys keys = KeyFamilies(60, 12)[2].keys;
+  for (uint32_t bits : {5, 16, 27, 100}) {
+    const Keys prefixes = PrefixesOf(keys, bits);
+    const std::string bytes = Build(prefixes, bits);
+    for (size_t size = 0; size < bytes.size() - kReadPadding; size++) {
+      const ExactCopy copy(bytes.substr(0, size) +
+                           std::string(kReadPadding, '\0'));
+      Slice input(copy.slice().data(), size);
+      EXPECT_NOK(UniformTrie().Open(&input)) << size;
+    }
+    for (size_t i = 0; i < bytes.size() - kReadPadding; i++) {
+      for (int flip : {1, 0x10, 0x80, 0xff}) {
+        std::string damaged = bytes;
+        damaged[i] = static_cast<char>(damaged[i] ^ flip);
+        const ExactCopy copy(damaged);
+        Slice input(copy.slice().data(), bytes.size() - kReadPadding);
+        UniformTrie trie;
+        if (!trie.Open(&input).ok() || trie.prefix_bits() != bits) continue;
+        for (size_t k = 0; k + 1 < prefixes.size(); k += 7) {
+          trie.Contains(prefixes[k].data());
+          trie.Find(prefixes[k].data(), prefixes[k + 1].data());
+          trie.Find(prefixes[0].data(), prefixes[k + 1].data());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
