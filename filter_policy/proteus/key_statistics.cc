@@ -11,8 +11,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The alphabet is taken from every so many-th key.
-constexpr size_t kAlphabetStep = 64;
+// The alphabet is taken from about so many keys.
+constexpr size_t kAlphabetKeys = 4096;
 
 // The unsigned numbers of a histogram become those of all entries up to each.
 void Accumulate(std::vector<uint64_t>* counts) {
@@ -35,7 +35,9 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
   size_t longest = 0;
   uint32_t shared = 0;    // of the last key, with the one before it
   uint64_t distinct = 0;  // keys so far
-  size_t index = 0;
+  // Odd, since the last bytes of counters recur with powers of two.
+  const size_t step = keys.size() / kAlphabetKeys | 1;
+  size_t skip = 0;
   Slice last;
   keys.ForEach([&](const Slice& key) {
     if (key.size() > longest) {
@@ -48,7 +50,8 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
       }
     }
     shortest = std::min(shortest, key.size());
-    if (index++ % kAlphabetStep == 0) {
+    if (skip-- == 0) {
+      skip = step - 1;
       for (size_t i = 0; i < key.size(); i++) {
         occurs[static_cast<uint8_t>(key[i])] = true;
       }
