@@ -53,7 +53,7 @@ std::string Build(const Keys& prefixes, uint32_t bits) {
 Status Open(const Slice& bytes, UniformTrie* trie) {
   Slice input(bytes.data(), bytes.size() - kReadPadding);
   const Status s = trie->Open(&input);
-  if (s.ok()) EXPECT_TRUE(input.empty());
+  EXPECT_TRUE(!s.ok() || input.empty());
   return s;
 }
 
@@ -142,7 +142,7 @@ TEST(UniformTrieTest, EstimatedSize) {
       const auto actual = static_cast<double>(
           Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding);
       const auto estimate = static_cast<double>(statistics.TrieBytes(bits));
-      EXPECT_GT(1.3 * estimate + 200, actual)
+      EXPECT_GT(1.15 * estimate + 100, actual)
           << family.name << " " << bits;
     }
   }
