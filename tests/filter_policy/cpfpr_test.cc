@@ -1,0 +1,566 @@
+//  The model against what it stands for, enumerated: the prefixes of the keys,
+//  the prefixes that each query tests, all designs.
+
+#include "filter_policy/proteus/cpfpr.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "filter_policy/proteus/key_bits.h"
+#include "tests/key_families.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+KeyStore Stored(const Keys& keys) {
+  KeyStore store;
+  for (const std::string& key : keys) store.Append(key);
+  return store;
+}
+
+std::string PrefixOf(std::string key, uint32_t bits) {
+  key.resize(BytesForBits(bits));
+  if (bits % 8 != 0) {
+    key.back() = static_cast<char>(static_cast<uint8_t>(key.back()) &
+                                   0xff << (8 - bits % 8));
+  }
+  return key;
+}
+
+std::set<std::string> PrefixesOf(const Keys& keys, uint32_t bits,
+                                 size_t shortest_key = 0) {
+  std::set<std::string> prefixes;
+  for (const std::string& key : keys) {
+    if (key.size() >= shortest_key) prefixes.insert(PrefixOf(key, bits));
+  }
+  return prefixes;
+}
+
+std::vector<KeyFamily> Families() {
+  std::vector<KeyFamily> families = KeyFamilies(150, 21);
+  Random rnd(22);
+  for (int i = 0; i < 20; i++) {
+    KeyFamily family;
+    family.name = "random " + std::to_string(i);
+    for (int k = 0; k < 60; k++) {
+      family.keys.push_back(RandomString(
+          &rnd, std::string("\0\x01\x80\xff", i % 2 == 0 ? 4 : 2), 1 + i));
+    }
+    SortUnique(&family.keys);
+    families.push_back(family);
+  }
+  return families;
+}
+
+}  // namespace
+
+// ---- Key statistics ----
+
+TEST(KeyStatisticsTest, CountsOfPrefixes) {
+  for (const KeyFamily& family : Families()) {
+    const KeyStore store = Stored(family.keys);
+    const KeyStatistics statistics(store);
+    EXPECT_EQ(family.keys.size(), statistics.num_keys());
+    size_t shortest = family.keys[0].size();
+    size_t longest = 0;
+    for (const std::string& key : family.keys) {
+      shortest = std::min(shortest, key.size());
+      longest = std::max(longest, key.size());
+    }
+    EXPECT_EQ(shortest, statistics.shortest_key());
+    EXPECT_EQ(longest, statistics.longest_key());
+    const auto last = static_cast<uint32_t>(8 * longest + 20);
+    for (uint32_t bits = 0; bits <= last; bits += bits < 300 ? 1 : 41) {
+      ASSERT_EQ(PrefixesOf(family.keys, bits).size(), statistics.Prefixes(bits))
+          << family.name << " " << bits;
+    }
+  }
+}
+
+TEST(KeyStatisticsTest, CountsOfSeries) {
+  for (const KeyFamily& family : Families()) {
+    const KeyStore store = Stored(family.keys);
+    const KeyStatistics statistics(store);
+    const size_t longest = statistics.longest_key();
+    std::map<uint32_t, uint64_t> counts;  // of keys that are as long
+    for (size_t bytes = 1; bytes <= longest; bytes++) {
+      const auto bits = static_cast<uint32_t>(8 * bytes);
+      counts[bits] = PrefixesOf(family.keys, bits, bytes).size();
+      ASSERT_EQ(counts[bits], statistics.PrefixesOfLongKeys(bits))
+          << family.name << " " << bits;
+    }
+    for (uint32_t first = 8; first <= 8 * longest; first += 8) {
+      for (uint32_t stride : {0, 8, 16, 24, 64}) {
+        uint64_t expected = PrefixesOf(family.keys, first).size();
+        for (uint32_t bits = first + stride; stride > 0 && bits <= 8 * longest;
+             bits += stride) {
+          expected += counts[bits];
+        }
+        ASSERT_EQ(expected, statistics.PrefixesOfSeries(first, stride))
+            << family.name << " " << first << "+" << stride;
+      }
+      if (first > 200) first += 160;
+    }
+  }
+}
+
+TEST(KeyStatisticsTest, NoKeys) {
+  const KeyStore store;
+  const KeyStatistics statistics(store);
+  EXPECT_EQ(0u, statistics.num_keys());
+  EXPECT_EQ(0u, statistics.Prefixes(0));
+  EXPECT_EQ(0u, statistics.Prefixes(64));
+  const CpfprModel model(store, statistics, {{"a", "b", true}});
+  EXPECT_TRUE(model.queries().empty());
+}
+
+// What is told apart behind the last bits that are counted still counts.
+TEST(KeyStatisticsTest, LongSharedPrefixes) {
+  Keys keys;
+  for (int i = 0; i < 256; i++) {
+    keys.push_back(std::string(600, 'x') + static_cast<char>(i) + "y");
+  }
+  const KeyStore store = Stored(keys);
+  const KeyStatistics statistics(store);
+  EXPECT_EQ(1u, statistics.Prefixes(KeyStatistics::kMaxBits));
+  EXPECT_EQ(256u, statistics.Prefixes(8 * 602));
+}
+
+namespace {
+
+// The levels of a trie of prefixes that are all different, counted.
+std::vector<FstLevelCounts> CountLevels(const Keys& keys, uint32_t bits) {
+  std::vector<FstLevelCounts> levels;
+  for (uint32_t level = 0; 8 * level < bits; level++) {
+    std::map<std::string, int> above;
+    std::map<std::string, int> below;
+    for (const std::string& key : keys) {
+      above[PrefixOf(key, 8 * level)]++;
+      below[PrefixOf(key, std::min(bits, 8 * level + 8))]++;
+    }
+    FstLevelCounts counts;
+    for (const auto& [prefix, count] : above) {
+      counts.nodes += level == 0 || count > 1;
+    }
+    for (const auto& [prefix, count] : below) {
+      const bool here = level == 0 || above[prefix.substr(0, level)] > 1;
+      counts.edges += here;
+      counts.children += here && count > 1;
+    }
+    if (counts.nodes == 0) break;
+    levels.push_back(counts);
+  }
+  return levels;
+}
+
+}  // namespace
+
+TEST(KeyStatisticsTest, LevelsOfTries) {
+  size_t compared = 0;
+  for (const KeyFamily& family : Families()) {
+    const KeyStore store = Stored(family.keys);
+    const KeyStatistics statistics(store);
+    for (uint32_t bits : {1, 5, 8, 11, 16, 24, 30, 48, 64, 80, 200, 512}) {
+      // Keys that end in the same prefix are counted as if they did not.
+      if (PrefixesOf(family.keys, bits).size() != family.keys.size()) continue;
+      SCOPED_TRACE(family.name + ", " + std::to_string(bits) + " bits");
+      const auto expected = CountLevels(family.keys, bits);
+      const auto levels = statistics.TrieLevels(bits);
+      ASSERT_EQ(expected.size(), levels.size());
+      for (size_t i = 0; i < levels.size(); i++) {
+        EXPECT_EQ(expected[i].nodes, levels[i].nodes) << i;
+        EXPECT_EQ(expected[i].edges, levels[i].edges) << i;
+        EXPECT_EQ(expected[i].children, levels[i].children) << i;
+      }
+      compared++;
+    }
+  }
+  EXPECT_GT(compared, 40u);
+}
+
+// ---- The model ----
+
+namespace {
+
+// Keys and queries as numbers of a few bits.
+struct SmallSpace {
+  uint32_t bytes;
+  std::set<uint32_t> keys;
+
+  std::string Key(uint32_t number) const {
+    return BigEndian(number).substr(8 - bytes);
+  }
+  Keys AllKeys() const {
+    Keys all;
+    for (uint32_t key : keys) all.push_back(Key(key));
+    return all;
+  }
+  uint32_t Prefix(uint32_t number, uint32_t bits) const {
+    return bits == 0 ? 0 : number >> (8 * bytes - bits);
+  }
+  bool HasPrefix(uint32_t prefix, uint32_t bits) const {
+    return std::any_of(keys.begin(), keys.end(), [&](uint32_t key) {
+      return Prefix(key, bits) == prefix;
+    });
+  }
+  bool IsEmpty(uint32_t lo, uint32_t hi) const {
+    const auto it = keys.lower_bound(lo);
+    return it == keys.end() || *it > hi;
+  }
+  bool IsOutside(uint32_t lo, uint32_t hi) const {
+    return hi < *keys.begin() || lo > *keys.rbegin();
+  }
+
+  // The probability that a design takes an empty query for one that is not,
+  // prefix by prefix. Negative if that would be too many prefixes.
+  double Probability(uint32_t lo, uint32_t hi, const ProteusDesign& design,
+                     double first_rate, double rate) const {
+    const uint32_t first = design.first_bits();
+    const uint32_t second = design.prefix_bits;
+    uint64_t tested = 0;
+    double none = 1;
+    for (uint32_t region = Prefix(lo, first); region <= Prefix(hi, first);
+         region++) {
+      const bool held = first == 0 || HasPrefix(region, first);
+      if (!held && design.trie_bits > 0) continue;
+      if (held && second == 0) return 1;
+      if (design.first_prefix_bits > 0) tested++;
+      double region_none = 1;
+      const uint32_t width = second - first;
+      const uint32_t begin = std::max(Prefix(lo, second), region << width);
+      const uint32_t end =
+          std::min(Prefix(hi, second), ((region + 1) << width) - 1);
+      for (uint32_t prefix = begin; prefix <= end; prefix++) {
+        tested++;
+        if (HasPrefix(prefix, second)) return 1;
+        region_none *= 1 - rate;
+      }
+      none *= held ? region_none : 1 - first_rate + first_rate * region_none;
+    }
+    return tested > kMaxPrefixProbes ? -1 : 1 - none;
+  }
+};
+
+void CompareWithEnumeration(const SmallSpace& space,
+                            const std::vector<SampleQuery>& samples,
+                            const std::vector<std::pair<uint32_t, uint32_t>>&
+                                ranges) {
+  const KeyStore store = Stored(space.AllKeys());
+  const KeyStatistics statistics(store);
+  const CpfprModel model(store, statistics, samples);
+  ASSERT_EQ(ranges.size(), model.queries().size());
+  // Rates that matter, whatever the size of the filter.
+  const uint64_t bytes = 128;
+  const uint32_t max_bits = 8 * space.bytes;
+  std::vector<ProteusDesign> designs;
+  for (uint32_t second = 1; second <= max_bits; second++) {
+    ProteusDesign design;
+    design.trie_bits = second;
+    designs.push_back(design);
+    for (uint32_t first = 0; first < second; first++) {
+      for (AmqKind kind : {AmqKind::kBloom, AmqKind::kRibbon}) {
+        design = ProteusDesign();
+        design.prefix_bits = second;
+        design.amq = kind;
+        design.trie_bits = first;
+        designs.push_back(design);
+        if (first == 0) continue;
+        design.trie_bits = 0;
+        design.first_prefix_bits = first;
+        design.first_share = 0.5;
+        designs.push_back(design);
+      }
+    }
+  }
+  for (const ProteusDesign& design : designs) {
+    const PrefixSets sets = PlanPrefixSets(design, statistics, bytes);
+    double sum = 0;
+    bool countable = true;
+    for (const auto& [lo, hi] : ranges) {
+      const double probability =
+          space.Probability(lo, hi, design, sets.first.false_positive_rate,
+                            sets.second.false_positive_rate);
+      countable = countable && probability >= 0;
+      sum += probability;
+    }
+    if (!countable) continue;
+    EXPECT_NEAR(sum / static_cast<double>(ranges.size()),
+                model.Evaluate(design, bytes), 1e-9)
+        << design.Describe();
+  }
+}
+
+}  // namespace
+
+TEST(CpfprTest, AllQueriesOnKeysOfOneByte) {
+  Random rnd(31);
+  for (int odds : {4, 10, 30, 100}) {
+    SmallSpace space{1, {3, 250}};
+    for (uint32_t key = 0; key < 256; key++) {
+      if (rnd.OneIn(odds)) space.keys.insert(key);
+    }
+    for (bool inclusive : {true, false}) {
+      SCOPED_TRACE(std::to_string(odds) + (inclusive ? "" : ", exclusive"));
+      std::vector<SampleQuery> samples;
+      std::vector<std::pair<uint32_t, uint32_t>> ranges;
+      for (uint32_t lo = 0; lo < 256; lo += 1 + rnd.Uniform(4)) {
+        for (uint32_t hi = lo; hi < 255; hi += 1 + rnd.Uniform(4)) {
+          if (!space.IsEmpty(lo, hi) || space.IsOutside(lo, hi)) continue;
+          ranges.push_back({lo, hi});
+          samples.push_back(
+              {space.Key(lo), space.Key(inclusive ? hi : hi + 1), inclusive});
+        }
+      }
+      CompareWithEnumeration(space, samples, ranges);
+    }
+  }
+}
+
+TEST(CpfprTest, QueriesOnKeysOfTwoBytes) {
+  Random rnd(32);
+  for (int num_keys : {2, 20, 150}) {
+    SmallSpace space{2, {}};
+    while (space.keys.size() < static_cast<size_t>(num_keys)) {
+      space.keys.insert(rnd.Uniform(1 << 16));
+    }
+    for (uint32_t width : {0u, 30u, 300u}) {
+      std::vector<SampleQuery> samples;
+      std::vector<std::pair<uint32_t, uint32_t>> ranges;
+      while (ranges.size() < 40) {
+        const uint32_t lo = rnd.Uniform(1 << 16);
+        const uint32_t hi = lo + (width == 0 ? 0 : rnd.Uniform(width));
+        if (hi > 0xffff || !space.IsEmpty(lo, hi) || space.IsOutside(lo, hi)) {
+          continue;
+        }
+        ranges.push_back({lo, hi});
+        samples.push_back({space.Key(lo), space.Key(hi), true});
+      }
+      SCOPED_TRACE(std::to_string(num_keys) + " keys, " +
+                   std::to_string(width));
+      CompareWithEnumeration(space, samples, ranges);
+    }
+  }
+}
+
+TEST(CpfprTest, SamplesThatDoNotCount) {
+  const Keys keys = {"b", "d", "f"};
+  const KeyStore store = Stored(keys);
+  const KeyStatistics statistics(store);
+  const auto queries = [&](const std::vector<SampleQuery>& samples,
+                           uint32_t outside = 0) {
+    const CpfprModel model(store, statistics, samples);
+    EXPECT_EQ(outside, model.outside());
+    return model.queries().size();
+  };
+  // Holds a key.
+  EXPECT_EQ(0u, queries({{"b", "b", true}}));
+  EXPECT_EQ(0u, queries({{"a", "b", true}}));
+  EXPECT_EQ(0u, queries({{"c", "d", true}}));
+  EXPECT_EQ(0u, queries({{"d", "d\x01", false}}));
+  EXPECT_EQ(0u, queries({{"a", "z", true}, {"f", "z", true}}));
+  // Holds nothing.
+  EXPECT_EQ(1u, queries({{"c", "c", true}}));
+  EXPECT_EQ(1u, queries({{"c", "d", false}}));
+  EXPECT_EQ(1u, queries({{"d\x01", "f", false}}));
+  EXPECT_EQ(1u, queries({{"a", "z", true}, {"c", "cc", true}}));
+  // Is nothing.
+  EXPECT_EQ(0u, queries({{"c", "b", true}}));
+  EXPECT_EQ(0u, queries({{"c", "c", false}}));
+  EXPECT_EQ(0u, queries({{"z", "a", true}}));
+  // Is not asked.
+  EXPECT_EQ(0u, queries({{"a", "a", true}}, 1));
+  EXPECT_EQ(0u, queries({{"a", "b", false}}, 1));
+  EXPECT_EQ(0u, queries({{"g", "h", true}, {"f\x01", "g", true}}, 2));
+  EXPECT_EQ(1u, queries({{"g", "h", true}, {"c", "c", true}}, 1));
+}
+
+// Every sample counts once, in whatever order.
+TEST(CpfprTest, OrderOfSamples) {
+  Random rnd(33);
+  const Keys keys = KeyFamilies(300, 33)[3].keys;
+  std::vector<SampleQuery> samples;
+  for (const std::string& key : keys) {
+    for (const std::string& other : Around(key)) {
+      samples.push_back({other, other + "\x01", !rnd.OneIn(2)});
+    }
+  }
+  size_t expected = 0;
+  for (const SampleQuery& sample : samples) {
+    const auto it = std::lower_bound(keys.begin(), keys.end(), sample.lo);
+    const bool empty =
+        it == keys.end() ||
+        (sample.hi_inclusive ? *it > sample.hi : *it >= sample.hi);
+    expected += empty && it != keys.end() && it != keys.begin();
+  }
+  const KeyStore store = Stored(keys);
+  const KeyStatistics statistics(store);
+  ProteusDesign design;
+  design.prefix_bits = 480;
+  design.amq = AmqKind::kBloom;
+  const CpfprModel model(store, statistics, samples);
+  EXPECT_EQ(expected, model.queries().size());
+  const double fpr = model.Evaluate(design, 600);
+  std::reverse(samples.begin(), samples.end());
+  const CpfprModel again(store, statistics, samples);
+  EXPECT_EQ(expected, again.queries().size());
+  EXPECT_NEAR(fpr, again.Evaluate(design, 600), 1e-9);
+}
+
+// ---- The choice ----
+
+namespace {
+
+struct Case {
+  std::string name;
+  Keys keys;
+  std::vector<SampleQuery> samples;
+};
+
+std::vector<Case> CasesOfNumbers() {
+  std::vector<Case> cases;
+  Random rnd(41);
+  for (const char* name : {"points", "short", "long", "correlated", "split"}) {
+    Case c;
+    c.name = name;
+    for (int i = 0; i < 3000; i++) c.keys.push_back(BigEndian(rnd.Next64()));
+    SortUnique(&c.keys);
+    while (c.samples.size() < 300) {
+      const std::string kind =
+          c.name != "split" ? c.name
+                            : (c.samples.size() % 2 == 0 ? "long" : "near");
+      uint64_t lo = rnd.Next64() >> 1;
+      uint64_t width = 0;
+      if (kind == "short") width = 2 + rnd.Uniform(1000);
+      if (kind == "long") width = rnd.Next64() >> 18;
+      if (kind == "correlated" || kind == "near") {
+        const std::string& key =
+            c.keys[rnd.Uniform(static_cast<int>(c.keys.size()))];
+        lo = EndianSwapValue(DecodeFixed64(key.data())) + 1 + rnd.Uniform(1024);
+        width = rnd.Uniform(32);
+      }
+      c.samples.push_back({BigEndian(lo), BigEndian(lo + width), true});
+    }
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+std::vector<Case> AllCases() {
+  std::vector<Case> cases = CasesOfNumbers();
+  Case text;
+  text.name = "text";
+  text.keys = KeyFamilies(2000, 42)[2].keys;
+  const Keys asked = KeyFamilies(300, 43)[2].keys;
+  for (const std::string& key : asked) {
+    std::string hi = key;
+    hi.back()++;
+    text.samples.push_back({key, hi, true});
+  }
+  cases.push_back(text);
+  return cases;
+}
+
+}  // namespace
+
+TEST(CpfprTest, ChoosesAmongTheBest) {
+  const std::vector<AmqKind> kinds = {AmqKind::kBloom, AmqKind::kRibbon};
+  for (const Case& c : AllCases()) {
+    const KeyStore store = Stored(c.keys);
+    const KeyStatistics statistics(store);
+    const CpfprModel model(store, statistics, c.samples);
+    ASSERT_GT(model.queries().size(), 50u);
+    for (int bits_per_key : {6, 10, 16}) {
+      const uint64_t bytes = c.keys.size() * bits_per_key / 8;
+      const uint32_t max_bits = std::min<uint32_t>(statistics.max_bits(), 200);
+      double best_one = 1;
+      double best_two = 1;
+      double best_trie = 1;
+      for (AmqKind kind : kinds) {
+        for (uint32_t second = 1; second <= max_bits; second++) {
+          ProteusDesign design;
+          design.amq = kind;
+          design.prefix_bits = second;
+          best_one = std::min(best_one, model.Evaluate(design, bytes));
+          for (uint32_t first = 1; first < second; first++) {
+            if (max_bits > 64 && (first + second) % 5 != 0) continue;
+            design.first_prefix_bits = 0;
+            design.trie_bits = first;
+            const uint64_t trie = statistics.TrieBytes(first);
+            if (trie <= bytes) {
+              best_trie =
+                  std::min(best_trie, model.Evaluate(design, bytes - trie));
+            }
+            if (second % 2 == 0) continue;
+            design.trie_bits = 0;
+            design.first_prefix_bits = first;
+            for (double share : {0.4, 0.6}) {
+              design.first_share = share;
+              best_two = std::min(best_two, model.Evaluate(design, bytes));
+            }
+          }
+        }
+      }
+      best_two = std::min(best_one, best_two);
+      best_trie = std::min(best_one, best_trie);
+      for (const auto& [space, best] :
+           {std::pair(DesignSpace::kOnePrefixFilter, best_one),
+            {DesignSpace::kTwoPrefixFilters, best_two},
+            {DesignSpace::kProteus, best_trie}}) {
+        double fpr = -1;
+        const ProteusDesign design = model.Choose(space, kinds, bytes, &fpr);
+        EXPECT_LE(fpr, best + std::max(0.01, 0.05 * best))
+            << c.name << ", " << bits_per_key << " bits, "
+            << design.Describe();
+        const uint64_t trie =
+            design.trie_bits > 0 ? statistics.TrieBytes(design.trie_bits) : 0;
+        EXPECT_LE(trie, bytes);
+        EXPECT_NEAR(fpr, model.Evaluate(design, bytes - trie), 1e-9);
+        EXPECT_TRUE(space == DesignSpace::kProteus || design.trie_bits == 0);
+        EXPECT_TRUE(space == DesignSpace::kTwoPrefixFilters ||
+                    design.first_prefix_bits == 0);
+      }
+    }
+  }
+}
+
+TEST(CpfprTest, ChoosesAllowedKinds) {
+  const Case c = CasesOfNumbers()[0];
+  const KeyStore store = Stored(c.keys);
+  const KeyStatistics statistics(store);
+  const CpfprModel model(store, statistics, c.samples);
+  for (AmqKind kind : {AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (DesignSpace space :
+         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters}) {
+      double fpr = -1;
+      EXPECT_EQ(kind, model.Choose(space, {kind}, 5000, &fpr).amq);
+    }
+  }
+}
+
+// Nothing fits.
+TEST(CpfprTest, NoBytes) {
+  const Case c = CasesOfNumbers()[0];
+  const KeyStore store = Stored(c.keys);
+  const KeyStatistics statistics(store);
+  const CpfprModel model(store, statistics, c.samples);
+  for (DesignSpace space :
+       {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
+        DesignSpace::kProteus}) {
+    for (uint64_t bytes : {0, 1, 60}) {
+      double fpr = -1;
+      const ProteusDesign design =
+          model.Choose(space, {AmqKind::kBloom}, bytes, &fpr);
+      EXPECT_GE(fpr, 0.5);
+      EXPECT_EQ(0u, design.trie_bits);
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
