@@ -191,10 +191,15 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
 
 std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
     const std::string& column_family) const {
+  // Whoever writes files without a DB validates nothing: then bad options are
+  // the default ones.
+  const bool valid = CheckOptions().ok();
+  const ProteusPolicyOptions defaults;
+  const ProteusPolicyOptions& options = valid ? options_ : defaults;
   ProteusSettings settings;
   settings.space = space_;
-  settings.bits_per_key = options_.bits_per_key;
-  settings.kinds = AmqKinds().at(options_.amq);
+  settings.bits_per_key = options.bits_per_key;
+  settings.kinds = AmqKinds().at(options.amq);
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(column_family, Env::Default(), /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
