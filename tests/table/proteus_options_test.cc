@@ -1,0 +1,304 @@
+//  How Proteus, 1PBF and 2PBF are selected, and what is refused.
+
+#include <gtest/gtest.h>
+
+#include "filter_policy/proteus/proteus_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/utilities/options_util.h"
+#include "table/protean_table_factory.h"
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+struct Names {
+  const char* short_name;
+  const char* id;
+};
+
+void PrintTo(const Names& names, std::ostream* out) { *out << names.id; }
+
+std::string TableWith(const std::string& policy) {
+  return "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
+}
+
+const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
+  return options.table_factory->GetOptions<BlockBasedTableOptions>()
+      ->filter_policy.get();
+}
+
+std::string Option(const FilterPolicy* policy, const std::string& name) {
+  std::string value;
+  EXPECT_OK(policy->GetOption(ConfigOptions(), name, &value));
+  return value;
+}
+
+void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  for (const std::string& word : words) {
+    EXPECT_NE(std::string::npos, s.ToString().find(word))
+        << s.ToString() << " lacks " << word;
+  }
+}
+
+class ProteusOptionsTest : public testing::TestWithParam<Names> {
+ protected:
+  ProteusOptionsTest() {
+    options_.create_if_missing = true;
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+  ~ProteusOptionsTest() override { EXPECT_OK(DestroyDB(path_, options_)); }
+
+  std::string Id() const { return GetParam().id; }
+  std::string ShortName() const { return GetParam().short_name; }
+  std::string Object(const std::string& options) const {
+    return "{id=" + Id() + ";" + options + "}";
+  }
+
+  Status Parse(const std::string& policy, ColumnFamilyOptions* options) {
+    return GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(), TableWith(policy), options);
+  }
+  Status Open() {
+    DB* db = nullptr;
+    Status s = DB::Open(options_, path_, &db);
+    if (s.ok()) s = db->Put(WriteOptions(), "k", "v");
+    if (s.ok()) s = db->Flush(FlushOptions());
+    delete db;
+    return s;
+  }
+
+  // Refused when it is parsed and, where RocksDB ignores what it cannot parse,
+  // when the DB is opened.
+  void ExpectPolicyRefused(const std::string& policy,
+                           const std::vector<std::string>& words) {
+    SCOPED_TRACE(policy);
+    for (bool ignore : {false, true}) {
+      ConfigOptions config;
+      config.ignore_unsupported_options = true;
+      config.ignore_unknown_options = ignore;
+      options_.table_factory.reset(NewBlockBasedTableFactory());
+      Status s = GetColumnFamilyOptionsFromString(
+          config, ColumnFamilyOptions(), TableWith(policy), &options_);
+      options_.create_if_missing = true;
+      if (ignore && s.ok()) s = Open();
+      ExpectRefused(s, words);
+    }
+  }
+
+  // Refused when the DB is opened, by either table.
+  void ExpectOptionsRefused(const ProteusPolicyOptions& policy_options,
+                            const std::vector<std::string>& words) {
+    BlockBasedTableOptions table;
+    for (DesignSpace space :
+         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
+          DesignSpace::kProteus}) {
+      if (ProteusFilterPolicy::ClassName(space) != Id()) continue;
+      table.filter_policy =
+          std::make_shared<ProteusFilterPolicy>(space, policy_options);
+    }
+    ASSERT_NE(nullptr, table.filter_policy);
+    options_.table_factory = NewProteanTableFactory(table);
+    ExpectRefused(Open(), words);
+    options_.table_factory.reset(NewBlockBasedTableFactory(table));
+    ExpectRefused(Open(), words);
+  }
+
+  const std::string path_ = test::PerThreadDBPath("proteus_options");
+  const std::string file_ = path_ + "_queries";
+  Options options_;
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, ProteusOptionsTest,
+    testing::Values(Names{"proteus", "protean.Proteus"},
+                    Names{"prefixbloom", "protean.PrefixBloom"},
+                    Names{"prefixbloom2", "protean.TwoPrefixBloom"}),
+    [](const auto& test) { return std::string(test.param.short_name); });
+
+TEST_P(ProteusOptionsTest, ShortForm) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse(ShortName() + ":14", &options));
+  EXPECT_EQ(Id(), PolicyOf(options)->Name());
+  EXPECT_EQ(14, std::stod(Option(PolicyOf(options), "bits_per_key")));
+  EXPECT_EQ("auto", Option(PolicyOf(options), "amq"));
+  EXPECT_EQ("20000", Option(PolicyOf(options), "sample_capacity"));
+  EXPECT_EQ("100", Option(PolicyOf(options), "sample_every"));
+  for (const char* amq : {"bloom", "ribbon", "auto"}) {
+    ASSERT_OK(Parse(ShortName() + ":10.5:" + amq, &options));
+    EXPECT_EQ(10.5, std::stod(Option(PolicyOf(options), "bits_per_key")));
+    EXPECT_EQ(amq, Option(PolicyOf(options), "amq"));
+  }
+  ASSERT_OK(Parse(ShortName() + ":2", &options));
+  ASSERT_OK(Parse(ShortName() + ":64", &options));
+}
+
+TEST_P(ProteusOptionsTest, ObjectForm) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse(Object("bits_per_key=9.75;amq=ribbon;sample_capacity=17;"
+                         "sample_every=3"),
+                  &options));
+  const FilterPolicy* policy = PolicyOf(options);
+  EXPECT_EQ(Id(), policy->Name());
+  EXPECT_EQ(9.75, std::stod(Option(policy, "bits_per_key")));
+  EXPECT_EQ("ribbon", Option(policy, "amq"));
+  const auto samples = AsProteanFilterPolicy(policy)->Samples();
+  EXPECT_EQ(17u, samples->options().capacity);
+  EXPECT_EQ(3u, samples->options().sample_every);
+}
+
+TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
+  ASSERT_OK(WriteStringToFile(Env::Default(), "some key\na\tb\n", file_));
+  struct Case {
+    std::string policy;
+    double bits;
+    std::string amq;
+    std::string every;
+  };
+  for (const Case& c : {
+           Case{ShortName() + ":11", 11, "auto", "100"},
+           {ShortName() + ":10.123:bloom", 10.123, "bloom", "100"},
+           {Object("bits_per_key=7.5;amq=ribbon;sample_every=5;seed_file=" +
+                   file_ + ";samples_file=" + file_ + ".saved"),
+            7.5, "ribbon", "5"},
+       }) {
+    SCOPED_TRACE(c.policy);
+    ASSERT_OK(DestroyDB(path_, options_));
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(), TableWith(c.policy),
+        &options_));
+    options_.create_if_missing = true;
+    ASSERT_OK(Open());
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ConfigOptions config;
+    config.ignore_unknown_options = false;
+    config.ignore_unsupported_options = false;
+    ASSERT_OK(LoadLatestOptions(config, path_, &db_options, &families));
+    ASSERT_EQ(1u, families.size());
+    const ColumnFamilyOptions& loaded = families[0].options;
+    EXPECT_STREQ("ProteanTable", loaded.table_factory->Name());
+    const FilterPolicy* policy = PolicyOf(loaded);
+    ASSERT_NE(nullptr, policy);
+    EXPECT_EQ(Id(), policy->Name());
+    EXPECT_NEAR(c.bits, std::stod(Option(policy, "bits_per_key")), 1e-5);
+    EXPECT_EQ(c.amq, Option(policy, "amq"));
+    EXPECT_EQ(c.every, Option(policy, "sample_every"));
+    EXPECT_EQ(Option(PolicyOf(options_), "seed_file"),
+              Option(policy, "seed_file"));
+    EXPECT_EQ(Option(PolicyOf(options_), "samples_file"),
+              Option(policy, "samples_file"));
+
+    std::vector<ColumnFamilyHandle*> handles;
+    DB* db = nullptr;
+    ASSERT_OK(DB::Open(db_options, path_, families, &handles, &db));
+    std::string value;
+    EXPECT_OK(db->Get(ReadOptions(), "k", &value));
+    for (ColumnFamilyHandle* handle : handles) {
+      EXPECT_OK(db->DestroyColumnFamilyHandle(handle));
+    }
+    delete db;
+  }
+}
+
+TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
+  for (const char* bits :
+       {"1", "1.99", "64.5", "65", "0", "-3", "x", "12x", "nan", "inf", "1e1",
+        "0x10", "99999999999999999999", "1.2.3", "."}) {
+    ExpectPolicyRefused(ShortName() + ":" + bits,
+                        {Id(), "bits_per_key", bits, "2 to 64"});
+    ExpectPolicyRefused(Object("bits_per_key=" + std::string(bits)),
+                        {Id(), "bits_per_key", "2 to 64"});
+  }
+  const std::string form = ShortName() + ":BITS_PER_KEY";
+  for (const std::string& spec :
+       {ShortName(), ShortName() + ":", ShortName() + ":12:bloom:3",
+        ShortName() + ":12:"}) {
+    ExpectPolicyRefused(spec, {spec});
+  }
+  ExpectPolicyRefused(ShortName() + "::", {ShortName()});
+  ExpectPolicyRefused(ShortName() + ":12:", {form});
+  for (const char* amq : {"cuckoo", "Bloom", "none", "bloom,ribbon"}) {
+    ExpectPolicyRefused(ShortName() + ":12:" + amq,
+                        {Id(), "amq", amq, "bloom, ribbon, auto"});
+    ExpectPolicyRefused(Object("amq=" + std::string(amq)),
+                        {Id(), "amq", amq, "bloom, ribbon, auto"});
+  }
+  for (const char* number : {"0", "-1", "4294967296", "many", "1.5"}) {
+    for (const std::string option : {"sample_capacity", "sample_every"}) {
+      ExpectPolicyRefused(Object(option + "=" + number),
+                          {Id(), option, number, "1 to 4294967295"});
+    }
+  }
+  ExpectPolicyRefused(Object("no_such_option=1"), {"no_such_option"});
+}
+
+TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
+  ProteusPolicyOptions options;
+  for (double bits : {1.5, 65.0, 0.0, -1.0, 1e300,
+                      std::numeric_limits<double>::quiet_NaN()}) {
+    options.bits_per_key = bits;
+    ExpectOptionsRefused(options, {Id(), "bits_per_key", "2 to 64"});
+  }
+  options = {};
+  options.amq = "cuckoo";
+  ExpectOptionsRefused(options, {Id(), "amq", "cuckoo", "bloom, ribbon, auto"});
+  options = {};
+  options.sample_capacity = 0;
+  ExpectOptionsRefused(options, {Id(), "sample_capacity", "0", "1 to "});
+  options = {};
+  options.sample_every = 0;
+  ExpectOptionsRefused(options, {Id(), "sample_every", "0", "1 to "});
+}
+
+TEST_P(ProteusOptionsTest, BadFilesAreRefusedAtOpen) {
+  ProteusPolicyOptions options;
+  options.seed_file = path_ + "_missing";
+  ExpectOptionsRefused(options, {options.seed_file, "cannot be read"});
+  options.seed_file = file_;
+  for (const char* line : {"0x1", "a\tb\tc", "a\tb\tc\td"}) {
+    ASSERT_OK(WriteStringToFile(Env::Default(),
+                                std::string("good\n") + line + "\n", file_));
+    ExpectOptionsRefused(options, {file_ + ", line 2 ", "allowed: "});
+  }
+  std::swap(options.seed_file, options.samples_file);
+  ExpectOptionsRefused(options, {file_ + ", line 2 ", "allowed: "});
+  ColumnFamilyOptions parsed;
+  ASSERT_OK(Parse(Object("seed_file=" + file_), &parsed));
+  options_.table_factory = parsed.table_factory;
+  ExpectRefused(Open(), {file_ + ", line 2 ", "allowed: "});
+}
+
+// A writer of SST files validates nothing: it must do without.
+TEST_P(ProteusOptionsTest, BadOptionsInSstFileWriter) {
+  for (int bad = 0; bad < 4; bad++) {
+    ProteusPolicyOptions options;
+    if (bad == 0) options.amq = "cuckoo";
+    if (bad == 1) options.bits_per_key = 1e300;
+    if (bad == 2) {
+      options.bits_per_key = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (bad == 3) options.seed_file = path_ + "_missing";
+    SCOPED_TRACE(bad);
+    BlockBasedTableOptions table;
+    table.filter_policy =
+        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options);
+    Options writer_options;
+    writer_options.table_factory = NewProteanTableFactory(table);
+    SstFileWriter writer(EnvOptions(), writer_options);
+    const std::string name = path_ + ".sst";
+    ASSERT_OK(writer.Open(name));
+    ASSERT_OK(writer.Put("a", "value"));
+    ASSERT_OK(writer.Put("b", "value"));
+    ASSERT_OK(writer.Finish());
+    ASSERT_OK(Env::Default()->DeleteFile(name));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
