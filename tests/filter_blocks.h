@@ -146,8 +146,8 @@ class ExactCopy {
 // A Proteus of a forced design in a block that is read at an odd address.
 class ForcedProteus {
  public:
-  ForcedProteus(const std::vector<std::string>& keys, const ProteusDesign& design,
-                double bits_per_key)
+  ForcedProteus(const std::vector<std::string>& keys,
+                const ProteusDesign& design, double bits_per_key)
       : bytes_(BuildProteusBlock(keys, design, bits_per_key), 1),
         block_(bytes_.slice()) {
     EXPECT_TRUE(block_.status().ok()) << block_.status().ToString();

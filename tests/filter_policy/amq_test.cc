@@ -98,9 +98,9 @@ TEST(AmqTest, RateIsAsPlanned) {
       EXPECT_EQ(kind, amq->kind());
       ExpectAllFound(*amq, hashes);
       const double expected = kQueries * plan.false_positive_rate;
-      const auto found =
-          static_cast<double>(amq.FalsePositives(kQueries, 2));
-      EXPECT_NEAR(expected, found, 0.15 * expected + 4 * std::sqrt(expected) + 3);
+      const auto found = static_cast<double>(amq.FalsePositives(kQueries, 2));
+      EXPECT_NEAR(expected, found,
+                  0.15 * expected + 4 * std::sqrt(expected) + 3);
     }
   }
 }
@@ -131,8 +131,8 @@ TEST(AmqTest, TinySets) {
   for (AmqKind kind : kKinds) {
     for (size_t count : {1, 2, 3, 100, 127, 128, 129, 1000}) {
       const Hashes hashes = RandomHashes(count, count);
-      for (uint64_t bytes : {1, 15, 16, 17, 63, 64, 65, 127, 128, 200, 1000,
-                             10000}) {
+      for (uint64_t bytes :
+           {1, 15, 16, 17, 63, 64, 65, 127, 128, 200, 1000, 10000}) {
         SCOPED_TRACE(Name(kind) + ", " + std::to_string(count) + " in " +
                      std::to_string(bytes));
         const AmqPlan plan = PlanAmq(kind, count, bytes);

@@ -248,10 +248,9 @@ struct SmallSpace {
   }
 };
 
-void CompareWithEnumeration(const SmallSpace& space,
-                            const std::vector<SampleQuery>& samples,
-                            const std::vector<std::pair<uint32_t, uint32_t>>&
-                                ranges) {
+void CompareWithEnumeration(
+    const SmallSpace& space, const std::vector<SampleQuery>& samples,
+    const std::vector<std::pair<uint32_t, uint32_t>>& ranges) {
   const KeyStore store = Stored(space.AllKeys());
   const KeyStatistics statistics(store);
   const CpfprModel model(store, statistics, samples);
@@ -516,8 +515,7 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
         double fpr = -1;
         const ProteusDesign design = model.Choose(space, kinds, bytes, &fpr);
         EXPECT_LE(fpr, best + std::max(0.01, 0.05 * best))
-            << c.name << ", " << bits_per_key << " bits, "
-            << design.Describe();
+            << c.name << ", " << bits_per_key << " bits, " << design.Describe();
         const uint64_t trie =
             design.trie_bits > 0 ? statistics.TrieBytes(design.trie_bits) : 0;
         EXPECT_LE(trie, bytes);

@@ -66,8 +66,12 @@ const PaperWorkload kWorkloads[] = {
 class PaperTest : public testing::TestWithParam<PaperWorkload> {};
 
 std::vector<std::string> Specs() {
-  return {"proteus:10",          "proteus:14:bloom", "proteus:12:ribbon",
-          "proteus:8:auto",      "prefixbloom:12",   "prefixbloom:14:ribbon",
+  return {"proteus:10",
+          "proteus:14:bloom",
+          "proteus:12:ribbon",
+          "proteus:8:auto",
+          "prefixbloom:12",
+          "prefixbloom:14:ribbon",
           "prefixbloom2:10.5:bloom"};
 }
 
@@ -132,9 +136,9 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     const double observed = ObservedRate(filter, queries);
     // The samples, and the queries, are a sample themselves.
     const double noise =
-        3 * std::sqrt(predicted * (1 - predicted) *
-                      (1.0 / kSamples +
-                       1.0 / static_cast<double>(queries.size())));
+        3 *
+        std::sqrt(predicted * (1 - predicted) *
+                  (1.0 / kSamples + 1.0 / static_cast<double>(queries.size())));
     EXPECT_NEAR(predicted, observed, std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
     EXPECT_EQ(Asked(keys, samples).size(), proteus.report().samples);

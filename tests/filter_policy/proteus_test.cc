@@ -167,8 +167,7 @@ bool PrefixInRange(const Keys& keys, uint32_t bits, const std::string& lo,
                       (hi.size() <= shortest || hi.back() != '\0');
   if (before && Bits(hi) == std::string(kPlenty, '\0')) return false;
   const std::string low = PrefixOf(Bits(lo), bits);
-  const std::string high =
-      PrefixOf(before ? BitsBefore(hi) : Bits(hi), bits);
+  const std::string high = PrefixOf(before ? BitsBefore(hi) : Bits(hi), bits);
   return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
     const std::string prefix = PrefixOf(key, bits);
     return low <= prefix && prefix <= high;
@@ -195,8 +194,8 @@ TEST(ProteusTest, TriesOfEveryDepth) {
       for (size_t i = 0; i < bounds.size(); i++) {
         for (size_t j = 0; j < bounds.size(); j++) {
           for (bool inclusive : {false, true}) {
-            const bool answer = proteus.filter().RangeMayMatch(
-                bounds[i], bounds[j], inclusive);
+            const bool answer =
+                proteus.filter().RangeMayMatch(bounds[i], bounds[j], inclusive);
             if (ranks.Holds(i, j, inclusive)) {
               ASSERT_TRUE(answer) << Show(bounds[i], bounds[j], inclusive);
             }
@@ -221,9 +220,8 @@ TEST(ProteusTest, TriesKnowTheirPrefixes) {
         const std::string& lo = bounds[i];
         for (const std::string& hi : bounds) {
           for (bool inclusive : {false, true}) {
-            const bool expected =
-                (lo < hi || (lo == hi && inclusive)) &&
-                PrefixInRange(keys, bits, lo, hi, inclusive);
+            const bool expected = (lo < hi || (lo == hi && inclusive)) &&
+                                  PrefixInRange(keys, bits, lo, hi, inclusive);
             const bool answer =
                 proteus.filter().RangeMayMatch(lo, hi, inclusive);
             if (answer == expected) continue;
@@ -388,8 +386,8 @@ TEST_P(FamilyTest, NoFalseNegatives) {
         for (size_t j = i; j < bounds.size(); j++) {
           for (bool inclusive : {false, true}) {
             if (!ranks.Holds(i, j, inclusive)) continue;
-            ASSERT_TRUE(proteus.block().RangeMayMatch(bounds[i], bounds[j],
-                                                      inclusive))
+            ASSERT_TRUE(
+                proteus.block().RangeMayMatch(bounds[i], bounds[j], inclusive))
                 << Show(bounds[i], bounds[j], inclusive);
           }
         }

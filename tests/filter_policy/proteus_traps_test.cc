@@ -115,8 +115,8 @@ TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
           ASSERT_TRUE(proteus.block().RangeMayMatch(key, key, true));
           // Differs in the last bit that is kept.
           std::string other = key;
-          other[(prefix - 1) / 8] = static_cast<char>(
-              other[(prefix - 1) / 8] ^ 0x80 >> (prefix - 1) % 8);
+          other[(prefix - 1) / 8] = static_cast<char>(other[(prefix - 1) / 8] ^
+                                                      0x80 >> (prefix - 1) % 8);
           positives += proteus.block().KeyMayMatch(other);
           positives += proteus.block().RangeMayMatch(other, other, true);
           // Is not kept.
@@ -234,8 +234,7 @@ TEST(ProteusTrapsTest, ChainsAreDesignedSoon) {
     for (DesignSpace space :
          {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
           DesignSpace::kProteus}) {
-      SCOPED_TRACE(chain.name + " " +
-                   std::to_string(static_cast<int>(space)));
+      SCOPED_TRACE(chain.name + " " + std::to_string(static_cast<int>(space)));
       const Deadline deadline(0.5);
       ProteusSettings settings;
       settings.space = space;

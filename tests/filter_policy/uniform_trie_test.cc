@@ -123,8 +123,8 @@ TEST(UniformTrieTest, Families) {
         strings.push_back(query);
       }
     }
-    for (uint32_t bits : {1, 7, 8, 9, 20, 56, 57, 63, 64, 65, 71, 72, 73, 113,
-                          128, 129, 200, 520, 3999, 4100}) {
+    for (uint32_t bits : {1,  7,  8,  9,   20,  56,  57,  63,  64,   65,
+                          71, 72, 73, 113, 128, 129, 200, 520, 3999, 4100}) {
       SCOPED_TRACE(family.name + ", " + std::to_string(bits) + " bits");
       Compare(PrefixesOf(family.keys, bits), bits, PrefixesOf(strings, bits));
     }
@@ -142,8 +142,7 @@ TEST(UniformTrieTest, EstimatedSize) {
       const auto actual = static_cast<double>(
           Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding);
       const auto estimate = static_cast<double>(statistics.TrieBytes(bits));
-      EXPECT_GT(1.15 * estimate + 100, actual)
-          << family.name << " " << bits;
+      EXPECT_GT(1.15 * estimate + 100, actual) << family.name << " " << bits;
     }
   }
 }

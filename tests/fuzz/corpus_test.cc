@@ -32,6 +32,8 @@ void Replay(const std::string& corpus,
 
 TEST(CorpusTest, Open) { Replay("open", FuzzOpen); }
 
+TEST(CorpusTest, Design) { Replay("design", FuzzDesign); }
+
 TEST(CorpusTest, Build) { Replay("build", FuzzBuild); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "filter_policy/proteus/key_bits.h"
 #include "tests/filter_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -87,6 +88,70 @@ void FuzzOpen(const uint8_t* data, size_t size) {
                         std::string(3, '\xff')});
 }
 
+void FuzzDesign(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  // Two bytes, so that prefixes longer than any key occur.
+  auto bits = [&input] { return input.Byte() + 256 * (input.Byte() % 3); };
+  const uint8_t flags = input.Byte();
+  const uint32_t first = bits();
+  ProteusDesign design;
+  design.amq = (flags & 1) != 0 ? AmqKind::kRibbon : AmqKind::kBloom;
+  if ((flags & 2) != 0) design.prefix_bits = first + 1 + bits();
+  if ((flags & 4) == 0 || design.prefix_bits == 0) {
+    design.trie_bits = first;
+  } else if (first > 0) {
+    design.first_prefix_bits = first;
+    design.first_share = input.Byte() / 255.0;
+  }
+  if ((flags & 8) != 0 && design.prefix_bits > 0) {
+    design.prefix_bits = BytesForBits(design.prefix_bits) * 8;
+    design.stride_bits = 8 * (1 + input.Byte() % 16);
+  }
+  ProteusSettings settings;
+  settings.bits_per_key = 1 + input.Byte();
+  // Else the design is chosen, after the queries.
+  if ((flags & 16) == 0) settings.forced = design;
+  settings.space = static_cast<DesignSpace>(flags >> 5 & 1);
+  if ((flags & 64) != 0) settings.space = DesignSpace::kProteus;
+  std::vector<std::string> queries = {""};
+  const uint32_t num_queries = input.Byte() % 12;
+  while (queries.size() < num_queries) queries.push_back(input.String());
+  std::set<std::string> keys;
+  while (!input.empty()) keys.insert(input.String());
+
+  std::vector<SampleQuery> samples;
+  for (const std::string& lo : queries) {
+    for (const std::string& hi : queries) {
+      samples.push_back({lo, hi, samples.size() % 2 == 0});
+    }
+  }
+  const std::string bytes = BuildProteusBlock(
+      std::vector<std::string>(keys.begin(), keys.end()), settings, samples);
+  Check(!bytes.empty(), "the filter can be built");
+  const ExactCopy copy(bytes);
+  const FilterBlock block(copy.slice());
+  Check(block.status().ok(), "what was built can be opened");
+  for (const std::string& key : keys) {
+    Check(block.KeyMayMatch(key), "a key is found");
+    Check(block.RangeMayMatch(key, key, true), "a range of one key is found");
+    Check(block.RangeMayMatch("", key + '\0', false), "the key is before");
+    Check(block.PrefixMayMatch(key.substr(0, key.size() / 2)),
+          "a prefix is found");
+  }
+  for (const std::string& lo : queries) {
+    for (const std::string& hi : queries) {
+      if (hi < lo) continue;
+      const auto first_key = keys.lower_bound(lo);
+      Check(first_key == keys.upper_bound(hi) ||
+                block.RangeMayMatch(lo, hi, true),
+            "a closed range is found");
+      Check(first_key == keys.lower_bound(hi) ||
+                block.RangeMayMatch(lo, hi, false),
+            "a half-open range is found");
+    }
+  }
+}
+
 void FuzzBuild(const uint8_t* data, size_t size) {
   Input input(data, size);
   SurfSuffix suffix;
@@ -109,7 +174,8 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   for (const std::string& key : keys) builder.AddKey(key);
 
   std::string bytes;
-  Check(FinishBlock(FilterKind::kSurf, &builder, &bytes), "the filter can be built");
+  Check(FinishBlock(FilterKind::kSurf, &builder, &bytes),
+        "the filter can be built");
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");

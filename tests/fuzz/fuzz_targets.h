@@ -20,4 +20,8 @@ void FuzzOpen(const uint8_t* data, size_t size);
 // and any encoding of its levels, and checks that it misses none of them.
 void FuzzBuild(const uint8_t* data, size_t size);
 
+// The same for Proteus, 1PBF and 2PBF: of any design, or of the one that is
+// chosen for queries out of the input.
+void FuzzDesign(const uint8_t* data, size_t size);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

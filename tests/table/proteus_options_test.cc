@@ -82,8 +82,8 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
       config.ignore_unsupported_options = true;
       config.ignore_unknown_options = ignore;
       options_.table_factory.reset(NewBlockBasedTableFactory());
-      Status s = GetColumnFamilyOptionsFromString(
-          config, ColumnFamilyOptions(), TableWith(policy), &options_);
+      Status s = GetColumnFamilyOptionsFromString(config, ColumnFamilyOptions(),
+                                                  TableWith(policy), &options_);
       options_.create_if_missing = true;
       if (ignore && s.ok()) s = Open();
       ExpectRefused(s, words);
@@ -170,9 +170,9 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
        }) {
     SCOPED_TRACE(c.policy);
     ASSERT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(), TableWith(c.policy),
-        &options_));
+    ASSERT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(),
+                                               ColumnFamilyOptions(),
+                                               TableWith(c.policy), &options_));
     options_.create_if_missing = true;
     ASSERT_OK(Open());
     DBOptions db_options;
