@@ -90,12 +90,15 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   return BuildProteusBlock(keys, settings);
 }
 
-// A design of a trie (or none, for 0) and, behind it, a set.
+// A design of a trie (or none, for 0) and, behind it, a set. The trie's leading
+// zeros vary with the lengths.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
                                 AmqKind amq = AmqKind::kBloom,
                                 uint32_t stride_bits = 0) {
   ProteusDesign design;
   design.trie_bits = trie_bits;
+  const uint32_t lead = (3 * trie_bits + prefix_bits) % 8;
+  if (trie_bits > 0 && trie_bits + lead <= 64) design.trie_lead = lead;
   design.prefix_bits = prefix_bits;
   design.stride_bits = stride_bits;
   design.amq = amq;

@@ -36,8 +36,8 @@ constexpr uint32_t kMaxTrieBits = 512;
 // time.
 uint64_t MaxHashes(AmqKind kind) { return kind == AmqKind::kRibbon ? 2 : 4; }
 
-// Bins of prefix counts: bin i holds those in [2^(i-1), 2^i), the last one those
-// that are too many.
+// Bins of prefix counts: bin i holds those in [2^(i-1), 2^i), the last one
+// those that are too many.
 constexpr size_t kBins = 12;
 static_assert(kMaxPrefixProbes < 1 << (kBins - 2));
 

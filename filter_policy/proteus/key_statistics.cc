@@ -123,6 +123,10 @@ uint64_t KeyStatistics::PrefixesOfSeries(uint32_t first_bits,
 std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
                                                       uint32_t lead) const {
   std::vector<FstLevelCounts> levels(BytesForBits(bits + lead));
+  // How many keys are alone with their prefix of that length.
+  auto alone = [this](uint32_t length) {
+    return unique_[std::min<size_t>(length, unique_.size() - 1)];
+  };
   // Where the bytes of the level begin and end.
   uint32_t begin = 0;
   for (size_t i = 0; i < levels.size(); i++) {
@@ -130,11 +134,11 @@ std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
         std::min(static_cast<uint32_t>(8 * i + 8) - lead, bits);
     FstLevelCounts& level = levels[i];
     // Keys that are alone above this level end there.
-    const uint64_t ended = i == 0 ? 0 : unique_[begin];
+    const uint64_t ended = i == 0 ? 0 : alone(begin);
     level.nodes = static_cast<uint32_t>(Prefixes(begin) - ended);
     level.edges = static_cast<uint32_t>(Prefixes(end) - ended);
     if (i + 1 < levels.size()) {
-      level.children = static_cast<uint32_t>(Prefixes(end) - unique_[end]);
+      level.children = static_cast<uint32_t>(Prefixes(end) - alone(end));
     }
     if (level.nodes == 0) {
       levels.resize(i);

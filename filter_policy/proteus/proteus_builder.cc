@@ -80,6 +80,11 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   ProteusDesign& design = header_.design;
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
+    // No more is known of a key.
+    constexpr uint32_t kMostBits = 8 * KeyStore::kMaxKeyBytes;
+    design.trie_bits = std::min(design.trie_bits, kMostBits);
+    design.prefix_bits = std::min(design.prefix_bits, kMostBits);
+    if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
   } else if (has_samples) {
     design = search.Choose(settings_.space, bytes);
   } else {

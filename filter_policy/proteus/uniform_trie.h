@@ -38,8 +38,8 @@ class UniformTrie {
   uint32_t prefix_bits() const { return prefix_bits_; }
   const Fst& fst() const { return fst_; }
 
-  // Prefixes are passed as BytesForBits(prefix_bits()) bytes, or 8 if that is
-  // more, in which the bits behind the prefix are zero.
+  // Prefixes are passed as BytesForBits(prefix_bits()) bytes, in which the bits
+  // behind the prefix are zero.
 
   bool Contains(const char* prefix) const;
 
@@ -62,9 +62,11 @@ class UniformTrie {
   void FindFullLevels(uint32_t lead);
   Fst::Node Start(const char* prefix) const {
     if (full_levels_ == 0) return fst_.Root();
-    const uint64_t number = LoadBigEndian(prefix, 8) >> (64 - 8 * full_levels_);
-    return fst_.NodeAt(first_below_ + static_cast<uint32_t>(number),
-                       fst_.Root());
+    uint32_t number = 0;
+    for (size_t i = 0; i < full_levels_; i++) {
+      number = number << 8 | static_cast<uint8_t>(prefix[i]);
+    }
+    return fst_.NodeAt(first_below_ + number, fst_.Root());
   }
 
   int CompareSuffix(const Fst::Node& node, const Fst::Edge& edge, size_t depth,

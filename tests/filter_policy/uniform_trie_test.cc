@@ -52,7 +52,7 @@ std::string Build(const Keys& prefixes, uint32_t bits) {
 
 Status Open(const Slice& bytes, UniformTrie* trie) {
   Slice input(bytes.data(), bytes.size() - kReadPadding);
-  const Status s = trie->Open(&input);
+  const Status s = trie->Open(&input, /*lead=*/0);
   EXPECT_TRUE(!s.ok() || input.empty());
   return s;
 }
@@ -141,7 +141,8 @@ TEST(UniformTrieTest, EstimatedSize) {
     for (uint32_t bits : {8, 12, 16, 24, 31, 40, 64}) {
       const auto actual = static_cast<double>(
           Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding);
-      const auto estimate = static_cast<double>(statistics.TrieBytes(bits));
+      const auto estimate = static_cast<double>(
+          EstimateUniformTrie(bits, statistics.TrieLevels(bits, 0), 8));
       EXPECT_GT(1.15 * estimate + 100, actual) << family.name << " " << bits;
     }
   }
@@ -156,7 +157,7 @@ TEST(UniformTrieTest, DamagedTries) {
       const ExactCopy copy(bytes.substr(0, size) +
                            std::string(kReadPadding, '\0'));
       Slice input(copy.slice().data(), size);
-      EXPECT_NOK(UniformTrie().Open(&input)) << size;
+      EXPECT_NOK(UniformTrie().Open(&input, /*lead=*/0)) << size;
     }
     for (size_t i = 0; i < bytes.size() - kReadPadding; i++) {
       for (int flip : {1, 0x10, 0x80, 0xff}) {
@@ -165,7 +166,8 @@ TEST(UniformTrieTest, DamagedTries) {
         const ExactCopy copy(damaged);
         Slice input(copy.slice().data(), bytes.size() - kReadPadding);
         UniformTrie trie;
-        if (!trie.Open(&input).ok() || trie.prefix_bits() != bits) continue;
+        if (!trie.Open(&input, /*lead=*/0).ok() || trie.prefix_bits() != bits)
+          continue;
         for (size_t k = 0; k + 1 < prefixes.size(); k += 7) {
           trie.Contains(prefixes[k].data());
           trie.Find(prefixes[k].data(), prefixes[k + 1].data());

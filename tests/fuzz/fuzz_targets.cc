@@ -99,6 +99,8 @@ void FuzzDesign(const uint8_t* data, size_t size) {
   if ((flags & 2) != 0) design.prefix_bits = first + 1 + bits();
   if ((flags & 4) == 0 || design.prefix_bits == 0) {
     design.trie_bits = first;
+    const uint32_t lead = input.Byte() % 8;
+    if (first > 0 && first + lead <= 64) design.trie_lead = lead;
   } else if (first > 0) {
     design.first_prefix_bits = first;
     design.first_share = input.Byte() / 255.0;
