@@ -153,7 +153,9 @@ uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
   size_t depth = 0;
   for (const FstSectionHeader& section :
        ChooseEncoding(levels, code_bits, options)) {
-    bits += 8 * (FstSectionHeader::kSize + 8);
+    // Every array begins with a word, and the index has one more entry.
+    constexpr uint64_t kArrays = 5;
+    bits += 8 * (FstSectionHeader::kSize + 8 + 8 * kArrays);
     for (uint32_t i = 0; i < section.levels; i++, depth++) {
       bits +=
           LevelSize(levels[depth], code_bits, section.remainder_bits, options);

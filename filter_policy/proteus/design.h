@@ -46,13 +46,13 @@ struct ProteusDesign {
 
 // Where a design comes from and what it promises. Stored with the filter.
 struct DesignReport {
-  // Sample queries that the file would be asked and that find nothing in it. 0
-  // if the design is the default one.
+  // Sample queries that the file would be asked and that find nothing in it.
   uint32_t samples = 0;
   // Of all sample queries, those that find nothing but lie beyond the file's
   // keys.
   uint32_t outside = 0;
-  // Of the queries that the file is asked; negative if unknown.
+  // Of the queries that the file is asked; negative if there were too few
+  // samples to choose a design, which then is the default one.
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
 };

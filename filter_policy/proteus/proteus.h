@@ -10,7 +10,7 @@
 //        16     8   the first 8 bytes of the smallest key, as a number
 //        24     8   the first 8 bytes of the largest key
 //        32     4   length of the shortest key in bytes
-//        36     4   samples that the design is for
+//        36     4   samples that the file would be asked
 //        40     4   samples that lie outside of the file
 //        44     4   time of modelling in microseconds
 //        48     4   predicted false positive rate, an IEEE single

@@ -41,6 +41,7 @@ void CopyPrefix(const Slice& key, uint32_t bits, uint32_t lead,
 
 // False if it is too large.
 bool ProteusBuilder::BuildTrie() {
+  const auto start = std::chrono::steady_clock::now();
   const uint32_t bits = header_.design.trie_bits;
   const uint32_t lead = header_.design.trie_lead;
   trie_ = std::make_unique<UniformTrieBuilder>(bits + lead);
@@ -64,10 +65,48 @@ bool ProteusBuilder::BuildTrie() {
     last = key;
   });
   trie_->AddLast(prefix.data(), shared);
-  return trie_->Prepare(&trie_size_);
+  const bool fits = trie_->Prepare(&trie_size_);
+  trie_time_ += std::chrono::steady_clock::now() - start;
+  return fits;
 }
 
-// Chooses the design, builds its trie and plans its sets.
+// Chooses a design and builds its trie, if it has one. A trie may turn out
+// larger than its estimate, but the size of the filter is a promise: if that
+// costs too much, the choice is made again, with that much less for the trie.
+bool ProteusBuilder::BuildChosen(const CpfprModel& model,
+                                 const KeyStatistics& statistics,
+                                 uint64_t bytes) {
+  // What is built may have so many times the false positives of what was
+  // chosen, and so many more.
+  constexpr double kFactor = 1.1;
+  constexpr double kMore = 0.005;
+  constexpr uint64_t kLeastReserve = 64;
+  const DesignSearch search(model, statistics, settings_.kinds);
+  ProteusDesign& design = header_.design;
+  uint64_t reserve = 0;
+  for (int tries = 3; tries > 0 && reserve < bytes; tries--) {
+    design = search.Choose(settings_.space, bytes - reserve);
+    if (design.trie_bits == 0) return true;
+    if (!BuildTrie()) return false;
+    const uint64_t estimate =
+        std::min(bytes, statistics.SizeOfTrie(design.trie_bits, bytes).bytes);
+    if (trie_size_ <= bytes &&
+        model.Evaluate(design, bytes - trie_size_) <=
+            kFactor * model.Evaluate(design, bytes - estimate) + kMore) {
+      if (design.prefix_bits == 0) {
+        search.AddSecondLayer(bytes - trie_size_, &design);
+      }
+      return true;
+    }
+    reserve += std::max(trie_size_, estimate) - estimate + kLeastReserve;
+    trie_.reset();
+    trie_size_ = 0;
+  }
+  design = search.Choose(DesignSpace::kOnePrefixFilter, bytes);
+  return true;
+}
+
+// Decides on the design, builds its trie and plans its sets.
 Status ProteusBuilder::Design(uint64_t bytes) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -75,9 +114,11 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const CpfprModel model(
       keys_, statistics,
       samples_ == nullptr ? std::vector<SampleQuery>() : samples_());
-  const DesignSearch search(model, statistics, settings_.kinds);
+  header_.shortest_key = static_cast<uint32_t>(
+      std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   const bool has_samples = model.queries().size() >= kFewestSamples;
   ProteusDesign& design = header_.design;
+  bool built = true;
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
     // No more is known of a key.
@@ -85,42 +126,25 @@ Status ProteusBuilder::Design(uint64_t bytes) {
     design.trie_bits = std::min(design.trie_bits, kMostBits);
     design.prefix_bits = std::min(design.prefix_bits, kMostBits);
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
+    if (design.trie_bits > 0) built = BuildTrie();
   } else if (has_samples) {
-    design = search.Choose(settings_.space, bytes);
+    built = BuildChosen(model, statistics, bytes);
   } else {
     design = DefaultDesign(statistics, settings_.kinds.front());
   }
-  auto spent = Clock::now() - start;
-
-  header_.shortest_key = static_cast<uint32_t>(
-      std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
-  if (design.trie_bits > 0) {
-    if (!BuildTrie()) {
-      return Status::NotSupported("Proteus: too many keys for one file");
-    }
-    if (trie_size_ > bytes && !settings_.forced.has_value()) {
-      // Larger than the estimate: the size is a promise.
-      design = DefaultDesign(statistics, settings_.kinds.front());
-      trie_.reset();
-      trie_size_ = 0;
-    }
+  if (!built) {
+    return Status::NotSupported("Proteus: too many keys for one file");
   }
-
-  const auto again = Clock::now();
   const uint64_t set_bytes = bytes - std::min(bytes, trie_size_);
-  if (!settings_.forced.has_value() && has_samples && design.trie_bits > 0 &&
-      design.prefix_bits == 0) {
-    search.AddSecondLayer(set_bytes, &design);
-  }
   sets_ = PlanPrefixSets(design, statistics, set_bytes);
   DesignReport& report = header_.report;
   report.outside = model.outside();
+  report.samples = static_cast<uint32_t>(model.queries().size());
   if (has_samples) {
-    report.samples = static_cast<uint32_t>(model.queries().size());
     report.predicted_fpr =
         static_cast<float>(model.Evaluate(design, set_bytes));
   }
-  spent += Clock::now() - again;
+  const auto spent = Clock::now() - start - trie_time_;
   report.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   // Write needs them for the sets only.
@@ -234,7 +258,8 @@ std::string ProteusBuilder::Describe() const {
   std::string text = header_.design.Describe();
   if (report.predicted_fpr < 0) {
     return text + ", the default design: only " +
-           std::to_string(report.samples) + " sample queries";
+           std::to_string(report.samples) +
+           " sample queries lie within the keys and find nothing";
   }
   char numbers[128];
   snprintf(numbers, sizeof(numbers),

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +46,8 @@ class ProteusBuilder : public RangeFilterBuilder {
 
  private:
   Status Design(uint64_t bytes);
+  bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics,
+                   uint64_t bytes);
   bool BuildTrie();
   void AddPrefixes(uint32_t bits, AmqBuilder* set) const;
   void AddLongPrefixes(uint32_t bits, AmqBuilder* set) const;
@@ -55,6 +58,7 @@ class ProteusBuilder : public RangeFilterBuilder {
   ProteusHeader header_;
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
+  std::chrono::nanoseconds trie_time_{0};
   PrefixSets sets_;
 };
 
