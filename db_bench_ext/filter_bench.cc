@@ -2,11 +2,13 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/seed_samples.h"
@@ -19,6 +21,9 @@ DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
               "proteus:BITS_PER_KEY[:AMQ], prefixbloom:BITS_PER_KEY[:AMQ], "
               "prefixbloom2:BITS_PER_KEY[:AMQ], oracle. The flag "
               "may be repeated.");
+DEFINE_string(designs, "",
+              "After the filters, all designs of a space: 1pbf, 2pbf or "
+              "proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon");
 DEFINE_string(key_type, "u64",
               "u64 (8 bytes, big endian) or text; generated also: dense, "
               "timeseries, url, domain. Not for the workloads ranges and "
@@ -123,12 +128,13 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   return row;
 }
 
-void Print(const Json& row) {
+// Filters get a column as wide as that.
+void Print(const Json& row, int width) {
   if (FLAGS_report == "json") {
     printf("%s\n", row.dump().c_str());
   } else {
     printf(
-        "%-14s %9.2f  %9.6f %9llu %9.1f %9.1f %9.1f  %s\n",
+        "%-*s %9.2f  %9.6f %9llu %9.1f %9.1f %9.1f  %s\n", width,
         row["filter"].get<std::string>().c_str(),
         row["bits_per_key"].get<double>(), row["fpr"].get<double>(),
         static_cast<unsigned long long>(row["false_negatives"].get<uint64_t>()),
@@ -235,16 +241,27 @@ int Run(const std::string& filters) {
     fprintf(stderr, "filter_bench: %s\n", s.ToString().c_str());
     return 1;
   }
+  std::vector<std::string> specs = SplitList(filters);
+  if (!FLAGS_designs.empty()) {
+    const Status known = DesignsOf(FLAGS_designs, workload.keys, &specs);
+    if (!known.ok()) {
+      fprintf(stderr, "filter_bench: %s\n", known.ToString().c_str());
+      return 1;
+    }
+  }
+  size_t width = 14;
+  for (const std::string& spec : specs) width = std::max(width, spec.size());
   const auto [empty, positive] = SplitByTruth(workload.keys, workload.queries);
   if (FLAGS_report == "table") {
     printf("%s; %zu keys, %zu empty and %zu other queries, %zu samples\n",
            name.c_str(), workload.keys.size(), empty.size(), positive.size(),
            workload.samples.size());
-    printf("%-14s %9s  %9s %9s %9s %9s %9s  %s\n", "filter", "bits/key", "fpr",
-           "false neg", "ns/empty", "ns/other", "build/key", "design");
+    printf("%-*s %9s  %9s %9s %9s %9s %9s  %s\n", static_cast<int>(width),
+           "filter", "bits/key", "fpr", "false neg", "ns/empty", "ns/other",
+           "build/key", "design");
   }
   bool wrong = false;
-  for (const std::string& spec : SplitList(filters)) {
+  for (const std::string& spec : specs) {
     std::shared_ptr<const FilterPolicy> policy;
     Status made = MakeFilterPolicy(spec, &policy);
     if (made.ok() && policy == nullptr) {
@@ -257,7 +274,7 @@ int Run(const std::string& filters) {
     SeedSamples(policy.get(), workload.samples);
     const MemoryFilter filter(policy, workload.keys);
     const Json row = Measure(spec, filter, workload, empty, positive);
-    Print(row);
+    Print(row, static_cast<int>(width));
     wrong = wrong || row["false_negatives"] != 0;
   }
   return wrong ? 2 : 0;

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/fst_steps.h"
 #include "db_bench_ext/oracle.h"
 #include "rocksdb/convenience.h"
@@ -26,7 +27,7 @@ Status Refuse(const std::string& spec) {
       "surf:HASH_BITS:REAL_BITS, proteus:BITS_PER_KEY, "
       "prefixbloom:BITS_PER_KEY, prefixbloom2:BITS_PER_KEY, fst:STEP with a "
       "step of " +
-      kFstSteps + ", oracle");
+      kFstSteps + ", " + kDesignForm + ", oracle");
 }
 
 // The number after NAME: in `spec`, or a negative one if there is none.
@@ -51,6 +52,10 @@ Status MakeFilterPolicy(const std::string& spec,
   }
   if (name == "fst") {
     *policy = FstStepsPolicy::Create(spec.substr(name.size() + 1));
+    return *policy == nullptr ? Refuse(spec) : Status::OK();
+  }
+  if (name == "design") {
+    *policy = DesignPolicy::Create(spec);
     return *policy == nullptr ? Refuse(spec) : Status::OK();
   }
   if (name == "bloom" || name == "ribbon") {

@@ -16,8 +16,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 std::vector<std::string> SplitList(const std::string& list);
 
 // Makes the filter policy of `spec`: none (a null policy), bloom:BITS_PER_KEY
-// and ribbon:BITS_PER_KEY (RocksDB's own), oracle (exact, see oracle.h), or any
-// filter_policy of Protean. InvalidArgument if it is none of these.
+// and ribbon:BITS_PER_KEY (RocksDB's own), oracle (exact, see oracle.h),
+// fst:STEP and design:BITS_PER_KEY:PART:... (parts of Protean's filters, see
+// fst_steps.h and design_policy.h), or any filter_policy of Protean, in its
+// short or its object form. InvalidArgument if it is none of these.
 Status MakeFilterPolicy(const std::string& spec,
                         std::shared_ptr<const FilterPolicy>* policy);
 

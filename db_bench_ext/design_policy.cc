@@ -1,0 +1,128 @@
+#include "db_bench_ext/design_policy.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "filter_policy/proteus/key_statistics.h"
+#include "rocksdb/db.h"
+#include "util/string_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+bool ParseBitsPerKey(const std::string& text, double* bits) {
+  char* end = nullptr;
+  *bits = strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && *bits >= 1 && *bits <= 100;
+}
+
+// Stores the number behind `name` in `part`. False if there is none.
+bool ParsePart(const std::string& part, const std::string& name,
+               uint32_t* number) {
+  constexpr size_t kDigits = 6;
+  const std::string digits =
+      part.substr(std::min(part.size(), name.size()), std::string::npos);
+  if (part.compare(0, name.size(), name) != 0 || digits.empty() ||
+      digits.size() > kDigits ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  *number = static_cast<uint32_t>(std::stoul(digits));
+  return true;
+}
+
+bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
+  uint32_t share = 50;
+  for (size_t i = 2; i < parts.size(); i++) {
+    const std::string& part = parts[i];
+    if (ParsePart(part, "bloom", &design->prefix_bits)) {
+      design->amq = AmqKind::kBloom;
+    } else if (ParsePart(part, "ribbon", &design->prefix_bits)) {
+      design->amq = AmqKind::kRibbon;
+    } else if (!ParsePart(part, "trie", &design->trie_bits) &&
+               !ParsePart(part, "first", &design->first_prefix_bits) &&
+               !ParsePart(part, "share", &share) &&
+               !ParsePart(part, "stride", &design->stride_bits)) {
+      return false;
+    }
+  }
+  if (design->first_prefix_bits > 0) design->first_share = share / 100.0;
+  const bool two_layers = design->prefix_bits > 0;
+  return (design->trie_bits > 0 || two_layers) &&
+         (design->trie_bits == 0 || design->first_prefix_bits == 0) &&
+         (design->first_prefix_bits == 0 || two_layers) &&
+         (!two_layers || design->first_bits() < design->prefix_bits) &&
+         share < 100 && design->stride_bits % 8 == 0;
+}
+
+}  // namespace
+
+const char kDesignForm[] =
+    "design:BITS_PER_KEY:PART:... with parts such as trie24, first26, share50, "
+    "bloom58, ribbon58, stride16";
+
+std::shared_ptr<const FilterPolicy> DesignPolicy::Create(
+    const std::string& spec) {
+  const std::vector<std::string> parts = StringSplit(spec, ':');
+  ProteusSettings settings;
+  ProteusDesign design;
+  if (parts.size() < 3 || parts[0] != "design" ||
+      !ParseBitsPerKey(parts[1], &settings.bits_per_key) ||
+      !ParseDesign(parts, &design)) {
+    return nullptr;
+  }
+  settings.forced = design;
+  return std::shared_ptr<const FilterPolicy>(
+      new DesignPolicy(std::move(settings)));
+}
+
+std::unique_ptr<RangeFilterBuilder> DesignPolicy::NewRangeFilterBuilder(
+    const std::string& column_family) const {
+  const std::shared_ptr<QueryQueue> queue =
+      samples_->Queue(column_family, Env::Default(), /*logger=*/nullptr);
+  return std::make_unique<ProteusBuilder>(
+      settings_, [queue] { return queue->Snapshot(); });
+}
+
+const char kDesignSpaceForm[] =
+    "1pbf, 2pbf or proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon";
+
+Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
+                 std::vector<std::string>* specs) {
+  const std::vector<std::string> parts = StringSplit(space, ':');
+  double bits_per_key = 0;
+  const bool one = !parts.empty() && parts[0] == "1pbf";
+  const bool two = !parts.empty() && parts[0] == "2pbf";
+  const bool known = one || two || (!parts.empty() && parts[0] == "proteus");
+  if (!known || parts.size() < 2 || parts.size() > 3 ||
+      !ParseBitsPerKey(parts[1], &bits_per_key) ||
+      (parts.size() == 3 && parts[2] != "bloom" && parts[2] != "ribbon")) {
+    return Status::InvalidArgument("design space " + space +
+                                   " is unknown; allowed: " + kDesignSpaceForm);
+  }
+  const std::string amq = parts.size() == 3 ? parts[2] : "bloom";
+  const std::string head = "design:" + parts[1];
+  KeyStore store;
+  for (const std::string& key : keys) store.Append(key);
+  const KeyStatistics statistics(store);
+  const double bytes =
+      bits_per_key / 8 * static_cast<double>(statistics.num_keys());
+  const uint32_t most = statistics.max_bits();
+  for (uint32_t first = 0; first <= most; first++) {
+    std::string layer;
+    if (first > 0) layer = (two ? ":first" : ":trie") + std::to_string(first);
+    if (first > 0 && !two) {
+      if (one || static_cast<double>(statistics.TrieBytes(first)) > bytes) {
+        break;
+      }
+      specs->push_back(head + layer);
+    }
+    for (uint32_t bits = first + 1; bits <= most; bits++) {
+      specs->push_back(head + layer + ":" + amq + std::to_string(bits));
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
