@@ -9,13 +9,11 @@ import json
 import os
 import shlex
 import statistics
-import subprocess
 import sys
 
-import matplotlib
+from figures import machine, percent, run, save, table
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 KEY_TYPES = {"u64": "64-bit integers", "text": "emails"}
 WORKLOADS = {"point": "point queries", "range": "range queries", "mixed": "mixed queries"}
@@ -52,22 +50,11 @@ class Programs:
     def __init__(self, args):
         self.args = args
 
-    def run(self, program, *flags):
-        command = [os.path.join(self.args.build_dir, program), *flags]
-        print("+", shlex.join(command), file=sys.stderr)
-        try:
-            done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-        except FileNotFoundError:
-            sys.exit(f"{command[0]} is missing; scripts/setup.sh builds it, --build-dir says where else it is")
-        if done.returncode != 0:
-            sys.exit(f"{shlex.join(command)} failed with {done.returncode}: {done.stderr or done.stdout}")
-        return done.stdout
-
     def filter_bench(self, key_type, workload, filters):
         """One row for each filter, its times the median of the repeats."""
-        output = self.run("filter_bench", "--report=json", f"--key_type={key_type}", f"--workload={workload}",
-                          f"--num={self.args.num}", f"--queries={self.args.queries}",
-                          f"--filter={','.join(filters * self.args.repeats)}")
+        output = run(self.args.build_dir, "filter_bench", "--report=json", f"--key_type={key_type}",
+                     f"--workload={workload}", f"--num={self.args.num}", f"--queries={self.args.queries}",
+                     f"--filter={','.join(filters * self.args.repeats)}")
         repeats = {}
         for row in map(json.loads, output.splitlines()):
             repeats.setdefault(row["filter"], []).append(row)
@@ -86,11 +73,11 @@ class Programs:
 
     def filter_micro(self, key_types, operations, threads, filters=()):
         """Rows of single runs, as many of each benchmark as there are repeats."""
-        output = self.run("filter_micro", "--benchmark_format=json", f"--benchmark_min_time={self.args.min_time}",
-                          f"--benchmark_repetitions={self.args.repeats}",
-                          f"--benchmark_filter=^({'|'.join(operations)})/", f"--key_types={','.join(key_types)}",
-                          f"--num={self.args.num}", f"--threads={','.join(map(str, threads))}",
-                          *([f"--filters={','.join(filters)}"] if filters else []))
+        output = run(self.args.build_dir, "filter_micro", "--benchmark_format=json",
+                     f"--benchmark_min_time={self.args.min_time}", f"--benchmark_repetitions={self.args.repeats}",
+                     f"--benchmark_filter=^({'|'.join(operations)})/", f"--key_types={','.join(key_types)}",
+                     f"--num={self.args.num}", f"--threads={','.join(map(str, threads))}",
+                     *([f"--filters={','.join(filters)}"] if filters else []))
         results = json.loads(output)["benchmarks"]
         for result in results:
             if "error_message" in result:
@@ -102,29 +89,6 @@ def mega_ops(row):
     """Millions of queries a second, over those that find something and those that do not."""
     ns = row["empty_queries"] * row["query_ns"] + row["positive_queries"] * row["positive_query_ns"]
     return 1e3 * (row["empty_queries"] + row["positive_queries"]) / ns
-
-
-def table(title, header, rows):
-    """Aligned text; None is a dash."""
-    cells = [list(header)] + [["-" if cell is None else str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in cells]
-    return "\n".join([title, *lines, ""])
-
-
-def percent(share):
-    return None if share is None else f"{100 * share:.3f}"
-
-
-def save(figure, out, name):
-    """Saves with one legend for all panels, which must have the same lines."""
-    figure.tight_layout()
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncol=len(labels))
-    path = os.path.join(out, name)
-    figure.savefig(path, dpi=120, bbox_inches="tight")
-    plt.close(figure)
-    print("wrote", path, file=sys.stderr)
 
 
 def variants_table(title, rows, cell, reference=None):
@@ -271,14 +235,6 @@ def threads_plot(speeds, threads, out):
 SECTIONS = (figure_7, figure_8, figure_9, figure_14)
 
 
-def cpu_name():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
-    except OSError:
-        return "unknown CPU"
-
-
 def parse_args():
     def count(text):
         if not text.isdigit() or int(text) == 0:
@@ -305,7 +261,7 @@ def main():
     programs = Programs(args)
     parts = [f"python3 {shlex.join(sys.argv)}\n"
              f"{args.num} keys of each type, {args.queries} queries of each workload\n"
-             f"{cpu_name()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before the run\n"]
+             f"{machine()}\n"]
     print(parts[0])
     for section in SECTIONS:
         parts.append(section(programs))
