@@ -41,6 +41,7 @@ bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
     } else if (ParsePart(part, "ribbon", &design->prefix_bits)) {
       design->amq = AmqKind::kRibbon;
     } else if (!ParsePart(part, "trie", &design->trie_bits) &&
+               !ParsePart(part, "lead", &design->trie_lead) &&
                !ParsePart(part, "first", &design->first_prefix_bits) &&
                !ParsePart(part, "share", &share) &&
                !ParsePart(part, "stride", &design->stride_bits)) {
@@ -51,6 +52,9 @@ bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
   const bool two_layers = design->prefix_bits > 0;
   return (design->trie_bits > 0 || two_layers) &&
          (design->trie_bits == 0 || design->first_prefix_bits == 0) &&
+         (design->trie_lead == 0 ||
+          (design->trie_bits > 0 && design->trie_lead < 8 &&
+           design->trie_bits + design->trie_lead <= 64)) &&
          (design->first_prefix_bits == 0 || two_layers) &&
          (!two_layers || design->first_bits() < design->prefix_bits) &&
          share < 100 && design->stride_bits % 8 == 0;
@@ -59,7 +63,8 @@ bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
 }  // namespace
 
 const char kDesignForm[] =
-    "design:BITS_PER_KEY:PART:... with parts such as trie24, first26, share50, "
+    "design:BITS_PER_KEY:PART:... with parts such as trie24, lead3, first26, "
+    "share50, "
     "bloom58, ribbon58, stride16";
 
 std::shared_ptr<const FilterPolicy> DesignPolicy::Create(
@@ -106,16 +111,17 @@ Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
   KeyStore store;
   for (const std::string& key : keys) store.Append(key);
   const KeyStatistics statistics(store);
-  const double bytes =
-      bits_per_key / 8 * static_cast<double>(statistics.num_keys());
+  const auto bytes = static_cast<uint64_t>(
+      bits_per_key / 8 * static_cast<double>(statistics.num_keys()));
   const uint32_t most = statistics.max_bits();
   for (uint32_t first = 0; first <= most; first++) {
     std::string layer;
     if (first > 0) layer = (two ? ":first" : ":trie") + std::to_string(first);
     if (first > 0 && !two) {
-      if (one || static_cast<double>(statistics.TrieBytes(first)) > bytes) {
-        break;
-      }
+      if (one) break;
+      const KeyStatistics::TrieSize trie = statistics.SizeOfTrie(first, bytes);
+      if (trie.bytes > bytes) continue;
+      if (trie.lead > 0) layer += ":lead" + std::to_string(trie.lead);
       specs->push_back(head + layer);
     }
     for (uint32_t bits = first + 1; bits <= most; bits++) {

@@ -25,6 +25,7 @@ class DesignPolicy : public ProteanFilterPolicy {
   // `spec` is design:BITS_PER_KEY:PART:... with one part or several, in any
   // order:
   //   trieN              a trie of N bits
+  //   leadN              with N zeros in front of its prefixes
   //   firstN             2PBF: the first set is of N bits,
   //   shareN             and gets N percent of the memory; 50 unless given
   //   bloomN or ribbonN  the second layer is of N bits
@@ -51,8 +52,9 @@ class DesignPolicy : public ProteanFilterPolicy {
 extern const char kDesignSpaceForm[];
 
 // All designs of a space as specs for DesignPolicy: `space` is 1pbf, 2pbf or
-// proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon. Tries that do
-// not fit are left out, sets of 2PBF share the memory evenly. `keys` ascend.
+// proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon. Tries have the
+// lead that suits them, and those that do not fit are left out; sets of 2PBF
+// share the memory evenly. `keys` ascend.
 // InvalidArgument if `space` is anything else.
 Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
                  std::vector<std::string>* specs);

@@ -41,6 +41,7 @@ TEST(DesignPolicyTest, BuildsTheDesign) {
   EXPECT_EQ("ribbon 20", DesignOf("design:10.5:ribbon20"));
   EXPECT_EQ("trie 12", DesignOf("design:10:trie12"));
   EXPECT_EQ("trie 12, bloom 20", DesignOf("design:10:trie12:bloom20"));
+  EXPECT_EQ("trie 12, bloom 20", DesignOf("design:10:trie12:lead3:bloom20"));
   EXPECT_EQ("bloom 12, bloom 20",
             DesignOf("design:10:first12:share40:bloom20"));
   EXPECT_EQ("trie 12, ribbon 24+16",
@@ -54,7 +55,8 @@ TEST(DesignPolicyTest, RefusesOthers) {
         "design:10:bloom99999999999", "design:10:first12",
         "design:10:trie12:bloom12", "design:10:trie8:first12:bloom20",
         "design:10:first12:bloom20:share100", "design:10:bloom20:stride3",
-        "design:10:cuckoo20"}) {
+        "design:10:cuckoo20", "design:10:trie12:lead8",
+        "design:10:trie63:lead2", "design:10:lead1:bloom20"}) {
     EXPECT_EQ("refused", DesignOf(spec)) << spec;
   }
 }
