@@ -216,9 +216,10 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   const uint64_t regions = query.CountAll(first);
   if (regions > kMaxPrefixProbes) return 1;
   // The probability that one region of that many prefixes is resolved, which a
-  // key shares or not.
+  // key shares or not. The regions have been tested too by then.
   auto resolved = [&](bool shared, uint64_t prefixes) {
-    const double none = 1 - AnyOf(rate, prefixes);
+    const double none =
+        prefixes + regions > kMaxPrefixProbes ? 0 : 1 - AnyOf(rate, prefixes);
     return shared ? none : 1 - first_rate + first_rate * none;
   };
   if (regions == 1) {

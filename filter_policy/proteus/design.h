@@ -23,7 +23,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 enum class DesignSpace {
   kOnePrefixFilter,   // 1PBF
   kTwoPrefixFilters,  // 2PBF
-  kProteus,
+  kProteus,           // both of these too
 };
 
 struct ProteusDesign {

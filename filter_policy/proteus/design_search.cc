@@ -7,10 +7,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Queries that the first round, the search for two sets and the search for
-// series look at.
+// Queries that the first round, the two rounds of the search for two sets, and
+// the search for series look at.
 constexpr size_t kFirstRoundQueries = 4096;
-constexpr size_t kTwoSetQueries = 512;
+constexpr size_t kGridQueries = 128;
+constexpr size_t kTwoSetQueries = 1024;
 constexpr size_t kSeriesQueries = 512;
 // Designs of least rate, and of least cost, that meet the whole sample.
 constexpr size_t kFinalists = 12;
@@ -25,7 +26,7 @@ constexpr double kRibbonNanos = 25;
 // What a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
 // For the sake of time, no more false positives than this are added.
-constexpr double kMostForTime = 0.005;
+constexpr double kMostForTime = 0.002;
 
 // A set of this rate is not worth the time to test it.
 constexpr double kUselessRate = 0.9;
@@ -272,58 +273,83 @@ void DesignSearch::SearchSeries(uint64_t bytes,
 }
 
 // Pairs of lengths on a grid, then steps from the best ones to better
-// neighbours. The paper tries three ways to share the memory.
+// neighbours, in lengths and in how the memory is shared.
 void DesignSearch::SearchTwoSets(uint64_t bytes,
                                  std::vector<Candidate>* found) const {
-  constexpr double kShares[] = {0.4, 0.5, 0.6};
-  constexpr size_t kGrid = 20;
-  const size_t step =
-      std::max<size_t>(1, model_.queries().size() / kTwoSetQueries);
-  auto evaluate = [&](Candidate* candidate) {
+  constexpr size_t kGrid = 16;
+  constexpr size_t kStarts = 3;
+  constexpr double kShareStep = 0.1;
+  constexpr double kLeastShare = 0.15;
+  const uint32_t max_bits = statistics_.max_bits();
+  auto evaluate = [&](size_t num_queries, Candidate* candidate) {
+    const size_t step =
+        std::max<size_t>(1, model_.queries().size() / num_queries);
     candidate->fpr = model_.Average(
         candidate->design,
         PlanPrefixSets(candidate->design, statistics_, bytes), step);
   };
+
+  // Evenly, and where queries part from the keys.
+  std::vector<uint32_t> lengths = PrefixLengths(1, max_bits, kGrid);
+  std::vector<uint32_t> shared;
+  for (const CpfprModel::Query& query : model_.queries()) {
+    shared.push_back(query.shared());
+  }
+  std::sort(shared.begin(), shared.end());
+  constexpr size_t kQuantiles = 5;
+  for (size_t i = 0; i < kQuantiles; i++) {
+    const uint32_t bits = shared[shared.size() * i / kQuantiles];
+    if (bits < max_bits) lengths.push_back(bits + 1);
+  }
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+
   std::vector<Candidate> grid;
-  const std::vector<uint32_t> lengths =
-      PrefixLengths(1, statistics_.max_bits(), kGrid);
   for (AmqKind kind : kinds_) {
-    for (double share : kShares) {
-      for (size_t i = 0; i < lengths.size(); i++) {
-        for (size_t j = i + 1; j < lengths.size(); j++) {
-          Candidate candidate;
-          candidate.design.amq = kind;
-          candidate.design.first_share = share;
-          candidate.design.first_prefix_bits = lengths[i];
-          candidate.design.prefix_bits = lengths[j];
-          candidate.prefixes = kUsualPrefixes;
-          evaluate(&candidate);
-          grid.push_back(candidate);
-        }
+    for (size_t i = 0; i < lengths.size(); i++) {
+      for (size_t j = i + 1; j < lengths.size(); j++) {
+        Candidate candidate;
+        candidate.design.amq = kind;
+        candidate.design.first_share = 0.5;
+        candidate.design.first_prefix_bits = lengths[i];
+        candidate.design.prefix_bits = lengths[j];
+        candidate.prefixes = kUsualPrefixes;
+        evaluate(kGridQueries, &candidate);
+        grid.push_back(candidate);
       }
     }
   }
-  constexpr size_t kStarts = 4;
   KeepBest(kStarts, &grid);
-  for (Candidate best : grid) {
-    for (int distance = std::max<int>(1, statistics_.max_bits() / kGrid / 2);
-         distance > 0; distance /= 2) {
+
+  struct Step {
+    int first;
+    int second;
+    double share;
+  };
+  constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0},   {0, -1, 0}, {0, 1, 0},
+                             {1, 1, 0},  {-1, -1, 0}, {0, 0, 1},  {0, 0, -1}};
+  for (Candidate& best : grid) {
+    evaluate(kTwoSetQueries, &best);
+    for (int distance = std::max<int>(1, max_bits / kGrid / 2); distance > 0;
+         distance /= 2) {
       for (bool better = true; better;) {
         better = false;
-        for (const auto& [d1, d2] :
-             {std::pair(-1, 0), {1, 0}, {0, -1}, {0, 1}}) {
-          const int first =
-              static_cast<int>(best.design.first_prefix_bits) + d1 * distance;
-          const int second =
-              static_cast<int>(best.design.prefix_bits) + d2 * distance;
-          if (first < 1 || second <= first ||
-              second > static_cast<int>(statistics_.max_bits())) {
+        for (const Step& step : kSteps) {
+          const int64_t first = int64_t{best.design.first_prefix_bits} +
+                                int64_t{step.first} * distance;
+          const int64_t second = int64_t{best.design.prefix_bits} +
+                                 int64_t{step.second} * distance;
+          const double share =
+              best.design.first_share + kShareStep * step.share;
+          if (first < 1 || second <= first || second > max_bits ||
+              share < kLeastShare || share > 1 - kLeastShare) {
             continue;
           }
           Candidate next = best;
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
-          evaluate(&next);
+          next.design.first_share = share;
+          evaluate(kTwoSetQueries, &next);
           if (next.fpr < best.fpr) {
             best = next;
             better = true;
@@ -358,11 +384,19 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
           bytes, &found);
     }
   }
-  if (space == DesignSpace::kTwoPrefixFilters) {
-    SearchTwoSets(bytes, &found);
-  } else if (space == DesignSpace::kProteus &&
-             statistics_.longest_key() != statistics_.shortest_key()) {
+  if (space == DesignSpace::kProteus &&
+      statistics_.longest_key() != statistics_.shortest_key()) {
     SearchSeries(bytes, &found);
+  }
+  // Proteus may be 2PBF as well, where nothing else is good.
+  constexpr double kGood = 0.002;
+  double least = 1;
+  for (const Candidate& candidate : found) {
+    least = std::min(least, candidate.fpr);
+  }
+  if (space == DesignSpace::kTwoPrefixFilters ||
+      (space == DesignSpace::kProteus && least > kGood)) {
+    SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, &found);
 
