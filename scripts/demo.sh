@@ -16,6 +16,6 @@ if ! { head -c 4096 /dev/zero >"$out/probe" && dd if="$out/probe" of=/dev/null b
 fi
 rm -f "$out/probe"
 
-build/protean_bench --workload=timeseries --filters=none,bloom:14,surf:0:4,surf:4:0,oracle --num=400000 \
+build/protean_bench --workload=timeseries --filters=none,bloom:14,surf:0:4,surf:4:0,proteus:12,proteus:14,oracle --num=400000 \
   --queries=25000 "$reads" --db="$out" --json_file="$out/timeseries.jsonl" "$@" | tee "$out/timeseries.txt"
 /usr/bin/python3 scripts/plot_timeseries.py "$out/timeseries.jsonl" "$out"

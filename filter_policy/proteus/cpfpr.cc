@@ -24,6 +24,24 @@ double AnyOf(double rate, uint64_t count) {
   return count == 1 ? rate : -std::expm1(count * std::log1p(-rate));
 }
 
+// The probability that, of `count` regions within a query, at most `most` are
+// let through by the first set, and all of these are resolved by the second
+// one: the sum of equation 4, up to that.
+double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
+  if (most >= count) {
+    return std::pow(1 - rate + rate * resolved, static_cast<double>(count));
+  }
+  if (rate >= 1) return 0;
+  double term = std::pow(1 - rate, static_cast<double>(count));
+  double sum = term;
+  for (uint64_t i = 0; i < most; i++) {
+    term *= static_cast<double>(count - i) / static_cast<double>(i + 1) * rate /
+            (1 - rate) * resolved;
+    sum += term;
+  }
+  return sum;
+}
+
 // The last bits before `hi`, as a bound that is continued with ones up to
 // `bytes` bytes. False if there are none.
 bool MakeInclusive(std::string* hi, size_t bytes) {
@@ -215,23 +233,30 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   if (query.shared() >= bits) return 1;
   const uint64_t regions = query.CountAll(first);
   if (regions > kMaxPrefixProbes) return 1;
+  // The prefixes that will have been tested at the end, on average: the
+  // regions, and what lies below those that the first set lets through.
+  auto tested = static_cast<double>(regions);
   // The probability that one region of that many prefixes is resolved, which a
-  // key shares or not. The regions have been tested too by then.
-  auto resolved = [&](bool shared, uint64_t prefixes) {
-    const double none =
-        prefixes + regions > kMaxPrefixProbes ? 0 : 1 - AnyOf(rate, prefixes);
-    return shared ? none : 1 - first_rate + first_rate * none;
+  // key shares or not.
+  auto resolve = [&](bool shared, uint64_t prefixes) {
+    const double through = shared ? 1 : first_rate;
+    tested += through * static_cast<double>(prefixes);
+    return 1 - through * AnyOf(rate, prefixes);
   };
   if (regions == 1) {
-    return 1 - resolved(query.shared() >= first, query.CountAll(bits));
+    const double all = resolve(query.shared() >= first, query.CountAll(bits));
+    return tested > kMaxPrefixProbes ? 1 : 1 - all;
   }
-  double all =
-      resolved(query.lo_shared >= first, query.CountLeft(first, bits)) *
-      resolved(query.hi_shared >= first, query.CountRight(first, bits));
+  double all = resolve(query.lo_shared >= first, query.CountLeft(first, bits)) *
+               resolve(query.hi_shared >= first, query.CountRight(first, bits));
+  // What the filter would have to test beyond its limit, it does not.
+  if (tested > kMaxPrefixProbes) return 1;
   if (regions > 2) {
     const uint64_t whole =
-        bits - first < 62 ? uint64_t{1} << (bits - first) : kManyPrefixes;
-    all *= std::pow(resolved(false, whole), static_cast<double>(regions - 2));
+        bits - first < 10 ? uint64_t{1} << (bits - first) : kManyPrefixes;
+    const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
+                                            static_cast<double>(whole));
+    all *= NoneOf(regions - 2, first_rate, 1 - AnyOf(rate, whole), most);
   }
   return 1 - all;
 }

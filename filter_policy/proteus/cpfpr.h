@@ -8,7 +8,8 @@
 //
 //    1PBF     equation 1
 //    2PBF     equation 4. The binomial sum in it is the expansion of
-//             (1 - p1 + p1 * (1 - p2)^k)^n, which is used instead
+//             (1 - p1 + p1 * (1 - p2)^k)^n, which is used instead unless so
+//             many regions may need the second set that the limit is passed
 //    Proteus  equation 5
 //
 //  A query that would test more than kMaxPrefixProbes prefixes is a false
