@@ -56,6 +56,16 @@ double DesignSearch::Candidate::Cost() const {
   return fpr + nanos / kFalsePositiveNanos;
 }
 
+// Half a query more than there are samples shares one bit more with a key than
+// all of these, a fourth of one two bits, and so on.
+double DesignSearch::Unseen(const ProteusDesign& design) const {
+  const uint32_t bits =
+      design.prefix_bits > 0 ? design.prefix_bits : design.trie_bits;
+  if (bits <= most_shared_) return 0;
+  return std::ldexp(1.0 / static_cast<double>(model_.queries().size()),
+                    -static_cast<int>(std::min(bits - most_shared_, 60u)));
+}
+
 // Algorithm 1. The lengths ascend; a first length of 0 means no trie.
 void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
                                const std::vector<uint32_t>& lengths,
@@ -142,7 +152,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     candidate.design.trie_bits = first;
     candidate.design.trie_lead = size.lead;
     if (first > 0) {
-      candidate.fpr = share_at_least(first) / total;
+      candidate.fpr = share_at_least(first) / total + Unseen(candidate.design);
       found->push_back(candidate);
     }
     for (size_t j = 0; j < num_lengths; j++) {
@@ -167,7 +177,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
               counts[k].queries *
               std::expm1(counts[k].prefixes / counts[k].queries * log_negative);
         }
-        candidate.fpr = sum / total;
+        candidate.fpr = sum / total + Unseen(candidate.design);
         found->push_back(candidate);
       }
     }
@@ -404,7 +414,8 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     const uint32_t trie_bits = candidate.design.trie_bits;
     const uint64_t trie =
         trie_bits == 0 ? 0 : statistics_.SizeOfTrie(trie_bits, bytes).bytes;
-    candidate.fpr = model_.Evaluate(candidate.design, bytes - trie);
+    candidate.fpr = model_.Evaluate(candidate.design, bytes - trie) +
+                    Unseen(candidate.design);
   }
   KeepBest(kFinalists, &found);
   // Too few bytes for anything?
@@ -425,7 +436,7 @@ void DesignSearch::AddSecondLayer(uint64_t set_bytes,
   const size_t step =
       std::max<size_t>(1, model_.queries().size() / kFirstRoundQueries);
   const ProteusDesign alone = *design;
-  double best = model_.Average(alone, PrefixSets(), step);
+  double best = model_.Average(alone, PrefixSets(), step) + Unseen(alone);
   const uint32_t last =
       std::min(alone.trie_bits + kNearest, statistics_.max_bits());
   for (uint32_t bits = alone.trie_bits + 1; bits <= last; bits++) {
@@ -435,7 +446,8 @@ void DesignSearch::AddSecondLayer(uint64_t set_bytes,
       candidate.amq = kind;
       const PrefixSets sets = PlanPrefixSets(candidate, statistics_, set_bytes);
       if (sets.second.false_positive_rate > kUselessRate) continue;
-      const double fpr = model_.Average(candidate, sets, step);
+      const double fpr =
+          model_.Average(candidate, sets, step) + Unseen(candidate);
       if (fpr < best) {
         best = fpr;
         *design = candidate;

@@ -9,6 +9,8 @@
 //  the
 //    lengths; a second round looks at all lengths near the best one; at last,
 //    the best designs meet the whole sample.
+//  - Queries closer to the keys than all samples are allowed for: else the
+//    shortest prefix that resolves the samples looks as good as longer ones.
 //  - Among those that are nearly as good as the best one, the time of a query
 //    decides too.
 
@@ -26,7 +28,11 @@ class DesignSearch {
   // the search, as do the statistics.
   DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
                std::vector<AmqKind> kinds)
-      : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {}
+      : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {
+    for (const CpfprModel::Query& query : model.queries()) {
+      most_shared_ = std::max(most_shared_, query.shared());
+    }
+  }
 
   // The best design in `bytes` bytes: its false positive rate is the least, or
   // little more and it is so much faster that this is worth it.
@@ -46,6 +52,9 @@ class DesignSearch {
     double Cost() const;
   };
 
+  // The false positives to be expected of queries that no sample is like.
+  double Unseen(const ProteusDesign& design) const;
+
   void SearchPairs(const std::vector<uint32_t>& first_lengths,
                    const std::vector<uint32_t>& lengths, uint64_t bytes,
                    std::vector<Candidate>* found) const;
@@ -58,6 +67,7 @@ class DesignSearch {
   const CpfprModel& model_;
   const KeyStatistics& statistics_;
   const std::vector<AmqKind> kinds_;
+  uint32_t most_shared_ = 0;  // bits that a query shares with a key
 };
 
 // The design for a file without samples: a set of whole keys, so that a query
