@@ -19,9 +19,9 @@ constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
 // What a false positive costs, a read of an SSD, and what a query costs in the
 // trie and for each prefix that it tests in a set. In ns.
-constexpr double kFalsePositiveNanos = 100000;
-constexpr double kTrieNanos = 40;
-constexpr double kBloomNanos = 8;
+constexpr double kFalsePositiveNanos = 200000;
+constexpr double kTrieNanos = 45;
+constexpr double kBloomNanos = 6;
 constexpr double kRibbonNanos = 25;
 // What a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
