@@ -4,11 +4,10 @@
 //  RocksDB's own:
 //
 //    Bloom    util/bloom_impl.h: the bits of a hash lie in one cache line.
-//    Lines
-//             that are fuller than others cost as much as 1.2 times the false
-//             positives of an ideal Bloom filter at 10 bits a hash, and 2 times
-//             at 18; so a hash has one to three lines here, with a part of its
-//             bits in each. Most queries still read one line.
+//             Because some lines are fuller than others, that costs as much as
+//             1.2 times the false positives of an ideal Bloom filter at 10 bits
+//             a hash, and 2 times at 18; so a hash has one to three lines here,
+//             with a part of its bits in each. Most queries still read one.
 //    Ribbon   util/ribbon_impl.h: about 30 % fewer bits for the same false
 //             positive rate, several times as long to build, twice to query
 //

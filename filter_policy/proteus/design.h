@@ -61,6 +61,9 @@ struct DesignReport {
 // not take the square of their length.
 constexpr uint32_t kMaxSeriesBits = 8 * 512;
 
+// No prefix is longer.
+constexpr uint32_t kMostPrefixBits = 8 * (64 << 10);
+
 // A query tests at most so many prefixes. If it takes more, the answer is "may
 // match".
 constexpr uint64_t kMaxPrefixProbes = 512;

@@ -257,7 +257,14 @@ void KeepBest(size_t most, std::vector<Candidate>* candidates) {
 void DesignSearch::SearchSeries(uint64_t bytes,
                                 std::vector<Candidate>* found) const {
   constexpr uint32_t kStrides[] = {1, 2, 3, 4, 6, 8};
-  const uint32_t longest = statistics_.max_bits() / 8;
+  // As long as most queries: one long key must not make the grid coarse.
+  std::vector<uint32_t> query_bytes;
+  for (const CpfprModel::Query& query : model_.queries()) {
+    query_bytes.push_back(query.bytes);
+  }
+  const auto most = query_bytes.begin() + query_bytes.size() * 99 / 100;
+  std::nth_element(query_bytes.begin(), most, query_bytes.end());
+  const uint32_t longest = std::min(*most + 1, statistics_.max_bits() / 8);
   const uint32_t spacing = std::max<uint32_t>(1, longest / 24);
   const size_t step =
       std::max<size_t>(1, model_.queries().size() / kSeriesQueries);

@@ -6,9 +6,8 @@
 //    less than l2 bits with a key; and while both bounds lie below one
 //    l1-prefix, how many l2-prefixes there are does not depend on l1.
 //  - The first round takes a part of the sample, and for long keys a part of
-//  the
-//    lengths; a second round looks at all lengths near the best one; at last,
-//    the best designs meet the whole sample.
+//    the lengths; a second round looks at all lengths near the best one; at
+//    last, the best designs meet the whole sample.
 //  - Queries closer to the keys than all samples are allowed for: else the
 //    shortest prefix that resolves the samples looks as good as longer ones.
 //  - Among those that are nearly as good as the best one, the time of a query
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/key_bits.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -30,6 +30,8 @@ class DesignSearch {
                std::vector<AmqKind> kinds)
       : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {
     for (const CpfprModel::Query& query : model.queries()) {
+      // A bound that is a key, as bits, is resolved by no prefix.
+      if (query.shared() == kAllBits) continue;
       most_shared_ = std::max(most_shared_, query.shared());
     }
   }

@@ -24,7 +24,7 @@ class KeyStatistics {
   uint64_t num_keys() const { return num_keys_; }
   size_t shortest_key() const { return shortest_key_; }  // bytes
   size_t longest_key() const { return longest_key_; }
-  // Bits of the longest key, up to kMaxBits.
+  // Bits of the longest key, from 64 to kMaxBits.
   uint32_t max_bits() const { return max_bits_; }
 
   // |K_l|: the distinct prefixes of `bits` bits, shorter keys continued with

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/proteus/design.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class KeyStore {
  public:
-  static constexpr size_t kMaxKeyBytes = 64 << 10;
+  static constexpr size_t kMaxKeyBytes = kMostPrefixBits / 8;
 
   void Append(Slice key) {
     if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);

@@ -178,7 +178,7 @@ Status Proteus::Open(const Slice& payload,
   const uint32_t longest = std::max({design.trie_bits, design.first_prefix_bits,
                                      design.prefix_bits, design.stride_bits});
   const bool has_second = design.prefix_bits > 0;
-  if (longest > (uint32_t{1} << 30) ||
+  if (longest > kMostPrefixBits ||
       (design.trie_bits > 0 && design.first_prefix_bits > 0) ||
       (has_second && design.first_bits() >= design.prefix_bits) ||
       (design.first_prefix_bits > 0 && !has_second) ||

@@ -56,7 +56,8 @@ class Proteus : public RangeFilter {
                      std::unique_ptr<RangeFilter>* filter);
 
   bool KeyMayMatch(const Slice& key) const override;
-  // Tests at most kMaxPrefixProbes prefixes.
+  // Looks at no more than kMaxPrefixProbes prefixes within the range; in a
+  // series, at the shorter prefixes of each too.
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override;
 

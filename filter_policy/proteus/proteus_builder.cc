@@ -122,9 +122,8 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
     // No more is known of a key.
-    constexpr uint32_t kMostBits = 8 * KeyStore::kMaxKeyBytes;
-    design.trie_bits = std::min(design.trie_bits, kMostBits);
-    design.prefix_bits = std::min(design.prefix_bits, kMostBits);
+    design.trie_bits = std::min(design.trie_bits, kMostPrefixBits);
+    design.prefix_bits = std::min(design.prefix_bits, kMostPrefixBits);
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTrie();
   } else if (has_samples) {

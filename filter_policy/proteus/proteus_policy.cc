@@ -201,7 +201,7 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = AmqKinds().at(options.amq);
   const std::shared_ptr<QueryQueue> queue =
-      Samples()->Queue(column_family, Env::Default(), /*logger=*/nullptr);
+      Samples()->Queue(column_family, /*env=*/nullptr, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
       std::move(settings), [queue] { return queue->Snapshot(); });
 }

@@ -133,8 +133,7 @@ class UniformTrieBuilder {
   uint64_t fst_size_ = 0;
 };
 
-// The size in bytes that a trie of these levels has, roughly. `leaves` are
-// those of each level.
+// The size in bytes that a trie of these levels has, roughly.
 uint64_t EstimateUniformTrie(uint32_t prefix_bits,
                              const std::vector<FstLevelCounts>& levels,
                              unsigned code_bits);

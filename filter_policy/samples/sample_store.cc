@@ -50,6 +50,7 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
 
 Status SampleStore::Validate(Env* env) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  validated_env_ = env;
   const Status s = ReadSeeds(env);
   if (!s.ok()) return s;
   // Only to see whether it can be read. Lines that are refused are logged when
@@ -99,6 +100,9 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
 std::shared_ptr<QueryQueue> SampleStore::Queue(const std::string& column_family,
                                                Env* env, Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (env == nullptr) {
+    env = validated_env_ != nullptr ? validated_env_ : Env::Default();
+  }
   return GetEntry(column_family, env, logger)->queue;
 }
 

@@ -55,7 +55,8 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   Status Validate(Env* env);
 
   // The queue of a column family. It is made, and restored or seeded, unless it
-  // is in use. Never nullptr.
+  // is in use. Never nullptr. Without an `env`, files are those of the Env that
+  // Validate was called with last.
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
@@ -94,6 +95,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // before it is restored.
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
+  Env* validated_env_ = nullptr;
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;
   std::vector<std::string> refused_seeds_;  // until there is a logger

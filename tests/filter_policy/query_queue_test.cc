@@ -533,4 +533,15 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   EXPECT_OK(DestroyDir(env_, dir_ + "/missing"));
 }
 
+// A builder, which knows no Env, finds the file of the DB's.
+TEST_F(SampleStoreTest, TheEnvThatWasValidated) {
+  const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
+  ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"a", "b", true}}));
+  SampleStoreOptions options;
+  options.samples_file = "/samples";
+  const auto store = std::make_shared<SampleStore>(options);
+  ASSERT_OK(store->Validate(env.get()));
+  EXPECT_EQ(1u, store->Queue("default", nullptr, nullptr)->size());
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean
