@@ -141,8 +141,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
   std::vector<Entry> order;
   order.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
-    const int bounds = Slice(sample.lo).compare(sample.hi);
-    if (bounds > 0 || (bounds == 0 && !sample.hi_inclusive)) continue;
+    if (IsInverted(sample.lo, sample.hi, sample.hi_inclusive)) continue;
     const int upper = Slice(sample.hi).compare(smallest);
     if (upper < 0 || (upper == 0 && !sample.hi_inclusive) ||
         Slice(sample.lo).compare(largest) > 0) {
@@ -167,9 +166,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
       if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
     }
     Slice hi = sample.hi;
-    // As the filter does it.
-    if (!sample.hi_inclusive && !hi.empty() &&
-        (hi.size() <= statistics.shortest_key() || hi[hi.size() - 1] != '\0')) {
+    if (!sample.hi_inclusive && EndsBefore(hi, statistics.shortest_key())) {
       inclusive = sample.hi;
       if (!MakeInclusive(
               &inclusive,
@@ -202,17 +199,10 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
   const uint32_t shared = query.shared();
   if (shared < design.trie_bits) return 0;
   if (design.prefix_bits == 0) return 1;
-  uint32_t bits = design.prefix_bits;
-  if (design.stride_bits > 0) {
-    const auto query_bits = static_cast<uint32_t>(
-        std::min<uint64_t>(uint64_t{8} * query.bytes, kMaxSeriesBits));
-    if (query_bits > bits) {
-      bits += (query_bits - bits) / design.stride_bits * design.stride_bits;
-    }
-    while (bits > design.prefix_bits &&
-           query.CountTested(design.trie_bits, bits) > kMaxPrefixProbes) {
-      bits -= design.stride_bits;
-    }
+  uint32_t bits = design.LongestPrefix(query.bytes);
+  while (bits > design.prefix_bits &&
+         query.CountTested(design.trie_bits, bits) > kMaxPrefixProbes) {
+    bits -= design.stride_bits;
   }
   if (shared >= bits) return 1;
   double each = rate;

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +27,10 @@ enum class DesignSpace {
   kProteus,           // both of these too
 };
 
+// A series ends here, however long the keys are: building and testing it must
+// not take the square of their length.
+constexpr uint32_t kMaxSeriesBits = 8 * 512;
+
 struct ProteusDesign {
   uint32_t trie_bits = 0;  // l1 of a trie; 0 for none
   // Zeros in front of the prefixes in the trie, which move the borders of its
@@ -39,6 +44,14 @@ struct ProteusDesign {
   double first_share = 0;
 
   uint32_t first_bits() const { return trie_bits + first_prefix_bits; }
+
+  // The longest prefix in the second layer that a key of so many bytes has: l2,
+  // or the last one of its series.
+  uint32_t LongestPrefix(uint64_t key_bytes) const {
+    const uint64_t bits = std::min<uint64_t>(8 * key_bytes, kMaxSeriesBits);
+    if (stride_bits == 0 || bits <= prefix_bits) return prefix_bits;
+    return static_cast<uint32_t>(bits - (bits - prefix_bits) % stride_bits);
+  }
 
   // In words, such as "trie 24, bloom 58".
   std::string Describe() const;
@@ -56,10 +69,6 @@ struct DesignReport {
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
 };
-
-// A series ends here, however long the keys are: building and testing it must
-// not take the square of their length.
-constexpr uint32_t kMaxSeriesBits = 8 * 512;
 
 // No prefix is longer.
 constexpr uint32_t kMostPrefixBits = 8 * (64 << 10);

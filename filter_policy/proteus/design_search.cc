@@ -146,9 +146,9 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     const uint32_t first = first_lengths[i];
     KeyStatistics::TrieSize size;
     if (first > 0) size = statistics_.SizeOfTrie(first, bytes);
-    const uint64_t trie = size.bytes;
-    if (trie > bytes) continue;
+    if (size.bytes > bytes) continue;
     Candidate candidate;
+    candidate.trie_bytes = size.bytes;
     candidate.design.trie_bits = first;
     candidate.design.trie_lead = size.lead;
     if (first > 0) {
@@ -165,7 +165,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       for (AmqKind kind : kinds_) {
         candidate.design.amq = kind;
         const AmqPlan plan =
-            PlanAmq(kind, statistics_.Prefixes(lengths[j]), bytes - trie);
+            PlanAmq(kind, statistics_.Prefixes(lengths[j]), bytes - size.bytes);
         if (plan.false_positive_rate > kUselessRate) continue;
         const double log_negative = std::log1p(-plan.false_positive_rate);
         double sum = certain;
@@ -418,11 +418,9 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   KeepBest(kFinalists, &found);
 
   for (Candidate& candidate : found) {
-    const uint32_t trie_bits = candidate.design.trie_bits;
-    const uint64_t trie =
-        trie_bits == 0 ? 0 : statistics_.SizeOfTrie(trie_bits, bytes).bytes;
-    candidate.fpr = model_.Evaluate(candidate.design, bytes - trie) +
-                    Unseen(candidate.design);
+    candidate.fpr =
+        model_.Evaluate(candidate.design, bytes - candidate.trie_bytes) +
+        Unseen(candidate.design);
   }
   KeepBest(kFinalists, &found);
   // Too few bytes for anything?

@@ -49,6 +49,7 @@ class DesignSearch {
     ProteusDesign design;
     double fpr = 1;
     double prefixes = 0;  // tested by a query, on average
+    uint64_t trie_bytes = 0;
 
     // Of false positives and of time.
     double Cost() const;

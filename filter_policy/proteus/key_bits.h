@@ -59,6 +59,32 @@ inline uint64_t HighBits(uint64_t word, uint32_t bits) {
   return bits == 0 ? 0 : word & ~uint64_t{0} << (64 - bits);
 }
 
+// Copies the first `size` bytes of a key.
+inline void CopyPadded(const Slice& key, char* out, size_t size) {
+  const size_t copied = std::min(key.size(), size);
+  memcpy(out, key.data(), copied);
+  memset(out + copied, 0, size - copied);
+}
+
+// Clears all bits behind the first `bits` of `size` bytes.
+inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
+  size_t byte = bits / 8;
+  if (byte < size && bits % 8 != 0) {
+    bytes[byte] = static_cast<char>(static_cast<uint8_t>(bytes[byte]) &
+                                    (0xff << (8 - bits % 8)));
+    byte++;
+  }
+  if (byte < size) memset(bytes + byte, 0, size - byte);
+}
+
+// Whether a range [lo, hi) ends before the bits of `hi`. If `hi` goes on with
+// zeros, a shorter key lies before it that is the same bits, unless all keys
+// have at least `shortest_key` bytes.
+inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
+  return !hi.empty() &&
+         (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');
+}
+
 // Mixes two words into a hash.
 inline uint64_t MixBits(uint64_t a, uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) *

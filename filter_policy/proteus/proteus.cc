@@ -8,9 +8,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr size_t kFirstSetOffset = 56;
-constexpr size_t kSecondSetOffset = 72;
-
 // Bounds of more bytes are not compared prefix by prefix: they may match.
 constexpr size_t kMaxBoundBytes = 4096;
 // Bounds of so many bytes need no allocation.
@@ -21,23 +18,7 @@ constexpr uint64_t kTooMany = ~uint64_t{0};
 // The functions below take prefixes of `bits` bits as so many whole bytes, of
 // which the last one's other bits do not matter.
 
-// Copies the first `size` bytes of a key.
-void CopyPadded(const Slice& key, char* out, size_t size) {
-  const size_t copied = std::min(key.size(), size);
-  memcpy(out, key.data(), copied);
-  memset(out + copied, 0, size - copied);
-}
-
-// Clears, or sets, all bits behind the first `bits`.
-void ClearBehind(char* bytes, size_t size, uint32_t bits) {
-  size_t byte = bits / 8;
-  if (byte < size && bits % 8 != 0) {
-    bytes[byte] = static_cast<char>(static_cast<uint8_t>(bytes[byte]) &
-                                    (0xff << (8 - bits % 8)));
-    byte++;
-  }
-  if (byte < size) memset(bytes + byte, 0, size - byte);
-}
+// Sets all bits behind the first `bits` of `size` bytes.
 void SetBehind(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {
@@ -189,8 +170,10 @@ Status Proteus::Open(const Slice& payload,
        (!has_second || design.prefix_bits % 8 != 0))) {
     return Status::Corruption("Proteus: lengths of prefixes do not fit");
   }
-  Status s = proteus->first_set_.DecodeHeader(header + kFirstSetOffset);
-  if (s.ok()) s = proteus->set_.DecodeHeader(header + kSecondSetOffset);
+  Status s =
+      proteus->first_set_.DecodeHeader(header + ProteusHeader::kFirstSetOffset);
+  if (s.ok())
+    s = proteus->set_.DecodeHeader(header + ProteusHeader::kSecondSetOffset);
   if (!s.ok()) return s;
   if (design.trie_bits > 0) {
     s = proteus->trie_.Open(&input, design.trie_lead);
@@ -204,7 +187,6 @@ Status Proteus::Open(const Slice& payload,
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
   design.amq = proteus->set_.kind();
-  proteus->has_trie_ = design.trie_bits > 0;
   proteus->first_length_ = PrefixLength(design.first_prefix_bits);
   proteus->length_ = PrefixLength(design.prefix_bits);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
@@ -229,48 +211,33 @@ std::string ProteusDesign::Describe() const {
 
 std::string Proteus::Describe() const {
   std::string text = header_.design.Describe();
-  if (has_trie_) text += " (" + trie_.fst().Describe() + ")";
+  if (HasTrie()) text += " (" + trie_.fst().Describe() + ")";
   return text;
 }
 
-// The last of the series that a key of so many bytes has.
-uint32_t Proteus::LastOfSeries(size_t key_bytes) const {
-  const uint64_t bits = std::min<uint64_t>(8 * key_bytes, kMaxSeriesBits);
-  if (!HasSeries() || bits <= length_.bits) return 0;
-  return static_cast<uint32_t>((bits - length_.bits) /
-                               header_.design.stride_bits);
-}
-
-// Whether all prefixes of the series up to number `last` may be there.
-bool Proteus::SeriesContains(const Slice& key, uint32_t last) const {
-  for (uint32_t i = last + 1; i-- > 0;) {
-    const PrefixLength length(length_.bits + i * header_.design.stride_bits);
-    if (!set_.MayContain(HashPrefix(key, length))) return false;
+// Whether all prefixes of the series may be there, up to that of `bits` bits.
+bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
+  for (;; bits -= header_.design.stride_bits) {
+    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits)))) return false;
+    if (bits == length_.bits) return true;
   }
-  return true;
 }
 
-inline bool Proteus::HasKey(const Slice& key) const {
+bool Proteus::KeyMayMatch(const Slice& key) const {
   const uint64_t word = LoadBits64(key, 0);
   if (word < header_.smallest || word > header_.largest) return false;
-  if (has_trie_) {
-    const uint32_t bits = header_.design.trie_bits;
-    if (bits <= 64) {
-      char prefix[sizeof(word)];
-      TriePrefix(word, prefix);
-      if (!trie_.Contains(prefix)) return false;
-    } else {
-      BoundBytes prefix(BytesForBits(bits));
-      CopyPadded(key, prefix.data(), BytesForBits(bits));
-      ClearBehind(prefix.data(), BytesForBits(bits), bits);
-      if (!trie_.Contains(prefix.data())) return false;
-    }
+  if (HasTrie()) {
+    BoundBytes prefix(TriePrefixBytes(header_.design));
+    CopyTriePrefix(key, header_.design, prefix.data());
+    if (!trie_.Contains(prefix.data())) return false;
   } else if (first_length_.bits > 0 &&
              !first_set_.MayContain(HashPrefix(key, first_length_))) {
     return false;
   }
   if (length_.bits == 0) return true;
-  if (HasSeries()) return SeriesContains(key, LastOfSeries(key.size()));
+  if (HasSeries()) {
+    return SeriesContains(key, header_.design.LongestPrefix(key.size()));
+  }
   return set_.MayContain(length_.bits <= 64
                              ? HashWindow(word, length_.salt, length_)
                              : HashPrefix(key, length_));
@@ -309,7 +276,7 @@ bool Proteus::FirstWordsMayMatch(uint64_t lo, uint64_t hi,
 
 inline bool Proteus::WordsMayMatch(uint64_t lo, uint64_t hi) const {
   Budget budget = kMaxPrefixProbes;
-  if (!has_trie_) {
+  if (!HasTrie()) {
     if (length_.bits == 0) return true;
     return first_length_.bits > 0 ? FirstWordsMayMatch(lo, hi, &budget)
                                   : SecondWordsMayMatch(lo, hi, &budget);
@@ -318,13 +285,13 @@ inline bool Proteus::WordsMayMatch(uint64_t lo, uint64_t hi) const {
   const uint64_t lo_prefix = HighBits(lo, bits);
   const uint64_t hi_prefix = HighBits(hi, bits);
   char lo_bytes[sizeof(lo)];
-  TriePrefix(lo, lo_bytes);
+  CopyTriePrefix(lo, header_.design, lo_bytes);
   if (lo_prefix == hi_prefix) {
     return trie_.Contains(lo_bytes) &&
            (length_.bits == 0 || SecondWordsMayMatch(lo, hi, &budget));
   }
   char hi_bytes[sizeof(hi)];
-  TriePrefix(hi, hi_bytes);
+  CopyTriePrefix(hi, header_.design, hi_bytes);
   const UniformTrie::Matches matches = trie_.Find(lo_bytes, hi_bytes);
   if (matches.between) return true;
   if (length_.bits == 0) return matches.lo || matches.hi;
@@ -337,15 +304,13 @@ inline bool Proteus::WordsMayMatch(uint64_t lo, uint64_t hi) const {
 bool Proteus::SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
                                   size_t query_bytes, Budget* budget) const {
   // The longest prefixes that the bounds have and that are not too many.
-  uint32_t number = LastOfSeries(std::min(query_bytes, size));
-  PrefixLength length = length_;
+  uint32_t bits = header_.design.LongestPrefix(std::min(query_bytes, size));
   uint64_t count;
-  for (;; number--) {
-    length = PrefixLength(length_.bits + number * header_.design.stride_bits);
-    count = CountPrefixes(lo, hi, length.bits);
-    if (count <= *budget) break;
-    if (number == 0) return true;
+  while ((count = CountPrefixes(lo, hi, bits)) > *budget) {
+    if (bits == length_.bits) return true;
+    bits -= header_.design.stride_bits;
   }
+  const PrefixLength length(bits);
   *budget -= count;
 
   const size_t bytes = BytesForBits(length.bits);
@@ -360,7 +325,9 @@ bool Proteus::SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
       // prefixes.
       size_t key_bytes = bytes;
       while (key_bytes > 0 && slice[key_bytes - 1] == '\0') key_bytes--;
-      if (SeriesContains(slice, LastOfSeries(key_bytes))) return true;
+      if (SeriesContains(slice, header_.design.LongestPrefix(key_bytes))) {
+        return true;
+      }
     } else {
       const uint64_t window = LoadBits64(slice, length.head_bytes);
       // The head has changed when the window has begun anew.
@@ -402,31 +369,23 @@ bool Proteus::FirstBytesMayMatch(const char* lo, const char* hi, size_t size,
 bool Proteus::BytesMayMatch(char* lo, char* hi, size_t size,
                             size_t query_bytes) const {
   Budget budget = kMaxPrefixProbes;
-  if (!has_trie_) {
+  if (!HasTrie()) {
     if (length_.bits == 0) return true;
     return first_length_.bits > 0
                ? FirstBytesMayMatch(lo, hi, size, query_bytes, &budget)
                : SecondBytesMayMatch(lo, hi, size, query_bytes, &budget);
   }
   const uint32_t bits = header_.design.trie_bits;
-  const size_t bytes = std::max(sizeof(uint64_t), size_t{BytesForBits(bits)});
+  const size_t bytes = TriePrefixBytes(header_.design);
   BoundBytes lo_prefix(bytes);
   BoundBytes hi_prefix(bytes);
-  auto copy = [&](const char* bound, char* prefix) {
-    if (bits <= 64) {
-      TriePrefix(LoadBits64(bound, size, 0), prefix);
-    } else {
-      memcpy(prefix, bound, bytes);
-      ClearBehind(prefix, bytes, bits);
-    }
-  };
-  copy(lo, lo_prefix.data());
+  CopyTriePrefix(Slice(lo, size), header_.design, lo_prefix.data());
   if (SamePrefix(lo, hi, bits)) {
     return trie_.Contains(lo_prefix.data()) &&
            (length_.bits == 0 ||
             SecondBytesMayMatch(lo, hi, size, query_bytes, &budget));
   }
-  copy(hi, hi_prefix.data());
+  CopyTriePrefix(Slice(hi, size), header_.design, hi_prefix.data());
   const UniformTrie::Matches matches =
       trie_.Find(lo_prefix.data(), hi_prefix.data());
   if (matches.between) return true;
@@ -445,19 +404,15 @@ bool Proteus::BytesMayMatch(char* lo, char* hi, size_t size,
   return SecondBytesMayMatch(end.data(), hi, size, query_bytes, &budget);
 }
 
-inline bool Proteus::HasKeyBetween(const Slice& lo, const Slice& hi,
-                                   bool hi_inclusive) const {
+bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
+                            bool hi_inclusive) const {
   const uint64_t lo_word = LoadBits64(lo, 0);
   uint64_t hi_word = LoadBits64(hi, 0);
   if (lo_word >= hi_word) {
     const int order = lo.compare(hi);
     if (order > 0 || (order == 0 && !hi_inclusive)) return false;
   }
-  // A shorter key lies before `hi`, but is the same bits, if `hi` goes on with
-  // zeros.
-  const bool before_hi =
-      !hi_inclusive && !hi.empty() &&
-      (hi.size() <= header_.shortest_key || hi[hi.size() - 1] != '\0');
+  const bool before_hi = !hi_inclusive && EndsBefore(hi, header_.shortest_key);
   if (before_hi && IsZeroBehind(hi, sizeof(hi_word))) {
     if (hi_word == 0) return false;
     hi_word--;
@@ -467,9 +422,8 @@ inline bool Proteus::HasKeyBetween(const Slice& lo, const Slice& hi,
 
   // All prefixes that may be tested, or what the query has of them.
   const size_t query_bytes = std::max(lo.size(), hi.size());
-  size_t bits = std::max(length_.bits, header_.design.first_bits());
-  bits += size_t{LastOfSeries(query_bytes)} * header_.design.stride_bits;
-  const size_t size = BytesForBits(static_cast<uint32_t>(bits));
+  const size_t size = BytesForBits(std::max(
+      header_.design.LongestPrefix(query_bytes), header_.design.first_bits()));
   if (size > kMaxBoundBytes) return true;
   BoundBytes lo_bytes(size);
   BoundBytes hi_bytes(size);
@@ -480,13 +434,6 @@ inline bool Proteus::HasKeyBetween(const Slice& lo, const Slice& hi,
     return false;
   }
   return BytesMayMatch(lo_bytes.data(), hi_bytes.data(), size, query_bytes);
-}
-
-bool Proteus::KeyMayMatch(const Slice& key) const { return HasKey(key); }
-
-bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
-                            bool hi_inclusive) const {
-  return HasKeyBetween(lo, hi, hi_inclusive);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

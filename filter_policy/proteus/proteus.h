@@ -35,6 +35,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 struct ProteusHeader {
   static constexpr size_t kSize = 88;
+  // The headers of the sets, which EncodeTo and DecodeFrom leave alone.
+  static constexpr size_t kFirstSetOffset = 56;
+  static constexpr size_t kSecondSetOffset = 72;
 
   ProteusDesign design;
   // Nothing lies outside of these.
@@ -43,10 +46,31 @@ struct ProteusHeader {
   uint32_t shortest_key = 0;
   DesignReport report;
 
-  // Without the headers of the sets.
   void EncodeTo(char* out) const;
   void DecodeFrom(const char* in);
 };
+
+// Writes the prefix of a key as it is in the trie of a design, into
+// TriePrefixBytes(design) bytes.
+inline size_t TriePrefixBytes(const ProteusDesign& design) {
+  return std::max(sizeof(uint64_t), size_t{BytesForBits(design.trie_bits)});
+}
+// Of a key that begins with these 64 bits. REQUIRES: trie_bits <= 64
+inline void CopyTriePrefix(uint64_t word, const ProteusDesign& design,
+                           char* prefix) {
+  EncodeFixed64(prefix, EndianSwapValue(HighBits(word, design.trie_bits) >>
+                                        design.trie_lead));
+}
+inline void CopyTriePrefix(const Slice& key, const ProteusDesign& design,
+                           char* prefix) {
+  if (design.trie_bits <= 64) {
+    CopyTriePrefix(LoadBits64(key, 0), design, prefix);
+  } else {
+    const size_t size = BytesForBits(design.trie_bits);
+    CopyPadded(key, prefix, size);
+    ClearBehind(prefix, size, design.trie_bits);
+  }
+}
 
 class Proteus : public RangeFilter {
  public:
@@ -72,16 +96,8 @@ class Proteus : public RangeFilter {
   // How many more prefixes a query may test.
   using Budget = uint64_t;
 
+  bool HasTrie() const { return header_.design.trie_bits > 0; }
   bool HasSeries() const { return header_.design.stride_bits > 0; }
-  bool HasKey(const Slice& key) const;
-  // The prefix in the trie of a key that begins with these bits.
-  // REQUIRES: trie_bits <= 64
-  void TriePrefix(uint64_t word, char prefix[sizeof(uint64_t)]) const {
-    EncodeFixed64(prefix,
-                  EndianSwapValue(HighBits(word, header_.design.trie_bits) >>
-                                  header_.design.trie_lead));
-  }
-  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
 
   // For designs whose prefixes fit into a word, with bounds that belong to the
   // range.
@@ -95,12 +111,10 @@ class Proteus : public RangeFilter {
                           size_t query_bytes, Budget* budget) const;
   bool SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
                            size_t query_bytes, Budget* budget) const;
-  bool SeriesContains(const Slice& key, uint32_t last) const;
-  uint32_t LastOfSeries(size_t key_bytes) const;
+  bool SeriesContains(const Slice& key, uint32_t bits) const;
 
   ProteusHeader header_;
   bool in_words_ = false;
-  bool has_trie_ = false;
   UniformTrie trie_;
   PrefixLength first_length_{0};
   PrefixLength length_{0};

@@ -10,32 +10,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr size_t kFirstSetOffset = 56;
-constexpr size_t kSecondSetOffset = 72;
-
 // With fewer sample queries the design is the default one: one query that
 // happens to be answered would decide it.
 constexpr size_t kFewestSamples = 10;
-
-// The prefix of `bits` bits with `lead` zeros in front, in whole bytes.
-void CopyPrefix(const Slice& key, uint32_t bits, uint32_t lead,
-                std::string* prefix) {
-  const size_t size = BytesForBits(bits + lead);
-  if (bits <= 64) {
-    char word[sizeof(uint64_t)];
-    EncodeFixed64(word,
-                  EndianSwapValue(HighBits(LoadBits64(key, 0), bits) >> lead));
-    prefix->assign(word, size);
-    return;
-  }
-  prefix->assign(key.data(), std::min(key.size(), size));
-  prefix->resize(size);
-  if (bits % 8 != 0) {
-    char& last = prefix->back();
-    last = static_cast<char>(static_cast<uint8_t>(last) &
-                             (0xff << (8 - bits % 8)));
-  }
-}
 
 }  // namespace
 
@@ -45,20 +22,20 @@ bool ProteusBuilder::BuildTrie() {
   const uint32_t bits = header_.design.trie_bits;
   const uint32_t lead = header_.design.trie_lead;
   trie_ = std::make_unique<UniformTrieBuilder>(bits + lead);
-  std::string prefix;
+  std::string prefix(TriePrefixBytes(header_.design), '\0');
   size_t shared = 0;
   bool first = true;
   Slice last;
   keys_.ForEach([&](const Slice& key) {
     if (first) {
-      CopyPrefix(key, bits, lead, &prefix);
+      CopyTriePrefix(key, header_.design, prefix.data());
       first = false;
     } else {
       const uint32_t next_shared_bits = SharedBits(last, key);
       if (next_shared_bits < bits) {
         const size_t next_shared = (next_shared_bits + lead) / 8;
         trie_->Add(prefix.data(), shared, next_shared);
-        CopyPrefix(key, bits, lead, &prefix);
+        CopyTriePrefix(key, header_.design, prefix.data());
         shared = next_shared;
       }
     }
@@ -225,22 +202,22 @@ void ProteusBuilder::Write(char* payload) {
   }
   const ProteusDesign& design = header_.design;
   if (design.first_prefix_bits > 0) {
-    AmqBuilder set(sets_.first, payload + kFirstSetOffset, out);
+    AmqBuilder set(sets_.first, payload + ProteusHeader::kFirstSetOffset, out);
     AddPrefixes(design.first_prefix_bits, &set);
     set.Finish();
     out += sets_.first.bytes;
   }
   if (design.prefix_bits == 0 || num_keys() == 0) return;
-  AmqBuilder set(sets_.second, payload + kSecondSetOffset, out);
+  AmqBuilder set(sets_.second, payload + ProteusHeader::kSecondSetOffset, out);
   AddPrefixes(design.prefix_bits, &set);
   if (design.stride_bits > 0) {
     size_t longest = 0;
     keys_.ForEach(
         [&](const Slice& key) { longest = std::max(longest, key.size()); });
-    const uint64_t last = std::min<uint64_t>(8 * longest, kMaxSeriesBits);
-    for (uint64_t bits = design.prefix_bits + design.stride_bits; bits <= last;
+    const uint32_t last = design.LongestPrefix(longest);
+    for (uint32_t bits = design.prefix_bits + design.stride_bits; bits <= last;
          bits += design.stride_bits) {
-      AddLongPrefixes(static_cast<uint32_t>(bits), &set);
+      AddLongPrefixes(bits, &set);
     }
   }
   set.Finish();

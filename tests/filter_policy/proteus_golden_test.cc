@@ -18,37 +18,13 @@
 #include "filter_policy/proteus/proteus.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/lcg.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 using Keys = std::vector<std::string>;
-
-// Knuth's linear congruential generator, its upper bits: keys and queries must
-// not change with a library.
-class Lcg {
- public:
-  explicit Lcg(uint64_t seed) : state_(seed) { Next(1); }
-
-  uint64_t Next(uint64_t end) {
-    state_ = state_ * 6364136223846793005 + 1442695040888963407;
-    return (state_ >> 33) % end;
-  }
-  std::string Word(const std::string& letters, size_t least, size_t most) {
-    std::string word(least + Next(most - least + 1), '\0');
-    for (char& c : word) c = letters[Next(letters.size())];
-    return word;
-  }
-  std::string Bytes(size_t length) {
-    std::string bytes(length, '\0');
-    for (char& c : bytes) c = static_cast<char>(Next(256));
-    return bytes;
-  }
-
- private:
-  uint64_t state_;
-};
 
 Keys Integers() {
   Lcg random(1);
