@@ -124,11 +124,7 @@ bool FilterBlock::IsOutside(const Slice& lo, const Slice& hi,
                             bool hi_inclusive) const {
   // The stored part of the smallest key is never above that key.
   const int order = hi.compare(header_.smallest);
-  if (order < 0 || (order == 0 && !hi_inclusive)) return true;
-  // The largest key starts with its stored part.
-  return lo.compare(header_.largest) > 0 &&
-         (header_.largest.size() < FilterBlockHeader::kMaxStoredKey ||
-          !lo.starts_with(header_.largest));
+  return order < 0 || (order == 0 && !hi_inclusive) || IsAbove(lo);
 }
 
 bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
@@ -142,6 +138,31 @@ bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
     return false;
   }
   return filter_->RangeMayMatch(lo, hi, hi_inclusive);
+}
+
+bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
+  if (CanFilter() && header_.num_keys > 0) {
+    if (target.compare(header_.smallest) < 0) {
+      bound->assign(header_.smallest.data(), header_.smallest.size());
+      return true;
+    }
+    if (IsAbove(target)) return false;
+    return filter_->LowerBound(target, bound);
+  }
+  bound->assign(target.data(), target.size());
+  return true;
+}
+
+bool FilterBlock::CountRange(const Slice& lo, const Slice& hi,
+                             bool hi_inclusive, RangeCount* count) const {
+  if (!CanFilter()) return false;
+  *count = RangeCount();
+  if (header_.num_keys == 0 || IsOutside(lo, hi, hi_inclusive)) return true;
+  if (lo.compare(header_.smallest) <= 0 && IsAbove(hi)) {
+    count->count = header_.num_keys;
+    return true;
+  }
+  return filter_->CountRange(lo, hi, hi_inclusive, count);
 }
 
 bool FilterBlock::PrefixMayMatch(const Slice& prefix) const {

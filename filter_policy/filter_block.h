@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/range_filter.h"
@@ -90,6 +91,26 @@ class FilterBlock {
   // False if certainly no key starts with `prefix`.
   bool PrefixMayMatch(const Slice& prefix) const;
 
+  // As RangeFilter::LowerBound, on the whole block.
+  bool LowerBound(const Slice& target, std::string* bound) const;
+
+  // As RangeFilter::CountRange, on the whole block. Every kind of filter can
+  // count a range that encloses all keys.
+  bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                  RangeCount* count) const;
+
+  // False if certainly all keys are below `bound`.
+  bool MayHaveKeyAtOrAbove(const Slice& bound) const {
+    return !CanFilter() || header_.num_keys == 0 || !IsAbove(bound);
+  }
+  // True only if the file certainly holds a key below `bound`.
+  bool HasKeyBelow(const Slice& bound) const {
+    return CanFilter() && header_.num_keys > 0 &&
+           header_.smallest.compare(bound) < 0 &&
+           (header_.smallest.size() < FilterBlockHeader::kMaxStoredKey ||
+            !bound.starts_with(header_.smallest));
+  }
+
   // True only if the file certainly holds a key at or above `bound`.
   bool HasKeyAtOrAbove(const Slice& bound) const {
     return filter_ != nullptr && header_.num_keys > 0 &&
@@ -102,6 +123,13 @@ class FilterBlock {
  private:
   Status Open(const Slice& contents);
   bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  // Whether `key` is above the largest key.
+  bool IsAbove(const Slice& key) const {
+    // The largest key starts with its stored part.
+    return key.compare(header_.largest) > 0 &&
+           (header_.largest.size() < FilterBlockHeader::kMaxStoredKey ||
+            !key.starts_with(header_.largest));
+  }
 
   FilterBlockHeader header_;
   // The first 8 bytes of the smallest and of the largest key, as numbers.

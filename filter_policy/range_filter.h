@@ -17,6 +17,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// What a filter knows of how many keys lie in a range: at most `count`. The
+// first one counted may lie below the range if `low_ambiguous`, the last one
+// not below its end if `high_ambiguous` (they can be the same key); all others
+// are in it.
+struct RangeCount {
+  uint64_t count = 0;
+  bool low_ambiguous = false;
+  bool high_ambiguous = false;
+  // Of an ambiguous key: how many bytes it shares with that bound at least. No
+  // other key begins with them.
+  size_t low_shared = 0;
+  size_t high_shared = 0;
+};
+
 // The query side. Immutable and safe for any number of threads at once.
 class RangeFilter {
  public:
@@ -35,6 +49,22 @@ class RangeFilter {
   // `hi_inclusive`. A range that holds nothing, because hi < lo, gives false.
   virtual bool RangeMayMatch(const Slice& lo, const Slice& hi,
                              bool hi_inclusive) const = 0;
+
+  // How far a search that begins at `target` may skip (moveToNext; SuRF paper,
+  // section 3.5): returns false if certainly no key is at or above `target`.
+  // Otherwise stores a string in `*bound` that is not below `target`, and no
+  // key lies in [target, *bound). A filter that knows nothing stores `target`.
+  virtual bool LowerBound(const Slice& target, std::string* bound) const {
+    bound->assign(target.data(), target.size());
+    return true;
+  }
+
+  // Counts the keys of a range like RangeMayMatch's. Returns false, and leaves
+  // `*count` alone, if filters of this kind cannot count.
+  virtual bool CountRange(const Slice& /*lo*/, const Slice& /*hi*/,
+                          bool /*hi_inclusive*/, RangeCount* /*count*/) const {
+    return false;
+  }
 };
 
 // The build side: takes the keys of one file in ascending order, then writes

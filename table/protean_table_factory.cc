@@ -3,7 +3,6 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
-#include "table/block_based/block_based_table_reader.h"
 #include "table/protean_table_reader.h"
 #include "table/table_builder.h"
 
@@ -72,38 +71,56 @@ Status ProteanTableFactory::ValidateOptions(
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
 
-Status ProteanTableFactory::NewTableReader(
+// Opens a file as the plain table does, but for its filter: one that RocksDB's
+// own policies have made is read with them, should the policy of this factory
+// not know it, so that it goes on filtering until the file is rewritten.
+Status ProteanTableFactory::NewBlockBasedTable(
     const ReadOptions& ro, const TableReaderOptions& table_reader_options,
     std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
-    std::unique_ptr<TableReader>* table_reader,
+    std::unique_ptr<BlockBasedTable>* table,
     bool prefetch_index_and_filter_in_cache) const {
   std::unique_ptr<TableReader> reader;
   Status s = BlockBasedTableFactory::NewTableReader(
       ro, table_reader_options, std::move(file), file_size, &reader,
       prefetch_index_and_filter_in_cache);
   if (!s.ok()) return s;
-  std::unique_ptr<BlockBasedTable> table(
-      static_cast<BlockBasedTable*>(reader.release()));
+  table->reset(static_cast<BlockBasedTable*>(reader.release()));
+  BlockBasedTable::Rep* rep = (*table)->get_rep();
+  if (AsProteanFilterPolicy(rep->filter_policy) == nullptr ||
+      rep->filter_type != BlockBasedTable::Rep::FilterType::kNoFilter ||
+      rep->table_properties == nullptr ||
+      rep->table_properties->filter_size == 0) {
+    return s;
+  }
+  BlockBasedTableOptions options = *GetOptions<BlockBasedTableOptions>();
+  // Reads all filters of RocksDB's.
+  options.filter_policy.reset(NewBloomFilterPolicy(10));
+  std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
+  table->reset();
+  s = BlockBasedTableFactory(options).NewTableReader(
+      ro, table_reader_options, std::move(again), file_size, &reader,
+      prefetch_index_and_filter_in_cache);
+  if (s.ok()) table->reset(static_cast<BlockBasedTable*>(reader.release()));
+  return s;
+}
 
-  BlockBasedTable::Rep* rep = table->get_rep();
+bool ProteanTableFactory::HasRangeFilter(BlockBasedTable::Rep* rep) const {
   if (AsProteanFilterPolicy(rep->filter_policy) == nullptr ||
       rep->filter_type != BlockBasedTable::Rep::FilterType::kFullFilter) {
-    *table_reader = std::move(table);
-    return s;
+    return false;
   }
   if (rep->filter == nullptr) {
     // RocksDB could not read the block, and has counted it.
     Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
         "ProteanTable: %s is read without its filter, which cannot be read",
         rep->file->file_name().c_str());
-    *table_reader = std::move(table);
-    return s;
+    return false;
   }
-
-  // The filters know keys as byte strings in bytewise order.
-  const Comparator* comparator =
-      table_reader_options.internal_comparator.user_comparator();
-  if (comparator != BytewiseComparator()) {
+  // The filters know keys as byte strings in bytewise order, without their
+  // timestamps.
+  const Comparator* comparator = rep->internal_comparator.user_comparator();
+  if (comparator != BytewiseComparator() &&
+      comparator != BytewiseComparatorWithU64Ts()) {
     if (!warned_->comparator.exchange(true)) {
       Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
           "ProteanTable: range filters are off, because they need "
@@ -116,8 +133,7 @@ Status ProteanTableFactory::NewTableReader(
         root->CanKeysWithDifferentByteContentsBeEqual()) {
       rep->filter.reset();
     }
-    *table_reader = std::move(table);
-    return s;
+    return false;
   }
   if (!rep->whole_key_filtering) {
     if (!warned_->whole_keys.exchange(true)) {
@@ -125,11 +141,24 @@ Status ProteanTableFactory::NewTableReader(
           "ProteanTable: range filters are off, because "
           "whole_key_filtering=false leaves the keys out of them");
     }
-    *table_reader = std::move(table);
-    return s;
+    return false;
   }
+  return true;
+}
 
-  *table_reader = std::make_unique<ProteanTableReader>(std::move(table));
+Status ProteanTableFactory::NewTableReader(
+    const ReadOptions& ro, const TableReaderOptions& table_reader_options,
+    std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
+    std::unique_ptr<TableReader>* table_reader,
+    bool prefetch_index_and_filter_in_cache) const {
+  std::unique_ptr<BlockBasedTable> table;
+  const Status s =
+      NewBlockBasedTable(ro, table_reader_options, std::move(file), file_size,
+                         &table, prefetch_index_and_filter_in_cache);
+  if (!s.ok()) return s;
+  const bool has_range_filter = HasRangeFilter(table->get_rep());
+  *table_reader =
+      std::make_unique<ProteanTableReader>(std::move(table), has_range_filter);
   return s;
 }
 

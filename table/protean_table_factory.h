@@ -9,6 +9,7 @@
 #include <string>
 
 #include "table/block_based/block_based_table_factory.h"
+#include "table/block_based/block_based_table_reader.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -54,6 +55,14 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 
  private:
   void NotePartitionFilters();
+  Status NewBlockBasedTable(const ReadOptions& ro,
+                            const TableReaderOptions& table_reader_options,
+                            std::unique_ptr<RandomAccessFileReader>&& file,
+                            uint64_t file_size,
+                            std::unique_ptr<BlockBasedTable>* table,
+                            bool prefetch_index_and_filter_in_cache) const;
+  // Whether ranges can be asked of the file's filter. Says once why not.
+  bool HasRangeFilter(BlockBasedTable::Rep* rep) const;
 
   // Shared by the clones of a factory, so that a warning comes once.
   struct Warned {

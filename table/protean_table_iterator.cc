@@ -31,6 +31,61 @@ struct SeekStatistics {
 template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
                                BlockBasedTableIterator::kFilterUsed>;
 
+namespace {
+
+// Above all sequence numbers of writes. RocksDB's iterators use the next one,
+// which is the last, for themselves.
+constexpr SequenceNumber kUnwritten = kMaxSequenceNumber - 1;
+
+// Turns a user key into one right below it: at most keys that share all but the
+// last byte and go on with 0xFF lie between the two. REQUIRES: !key->empty()
+void MoveBelow(std::string* key) {
+  if (key->back() == '\0') {
+    key->pop_back();
+  } else {
+    key->back() = static_cast<char>(static_cast<uint8_t>(key->back()) - 1);
+    key->append(8, '\xff');
+  }
+}
+
+bool AllowsMarkers(const ReadOptions& read_options,
+                   const ProteanTableIterator::Arguments& arguments,
+                   const BlockBasedTable& table) {
+  // Markers may be on their way when keys with a prefix of their own are
+  // expected; a tailing iterator sees all sequence numbers; and whoever limits
+  // how many keys may be skipped, does not mean markers.
+  const bool total_order =
+      arguments.prefix_extractor == nullptr ||
+      ((read_options.total_order_seek || read_options.auto_prefix_mode) &&
+       !read_options.prefix_same_as_start);
+  return arguments.caller == TableReaderCaller::kUserIterator && total_order &&
+         !read_options.tailing &&
+         read_options.max_skippable_internal_keys == 0 &&
+         table.get_rep()->internal_comparator.user_comparator() ==
+             BytewiseComparator();
+}
+
+}  // namespace
+
+ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
+                                           const ReadOptions& read_options,
+                                           const Arguments& arguments)
+    : reader_(reader),
+      read_options_(read_options),
+      arguments_(arguments),
+      markers_allowed_(
+          AllowsMarkers(read_options, arguments, *reader->table())),
+      lookup_context_(arguments.caller) {}
+
+ProteanTableIterator::~ProteanTableIterator() {
+  Reset();
+  if (arguments_.arena == nullptr) {
+    delete inner_;
+  } else if (inner_ != nullptr) {
+    inner_->~BlockBasedTableIterator();
+  }
+}
+
 void ProteanTableIterator::MakeInner() {
   inner_ = static_cast<BlockBasedTableIterator*>(reader_->table()->NewIterator(
       read_options_, arguments_.prefix_extractor, arguments_.arena,
@@ -42,33 +97,70 @@ void ProteanTableIterator::MakeInner() {
   if (readahead_.has_value()) inner_->SetReadaheadState(&*readahead_);
 }
 
-bool ProteanTableIterator::AskFilter(const Slice& lo, bool* asked) {
-  *asked = false;
-  filtered_ = false;
-  const Slice* upper_bound = read_options_.iterate_upper_bound;
-  if (upper_bound == nullptr) return true;
-  CachableEntry<ParsedFullFilterBlock> entry;
-  const FilterBlock* filter =
-      reader_->GetFilter(read_options_, &lookup_context_, &entry);
-  if (filter == nullptr) return true;
-  *asked = true;
-  if (filter->RangeMayMatch(lo, *upper_bound, /*hi_inclusive=*/false)) {
-    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-    return true;
+void ProteanTableIterator::SeekInner(const Slice& target) {
+  Inner()->Seek(target);
+  // With async_io, the block may be on its way.
+  if (read_options_.async_io && inner_->status().IsTryAgain()) {
+    inner_->Seek(target);
   }
+}
+
+const FilterBlock* ProteanTableIterator::Filter(
+    CachableEntry<ParsedFullFilterBlock>* entry) {
+  return reader_->GetRangeFilter(read_options_, &lookup_context_, entry);
+}
+
+void ProteanTableIterator::Reset() {
+  if (state_ == State::kWaiting && !waits_in_vain_) RecordFiltered();
+  state_ = State::kReading;
+  waits_in_vain_ = false;
+}
+
+void ProteanTableIterator::SetFiltered() {
+  state_ = State::kFiltered;
+  filtered_bound_ = IterBoundCheck::kUnknown;
+  RecordFiltered();
+}
+
+void ProteanTableIterator::SetFilteredBelow(const FilterBlock& filter,
+                                            const Slice& upper_bound) {
+  SetFiltered();
+  if (filter.HasKeyAtOrAbove(upper_bound)) {
+    filtered_bound_ = IterBoundCheck::kOutOfBound;
+  }
+}
+
+void ProteanTableIterator::Wait(bool filtered) {
+  state_ = State::kWaiting;
+  waits_in_vain_ = filtered;
+  if (filtered) RecordFiltered();
+  PutFixed64(&marker_, PackSequenceAndType(kUnwritten, kTypeValue));
+}
+
+void ProteanTableIterator::ReadFromMarker() {
+  state_ = State::kReading;
+  SeekInner(marker_);
+  if (waits_in_vain_) return;
+  RecordMatch();
+  if (reader_->queue() != nullptr) Sample(target_);
+}
+
+void ProteanTableIterator::ReadBeforeMarker() {
+  state_ = State::kReading;
+  Inner()->SeekForPrev(marker_);
+  if (!waits_in_vain_) RecordMatch();
+}
+
+void ProteanTableIterator::RecordFiltered() {
   PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
-  filtered_ = true;
-  filtered_bound_ = filter->HasKeyAtOrAbove(*upper_bound)
-                        ? IterBoundCheck::kOutOfBound
-                        : IterBoundCheck::kUnknown;
   const BlockBasedTable* table = reader_->table();
   RecordTick(table->GetStatistics(), table->IsLastLevel()
                                          ? LAST_LEVEL_SEEK_FILTERED
                                          : NON_LAST_LEVEL_SEEK_FILTERED);
-  return false;
 }
 
-void ProteanTableIterator::RecordFilterMatch() {
+void ProteanTableIterator::RecordMatch() {
+  PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
   if (!MarkFilterUsed(inner_)) return;
   const BlockBasedTable* table = reader_->table();
   RecordTick(table->GetStatistics(), table->IsLastLevel()
@@ -76,24 +168,140 @@ void ProteanTableIterator::RecordFilterMatch() {
                                          : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
+bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
+                                       const Slice& lo) {
+  const Slice& hi = *read_options_.iterate_upper_bound;
+  if (filter.RangeMayMatch(lo, hi, /*hi_inclusive=*/false)) return false;
+  SetFilteredBelow(filter, hi);
+  return true;
+}
+
+bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
+                                     const Slice& target) {
+  if (!filter.LowerBound(target, &marker_)) {
+    SetFiltered();
+    return true;
+  }
+  // A marker must lie behind all versions of the target.
+  if (marker_ == target) return false;
+  const Slice* upper_bound = read_options_.iterate_upper_bound;
+  if (upper_bound != nullptr && upper_bound->compare(marker_) <= 0) {
+    SetFilteredBelow(filter, *upper_bound);
+    return true;
+  }
+  if (reader_->queue() != nullptr) {
+    target_.assign(target.data(), target.size());
+  }
+  Wait(/*filtered=*/false);
+  return true;
+}
+
 void ProteanTableIterator::Seek(const Slice& target) {
   // With async_io, a seek whose block is on its way is repeated to finish it.
-  const bool resumed = read_options_.async_io && status().IsTryAgain();
-  bool asked = false;
-  if (resumed || AskFilter(ExtractUserKey(target), &asked)) {
+  if (read_options_.async_io && status().IsTryAgain()) {
     Inner()->Seek(target);
-    if (asked) RecordFilterMatch();
+    if (reader_->queue() != nullptr) Sample(reader_->UserKey(target));
+    return;
   }
-  if (reader_->queue() != nullptr) Sample(target);
+  Reset();
+  const Slice user_key = reader_->UserKey(target);
+  const bool closed = read_options_.iterate_upper_bound != nullptr;
+  CachableEntry<ParsedFullFilterBlock> entry;
+  const FilterBlock* filter = closed || CanWait() ? Filter(&entry) : nullptr;
+  const bool decided =
+      filter != nullptr && ((closed && FilterRange(*filter, user_key)) ||
+                            (CanWait() && SkipAhead(*filter, user_key)));
+  if (!decided) {
+    Inner()->Seek(target);
+    if (filter != nullptr) RecordMatch();
+  }
+  if (reader_->queue() != nullptr) Sample(user_key);
 }
 
 // Not sampled: where a search that began in the file before goes on in this
-// one, only the iterator over the level knows its target.
+// one, only the iterator over the level knows its target. For the same reason
+// there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
-  bool asked;
-  if (!AskFilter(Slice(), &asked)) return;
+  Reset();
+  CachableEntry<ParsedFullFilterBlock> entry;
+  const FilterBlock* filter =
+      read_options_.iterate_upper_bound != nullptr ? Filter(&entry) : nullptr;
+  if (filter != nullptr && FilterRange(*filter, Slice())) return;
   Inner()->SeekToFirst();
-  if (asked) RecordFilterMatch();
+  if (filter != nullptr) RecordMatch();
+}
+
+// The file holds no key in [lower bound, user_key]. Where the search goes on
+// depends on where its keys are.
+bool ProteanTableIterator::FilterBackwards(const FilterBlock& filter,
+                                           const Slice& user_key,
+                                           bool inclusive) {
+  const Slice& lo = *read_options_.iterate_lower_bound;
+  if (user_key.compare(lo) < 0) return false;
+  if (filter.RangeMayMatch(lo, user_key, inclusive)) return false;
+  if (filter.HasKeyBelow(lo)) {
+    marker_.assign(lo.data(), lo.size());
+    MoveBelow(&marker_);
+    Wait(/*filtered=*/true);
+    return true;
+  }
+  if (filter.header().smallest.compare(user_key) <= 0) return false;
+  SetFiltered();
+  return true;
+}
+
+void ProteanTableIterator::SeekForPrev(const Slice& target) {
+  Reset();
+  const Slice user_key = reader_->UserKey(target);
+  // That is how RocksDB looks for what lies before an upper bound.
+  const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
+  const bool closed = read_options_.iterate_lower_bound != nullptr;
+  CachableEntry<ParsedFullFilterBlock> entry;
+  const FilterBlock* filter = closed && CanWait() ? Filter(&entry) : nullptr;
+  if (filter == nullptr || !FilterBackwards(*filter, user_key, inclusive)) {
+    Inner()->SeekForPrev(target);
+    if (filter != nullptr) RecordMatch();
+  }
+  if (reader_->queue() != nullptr && closed) {
+    SampleBackwards(user_key, inclusive);
+  }
+}
+
+void ProteanTableIterator::SeekToLast() {
+  Reset();
+  const Slice* lo = read_options_.iterate_lower_bound;
+  CachableEntry<ParsedFullFilterBlock> entry;
+  const FilterBlock* filter =
+      lo != nullptr && CanWait() ? Filter(&entry) : nullptr;
+  if (filter != nullptr && !filter->MayHaveKeyAtOrAbove(*lo)) {
+    // Not right below the bound: the search may have come to this file from a
+    // target that is further down.
+    marker_ = filter->header().largest.ToString();
+    Wait(/*filtered=*/true);
+    return;
+  }
+  Inner()->SeekToLast();
+}
+
+void ProteanTableIterator::Sample(const Slice& target) {
+  const Slice* upper_bound = read_options_.iterate_upper_bound;
+  if (upper_bound == nullptr || Valid() || !status().ok()) return;
+  if (reader_->queue()->Tick()) {
+    reader_->queue()->Record(target, *upper_bound, /*hi_inclusive=*/false);
+  }
+}
+
+void ProteanTableIterator::SampleBackwards(const Slice& target,
+                                           bool inclusive) {
+  const Slice& lower_bound = *read_options_.iterate_lower_bound;
+  if (!status().ok()) return;
+  if (Valid() && !waits_in_vain_ &&
+      reader_->UserKey(key()).compare(lower_bound) >= 0) {
+    return;
+  }
+  if (reader_->queue()->Tick()) {
+    reader_->queue()->Record(lower_bound, target, inclusive);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -7,10 +7,28 @@
 //  what the iterator over the level does: kOutOfBound, if this file holds a key
 //  at or above the bound, ends the search in this level; kUnknown sends it on
 //  to the next file, whose SeekToFirst asks that file's filter in the same way.
+//
+//  Otherwise the filter tells how far the search may skip: no key of the file
+//  lies below some bound. Then the iterator *waits* there without I/O, until
+//  the search comes by. It is valid while it waits, and its key is a marker:
+//  the bound as a user key with a sequence number that no write has yet. To
+//  RocksDB's iterators that is the key of a write that is too new to be seen;
+//  they order it among the keys of the other files, and if no key of these ends
+//  the search before, they pass it by with Next. Only then is this file read.
+//  So an open seek over several sorted runs reads those alone whose next key
+//  may be the first one, as the SuRF paper describes it (section 4), and a scan
+//  opens a run when it gets there.
+//
+//  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
+//  target]. If there are none, but the file holds keys below the bound, the
+//  iterator waits just below the bound, where the search ends: were it
+//  invalid, the iterator over the level would walk on through all files before
+//  this one.
 
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "table/block_based/block_based_table_iterator.h"
 #include "table/internal_iterator.h"
@@ -34,67 +52,88 @@ class ProteanTableIterator : public InternalIterator {
   // `read_options` must outlive the iterator.
   ProteanTableIterator(ProteanTableReader* reader,
                        const ReadOptions& read_options,
-                       const Arguments& arguments)
-      : reader_(reader),
-        read_options_(read_options),
-        arguments_(arguments),
-        lookup_context_(arguments.caller) {}
-
-  ~ProteanTableIterator() override {
-    if (arguments_.arena == nullptr) {
-      delete inner_;
-    } else if (inner_ != nullptr) {
-      inner_->~BlockBasedTableIterator();
-    }
-  }
+                       const Arguments& arguments);
+  ~ProteanTableIterator() override;
 
   void Seek(const Slice& target) override;
   void SeekToFirst() override;
-  void SeekForPrev(const Slice& target) override {
-    filtered_ = false;
-    Inner()->SeekForPrev(target);
-  }
-  void SeekToLast() override {
-    filtered_ = false;
-    Inner()->SeekToLast();
-  }
+  void SeekForPrev(const Slice& target) override;
+  void SeekToLast() override;
 
   bool Valid() const override {
-    return !filtered_ && inner_ != nullptr && inner_->Valid();
+    return state_ == State::kWaiting ||
+           (state_ == State::kReading && inner_ != nullptr && inner_->Valid());
   }
 
-  // These require Valid(), hence an inner iterator.
-  void Next() override { inner_->Next(); }
-  bool NextAndGetResult(IterateResult* result) override {
-    return inner_->NextAndGetResult(result);
+  // These require Valid(), hence a marker or an inner iterator, which is
+  // exactly a BlockBasedTableIterator: no need to look up virtual functions.
+
+  void Next() override {
+    if (state_ == State::kWaiting) {
+      ReadFromMarker();
+    } else {
+      inner_->BlockBasedTableIterator::Next();
+    }
   }
-  void Prev() override { inner_->Prev(); }
-  Slice key() const override { return inner_->key(); }
-  Slice user_key() const override { return inner_->user_key(); }
-  Slice value() const override { return inner_->value(); }
-  bool PrepareValue() override { return inner_->PrepareValue(); }
+  bool NextAndGetResult(IterateResult* result) override {
+    if (state_ != State::kWaiting) {
+      return inner_->BlockBasedTableIterator::NextAndGetResult(result);
+    }
+    ReadFromMarker();
+    if (!inner_->Valid()) return false;
+    result->key = inner_->key();
+    result->bound_check_result = inner_->UpperBoundCheckResult();
+    result->value_prepared = !arguments_.allow_unprepared_value;
+    return true;
+  }
+  void Prev() override {
+    if (state_ == State::kWaiting) {
+      ReadBeforeMarker();
+    } else {
+      inner_->Prev();
+    }
+  }
+  Slice key() const override {
+    return state_ == State::kWaiting ? Slice(marker_) : inner_->key();
+  }
+  Slice user_key() const override {
+    return state_ == State::kWaiting ? ExtractUserKey(marker_)
+                                     : inner_->user_key();
+  }
+  // Nobody asks for the value of a write that is too new to be seen.
+  Slice value() const override {
+    return state_ == State::kWaiting ? Slice() : inner_->value();
+  }
+  bool PrepareValue() override {
+    return state_ == State::kWaiting || inner_->PrepareValue();
+  }
   uint64_t write_unix_time() const override {
-    return inner_->write_unix_time();
+    return state_ == State::kWaiting ? InternalIterator::write_unix_time()
+                                     : inner_->write_unix_time();
   }
   bool MayBeOutOfLowerBound() override {
-    return inner_->MayBeOutOfLowerBound();
+    return state_ == State::kWaiting || inner_->MayBeOutOfLowerBound();
   }
 
   Status status() const override {
-    return filtered_ || inner_ == nullptr ? Status::OK() : inner_->status();
+    return state_ != State::kReading || inner_ == nullptr ? Status::OK()
+                                                          : inner_->status();
   }
   IterBoundCheck UpperBoundCheckResult() override {
-    if (filtered_) return filtered_bound_;
-    return inner_ == nullptr ? IterBoundCheck::kUnknown
-                             : inner_->UpperBoundCheckResult();
+    if (state_ == State::kFiltered) return filtered_bound_;
+    return state_ == State::kWaiting || inner_ == nullptr
+               ? IterBoundCheck::kUnknown
+               : inner_->UpperBoundCheckResult();
   }
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     pinned_iters_manager_ = manager;
     if (inner_ != nullptr) inner_->SetPinnedItersMgr(manager);
   }
-  bool IsKeyPinned() const override { return Valid() && inner_->IsKeyPinned(); }
+  bool IsKeyPinned() const override {
+    return state_ == State::kReading && Valid() && inner_->IsKeyPinned();
+  }
   bool IsValuePinned() const override {
-    return Valid() && inner_->IsValuePinned();
+    return state_ == State::kReading && Valid() && inner_->IsValuePinned();
   }
   Status GetProperty(std::string name, std::string* value) override {
     return Inner()->GetProperty(std::move(name), value);
@@ -111,41 +150,72 @@ class ProteanTableIterator : public InternalIterator {
   }
 
  private:
+  enum class State {
+    kReading,   // the inner iterator decides; invalid if there is none
+    kFiltered,  // invalid, since the filter says so
+    kWaiting,   // valid, at the marker
+  };
+
+  // Whether the iterator may wait. Markers are for DBIter, which compares
+  // sequence numbers with that of its snapshot; nobody else gives a manager of
+  // pinned iterators to iterators that are made for users.
+  bool CanWait() const {
+    return markers_allowed_ && pinned_iters_manager_ != nullptr;
+  }
+
   // The block-based table's iterator.
   BlockBasedTableIterator* Inner() {
     if (inner_ == nullptr) MakeInner();
     return inner_;
   }
   void MakeInner();
+  // Seeks it, and waits for the block.
+  void SeekInner(const Slice& target);
 
-  // Asks the filter for [lo, upper bound) and takes the state of a filtered
-  // iterator if it says that the range is empty. True if the table must be
-  // read.
-  bool AskFilter(const Slice& lo, bool* asked);
-  void RecordFilterMatch();
+  // The file's filter, or nullptr. `*entry` holds it.
+  const FilterBlock* Filter(CachableEntry<ParsedFullFilterBlock>* entry);
 
-  // Samples a seek that was closed and found nothing. The block-based table's
-  // iterator compares with the upper bound itself, so that this needs neither
-  // reads nor comparisons.
-  void Sample(const Slice& target) {
-    const Slice* upper_bound = read_options_.iterate_upper_bound;
-    if (upper_bound == nullptr) return;
-    if (!filtered_ && (inner_->Valid() || !inner_->status().ok())) return;
-    if (reader_->queue()->Tick()) {
-      reader_->queue()->Record(ExtractUserKey(target), *upper_bound,
-                               /*hi_inclusive=*/false);
-    }
-  }
+  // Leaves the state in which the last seek left the iterator.
+  void Reset();
+  void SetFiltered();
+  // The same, where nothing is found below an upper bound.
+  void SetFilteredBelow(const FilterBlock& filter, const Slice& upper_bound);
+  // Waits at marker_, which holds a user key. `filtered` tells whether it is
+  // sure that the seek finds nothing.
+  void Wait(bool filtered);
+
+  // Take the state that follows from the filter, or return false if the file
+  // must be read at once.
+  bool FilterRange(const FilterBlock& filter, const Slice& lo);
+  bool SkipAhead(const FilterBlock& filter, const Slice& target);
+  bool FilterBackwards(const FilterBlock& filter, const Slice& user_key,
+                       bool inclusive);
+
+  // Move from the marker to the first key above it, or to the last one below.
+  void ReadFromMarker();
+  void ReadBeforeMarker();
+
+  void RecordFiltered();
+  void RecordMatch();
+
+  // Sample a closed seek that found nothing. The block-based table's iterator
+  // compares with the upper bound itself.
+  void Sample(const Slice& target);
+  void SampleBackwards(const Slice& target, bool inclusive);
 
   ProteanTableReader* const reader_;
   const ReadOptions& read_options_;
   const Arguments arguments_;
+  const bool markers_allowed_;
   BlockCacheLookupContext lookup_context_;
   BlockBasedTableIterator* inner_ = nullptr;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   std::optional<ReadaheadFileInfo> readahead_;  // for the inner iterator
-  bool filtered_ = false;
+  State state_ = State::kReading;
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
+  std::string marker_;          // an internal key
+  bool waits_in_vain_ = false;  // whether it is known that nothing is here
+  std::string target_;  // of the seek that waits, if it is to be sampled
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

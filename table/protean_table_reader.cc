@@ -46,9 +46,14 @@ std::unique_ptr<SampleSession> OpenSamples(const BlockBasedTable::Rep& rep) {
 
 }  // namespace
 
-ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table)
+ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table,
+                                       bool has_range_filter)
     : table_(std::move(table)),
-      samples_(OpenSamples(*table_->get_rep())),
+      has_range_filter_(has_range_filter),
+      timestamp_size_(table_->get_rep()
+                          ->internal_comparator.user_comparator()
+                          ->timestamp_size()),
+      samples_(has_range_filter ? OpenSamples(*table_->get_rep()) : nullptr),
       queue_(samples_ == nullptr ? nullptr : samples_->queue()) {
   // A damaged filter is reported when the file is opened, if it is in memory by
   // then, and else when an iterator comes upon it.
@@ -56,12 +61,13 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table)
   in_memory.read_tier = kBlockCacheTier;
   BlockCacheLookupContext lookup_context{TableReaderCaller::kPrefetch};
   CachableEntry<ParsedFullFilterBlock> entry;
-  GetFilter(in_memory, &lookup_context, &entry);
+  GetRangeFilter(in_memory, &lookup_context, &entry);
 }
 
-const FilterBlock* ProteanTableReader::GetFilter(
+const FilterBlock* ProteanTableReader::GetRangeFilter(
     const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
     CachableEntry<ParsedFullFilterBlock>* entry) const {
+  if (!has_range_filter_) return nullptr;
   const auto& reader =
       static_cast<const FullFilterBlockReader&>(*table_->get_rep()->filter);
   const Status s =
@@ -116,7 +122,7 @@ InternalIterator* ProteanTableReader::NewIterator(
     const ReadOptions& read_options, const SliceTransform* prefix_extractor,
     Arena* arena, bool skip_filters, TableReaderCaller caller,
     size_t compaction_readahead_size, bool allow_unprepared_value) {
-  if (skip_filters || !IsForUser(caller)) {
+  if (skip_filters || !has_range_filter_ || !IsForUser(caller)) {
     return table_->NewIterator(read_options, prefix_extractor, arena,
                                skip_filters, caller, compaction_readahead_size,
                                allow_unprepared_value);

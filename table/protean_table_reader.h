@@ -1,6 +1,7 @@
-//  The reader of an SST file that has a filter of Protean. Everything is left
-//  to RocksDB's block-based table, which also asks the filter for Get and
-//  MultiGet; only iterators for users are wrapped (protean_table_iterator.h).
+//  The reader of an SST file. Everything is left to RocksDB's block-based
+//  table, which also asks the filter for Get and MultiGet; only iterators for
+//  users are wrapped, if the file has a range filter (protean_table_iterator.h)
+//  or if keys are being counted (range_counter.h).
 //
 //  If the policy has a use for sample queries, those that find nothing in this
 //  file are sampled: the questions that this file's filter is asked, and should
@@ -26,17 +27,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableReader : public TableReader {
  public:
-  // `table` has a full filter block that was opened by a policy of Protean, and
-  // its user keys are in bytewise order.
-  explicit ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table);
+  // `has_range_filter` tells that `table` has a full filter block that was
+  // opened by a policy of Protean, and that its user keys are in bytewise order
+  // when their timestamps are taken away.
+  ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table,
+                     bool has_range_filter);
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
   // through the block cache. `*entry` holds it in memory for the caller.
   // Returns nullptr if it cannot be had, for instance because it would have to
   // be read and `read_options` forbids that; then the file may hold anything.
-  const FilterBlock* GetFilter(
+  const FilterBlock* GetRangeFilter(
       const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
       CachableEntry<ParsedFullFilterBlock>* entry) const;
+
+  // The key that filters know.
+  Slice UserKey(const Slice& internal_key) const {
+    return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);
+  }
 
   BlockBasedTable* table() const { return table_.get(); }
 
@@ -137,13 +145,15 @@ class ProteanTableReader : public TableReader {
   // that are not empty for its file.
   void Sample(const Slice& internal_key, const GetContext& result) {
     if (result.State() == GetContext::kNotFound && queue_->Tick()) {
-      const Slice key = ExtractUserKey(internal_key);
+      const Slice key = UserKey(internal_key);
       queue_->Record(key, key, /*hi_inclusive=*/true);
     }
   }
   void Sample(const MultiGetContext::Range& range);
 
   const std::unique_ptr<BlockBasedTable> table_;
+  const bool has_range_filter_;
+  const size_t timestamp_size_;
   const std::unique_ptr<SampleSession> samples_;
   QueryQueue* const queue_;
   mutable std::atomic<bool> damage_reported_{false};

@@ -237,6 +237,19 @@ bool Surf::Iterator::Seek(const Slice& target) {
   return same;
 }
 
+bool Surf::LowerBound(const Slice& target, std::string* bound) const {
+  Iterator it(this);
+  if (it.Seek(target)) {
+    bound->assign(target.data(), target.size());
+    return true;
+  }
+  if (!it.Valid()) return false;
+  const Slice prefix = it.key_prefix();
+  bound->assign(prefix.data(), prefix.size());
+  if (!it.IsWholeKey()) suffix_.AppendReal(it.real_suffix(), bound);
+  return true;
+}
+
 uint64_t Surf::Iterator::real_suffix() const {
   if (surf_->suffix_.real_bits == 0) return 0;
   return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(it_.leaf()));

@@ -34,18 +34,20 @@ class Surf : public RangeFilter {
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override;
 
-  // The result of Count: at most `count` keys lie in the range. The first one
-  // counted may lie below the range if `low_ambiguous`, the last one above it
-  // if `high_ambiguous` (they can be the same key); all others are in it.
-  struct CountResult {
-    uint64_t count = 0;
-    bool low_ambiguous = false;
-    bool high_ambiguous = false;
-  };
+  // The stored prefix of the first key that may be at or above `target`, or
+  // `target` if that key may lie on either side of it.
+  bool LowerBound(const Slice& target, std::string* bound) const override;
 
-  // Counts the keys in [lo, hi] by the leaves between the bounds on each level,
-  // without stepping through them.
-  CountResult Count(const Slice& lo, const Slice& hi) const;
+  // Counts by the leaves between the bounds on each level, without stepping
+  // through them.
+  bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                  RangeCount* count) const override;
+  // The same for [lo, hi].
+  RangeCount Count(const Slice& lo, const Slice& hi) const {
+    RangeCount count;
+    CountRange(lo, hi, /*hi_inclusive=*/true, &count);
+    return count;
+  }
 
   // Walks the stored prefixes in key order. The filter must outlive it.
   class Iterator {
@@ -89,6 +91,8 @@ class Surf : public RangeFilter {
   bool HasKey(const Slice& key) const;
   void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
   bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  void CountBetween(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                    RangeCount* count) const;
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
   }

@@ -1,5 +1,5 @@
-//  Surf::Count. The keys between two bounds are counted as the leaves that the
-//  bounds enclose on each level of the trie, added up (SuRF paper,
+//  Surf::CountRange. The keys between two bounds are counted as the leaves that
+//  the bounds enclose on each level of the trie, added up (SuRF paper,
 //  section 3.5), without walking to the first leaf inside, and without
 //  stepping.
 
@@ -18,11 +18,13 @@ namespace {
 // those, whatever the bound is.
 class CountBound {
  public:
-  CountBound(const Surf& surf, const Slice& key, bool is_high)
+  enum Side { kLow, kHigh, kHighInclusive };
+
+  CountBound(const Surf& surf, const Slice& key, Side side)
       : fst_(surf.fst()),
         suffix_(surf.suffix()),
         key_(key),
-        is_high_(is_high),
+        side_(side),
         node_(fst_.Root()) {}
 
   // The place on the next level.
@@ -36,9 +38,11 @@ class CountBound {
     if (run > 0) return place_ = fst_.PlaceOf(node_);
     if (run < 0) return place_ = Behind(node_);
     if (depth_ == key_.size()) {
-      // The terminator is the bound itself, which belongs to the range.
+      // The terminator is the bound itself.
       place_ = fst_.PlaceOf(node_);
-      if (is_high_ && fst_.HasTerminator(node_)) place_.leaves++;
+      if (side_ == kHighInclusive && fst_.HasTerminator(node_)) {
+        place_.leaves++;
+      }
       return place_;
     }
     const int symbol = fst_.Symbol(key_[depth_++]);
@@ -61,6 +65,8 @@ class CountBound {
   bool on_path() const { return on_path_; }
   // Whether the key of the leaf at the bound may lie on either side of it.
   bool ambiguous() const { return ambiguous_; }
+  // How many bytes the two share then, at least.
+  size_t shared() const { return depth_; }
 
  private:
   Fst::Place Behind(const Fst::Node& node) const {
@@ -84,19 +90,22 @@ class CountBound {
         suffix_.real_bits == 0
             ? 0
             : suffix_.RealOfValue(fst_.values().Get(place_.leaves));
-    if (is_high_) {
-      ambiguous_ = stored == wanted;
-      if (stored <= wanted) place_.leaves++;
-    } else {
-      ambiguous_ = stored == wanted && !suffix_.RealIsWhole(key_, depth_);
+    const bool same = stored == wanted;
+    // Whether the leaf is the bound or above it.
+    const bool reaches = same && suffix_.RealIsWhole(key_, depth_);
+    if (side_ == kLow) {
+      ambiguous_ = same && !reaches;
       if (stored < wanted) place_.leaves++;
+    } else {
+      ambiguous_ = same && (side_ == kHighInclusive || !reaches);
+      if (stored < wanted || ambiguous_) place_.leaves++;
     }
   }
 
   const Fst& fst_;
   const SurfSuffix& suffix_;
   const Slice key_;
-  const bool is_high_;
+  const Side side_;
   Fst::Node node_;
   size_t depth_ = 0;
   bool on_path_ = true;
@@ -106,30 +115,41 @@ class CountBound {
 
 }  // namespace
 
-PROTEAN_CLONED Surf::CountResult Surf::Count(const Slice& lo,
-                                             const Slice& hi) const {
-  CountResult result;
-  if (lo.compare(hi) > 0) return result;
-  if (fst_.num_nodes() == 0) {
-    // The only key, if any, is the empty one.
-    result.count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
-    return result;
-  }
-  CountBound low(*this, lo, /*is_high=*/false);
-  CountBound high(*this, hi, /*is_high=*/true);
+PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
+                                       bool hi_inclusive,
+                                       RangeCount* count) const {
+  CountBound low(*this, lo, CountBound::kLow);
+  CountBound high(
+      *this, hi, hi_inclusive ? CountBound::kHighInclusive : CountBound::kHigh);
   for (uint32_t level = 0; level < fst_.height(); level++) {
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
-    result.count += to.leaves - from.leaves;
+    count->count += to.leaves - from.leaves;
     // No node hangs between the two, and the places below are the same.
     if (from.edges_to_nodes == to.edges_to_nodes && !low.on_path() &&
         !high.on_path()) {
       break;
     }
   }
-  result.low_ambiguous = low.ambiguous();
-  result.high_ambiguous = high.ambiguous();
-  return result;
+  count->low_ambiguous = low.ambiguous();
+  count->low_shared = low.shared();
+  count->high_ambiguous = high.ambiguous();
+  count->high_shared = high.shared();
+}
+
+// A clone cannot be virtual.
+bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                      RangeCount* count) const {
+  *count = RangeCount();
+  const int order = lo.compare(hi);
+  if (order > 0 || (order == 0 && !hi_inclusive)) return true;
+  if (fst_.num_nodes() == 0) {
+    // The only key, if any, is the empty one.
+    count->count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
+    return true;
+  }
+  CountBetween(lo, hi, hi_inclusive, count);
+  return true;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
@@ -55,6 +56,15 @@ struct SurfSuffix {
   bool RealIsWhole(const Slice& key, size_t depth) const {
     return depth == key.size() ||
            (8 * (key.size() - depth) <= real_bits && key[key.size() - 1] != 0);
+  }
+
+  // Appends the real bits to the prefix that they follow, with the zeros at
+  // their end left out: the key is not below the result.
+  void AppendReal(uint64_t real, std::string* prefix) const {
+    if (real_bits == 0) return;
+    for (uint64_t left = real << (64 - real_bits); left != 0; left <<= 8) {
+      prefix->push_back(static_cast<char>(left >> 56));
+    }
   }
 
   uint64_t Hash(const Slice& key) const {

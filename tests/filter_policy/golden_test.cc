@@ -679,7 +679,7 @@ std::vector<Range> CountedRanges(const Keys& keys) {
 std::string Counts(const Surf& surf, const std::vector<Range>& ranges) {
   std::string text;
   for (const Range& range : ranges) {
-    const Surf::CountResult counted = surf.Count(range.lo, range.hi);
+    const RangeCount counted = surf.Count(range.lo, range.hi);
     if (!text.empty()) text += " ";
     text += std::to_string(counted.count) + (counted.low_ambiguous ? "l" : "") +
             (counted.high_ambiguous ? "h" : "");
@@ -767,7 +767,7 @@ void ExpectCountsHoldKeys(const Surf& surf, const std::vector<Range>& ranges,
     const auto count = static_cast<uint64_t>(
         std::upper_bound(keys.begin(), keys.end(), range.hi) -
         std::lower_bound(keys.begin(), keys.end(), range.lo));
-    const Surf::CountResult counted = surf.Count(range.lo, range.hi);
+    const RangeCount counted = surf.Count(range.lo, range.hi);
     EXPECT_GE(counted.count, count) << Hex(range.lo) << " " << Hex(range.hi);
     EXPECT_LE(counted.count,
               count + counted.low_ambiguous + counted.high_ambiguous)

@@ -96,11 +96,12 @@ class SurfModel {
     return i;
   }
 
-  Surf::CountResult Count(const std::string& lo, const std::string& hi) const {
-    Surf::CountResult result;
-    if (lo > hi) return result;
+  RangeCount Count(const std::string& lo, const std::string& hi,
+                   bool hi_inclusive) const {
+    RangeCount result;
+    if (lo > hi || (lo == hi && !hi_inclusive)) return result;
     for (const Leaf& leaf : leaves_) {
-      if (Below(leaf, lo) || Above(leaf, hi, false)) continue;
+      if (Below(leaf, lo) || Above(leaf, hi, !hi_inclusive)) continue;
       result.count++;
       // Certainly in the range: not ambiguous on either side.
       const bool above_lo = Above(leaf, lo, true);
@@ -150,6 +151,46 @@ class OwnedSurf {
 const SurfSuffix kSuffixes[] = {{0, 0},  {4, 0},  {0, 4},   {0, 8}, {3, 5},
                                 {0, 16}, {7, 13}, {32, 32}, {0, 1}, {1, 0}};
 
+// The keys of a range, by looking at all of them.
+uint64_t TrueCount(const Keys& keys, const std::string& lo,
+                   const std::string& hi, bool hi_inclusive) {
+  return static_cast<uint64_t>(
+      std::count_if(keys.begin(), keys.end(), [&](const std::string& key) {
+        return key >= lo && (hi_inclusive ? key <= hi : key < hi);
+      }));
+}
+
+// What a count says when the ambiguous keys have been looked up: at each bound,
+// the first key at or above it.
+uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
+                       const std::string& hi, bool hi_inclusive,
+                       const RangeCount& counted) {
+  uint64_t count = counted.count;
+  const auto first = [&](const std::string& bound) {
+    return std::lower_bound(keys.begin(), keys.end(), bound);
+  };
+  const auto shares = [](const std::string& key, const std::string& bound,
+                         size_t size) {
+    return Slice(key).starts_with(Slice(bound.data(), size));
+  };
+  if (counted.low_ambiguous) {
+    const auto key = first(lo);
+    const bool inside =
+        key != keys.end() && shares(*key, lo, counted.low_shared);
+    // The same key may be at both bounds.
+    if (!inside) count--;
+    if (!inside && counted.high_ambiguous && counted.count == 1) return count;
+  }
+  if (counted.high_ambiguous) {
+    const auto key = first(hi);
+    const bool above = key != keys.end() &&
+                       shares(*key, hi, counted.high_shared) &&
+                       !(hi_inclusive && *key == hi);
+    if (above) count--;
+  }
+  return count;
+}
+
 // Compares every query with the model.
 void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
              const FstOptions& options = {}) {
@@ -189,13 +230,30 @@ void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
                   surf->RangeMayMatch(lo, hi, inclusive))
             << Hex(lo) << " " << Hex(hi) << " " << inclusive;
       }
-      const Surf::CountResult expected = model.Count(lo, hi);
-      const Surf::CountResult counted = surf->Count(lo, hi);
-      ASSERT_EQ(expected.count, counted.count) << Hex(lo) << " " << Hex(hi);
-      ASSERT_EQ(expected.low_ambiguous, counted.low_ambiguous)
-          << Hex(lo) << " " << Hex(hi);
-      ASSERT_EQ(expected.high_ambiguous, counted.high_ambiguous)
-          << Hex(lo) << " " << Hex(hi);
+      for (bool inclusive : {false, true}) {
+        const std::string range =
+            Hex(lo) + " " + Hex(hi) + (inclusive ? " inclusive" : "");
+        const RangeCount expected = model.Count(lo, hi, inclusive);
+        RangeCount counted;
+        ASSERT_TRUE(surf->CountRange(lo, hi, inclusive, &counted));
+        ASSERT_EQ(expected.count, counted.count) << range;
+        ASSERT_EQ(expected.low_ambiguous, counted.low_ambiguous) << range;
+        ASSERT_EQ(expected.high_ambiguous, counted.high_ambiguous) << range;
+        ASSERT_EQ(TrueCount(keys, lo, hi, inclusive),
+                  ResolvedCount(keys, lo, hi, inclusive, counted))
+            << range;
+      }
+    }
+    std::string bound;
+    if (surf->LowerBound(lo, &bound)) {
+      ASSERT_LE(lo, bound);
+      ASSERT_EQ(0u, TrueCount(keys, lo, bound, false)) << Hex(lo);
+      if (ambiguous) {
+        ASSERT_EQ(lo, bound);
+      }
+    } else {
+      ASSERT_FALSE(it.Valid());
+      ASSERT_EQ(0u, TrueCount(keys, lo, std::string(70, '\xff'), true));
     }
   }
 
@@ -383,7 +441,7 @@ TEST(SurfTest, NoFalseNegativesInLargeFilters) {
       // Exact up to the two ends of the range.
       const size_t last =
           std::min<size_t>(i + rnd.Uniform(1000), family.keys.size() - 1);
-      const Surf::CountResult counted = surf->Count(key, family.keys[last]);
+      const RangeCount counted = surf->Count(key, family.keys[last]);
       ASSERT_EQ(last - i + 1, counted.count);
     }
     Surf::Iterator it(&*surf);
@@ -485,7 +543,7 @@ TEST(SurfTest, CountIsExactOnWholeKeys) {
     const auto expected =
         std::upper_bound(keys.begin(), keys.end(), BigEndian(hi)) -
         std::lower_bound(keys.begin(), keys.end(), BigEndian(lo));
-    const Surf::CountResult counted = surf->Count(BigEndian(lo), BigEndian(hi));
+    const RangeCount counted = surf->Count(BigEndian(lo), BigEndian(hi));
     ASSERT_GE(counted.count, static_cast<uint64_t>(expected));
     ASSERT_LE(counted.count, expected + uint64_t{counted.low_ambiguous} +
                                  uint64_t{counted.high_ambiguous});

@@ -203,7 +203,7 @@ void FuzzBuild(const uint8_t* data, size_t size) {
       Check(first == exclusive_end || block.RangeMayMatch(lo, hi, false),
             "a half-open range is found");
       const auto count = static_cast<uint64_t>(std::distance(first, end));
-      const Surf::CountResult counted = surf.Count(lo, hi);
+      const RangeCount counted = surf.Count(lo, hi);
       Check(counted.count >= count, "no key is left out of a count");
       Check(counted.count <=
                 count + counted.low_ambiguous + counted.high_ambiguous,
