@@ -30,6 +30,14 @@ class SortedKeys {
     return found != keys_.end() ? &*found : nullptr;
   }
 
+  // How many keys are below `key`, or `key` itself if `inclusive`.
+  size_t CountBelow(const Slice& key, bool inclusive) const {
+    const std::string* first = LowerBound(key);
+    if (first == nullptr) return keys_.size();
+    const auto below = static_cast<size_t>(first - keys_.data());
+    return below + (inclusive && key == *first ? 1 : 0);
+  }
+
   size_t MemoryUsage() const {
     return keys_.capacity() * (sizeof(std::string) + sizeof(uint64_t));
   }
@@ -71,6 +79,22 @@ class Oracle : public RangeFilter {
     if (first == nullptr) return false;
     const int order = Slice(*first).compare(hi);
     return order < 0 || (order == 0 && hi_inclusive);
+  }
+
+  bool LowerBound(const Slice& target, std::string* bound) const override {
+    const std::string* first = keys_->LowerBound(target);
+    if (first == nullptr) return false;
+    *bound = *first;
+    return true;
+  }
+
+  bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                  RangeCount* count) const override {
+    *count = RangeCount();
+    count->count = keys_->CountBelow(hi, hi_inclusive);
+    const size_t below = keys_->CountBelow(lo, /*inclusive=*/false);
+    count->count -= std::min<uint64_t>(below, count->count);
+    return true;
   }
 
   static Status Open(const Slice& payload,

@@ -146,8 +146,9 @@ bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
       bound->assign(header_.smallest.data(), header_.smallest.size());
       return true;
     }
-    if (IsAbove(target)) return false;
-    return filter_->LowerBound(target, bound);
+    if (IsAbove(target) || !filter_->LowerBound(target, bound)) return false;
+    if (Slice(*bound).compare(header_.largest) <= 0) return true;
+    if (IsAbove(*bound)) return false;
   }
   bound->assign(target.data(), target.size());
   return true;

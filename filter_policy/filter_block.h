@@ -91,7 +91,8 @@ class FilterBlock {
   // False if certainly no key starts with `prefix`.
   bool PrefixMayMatch(const Slice& prefix) const;
 
-  // As RangeFilter::LowerBound, on the whole block.
+  // As RangeFilter::LowerBound, on the whole block. If a bound above `target`
+  // is stored, it is not above the largest key either.
   bool LowerBound(const Slice& target, std::string* bound) const;
 
   // As RangeFilter::CountRange, on the whole block. Every kind of filter can

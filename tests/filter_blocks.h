@@ -30,6 +30,18 @@ constexpr size_t kCheckedOffset = 12;
 constexpr size_t kPayloadOffset = 12;
 constexpr size_t kHeaderSize = 32;
 
+// Whether what `block` says of the first of these ascending keys that is at or
+// above `target` is true.
+template <typename SortedKeys>
+bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
+                     const std::string& target) {
+  const auto first = std::lower_bound(keys.begin(), keys.end(), target);
+  std::string bound;
+  if (!block.LowerBound(target, &bound)) return first == keys.end();
+  return bound >= target && (first == keys.end() || bound <= *first) &&
+         (bound == target || bound <= *keys.rbegin());
+}
+
 inline std::unique_ptr<FilterBitsBuilder> NewBuilder(
     const FilterPolicy& policy, const BlockBasedTableOptions& options = {}) {
   return std::unique_ptr<FilterBitsBuilder>(

@@ -8,8 +8,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Bounds of more bytes are not compared prefix by prefix: they may match.
-constexpr size_t kMaxBoundBytes = 4096;
 // Bounds of so many bytes need no allocation.
 constexpr size_t kInlineBoundBytes = 64;
 

@@ -85,6 +85,8 @@ class Proteus : public RangeFilter {
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override;
 
+  bool LowerBound(const Slice& target, std::string* bound) const override;
+
   const ProteusDesign& design() const { return header_.design; }
   const DesignReport& report() const { return header_.report; }
   // The design, and how the trie is encoded.
@@ -92,6 +94,9 @@ class Proteus : public RangeFilter {
 
  private:
   Proteus() = default;
+
+  // Bounds of more bytes are not compared prefix by prefix: they may match.
+  static constexpr size_t kMaxBoundBytes = 4096;
 
   // How many more prefixes a query may test.
   using Budget = uint64_t;
@@ -112,6 +117,8 @@ class Proteus : public RangeFilter {
   bool SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
                            size_t query_bytes, Budget* budget) const;
   bool SeriesContains(const Slice& key, uint32_t bits) const;
+
+  bool NextTriePrefix(const Slice& key, size_t size, std::string* next) const;
 
   ProteusHeader header_;
   bool in_words_ = false;

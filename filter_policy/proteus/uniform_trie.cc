@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "filter_policy/bits/bit_array.h"
+#include "filter_policy/fst/fst_iterator.h"
 #include "filter_policy/proteus/key_bits.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -92,17 +93,12 @@ void UniformTrie::FindFullLevels(uint32_t lead) {
 
 // Compares the suffix of a leaf, whose path is `depth` bytes long, with the
 // bits of `prefix` behind so many bytes.
-inline int UniformTrie::CompareSuffix(const Fst::Node& node,
-                                      const Fst::Edge& edge, size_t depth,
+inline int UniformTrie::CompareSuffix(uint32_t leaf, size_t depth,
                                       const char* prefix) const {
-  const Level& level = levels_[depth - 1];
-  if (level.width == 0) return 0;
-  const uint32_t leaf = fst_.Leaf(node, edge) - level.first_leaf;
-  uint64_t bit = level.first_bit + uint64_t{leaf} * level.width;
-  // Only in a damaged trie.
-  if (bit + level.width > suffix_bits_) return 0;
+  uint64_t bit;
+  if (!FindSuffix(leaf, depth, &bit)) return 0;
   int order = 0;
-  VisitPieces(prefix, prefix_bytes_, depth, level.width,
+  VisitPieces(prefix, prefix_bytes_, depth, levels_[depth - 1].width,
               [&](uint64_t wanted, unsigned bits) {
                 const uint64_t stored = GetBits(suffixes_, bit, bits);
                 bit += bits;
@@ -110,6 +106,42 @@ inline int UniformTrie::CompareSuffix(const Fst::Node& node,
                 return order == 0;
               });
   return order;
+}
+
+// Copies it there.
+void UniformTrie::CopySuffix(uint32_t leaf, size_t depth, char* prefix) const {
+  uint64_t bit;
+  if (!FindSuffix(leaf, depth, &bit)) return;
+  char* out = prefix + depth;
+  for (uint32_t left = levels_[depth - 1].width; left > 0;) {
+    const unsigned bits = std::min(left, kPieceBits);
+    const uint64_t piece = GetBits(suffixes_, bit, bits) << (64 - bits);
+    for (unsigned i = 0; i < bits; i += 8) {
+      *out++ = static_cast<char>(piece >> (56 - i));
+    }
+    bit += bits;
+    left -= bits;
+  }
+}
+
+bool UniformTrie::LowerBound(const char* prefix, char* next) const {
+  FstIterator it(&fst_);
+  it.Seek(Slice(prefix, levels_.size()));
+  if (it.Valid() && it.IsPrefixOfTarget() && it.prefix_length() > 0 &&
+      CompareSuffix(it.leaf(), it.prefix_length(), prefix) < 0) {
+    it.Next();
+  }
+  if (!it.Valid()) return false;
+  const Slice path = it.path();
+  if (path.empty() || path.size() > levels_.size()) {
+    // Only in a damaged trie.
+    memcpy(next, prefix, prefix_bytes_);
+    return true;
+  }
+  memset(next, 0, prefix_bytes_);
+  memcpy(next, path.data(), path.size());
+  CopySuffix(it.leaf(), path.size(), next);
+  return true;
 }
 
 PROTEAN_CLONED bool UniformTrie::Contains(const char* prefix) const {

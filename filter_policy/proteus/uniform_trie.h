@@ -52,6 +52,10 @@ class UniformTrie {
   };
   Matches Find(const char* lo, const char* hi) const;
 
+  // Stores the first prefix at or above `prefix` in `next`, which has room for
+  // as many bytes. False if there is none.
+  bool LowerBound(const char* prefix, char* next) const;
+
  private:
   struct Level {
     uint32_t first_leaf = 0;
@@ -70,7 +74,20 @@ class UniformTrie {
   }
 
   int CompareSuffix(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
-                    const char* prefix) const;
+                    const char* prefix) const {
+    return levels_[depth - 1].width == 0
+               ? 0
+               : CompareSuffix(fst_.Leaf(node, edge), depth, prefix);
+  }
+  int CompareSuffix(uint32_t leaf, size_t depth, const char* prefix) const;
+  void CopySuffix(uint32_t leaf, size_t depth, char* prefix) const;
+  // Where the suffix begins of a leaf whose path is `depth` bytes long. False
+  // if it has none, or only in a damaged trie.
+  bool FindSuffix(uint32_t leaf, size_t depth, uint64_t* bit) const {
+    const Level& level = levels_[depth - 1];
+    *bit = level.first_bit + uint64_t{leaf - level.first_leaf} * level.width;
+    return level.width > 0 && *bit + level.width <= suffix_bits_;
+  }
   bool FindAbove(Fst::Node node, size_t depth, const char* lo,
                  bool* found) const;
   bool FindBelow(Fst::Node node, size_t depth, const char* hi,

@@ -192,6 +192,8 @@ TEST(ProteusTest, TriesOfEveryDepth) {
       ASSERT_EQ(design.Describe(), proteus.filter().design().Describe());
       size_t negatives = 0;
       for (size_t i = 0; i < bounds.size(); i++) {
+        ASSERT_TRUE(LowerBoundHolds(proteus.block(), keys, bounds[i]))
+            << Hex(bounds[i]);
         for (size_t j = 0; j < bounds.size(); j++) {
           for (bool inclusive : {false, true}) {
             const bool answer =
@@ -259,6 +261,8 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
         ASSERT_TRUE(proteus.block().PrefixMayMatch(key)) << Hex(key);
       }
       for (size_t i = 0; i < bounds.size(); i++) {
+        ASSERT_TRUE(LowerBoundHolds(proteus.block(), keys, bounds[i]))
+            << Hex(bounds[i]);
         for (size_t j = i; j < bounds.size(); j++) {
           for (bool inclusive : {false, true}) {
             if (ranks.Holds(i, j, inclusive)) {
@@ -383,6 +387,8 @@ TEST_P(FamilyTest, NoFalseNegatives) {
             << Hex(key);
       }
       for (size_t i = 0; i < bounds.size(); i++) {
+        ASSERT_TRUE(LowerBoundHolds(proteus.block(), keys, bounds[i]))
+            << Hex(bounds[i]);
         for (size_t j = i; j < bounds.size(); j++) {
           for (bool inclusive : {false, true}) {
             if (!ranks.Holds(i, j, inclusive)) continue;

@@ -56,10 +56,13 @@ void AskEverything(const FilterBlock& block,
     block.KeyMayMatch(lo);
     block.PrefixMayMatch(lo);
     block.HasKeyAtOrAbove(lo);
+    std::string bound;
+    block.LowerBound(lo, &bound);
     for (const std::string& hi : strings) {
       block.RangeMayMatch(lo, hi, false);
       block.RangeMayMatch(lo, hi, true);
-      if (surf != nullptr) surf->Count(lo, hi);
+      RangeCount count;
+      block.CountRange(lo, hi, true, &count);
     }
     if (surf == nullptr) continue;
     Surf::Iterator it(surf);
@@ -141,6 +144,14 @@ void FuzzDesign(const uint8_t* data, size_t size) {
           "a prefix is found");
   }
   for (const std::string& lo : queries) {
+    const auto not_below = keys.lower_bound(lo);
+    std::string bound;
+    if (block.LowerBound(lo, &bound)) {
+      Check(bound >= lo && (not_below == keys.end() || bound <= *not_below),
+            "no key is skipped");
+    } else {
+      Check(not_below == keys.end(), "a key is not overlooked");
+    }
     for (const std::string& hi : queries) {
       if (hi < lo) continue;
       const auto first_key = keys.lower_bound(lo);
@@ -193,6 +204,14 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   }
   queries.push_back("");
   for (const std::string& lo : queries) {
+    const auto not_below = keys.lower_bound(lo);
+    std::string bound;
+    if (block.LowerBound(lo, &bound)) {
+      Check(bound >= lo && (not_below == keys.end() || bound <= *not_below),
+            "no key is skipped");
+    } else {
+      Check(not_below == keys.end(), "a key is not overlooked");
+    }
     for (const std::string& hi : queries) {
       if (hi < lo) continue;
       const auto first = keys.lower_bound(lo);
