@@ -7,6 +7,7 @@
 #include "rocksdb/env.h"
 #include "table/block_based/full_filter_block.h"
 #include "table/protean_table_iterator.h"
+#include "table/range_counter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -122,6 +123,11 @@ InternalIterator* ProteanTableReader::NewIterator(
     const ReadOptions& read_options, const SliceTransform* prefix_extractor,
     Arena* arena, bool skip_filters, TableReaderCaller caller,
     size_t compaction_readahead_size, bool allow_unprepared_value) {
+  if (IsForUser(caller)) {
+    if (RangeCounter* counter = RangeCounter::Current()) {
+      return counter->NewIterator(this, arena);
+    }
+  }
   if (skip_filters || !has_range_filter_ || !IsForUser(caller)) {
     return table_->NewIterator(read_options, prefix_extractor, arena,
                                skip_filters, caller, compaction_readahead_size,

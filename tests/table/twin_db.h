@@ -82,6 +82,20 @@ inline std::shared_ptr<TableFactory> NewTable(const std::string& id,
   return factory;
 }
 
+// Compacts all files of level 0, and what they overlap, into a level.
+inline Status CompactLevel0(DB* db, int level, uint64_t file_size) {
+  std::vector<LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  Keys names;
+  for (const LiveFileMetaData& file : files) {
+    if (file.level == 0) names.push_back(file.name);
+  }
+  if (names.empty()) return Status::OK();
+  CompactionOptions options;
+  options.output_file_size_limit = file_size;
+  return db->CompactFiles(options, names, level);
+}
+
 class TwinDB {
  public:
   enum Twin { kProtean, kPlain };
@@ -154,20 +168,8 @@ class TwinDB {
     Both([&](DB* db) { return db->CompactRange(options, begin, end); });
   }
 
-  // Compacts all files of level 0, and what they overlap, into a level.
   void CompactLevel0Into(int level, uint64_t file_size) {
-    Both([&](DB* db) {
-      std::vector<LiveFileMetaData> files;
-      db->GetLiveFilesMetaData(&files);
-      Keys names;
-      for (const LiveFileMetaData& file : files) {
-        if (file.level == 0) names.push_back(file.name);
-      }
-      if (names.empty()) return Status::OK();
-      CompactionOptions options;
-      options.output_file_size_limit = file_size;
-      return db->CompactFiles(options, names, level);
-    });
+    Both([&](DB* db) { return CompactLevel0(db, level, file_size); });
   }
 
   void TakeSnapshot() {

@@ -1,0 +1,271 @@
+//  ApproximateCount against a walk over the keys.
+
+#include "plugin/protean_db.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/utilities/transaction_db.h"
+#include "tests/lcg.h"
+#include "tests/table/twin_db.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class CountTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void TearDown() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+
+  void Open(const Options& options, const std::string& table) {
+    db_.reset();
+    options_ = options;
+    options_.create_if_missing = true;
+    options_.table_factory = NewTable("ProteanTable", table);
+    EXPECT_OK(DestroyDB(path_, options_));
+    ASSERT_OK(ProteanDB::Open(options_, path_, &db_));
+  }
+
+  // Three levels, L0 and the memtable; `keys` are dealt out to them.
+  void Fill(const Keys& keys) {
+    for (size_t run = 0; run < 5; run++) {
+      for (size_t i = run; i < keys.size(); i += 5) {
+        ASSERT_OK(db_->Put(WriteOptions(), keys[i], "v" + keys[i]));
+      }
+      if (run == 4) return;
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      if (run < 3) {
+        ASSERT_OK(CompactLevel0(&*db_, 3 - static_cast<int>(run), kFileSize));
+      }
+    }
+  }
+
+  CountResult Count(const std::string& lo, const std::string& hi) {
+    CountResult result;
+    EXPECT_OK(db_->ApproximateCount(Range(lo, hi), &result));
+    return result;
+  }
+
+  uint64_t Walk(const std::string& lo, const std::string& hi) {
+    ReadOptions read_options;
+    const Slice limit = hi;
+    read_options.iterate_upper_bound = &limit;
+    std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+    uint64_t count = 0;
+    for (it->Seek(lo); it->Valid(); it->Next()) count++;
+    EXPECT_OK(it->status());
+    return count;
+  }
+
+  const std::string path_ = test::PerThreadDBPath("count_test");
+  Options options_;
+  std::unique_ptr<ProteanDB> db_;
+};
+
+}  // namespace
+
+TEST_P(CountTest, DistinctKeys) {
+  Random rnd(301);
+  for (const KeyFamily& family : KeyFamilies(600, 17)) {
+    SCOPED_TRACE(family.name);
+    Open(ManySmallFiles(7), GetParam());
+    Fill(family.keys);
+    Keys bounds;
+    for (const std::string& key : family.keys) {
+      for (const std::string& near : Around(key)) bounds.push_back(near);
+    }
+    for (int i = 0; i < 300; i++) {
+      std::string lo = Pick(bounds, &rnd);
+      std::string hi = Pick(bounds, &rnd);
+      if (hi < lo) std::swap(lo, hi);
+      const CountResult result = Count(lo, hi);
+      ASSERT_EQ(Walk(lo, hi), result.count)
+          << Slice(lo).ToString(true) << " " << Slice(hi).ToString(true);
+      EXPECT_EQ(0u, result.deletions);
+      EXPECT_LE(result.files_scanned, result.files);
+      EXPECT_LE(result.sorted_runs, 4u);
+    }
+    const CountResult nothing = Count("\xff\xff\xff", "");
+    EXPECT_EQ(0u, nothing.count);
+    EXPECT_TRUE(nothing.IsExact());
+  }
+}
+
+INSTANTIATE_TEST_CASE_P(
+    Tables, CountTest,
+    ::testing::Values("filter_policy=surf:0:0;block_size=300",
+                      "filter_policy=surf:4:5;block_size=300;"
+                      "cache_index_and_filter_blocks=true",
+                      "filter_policy=proteus:12;block_size=300",
+                      "filter_policy=bloomfilter:10;block_size=300",
+                      "block_size=300;no_block_cache=true"));
+
+class CountFeaturesTest : public CountTest {};
+
+TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
+  Open(ManySmallFiles(7), "filter_policy=surf:0:4;block_size=256");
+  Keys keys;
+  Lcg lcg(5);
+  for (int i = 0; i < 20000; i++) keys.push_back(lcg.Bytes(8));
+  Fill(keys);
+  std::sort(keys.begin(), keys.end());
+  Random rnd(7);
+  SetPerfLevel(kEnableCount);
+  uint64_t blocks = 0;
+  constexpr int kCounts = 500;
+  for (int i = 0; i < kCounts; i++) {
+    std::string lo = Pick(keys, &rnd);
+    std::string hi = Pick(keys, &rnd);
+    if (hi < lo) std::swap(lo, hi);
+    get_perf_context()->Reset();
+    const CountResult result = Count(lo, hi);
+    blocks += get_perf_context()->block_read_count +
+              get_perf_context()->block_cache_hit_count;
+    EXPECT_EQ(0u, result.files_scanned);
+    EXPECT_EQ(4u, result.sorted_runs);
+    EXPECT_EQ(std::lower_bound(keys.begin(), keys.end(), hi) -
+                  std::lower_bound(keys.begin(), keys.end(), lo),
+              static_cast<int64_t>(result.count));
+  }
+  SetPerfLevel(kDisable);
+  // Where a bound lies between the keys of two blocks, both are read.
+  EXPECT_LE(blocks, 2u * 4 * kCounts);
+}
+
+TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
+  Open(ManySmallFiles(7), "filter_policy=proteus:12");
+  Keys keys;
+  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(i));
+  Fill(keys);
+  const CountResult all = Count("", "\xff");
+  EXPECT_EQ(20000u, all.count);
+  EXPECT_EQ(4000u, all.in_memtables);
+  EXPECT_EQ(0u, all.files_scanned);
+  EXPECT_GT(all.files, 20u);
+  const CountResult part = Count(keys[500], keys[19000]);
+  EXPECT_EQ(18500u, part.count);
+  EXPECT_GT(part.files_scanned, 0u);
+  EXPECT_LE(part.files_scanned, 8u);
+}
+
+// What the result says of what it could not count.
+TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
+  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+  const std::string keys[] = {"a", "b", "c", "d", "e"};
+  for (const std::string& key : keys) {
+    ASSERT_OK(db_->Put(WriteOptions(), key, "1"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  CountResult result = Count("b", "e");
+  EXPECT_EQ(3u, result.count);
+  EXPECT_TRUE(result.IsExact());
+
+  ASSERT_OK(db_->Put(WriteOptions(), "c", "2"));
+  result = Count("b", "e");
+  EXPECT_EQ(4u, result.count);
+  EXPECT_EQ(1u, result.in_memtables);
+  EXPECT_EQ(1u, result.sorted_runs);
+  EXPECT_FALSE(result.IsExact()) << "c is counted twice";
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  result = Count("b", "e");
+  EXPECT_EQ(4u, result.count);
+  EXPECT_EQ(2u, result.sorted_runs);
+
+  ASSERT_OK(db_->Delete(WriteOptions(), "d"));
+  result = Count("d", "e");
+  EXPECT_EQ(1u, result.count);
+  EXPECT_EQ(1u, result.deletions);
+  EXPECT_FALSE(result.IsExact());
+  ASSERT_OK(
+      db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "a", "c"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  result = Count("a", "z");
+  EXPECT_EQ(2u, result.deletions);
+  EXPECT_EQ(0u, result.in_memtables);
+  EXPECT_FALSE(result.IsExact());
+
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  result = Count("a", "z");
+  EXPECT_EQ(2u, result.count);
+  EXPECT_TRUE(result.IsExact());
+}
+
+// RocksDB's iterator seeks again, in the middle of the count.
+TEST_F(CountFeaturesTest, KeysOverwrittenManyTimes) {
+  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+  for (const char* key : {"a", "b", "c", "d"}) {
+    ASSERT_OK(db_->Put(WriteOptions(), key, ""));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  for (int i = 0; i < 100; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), "a1", std::to_string(i)));
+    ASSERT_OK(db_->Put(WriteOptions(), "b1", std::to_string(i)));
+  }
+  const CountResult result = Count("a1", "d");
+  EXPECT_EQ(4u, result.count);
+  EXPECT_EQ(2u, result.in_memtables);
+  EXPECT_EQ(1u, result.files);
+}
+
+TEST_F(CountFeaturesTest, OtherOrders) {
+  for (const Comparator* comparator :
+       {ReverseBytewiseComparator(), BytewiseComparatorWithU64Ts()}) {
+    SCOPED_TRACE(comparator->Name());
+    Options options = ManySmallFiles(7);
+    options.comparator = comparator;
+    options.target_file_size_base = 1 << 20;
+    const bool stamped = comparator->timestamp_size() > 0;
+    Open(options, "filter_policy=surf:0:4;block_size=300");
+    for (int time = 1; time <= 3; time++) {
+      std::string timestamp;
+      PutFixed64(&timestamp, static_cast<uint64_t>(time));
+      for (int i = 0; i < 500; i++) {
+        const std::string key = BigEndian(7 * i);
+        ASSERT_OK(stamped ? db_->Put(WriteOptions(), key, timestamp, "v")
+                          : db_->Put(WriteOptions(), key, "v"));
+      }
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    }
+    const std::string lo = BigEndian(7 * 100 - 1);
+    const std::string hi = BigEndian(7 * 200);
+    EXPECT_EQ(100u, stamped ? Count(lo, hi).count
+                            : Count(BigEndian(7 * 200 - 1), lo).count);
+  }
+}
+
+TEST_F(CountFeaturesTest, OtherTablesAreRefused) {
+  Open(Options(), "filter_policy=surf:0:4");
+  ColumnFamilyOptions plain;
+  ColumnFamilyHandle* handle;
+  ASSERT_OK(db_->CreateColumnFamily(plain, "plain", &handle));
+  CountResult result;
+  const Status s = db_->ApproximateCount(handle, Range("a", "b"), &result);
+  EXPECT_TRUE(s.IsInvalidArgument());
+  EXPECT_EQ(
+      "Invalid argument: ApproximateCount needs the table factory "
+      "ProteanTable, "
+      "and the column family plain has BlockBasedTable",
+      s.ToString());
+  ASSERT_OK(db_->DestroyColumnFamilyHandle(handle));
+}
+
+TEST_F(CountFeaturesTest, OverAnyDB) {
+  Open(Options(), "filter_policy=surf:0:4");
+  db_.reset();
+  TransactionDB* transactions;
+  ASSERT_OK(TransactionDB::Open(options_, TransactionDBOptions(), path_,
+                                &transactions));
+  db_ = std::make_unique<ProteanDB>(transactions);
+  ASSERT_OK(db_->Put(WriteOptions(), "a", ""));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  ASSERT_OK(db_->Put(WriteOptions(), "b", ""));
+  EXPECT_EQ(2u, Count("a", "c").count);
+  CountResult result;
+  ASSERT_OK(ApproximateCount(transactions, db_->DefaultColumnFamily(),
+                             Range("b", "c"), &result));
+  EXPECT_EQ(1u, result.count);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
