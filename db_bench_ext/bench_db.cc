@@ -11,6 +11,7 @@
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
+#include "plugin/protean_db.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
@@ -110,6 +111,22 @@ SeekResult SeekFirst(DB* db, const Slice& lo, const Slice* upper_bound) {
     result.value_bytes = it->value().size();
   }
   return result;
+}
+
+Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count) const {
+  if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
+    CountResult result;
+    const Status s = ApproximateCount(db_.get(), db_->DefaultColumnFamily(),
+                                      Range(lo, hi), &result);
+    *count = result.count;
+    return s;
+  }
+  ReadOptions read_options;
+  read_options.iterate_upper_bound = &hi;
+  const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+  *count = 0;
+  for (it->Seek(lo); it->Valid(); it->Next()) ++*count;
+  return it->status();
 }
 
 Status BenchDb::Create(const BenchDbOptions& options,

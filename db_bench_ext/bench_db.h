@@ -77,6 +77,11 @@ class BenchDb {
   Status Reopen();
 
   DB* db() { return db_.get(); }
+
+  // Counts the records with keys in [lo, hi): by the filters if they are
+  // Protean's, else by a walk.
+  Status Count(const Slice& lo, const Slice& hi, uint64_t* count) const;
+
   // Nullptr if there are no filters.
   const FilterPolicy* filter_policy() const { return policy_.get(); }
   uint64_t Ticker(Tickers ticker) const {

@@ -15,6 +15,8 @@ const char* QueryKindName(QueryKind kind) {
       return "open_seek";
     case QueryKind::kClosedSeek:
       return "closed_seek";
+    case QueryKind::kCount:
+      return "count";
   }
   return "";
 }

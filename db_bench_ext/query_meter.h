@@ -11,7 +11,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-enum class QueryKind { kPoint, kOpenSeek, kClosedSeek };
+enum class QueryKind { kPoint, kOpenSeek, kClosedSeek, kCount };
 const char* QueryKindName(QueryKind kind);
 
 // What one kind of query did under one filter.

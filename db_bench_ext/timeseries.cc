@@ -77,6 +77,7 @@ std::vector<std::pair<QueryKind, int>> Timeseries::Kinds() const {
   for (int percent : options_.empty_percents) {
     kinds.emplace_back(QueryKind::kClosedSeek, percent);
   }
+  kinds.emplace_back(QueryKind::kCount, 0);
   return kinds;
 }
 
@@ -85,7 +86,7 @@ std::vector<protean::Query> Timeseries::MakeSamples() const {
   const uint64_t of_each =
       options_.samples / (options_.empty_percents.size() + 1);
   for (const auto& [kind, percent] : Kinds()) {
-    if (kind == QueryKind::kOpenSeek) continue;
+    if (percent == 0) continue;
     // As many as needed for `of_each` empty ones, on average.
     for (const Query& query :
          MakeQueries(kind, percent, 100 * of_each / percent, ~options_.seed)) {
@@ -116,8 +117,10 @@ std::vector<Timeseries::Query> Timeseries::MakeQueries(QueryKind kind,
   const uint64_t span = records_.back().time;
   const double gap =
       static_cast<double>(span) / static_cast<double>(records_.size());
-  const auto size = static_cast<uint64_t>(
-      std::max(1.0, gap * std::log(100.0 / std::max(1, empty_percent))));
+  const double gaps = kind == QueryKind::kCount
+                          ? kCounted
+                          : std::log(100.0 / std::max(1, empty_percent));
+  const auto size = static_cast<uint64_t>(std::max(1.0, gap * gaps));
   std::vector<Query> queries(num_queries);
   for (Query& query : queries) {
     query.time = rng() % span;
@@ -148,19 +151,25 @@ uint64_t Timeseries::RunsWithAnswer(QueryKind kind, const Query& query) const {
 }
 
 // Runs one query; true if the answer is right.
-bool Timeseries::RunQuery(DB* db, QueryKind kind, const Query& query) const {
+bool Timeseries::RunQuery(BenchDb* db, QueryKind kind,
+                          const Query& query) const {
   if (kind == QueryKind::kPoint) {
     std::string value;
     const Status s =
-        db->Get(ReadOptions(), Key(query.time, query.sensor), &value);
+        db->db()->Get(ReadOptions(), Key(query.time, query.sensor), &value);
     return s.ok() ? RunsWithAnswer(kind, query) > 0 : s.IsNotFound();
   }
   // A timestamp without a sensor comes before all events of that time.
   const std::string lo = BigEndianKey(query.time);
   const std::string hi = BigEndianKey(query.end);
+  if (kind == QueryKind::kCount) {
+    uint64_t count;
+    return db->Count(lo, hi, &count).ok() &&
+           count == FirstAtOrAfter(query.end) - FirstAtOrAfter(query.time);
+  }
   const Slice upper_bound = hi;
   const SeekResult found = SeekFirst(
-      db, lo, kind == QueryKind::kClosedSeek ? &upper_bound : nullptr);
+      db->db(), lo, kind == QueryKind::kClosedSeek ? &upper_bound : nullptr);
   if (!found.status.ok()) return false;
   const size_t first = FirstAtOrAfter(query.time);
   const bool expected =
@@ -174,10 +183,14 @@ bool Timeseries::RunQuery(DB* db, QueryKind kind, const Query& query) const {
 QueryResult Timeseries::RunKind(BenchDb* db, QueryKind kind, int empty_percent,
                                 ProgressLine* line) const {
   const std::vector<Query> queries =
-      MakeQueries(kind, empty_percent, options_.queries, options_.seed);
+      MakeQueries(kind, empty_percent,
+                  kind == QueryKind::kCount
+                      ? std::max<uint64_t>(1, options_.queries / kSeeksPerCount)
+                      : options_.queries,
+                  options_.seed);
   QueryMeter meter(db, kind);
   for (size_t i = 0; i < queries.size(); i++) {
-    meter.Time([&] { return RunQuery(db->db(), kind, queries[i]); });
+    meter.Time([&] { return RunQuery(db, kind, queries[i]); });
     if (i % 256 == 0) {
       line->Show(QueryKindName(kind),
                  static_cast<double>(i) / static_cast<double>(queries.size()));
