@@ -1,0 +1,366 @@
+#include "tests/table/differential/random_options.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "rocksdb/cache.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/memtablerep.h"
+#include "tests/key_families.h"
+#include "utilities/merge_operators.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+bool HasDirectIO(const std::string& directory) {
+  const std::string path = directory + "/direct_io_probe";
+  const int file = open(path.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);
+  if (file >= 0) close(file);
+  unlink(path.c_str());
+  return file >= 0;
+}
+
+std::string Option(const std::string& name, const std::string& value) {
+  return name + "=" + value + ";";
+}
+
+std::string Bool(bool value) { return value ? "true" : "false"; }
+
+const char* KindName(DbKind kind) {
+  switch (kind) {
+    case DbKind::kPlain:
+      return "DB";
+    case DbKind::kOptimistic:
+      return "OptimisticTransactionDB";
+    case DbKind::kWriteCommitted:
+      return "TransactionDB, write committed";
+    case DbKind::kWritePrepared:
+      return "TransactionDB, write prepared";
+    case DbKind::kWriteUnprepared:
+      return "TransactionDB, write unprepared";
+  }
+  return "";
+}
+
+}  // namespace
+
+const SliceTransform* FamilyPlan::Domain() const {
+  const SliceTransform* extractor = options.prefix_extractor.get();
+  if (extractor == nullptr) return nullptr;
+  for (const std::string& key : pool.keys()) {
+    if (!extractor->InDomain(key)) return nullptr;
+  }
+  return extractor;
+}
+
+RunPlan::RunPlan(Dice* dice, const std::string& dir) : directory(dir) {
+  kind = dice->Percent(70)
+             ? DbKind::kPlain
+             : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
+                         DbKind::kWritePrepared, DbKind::kWriteUnprepared});
+  frozen = dice->Percent(65);
+  in_memory = dice->OneIn(4);
+  range_deletes = !Pessimistic() && dice->Percent(65);
+  disable_wal = kind == DbKind::kPlain && dice->OneIn(10);
+  num_operations =
+      dice->OneIn(8) ? 400 : 60 + static_cast<int>(dice->Below(120));
+
+  db_options.create_if_missing = true;
+  db_options.create_missing_column_families = true;
+  db_options.stats_dump_period_sec = 0;
+  db_options.stats_persist_period_sec = 0;
+  db_options.max_open_files = dice->Of({-1, -1, 5000, 20});
+  db_options.max_subcompactions = dice->OneIn(6) ? 3 : 1;
+  db_options.prefix_seek_opt_in_only = dice->OneIn(8);
+  db_options.avoid_unnecessary_blocking_io = dice->OneIn(4);
+  db_options.enable_pipelined_write = kind != DbKind::kWritePrepared &&
+                                      kind != DbKind::kWriteUnprepared &&
+                                      dice->OneIn(8);
+  // Row caches and range tombstones exclude each other.
+  if (!range_deletes && kind == DbKind::kPlain && dice->OneIn(10)) {
+    db_options.row_cache = NewLRUCache(64 << 10);
+  }
+  if (!in_memory) {
+    static const bool has_direct_io = HasDirectIO(dir);
+    if (dice->OneIn(8)) {
+      db_options.allow_mmap_reads = true;
+    } else if (has_direct_io && dice->OneIn(6)) {
+      db_options.use_direct_reads = true;
+    }
+  }
+  switch (kind) {
+    case DbKind::kWritePrepared:
+      transaction_options.write_policy = WRITE_PREPARED;
+      break;
+    case DbKind::kWriteUnprepared:
+      transaction_options.write_policy = WRITE_UNPREPARED;
+      break;
+    default:
+      break;
+  }
+  // Nobody can release a lock while this thread waits for it.
+  transaction_options.transaction_lock_timeout = 0;
+  transaction_options.default_lock_timeout = 0;
+
+  families.resize(dice->OneIn(4) ? 3 : 1);
+  for (size_t i = 0; i < families.size(); i++) {
+    families[i].name =
+        i == 0 ? kDefaultColumnFamilyName : "family" + std::to_string(i);
+    DrawFamily(dice, &families[i]);
+  }
+  DrawAgain(dice);
+}
+
+// What stays the same for the life of the column family.
+void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
+  ColumnFamilyOptions& options = family->options;
+  family->timestamps = kind == DbKind::kPlain && dice->Percent(12);
+  if (family->timestamps) {
+    options.comparator = BytewiseComparatorWithU64Ts();
+  } else if (dice->OneIn(10)) {
+    options.comparator = ReverseBytewiseComparator();
+  }
+  family->shortest_key = static_cast<size_t>(dice->Of({0, 0, 4, 8}));
+  family->pool = KeyPool(dice, options.comparator,
+                         dice->OneIn(8) ? 12 : 40 + dice->Below(260),
+                         family->shortest_key);
+
+  // Range deletes would leave it open whether a key is there.
+  const size_t keys = family->pool.keys().size();
+  family->single_delete.resize(keys);
+  family->is_put.resize(keys);
+  if (!range_deletes && !family->timestamps && dice->OneIn(2)) {
+    for (size_t i = 1; i < keys; i++) {
+      family->single_delete[i] = dice->OneIn(4);
+    }
+  }
+
+  options.merge_operator = MergeOperators::CreateFromStringId(
+      dice->OneIn(5) ? "max" : "stringappend");
+  options.max_sequential_skip_in_iterations =
+      static_cast<uint64_t>(dice->Of({0, 1, 2, 3, 8}));
+  options.max_successive_merges = dice->OneIn(6) ? 2 : 0;
+  options.num_levels = dice->Of({2, 3, 4, 4, 7});
+  options.target_file_size_base =
+      static_cast<uint64_t>(dice->Of({512, 1 << 10, 2 << 10, 4 << 10}));
+  options.level_compaction_dynamic_level_bytes = dice->OneIn(2);
+  options.compression = dice->Of({kNoCompression, kNoCompression,
+                                  kSnappyCompression, kLZ4Compression, kZSTD});
+  if (dice->OneIn(5)) options.compaction_style = kCompactionStyleUniversal;
+  options.level0_file_num_compaction_trigger = dice->Of({2, 4});
+  options.level0_slowdown_writes_trigger = 1000;
+  options.level0_stop_writes_trigger = 1000;
+  options.max_bytes_for_level_base = 4 * options.target_file_size_base;
+  options.max_bytes_for_level_multiplier = 3;
+  options.optimize_filters_for_hits = dice->OneIn(10);
+  options.paranoid_file_checks = dice->OneIn(10);
+  options.block_protection_bytes_per_key =
+      static_cast<uint8_t>(dice->OneIn(8) ? 4 : 0);
+  options.memtable_protection_bytes_per_key =
+      static_cast<uint32_t>(dice->OneIn(8) ? 8 : 0);
+  if (frozen) {
+    options.disable_auto_compactions = true;
+    options.write_buffer_size = 1 << 20;
+    options.arena_block_size = 8 << 10;
+    // Files have other sizes with filters than without, which must not make a
+    // difference to what is compacted together.
+    options.max_compaction_bytes = uint64_t{1} << 40;
+  } else {
+    options.write_buffer_size = static_cast<size_t>(dice->Of({4, 8, 32})) << 10;
+    options.arena_block_size = 1 << 10;
+    options.max_write_buffer_number = dice->Of({3, 6});
+    options.min_write_buffer_number_to_merge = dice->Of({1, 1, 2});
+  }
+  if (dice->Percent(15)) {
+    options.enable_blob_files = true;
+    options.min_blob_size = static_cast<uint64_t>(dice->Of({0, 20, 60}));
+    options.enable_blob_garbage_collection = dice->OneIn(2);
+    options.blob_garbage_collection_age_cutoff = 0.8;
+  }
+}
+
+void RunPlan::DrawAgain(Dice* dice) {
+  for (FamilyPlan& family : families) {
+    DrawExtractor(dice, &family);
+    DrawMemtable(dice, &family);
+    DrawTables(dice, &family);
+  }
+  db_options.allow_concurrent_memtable_write = true;
+  for (const FamilyPlan& family : families) {
+    if (!family.options.memtable_factory->IsInsertConcurrentlySupported()) {
+      db_options.allow_concurrent_memtable_write = false;
+    }
+  }
+}
+
+void RunPlan::DrawExtractor(Dice* dice, FamilyPlan* family) {
+  family->options.prefix_extractor.reset();
+  if (family->timestamps || dice->Percent(55)) return;
+  const size_t length = family->shortest_key > 0 && dice->Percent(80)
+                            ? 1 + dice->Below(family->shortest_key)
+                            : static_cast<size_t>(dice->Of({1, 2, 4, 8}));
+  const SliceTransform* extractor = nullptr;
+  switch (dice->Below(6)) {
+    case 0:
+      extractor = NewNoopTransform();
+      break;
+    case 1:
+    case 2:
+      extractor = NewCappedPrefixTransform(length);
+      break;
+    default:
+      extractor = NewFixedPrefixTransform(length);
+  }
+  family->options.prefix_extractor.reset(extractor);
+}
+
+void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
+  ColumnFamilyOptions& options = family->options;
+  options.memtable_factory =
+      std::make_shared<SkipListFactory>(dice->OneIn(6) ? 3 : 0);
+  family->forward_only = false;
+  options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
+  options.memtable_whole_key_filtering = dice->OneIn(2);
+  if (!dice->OneIn(10) || family->timestamps) return;
+  // These find the place of every key by its prefix.
+  if (family->Domain() != nullptr) {
+    options.memtable_factory.reset(dice->OneIn(2)
+                                       ? NewHashSkipListRepFactory(64)
+                                       : NewHashLinkListRepFactory(64));
+    family->forward_only = true;
+  }
+}
+
+std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
+  const std::string bits =
+      std::to_string(dice->Of({2, 4, 8, 10, 12, 14, 20, 40}));
+  switch (dice->Below(10)) {
+    case 0:
+    case 1:
+    case 2:
+      return dice->Of({"surf:0:0", "surf:4:0", "surf:0:4", "surf:0:8",
+                       "surf:4:4", "surf:0:16", "surf:16:0", "surf:3:11"});
+    case 3:
+      return dice->Of({"proteus:", "prefixbloom:", "prefixbloom2:"}) + bits;
+    case 4:
+      return dice->Of({"bloomfilter:8", "ribbonfilter:8", "nullptr"});
+    default:
+      break;
+  }
+  std::string policy =
+      "{" +
+      Option("id", dice->Of({"protean.Proteus", "protean.Proteus",
+                             "protean.PrefixBloom", "protean.TwoPrefixBloom"}));
+  policy += Option("bits_per_key", bits);
+  policy += Option("amq", dice->Of({"auto", "bloom", "ribbon"}));
+  policy += Option("sample_every", dice->Of({"1", "3", "100"}));
+  policy += Option("sample_capacity", dice->Of({"20", "200", "20000"}));
+  if (!dice->OneIn(3)) {
+    policy += Option("seed_file", directory + "/seeds_" + family.name);
+  }
+  if (dice->OneIn(3)) {
+    policy += Option("samples_file", directory + "/samples_" + family.name);
+  }
+  return policy + "}";
+}
+
+void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
+  std::string common;
+  auto add = [&common](const std::string& name, const std::string& value) {
+    common += Option(name, value);
+  };
+  add("block_size", dice->Of({"64", "128", "256", "512", "1024", "4096"}));
+  add("format_version", dice->Of({"4", "5", "6"}));
+  add("block_restart_interval", dice->Of({"1", "2", "4", "16"}));
+  add("use_delta_encoding", Bool(!dice->OneIn(3)));
+  add("checksum", dice->Of({"kCRC32c", "kxxHash64", "kXXH3"}));
+  add("whole_key_filtering", Bool(!dice->OneIn(8)));
+  add("index_shortening", dice->Of({"kNoShortening", "kShortenSeparators",
+                                    "kShortenSeparatorsAndSuccessor"}));
+  add("enable_index_compression", Bool(dice->OneIn(2)));
+  add("detect_filter_construct_corruption", Bool(dice->OneIn(6)));
+  if (dice->OneIn(6)) {
+    add("initial_auto_readahead_size", "512");
+    add("num_file_reads_for_auto_readahead", "0");
+  }
+  if (!family->timestamps && dice->OneIn(3)) {
+    add("data_block_index_type", "kDataBlockBinaryAndHash");
+    add("data_block_hash_table_util_ratio", "0.7");
+  }
+  // The hash index finds keys by prefixes, which all of them must have.
+  const SliceTransform* domain = family->Domain();
+  bool partitioned = false;
+  if (domain != nullptr && !family->timestamps && dice->OneIn(5)) {
+    add("index_type", "kHashSearch");
+  } else {
+    switch (dice->Below(3)) {
+      case 0:
+        add("index_type", "kBinarySearch");
+        break;
+      case 1:
+        add("index_type", "kBinarySearchWithFirstKey");
+        break;
+      case 2:
+        add("index_type", "kTwoLevelIndexSearch");
+        add("metadata_block_size", dice->Of({"64", "256", "4096"}));
+        partitioned = true;
+        break;
+    }
+    add("index_block_restart_interval", dice->Of({"1", "4"}));
+  }
+  if (dice->OneIn(5)) {
+    add("no_block_cache", "true");
+  } else {
+    add("block_cache", dice->Of({"4K", "64K", "4M"}));
+    if (dice->OneIn(2)) {
+      add("cache_index_and_filter_blocks", "true");
+      add("pin_l0_filter_and_index_blocks_in_cache", Bool(dice->OneIn(2)));
+      add("pin_top_level_index_and_filter", Bool(dice->OneIn(2)));
+      if (dice->OneIn(3)) {
+        add("metadata_cache_options",
+            std::string("{top_level_index_pinning=kFlushedAndSimilar;") +
+                "partition_pinning=kAll;unpartitioned_pinning=" +
+                dice->Of({"kNone", "kFlushedAndSimilar", "kAll"}) + "}");
+      }
+    }
+    if (dice->OneIn(6)) add("prepopulate_block_cache", "kFlushOnly");
+  }
+
+  family->tables[kPlain] = "id=BlockBasedTable;" + common;
+  // Sometimes RocksDB's own table asks the filters, or finds those of others.
+  const std::string policy = DrawPolicy(dice, *family);
+  std::string protean =
+      Option("id", dice->OneIn(7) ? "BlockBasedTable" : "ProteanTable");
+  if (partitioned && policy.find("filter:") != std::string::npos) {
+    protean += Option("partition_filters", Bool(dice->OneIn(2)));
+  }
+  if (policy != "nullptr") protean += Option("filter_policy", policy);
+  family->tables[kProtean] = protean + common;
+}
+
+std::string RunPlan::ToString() const {
+  std::string result = std::string("kind: ") + KindName(kind) +
+                       (frozen ? ", frozen" : ", live") +
+                       (in_memory ? ", in memory" : "") +
+                       (disable_wal ? ", without WAL" : "") + "\n";
+  for (const FamilyPlan& family : families) {
+    const ColumnFamilyOptions& options = family.options;
+    result +=
+        "family " + family.name + ": " + family.pool.name() + ", " +
+        std::to_string(family.pool.keys().size()) + " keys, " +
+        options.comparator->Name() + ", " + options.memtable_factory->Name() +
+        ", extractor " +
+        (options.prefix_extractor == nullptr
+             ? "none"
+             : options.prefix_extractor->AsString()) +
+        ", levels " + std::to_string(options.num_levels) +
+        (options.compaction_style == kCompactionStyleUniversal ? " universal"
+                                                               : "") +
+        (options.enable_blob_files ? ", blobs" : "") + "\n  " +
+        family.tables[kProtean] + "\n";
+  }
+  return result;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

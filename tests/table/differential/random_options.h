@@ -1,0 +1,81 @@
+//  What a run is made of: the kind of DB, its column families, and options that
+//  both twins share. Only the twin of Protean has filters.
+
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
+#include "rocksdb/utilities/transaction_db.h"
+#include "tests/table/differential/dice.h"
+#include "tests/table/differential/journal.h"
+#include "tests/table/differential/random_keys.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+enum class DbKind {
+  kPlain,
+  kOptimistic,
+  kWriteCommitted,
+  kWritePrepared,
+  kWriteUnprepared
+};
+
+struct FamilyPlan {
+  std::string name;
+  KeyPool pool;
+  size_t shortest_key;
+  bool timestamps;
+
+  // Drawn anew when the DBs are opened again.
+  ColumnFamilyOptions options;
+  std::array<std::string, 2> tables;  // strings of the table factories
+  bool forward_only;                  // the memtable has no way back
+
+  // The keys of `pool` that are only ever put when they are absent, and deleted
+  // by SingleDelete only, which is what that function asks for.
+  std::vector<bool> single_delete;
+  std::vector<bool> is_put;  // of those
+
+  // The extractor, if all keys of the pool lie in its domain.
+  const SliceTransform* Domain() const;
+};
+
+struct RunPlan {
+  RunPlan(Dice* dice, const std::string& directory);
+
+  // Changes what may change from one opening of the DBs to the next.
+  void DrawAgain(Dice* dice);
+  std::string ToString() const;
+
+  bool Transactional() const { return kind != DbKind::kPlain; }
+  bool Pessimistic() const {
+    return Transactional() && kind != DbKind::kOptimistic;
+  }
+
+  std::string directory;
+  DbKind kind;
+  // Nothing is compacted or flushed but by the run itself, so that the twins
+  // have the same files, and may be asked for what depends on them.
+  bool frozen;
+  bool in_memory;
+  bool range_deletes;
+  bool disable_wal;
+  int num_operations;
+  DBOptions db_options;
+  TransactionDBOptions transaction_options;
+  std::vector<FamilyPlan> families;
+
+ private:
+  void DrawFamily(Dice* dice, FamilyPlan* family);
+  void DrawExtractor(Dice* dice, FamilyPlan* family);
+  void DrawMemtable(Dice* dice, FamilyPlan* family);
+  void DrawTables(Dice* dice, FamilyPlan* family);
+  std::string DrawPolicy(Dice* dice, const FamilyPlan& family) const;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

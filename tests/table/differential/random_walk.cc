@@ -1,0 +1,390 @@
+#include "tests/table/differential/random_walk.h"
+
+#include "rocksdb/table_properties.h"
+#include "tests/key_families.h"
+#include "tests/table/differential/run.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string NextName(RandomRun* run, const View& view) {
+  return "iterator " + std::to_string(run->journal.lines().size()) + " on " +
+         view.name;
+}
+
+bool IsFixed(const SliceTransform* extractor) {
+  return extractor != nullptr &&
+         Slice(extractor->Name()).starts_with("rocksdb.FixedPrefix");
+}
+
+}  // namespace
+
+RandomWalk::RandomWalk(RandomRun* run, const View& view)
+    : run_(run),
+      view_(view),
+      name_(NextName(run, view)),
+      extractor_(view.family->options.prefix_extractor.get()),
+      lower_slice_(lower_),
+      upper_slice_(upper_) {
+  DrawMode();
+  DrawOptions();
+  DrawBounds();
+  for (Twin twin : kTwins) {
+    ReadOptions options = options_;
+    at_.Set(twin, &options);
+    if (cached_only_ && twin == kProtean) options.read_tier = kBlockCacheTier;
+    iterators_[twin] = view_.NewIterator(twin, options);
+  }
+}
+
+RandomWalk::~RandomWalk() {
+  for (const auto& [slice, copy] : pins_) {
+    if (slice != copy) {
+      run_->journal.Differ(name_ + ": the pinned key " + Brief(copy) +
+                           " has become " + Brief(slice));
+    }
+  }
+}
+
+void RandomWalk::DrawMode() {
+  Dice& dice = run_->dice;
+  const SliceTransform* all_keys = view_.family->Domain();
+  const bool opt_in =
+      run_->plan.db_options.prefix_seek_opt_in_only && !view_.total_order;
+  // Without a prefix extractor, or where prefix seeks must be asked for, the
+  // total order is the default.
+  options_.total_order_seek = dice.OneIn(2);
+  if (extractor_ == nullptr) return;
+  if (view_.total_order || dice.OneIn(3)) {
+    options_.total_order_seek = true;
+    return;
+  }
+  if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
+      view_.family->options.comparator == BytewiseComparator()) {
+    // The same answers as in total order, if all keys and bounds have a whole
+    // prefix. (RocksDB knows of wrong ones where they do not.)
+    mode_ = Mode::kAutoPrefix;
+    options_.auto_prefix_mode = true;
+    options_.total_order_seek = false;
+    domain_ = all_keys;
+  } else if (dice.OneIn(2) && all_keys != nullptr) {
+    // RocksDB takes the prefix of all keys that it meets, and of the target.
+    mode_ = Mode::kSamePrefix;
+    options_.prefix_same_as_start = true;
+    domain_ = all_keys;
+  } else if (opt_in) {
+    options_.total_order_seek = false;
+  } else {
+    // What is out of the domain is in no prefix, hence promised by nothing.
+    mode_ = Mode::kImplicitPrefix;
+    options_.total_order_seek = false;
+    domain_ = extractor_;
+  }
+}
+
+void RandomWalk::DrawOptions() {
+  Dice& dice = run_->dice;
+  const RunPlan& plan = run_->plan;
+  at_.Draw(run_, view_);
+  if (view_.family->timestamps && dice.OneIn(4)) at_.DrawStart(run_);
+
+  // Memtables that cannot go backwards. Some of them have an iterator for the
+  // total order that can, but not all.
+  forward_only_ = view_.family->forward_only && view_.file_iterator == nullptr;
+
+  // Tailing iterators know neither the way back, nor range tombstones, nor
+  // snapshots.
+  if (mode_ == Mode::kTotalOrder && !plan.range_deletes &&
+      !plan.Transactional() && view_.snapshots &&
+      at_.snapshot(kPlain) == nullptr && !view_.family->timestamps &&
+      dice.OneIn(6)) {
+    options_.tailing = true;
+    options_.total_order_seek = true;
+    forward_only_ = true;
+  }
+  options_.verify_checksums = !dice.OneIn(4);
+  options_.fill_cache = !dice.OneIn(4);
+  options_.async_io = dice.OneIn(5);
+  options_.adaptive_readahead = dice.OneIn(5);
+  options_.auto_readahead_size = dice.OneIn(2);
+  if (dice.OneIn(5)) options_.readahead_size = 1 + dice.Below(4096);
+  options_.background_purge_on_iterator_cleanup = dice.OneIn(8);
+  if (!options_.tailing && dice.OneIn(4)) {
+    options_.pin_data = true;
+    pinned_ = true;
+  }
+  if (dice.OneIn(6)) {
+    options_.allow_unprepared_value = true;
+    values_ = dice.OneIn(2);
+  }
+  cached_only_ = !options_.tailing && dice.OneIn(12);
+  if (view_.same_shape && !options_.tailing) {
+    // These let old versions through, or count them, so answers depend on how
+    // far the files are compacted.
+    if (dice.OneIn(8)) options_.ignore_range_deletions = true;
+    if (dice.OneIn(8)) options_.max_skippable_internal_keys = 1 + dice.Below(8);
+    if (dice.OneIn(8)) {
+      options_.table_filter = [](const TableProperties& properties) {
+        return properties.num_entries % 3 != 0;
+      };
+    }
+  }
+  refresh_ = view_.refresh && !options_.ignore_range_deletions &&
+             options_.max_skippable_internal_keys == 0 &&
+             options_.table_filter == nullptr;
+  has_lower_ = dice.OneIn(3);
+  has_upper_ = dice.OneIn(2);
+  if (has_lower_) options_.iterate_lower_bound = &lower_slice_;
+  if (has_upper_) options_.iterate_upper_bound = &upper_slice_;
+
+  std::string line = name_ + " new" + at_.ToString();
+  if (options_.total_order_seek) line += " total_order";
+  if (options_.auto_prefix_mode) line += " auto_prefix";
+  if (options_.prefix_same_as_start) line += " same_prefix";
+  if (options_.tailing) line += " tailing";
+  if (options_.async_io) line += " async_io";
+  if (options_.auto_readahead_size) line += " auto_readahead";
+  if (options_.pin_data) line += " pin_data";
+  if (options_.allow_unprepared_value) line += " unprepared";
+  if (cached_only_) line += " cached_only";
+  if (options_.ignore_range_deletions) line += " ignore_range_deletions";
+  if (options_.table_filter != nullptr) line += " table_filter";
+  if (options_.max_skippable_internal_keys > 0) {
+    line += " max_skippable " +
+            std::to_string(options_.max_skippable_internal_keys);
+  }
+  run_->journal.Note(line);
+}
+
+void RandomWalk::DrawBounds() {
+  Dice& dice = run_->dice;
+  const KeyPool& pool = view_.family->pool;
+  // The prefix of a bound is taken where it takes the place of the target.
+  const SliceTransform* domain = domain_;
+  lower_ = pool.PickAround(&dice, domain);
+  upper_ = dice.OneIn(2) ? pool.PickBehind(&dice, lower_)
+                         : pool.PickAround(&dice, domain);
+  if (domain != nullptr && !domain->InDomain(upper_)) {
+    upper_ = pool.PickAround(&dice, domain);
+  }
+  // Sometimes they are reversed, and nothing lies between them.
+  if (pool.Less(upper_, lower_) && !dice.OneIn(16)) std::swap(lower_, upper_);
+  if (has_lower_ && !has_upper_ && dice.OneIn(2)) lower_ = pool.keys().front();
+  lower_slice_ = lower_;
+  upper_slice_ = upper_;
+  must_seek_ = true;
+  if (has_lower_ || has_upper_) {
+    run_->journal.Note(name_ + " bounds " + (has_lower_ ? Brief(lower_) : "-") +
+                       " " + (has_upper_ ? Brief(upper_) : "-"));
+  }
+}
+
+std::string RandomWalk::DrawTarget() {
+  Dice& dice = run_->dice;
+  if (has_lower_ && dice.OneIn(4)) return lower_;
+  if (has_upper_ && dice.OneIn(6)) return upper_;
+  if (has_upper_ && has_lower_ && dice.OneIn(2)) {
+    const std::string target = view_.family->pool.PickBehind(&dice, lower_);
+    if (domain_ == nullptr || domain_->InDomain(target)) return target;
+  }
+  return view_.family->pool.PickAround(&dice, domain_);
+}
+
+void RandomWalk::Step() {
+  if (!run_->journal.ok()) return;
+  Dice& dice = run_->dice;
+  // A tailing iterator sees writes at once, but when depends on what it has
+  // in its hands.
+  if (options_.tailing && writes_at_seek_ != run_->num_writes)
+    must_seek_ = true;
+  if (must_seek_ || dice.OneIn(6)) {
+    DrawSeek();
+    return;
+  }
+  const bool back =
+      promised_ == kBackward ||
+      (promised_ == kPrefix && !forward_only_ && dice.Percent(42));
+  if (back) {
+    Move("Prev", [](Iterator* it) { it->Prev(); });
+  } else {
+    Move("Next", [](Iterator* it) { it->Next(); });
+  }
+}
+
+void RandomWalk::DrawSeek() {
+  Dice& dice = run_->dice;
+  if (dice.OneIn(4)) DrawBounds();
+  if (refresh_ && dice.OneIn(8)) Refresh();
+  writes_at_seek_ = run_->num_writes;
+  promised_ = kPrefix;
+  const size_t way = dice.Below(10);
+  if (way == 0) {
+    SeekToEnd(/*last=*/false);
+  } else if (way == 1) {
+    SeekToEnd(/*last=*/true);
+  } else if (way < 4) {
+    SeekForPrev();
+  } else {
+    Seek();
+  }
+}
+
+void RandomWalk::Seek() {
+  std::string target = DrawTarget();
+  if (mode_ == Mode::kImplicitPrefix) {
+    // A lower bound takes the place of a target before it.
+    if (has_lower_ && view_.family->pool.Less(target, lower_)) target = lower_;
+    if (!extractor_->InDomain(target)) return;
+    prefix_ = extractor_->Transform(target).ToString();
+  }
+  Move("Seek " + Brief(target), [&](Iterator* it) { it->Seek(target); });
+}
+
+void RandomWalk::SeekForPrev() {
+  if (forward_only_) return;
+  std::string target = DrawTarget();
+  if (mode_ == Mode::kImplicitPrefix) {
+    if (has_upper_ && !view_.family->pool.Less(target, upper_)) {
+      target = upper_;
+    }
+    if (!extractor_->InDomain(target)) return;
+    prefix_ = extractor_->Transform(target).ToString();
+  }
+  Move("SeekForPrev " + Brief(target),
+       [&](Iterator* it) { it->SeekForPrev(target); });
+}
+
+void RandomWalk::SeekToEnd(bool last) {
+  if (last && forward_only_) return;
+  const bool prefix_mode =
+      mode_ == Mode::kImplicitPrefix || mode_ == Mode::kSamePrefix;
+  // In prefix mode, memtables that are made of prefixes have no ends.
+  if (prefix_mode && view_.family->forward_only) return;
+  if (mode_ == Mode::kImplicitPrefix) {
+    // With a bound, this is a seek to that.
+    if (last ? has_upper_ : has_lower_) return;
+    promised_ = last ? kBackward : kForward;
+  }
+  if (last) {
+    Move("SeekToLast", [](Iterator* it) { it->SeekToLast(); });
+  } else {
+    Move("SeekToFirst", [](Iterator* it) { it->SeekToFirst(); });
+  }
+}
+
+void RandomWalk::Refresh() {
+  Pair<const Snapshot*> snapshots = {};
+  const Twins& twins = run_->twins;
+  if (twins.num_snapshots() > 0 && run_->dice.OneIn(3)) {
+    snapshots = twins.snapshot(run_->dice.Below(twins.num_snapshots()));
+  }
+  run_->journal.Note(
+      name_ + " Refresh " +
+      (snapshots[kPlain] == nullptr
+           ? ""
+           : std::to_string(snapshots[kPlain]->GetSequenceNumber())));
+  Pair<std::string> statuses;
+  for (Twin twin : kTwins) {
+    statuses[twin] = Describe(snapshots[twin] == nullptr
+                                  ? iterators_[twin]->Refresh()
+                                  : iterators_[twin]->Refresh(snapshots[twin]));
+  }
+  run_->journal.Expect(name_ + " Refresh", statuses[kPlain],
+                       statuses[kProtean]);
+  refreshed_to_ = snapshots;
+  pins_.clear();  // their memory is gone
+  must_seek_ = true;
+}
+
+void RandomWalk::Move(const std::string& what,
+                      const std::function<void(Iterator*)>& move) {
+  movement_ = name_ + " " + what;
+  run_->journal.Note(movement_);
+  for (auto& it : iterators_) move(it.get());
+  must_seek_ = false;
+  Compare();
+}
+
+void RandomWalk::Compare() {
+  if (cached_only_ && !protean()->Valid() &&
+      protean()->status().IsIncomplete()) {
+    must_seek_ = true;
+    return;
+  }
+  if (mode_ == Mode::kImplicitPrefix && promised_ == kPrefix &&
+      !CompareInPrefix()) {
+    return;
+  }
+  if (options_.allow_unprepared_value && values_ && plain()->Valid() &&
+      protean()->Valid()) {
+    const bool plain_prepared = plain()->PrepareValue();
+    const bool protean_prepared = protean()->PrepareValue();
+    if (!protean_prepared && cached_only_ &&
+        protean()->status().IsIncomplete()) {
+      must_seek_ = true;
+      return;
+    }
+    if (plain_prepared != protean_prepared) {
+      run_->journal.Differ(movement_ + ": PrepareValue differs");
+      return;
+    }
+  }
+  const std::string expected = DescribeEntry(plain());
+  const std::string got = DescribeEntry(protean());
+  if (!run_->journal.Expect(movement_, expected, got)) return;
+  if (!plain()->Valid()) {
+    must_seek_ = true;
+  } else if (pinned_) {
+    ComparePinned();
+  }
+}
+
+// RocksDB promises only the keys that share the target's prefix; what it says
+// past them depends on filters. Returns whether the entries must be the same.
+bool RandomWalk::CompareInPrefix() {
+  if (InPrefix(*plain())) return true;
+  must_seek_ = true;
+  if (plain()->status().ok() && InPrefix(*protean())) {
+    run_->journal.Differ(movement_ + ": the plain twin is past the prefix " +
+                         Brief(prefix_) + ", the other on " +
+                         Brief(protean()->key()));
+  }
+  return false;
+}
+
+bool RandomWalk::InPrefix(const Iterator& it) const {
+  return it.Valid() && extractor_->InDomain(it.key()) &&
+         extractor_->Transform(it.key()) == prefix_;
+}
+
+// A key that the plain twin holds in memory is held by the other too, as the
+// files are written with the same options.
+void RandomWalk::ComparePinned() {
+  const std::string property = "rocksdb.iterator.is-key-pinned";
+  Pair<std::string> values;
+  for (Twin twin : kTwins) {
+    const Status s = iterators_[twin]->GetProperty(property, &values[twin]);
+    if (!s.ok()) return;
+  }
+  if (values[kPlain] != "1") return;
+  if (!run_->journal.Expect(movement_ + " " + property, values[kPlain],
+                            values[kProtean])) {
+    return;
+  }
+  pins_.emplace_back(protean()->key(), protean()->key().ToString());
+}
+
+std::string RandomWalk::DescribeEntry(Iterator* it) {
+  if (!it->Valid()) return Describe(it->status());
+  std::string entry = Brief(it->key());
+  if (view_.family->timestamps) entry += " @" + Hex(it->timestamp());
+  if (values_) {
+    entry += " => " + it->value().ToString();
+    // The columns of a version that is not the latest are not kept.
+    if (!at_.has_start()) entry += " " + Describe(it->columns());
+  }
+  return entry;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

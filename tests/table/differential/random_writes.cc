@@ -1,0 +1,479 @@
+#include "tests/table/differential/random_writes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "rocksdb/comparator.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/utilities/optimistic_transaction_db.h"
+#include "rocksdb/write_batch.h"
+#include "tests/key_families.h"
+#include "tests/table/differential/random_reads.h"
+#include "tests/table/differential/run.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+struct Write {
+  enum Kind {
+    kPut,
+    kDelete,
+    kSingleDelete,
+    kMerge,
+    kPutEntity,
+    kDeleteRange
+  } kind;
+  size_t family;
+  std::string key;
+  std::string end;  // of a range
+  std::string value;
+  std::string timestamp;  // if the column family has timestamps
+  // Of a key that is for SingleDelete.
+  std::optional<size_t> single_position;
+
+  WideColumns Columns() const {
+    return {{kDefaultWideColumnName, value}, {"a", key}, {"b", value}};
+  }
+  std::string ToString() const {
+    static const char* const kNames[] = {"Put",   "Delete",    "SingleDelete",
+                                         "Merge", "PutEntity", "DeleteRange"};
+    std::string line =
+        kNames[kind] + (" " + std::to_string(family)) + " " + Brief(key);
+    if (kind == kDeleteRange) line += " " + Brief(end);
+    if (!value.empty()) line += " = " + value.substr(0, 12);
+    if (!timestamp.empty()) line += " @" + Hex(timestamp);
+    return line;
+  }
+};
+
+std::string DrawValue(RandomRun* run) {
+  std::string value = "v" + std::to_string(++run->num_values);
+  if (!run->dice.OneIn(4)) value += std::string(run->dice.Below(50), '.');
+  if (run->dice.OneIn(20)) value += std::string(run->dice.Below(900), '!');
+  return value;
+}
+
+// `elsewhere`: for a transaction or a file. Keys that are for SingleDelete are
+// left alone there, since their state would be unknown for a while.
+Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
+  Dice& dice = run->dice;
+  FamilyPlan& family = run->plan.families[index];
+  Write write;
+  write.family = index;
+  if (family.timestamps) EncodeU64Ts(++run->clock, &write.timestamp);
+
+  size_t position = dice.Below(family.pool.keys().size());
+  if (elsewhere && family.single_delete[position]) position = 0;
+  write.key = family.pool.keys()[position];
+  if (family.single_delete[position]) {
+    const bool is_put = family.is_put[position];
+    write.kind = is_put ? Write::kSingleDelete : Write::kPut;
+    if (!is_put) write.value = DrawValue(run);
+    write.single_position = position;
+    family.is_put[position] = !is_put;
+    return write;
+  }
+
+  const size_t kind = dice.Below(20);
+  if (kind < 10) {
+    write.kind = Write::kPut;
+  } else if (kind < 14) {
+    write.kind = Write::kDelete;
+  } else if (kind < 17) {
+    write.kind = Write::kMerge;
+  } else if (kind < 18 && !family.timestamps &&
+             !(elsewhere && run->plan.Transactional())) {
+    write.kind = Write::kPutEntity;
+  } else if (kind == 19 && run->plan.range_deletes &&
+             !(elsewhere && run->plan.Transactional())) {
+    write.kind = Write::kDeleteRange;
+    write.key = family.pool.PickAround(&dice);
+    write.end = family.pool.PickBehind(&dice, write.key);
+    if (!family.pool.Less(write.key, write.end)) write.kind = Write::kDelete;
+  } else {
+    write.kind = Write::kPut;
+  }
+  if (write.kind == Write::kDelete) {
+    write.key = family.pool.keys()[position];
+  }
+  if (write.kind != Write::kDelete && write.kind != Write::kDeleteRange) {
+    write.value = DrawValue(run);
+  }
+  return write;
+}
+
+// Takes back what drawing it has set down.
+void Forget(RandomRun* run, const Write& write) {
+  if (!write.single_position.has_value()) return;
+  std::vector<bool>& is_put = run->plan.families[write.family].is_put;
+  is_put[*write.single_position] = !is_put[*write.single_position];
+}
+
+Status ApplyToDB(DB* db, ColumnFamilyHandle* handle,
+                 const WriteOptions& options, const Write& write) {
+  const bool ts = !write.timestamp.empty();
+  switch (write.kind) {
+    case Write::kPut:
+      return ts ? db->Put(options, handle, write.key, write.timestamp,
+                          write.value)
+                : db->Put(options, handle, write.key, write.value);
+    case Write::kDelete:
+      return ts ? db->Delete(options, handle, write.key, write.timestamp)
+                : db->Delete(options, handle, write.key);
+    case Write::kSingleDelete:
+      return db->SingleDelete(options, handle, write.key);
+    case Write::kMerge:
+      return ts ? db->Merge(options, handle, write.key, write.timestamp,
+                            write.value)
+                : db->Merge(options, handle, write.key, write.value);
+    case Write::kPutEntity:
+      return db->PutEntity(options, handle, write.key, write.Columns());
+    case Write::kDeleteRange:
+      return ts ? db->DeleteRange(options, handle, write.key, write.end,
+                                  write.timestamp)
+                : db->DeleteRange(options, handle, write.key, write.end);
+  }
+  return Status::OK();
+}
+
+Status AddToBatch(WriteBatch* batch, ColumnFamilyHandle* handle,
+                  const Write& write) {
+  const bool ts = !write.timestamp.empty();
+  switch (write.kind) {
+    case Write::kPut:
+      return ts ? batch->Put(handle, write.key, write.timestamp, write.value)
+                : batch->Put(handle, write.key, write.value);
+    case Write::kDelete:
+      return ts ? batch->Delete(handle, write.key, write.timestamp)
+                : batch->Delete(handle, write.key);
+    case Write::kSingleDelete:
+      return batch->SingleDelete(handle, write.key);
+    case Write::kMerge:
+      return ts ? batch->Merge(handle, write.key, write.timestamp, write.value)
+                : batch->Merge(handle, write.key, write.value);
+    case Write::kPutEntity:
+      return batch->PutEntity(handle, write.key, write.Columns());
+    case Write::kDeleteRange:
+      return ts ? batch->DeleteRange(handle, write.key, write.end,
+                                     write.timestamp)
+                : batch->DeleteRange(handle, write.key, write.end);
+  }
+  return Status::OK();
+}
+
+Status AddToTransaction(Transaction* transaction, ColumnFamilyHandle* handle,
+                        const Write& write) {
+  switch (write.kind) {
+    case Write::kPut:
+      return transaction->Put(handle, write.key, write.value);
+    case Write::kDelete:
+      return transaction->Delete(handle, write.key);
+    case Write::kMerge:
+      return transaction->Merge(handle, write.key, write.value);
+    default:
+      return Status::OK();
+  }
+}
+
+Status AddToFile(SstFileWriter* writer, const Write& write) {
+  switch (write.kind) {
+    case Write::kPut:
+      return writer->Put(write.key, write.value);
+    case Write::kDelete:
+      return writer->Delete(write.key);
+    case Write::kMerge:
+      return writer->Merge(write.key, write.value);
+    case Write::kPutEntity:
+      return writer->PutEntity(write.key, write.Columns());
+    case Write::kDeleteRange:
+      return writer->DeleteRange(write.key, write.end);
+    default:
+      return Status::OK();
+  }
+}
+
+size_t DrawFamily(RandomRun* run) {
+  return run->dice.Below(run->plan.families.size());
+}
+
+WriteOptions DrawWriteOptions(RandomRun* run) {
+  WriteOptions options;
+  options.disableWAL = run->plan.disable_wal;
+  return options;
+}
+
+// A key that a transaction has locked cannot be written, by none of both.
+void WriteOne(RandomRun* run, size_t family) {
+  const Write write = DrawWrite(run, family, /*elsewhere=*/false);
+  const WriteOptions options = DrawWriteOptions(run);
+  const bool written = run->Both(write.ToString(), [&](Twin twin) {
+    return ApplyToDB(run->twins.db(twin), run->twins.handle(twin, family),
+                     options, write);
+  });
+  if (!written) Forget(run, write);
+}
+
+void WriteBatchOf(RandomRun* run, size_t size) {
+  std::vector<Write> writes;
+  std::string what = "batch:";
+  for (size_t i = 0; i < size; i++) {
+    writes.push_back(DrawWrite(run, DrawFamily(run), /*elsewhere=*/false));
+    what += "\n    " + writes.back().ToString();
+  }
+  const WriteOptions options = DrawWriteOptions(run);
+  const bool written = run->Both(what, [&](Twin twin) {
+    WriteBatch batch;
+    for (const Write& write : writes) {
+      const Status s =
+          AddToBatch(&batch, run->twins.handle(twin, write.family), write);
+      if (!s.ok()) return s;
+    }
+    return run->twins.db(twin)->Write(options, &batch);
+  });
+  if (written) return;
+  for (const Write& write : writes) Forget(run, write);
+}
+
+Transaction* Begin(RandomRun* run, Twin twin) {
+  if (TransactionDB* db = run->twins.transaction_db(twin)) {
+    return db->BeginTransaction(WriteOptions());
+  }
+  return static_cast<OptimisticTransactionDB*>(run->twins.db(twin))
+      ->BeginTransaction(WriteOptions());
+}
+
+void ReadThrough(RandomRun* run, const OpenTransaction& open) {
+  View view = run->Latest(DrawFamily(run));
+  view.name += " in a transaction";
+  view.refresh = false;
+  view.same_shape = false;
+  for (Twin twin : kTwins) view.transactions[twin] = open.twins[twin].get();
+  if (run->dice.OneIn(2)) {
+    ComparePointRead(run, view);
+    return;
+  }
+  RandomWalk walk(run, view);
+  for (size_t steps = 1 + run->dice.Below(15); steps > 0; steps--) walk.Step();
+}
+
+void WriteThrough(RandomRun* run, const OpenTransaction& open) {
+  for (size_t writes = 1 + run->dice.Below(6); writes > 0; writes--) {
+    const Write write = DrawWrite(run, DrawFamily(run), /*elsewhere=*/true);
+    run->Both("transaction " + write.ToString(), [&](Twin twin) {
+      return AddToTransaction(open.twins[twin].get(),
+                              run->twins.handle(twin, write.family), write);
+    });
+  }
+}
+
+void End(RandomRun* run, OpenTransaction* open) {
+  const bool commit = !run->dice.OneIn(3);
+  run->Both(commit ? "commit" : "rollback", [&](Twin twin) {
+    Transaction* transaction = open->twins[twin].get();
+    return commit ? transaction->Commit() : transaction->Rollback();
+  });
+}
+
+void CompactLevel0(RandomRun* run, size_t family) {
+  const FamilyPlan& plan = run->plan.families[family];
+  const int level = 1 + static_cast<int>(run->dice.Below(
+                            static_cast<size_t>(plan.options.num_levels - 1)));
+  const uint64_t file_size = plan.options.target_file_size_base;
+  run->Both("CompactFiles of level 0 into " + std::to_string(level),
+            [&](Twin twin) {
+              ColumnFamilyMetaData metadata;
+              DB* db = run->twins.db(twin);
+              ColumnFamilyHandle* handle = run->twins.handle(twin, family);
+              db->GetColumnFamilyMetaData(handle, &metadata);
+              std::vector<std::string> names;
+              for (const SstFileMetaData& file : metadata.levels[0].files) {
+                names.push_back(file.name);
+              }
+              if (names.empty()) return Status::OK();
+              CompactionOptions options;
+              options.output_file_size_limit = file_size;
+              const Status s = db->CompactFiles(options, handle, names, level);
+              // With compactions of its own, RocksDB may be at it already.
+              return run->plan.frozen ? s : Status::OK();
+            });
+}
+
+void CompactRange(RandomRun* run, size_t family) {
+  Dice& dice = run->dice;
+  const KeyPool& pool = run->plan.families[family].pool;
+  const bool all = dice.OneIn(3);
+  const std::string begin = pool.PickAround(&dice);
+  const std::string end = pool.PickBehind(&dice, begin);
+  CompactRangeOptions options;
+  options.bottommost_level_compaction =
+      dice.Of({BottommostLevelCompaction::kForce,
+               BottommostLevelCompaction::kIfHaveCompactionFilter,
+               BottommostLevelCompaction::kForceOptimized});
+  options.exclusive_manual_compaction = dice.OneIn(2);
+  const Slice begin_slice = begin;
+  const Slice end_slice = end;
+  run->Both("CompactRange " + (all ? "" : Brief(begin) + " " + Brief(end)),
+            [&](Twin twin) {
+              return run->twins.db(twin)->CompactRange(
+                  options, run->twins.handle(twin, family),
+                  all ? nullptr : &begin_slice, all ? nullptr : &end_slice);
+            });
+}
+
+// Whole files go, with all versions in them, also those that a snapshot sees:
+// the same ones only where the files are the same.
+void DropFiles(RandomRun* run, size_t family) {
+  if (!run->plan.frozen || !run->twins.SameShape(family)) return;
+  const FamilyPlan& plan = run->plan.families[family];
+  // What lay under a file comes up again, and with it what should be put once.
+  for (bool single : plan.single_delete) {
+    if (single) return;
+  }
+  const std::string begin = plan.pool.PickAround(&run->dice);
+  const std::string end = plan.pool.PickBehind(&run->dice, begin);
+  const Slice begin_slice = begin;
+  const Slice end_slice = end;
+  run->Both("DeleteFilesInRange " + Brief(begin) + " " + Brief(end),
+            [&](Twin twin) {
+              return DeleteFilesInRange(run->twins.db(twin),
+                                        run->twins.handle(twin, family),
+                                        &begin_slice, &end_slice);
+            });
+}
+
+}  // namespace
+
+void WriteSome(RandomRun* run) {
+  run->num_writes++;
+  if (run->plan.Transactional() && run->dice.OneIn(3)) {
+    AdvanceTransaction(run);
+  } else if (run->dice.OneIn(4)) {
+    WriteBatchOf(run, 1 + run->dice.Below(8));
+  } else {
+    const size_t family = DrawFamily(run);
+    for (size_t writes = 1 + run->dice.Below(12); writes > 0; writes--) {
+      WriteOne(run, family);
+    }
+  }
+}
+
+void WriteMany(RandomRun* run) {
+  run->num_writes++;
+  const size_t family = DrawFamily(run);
+  const size_t keys = run->plan.families[family].pool.keys().size();
+  for (size_t writes = 1 + run->dice.Below(keys); writes > 0; writes--) {
+    WriteOne(run, family);
+  }
+}
+
+void Ingest(RandomRun* run, size_t index) {
+  FamilyPlan& family = run->plan.families[index];
+  // Transactions and timestamps ask for more than a file can promise.
+  if (run->plan.Transactional() || family.timestamps) return;
+  run->num_writes++;
+  const KeyPool& pool = family.pool;
+  auto less = [&pool](const std::string& a, const std::string& b) {
+    return pool.Less(a, b);
+  };
+  std::map<std::string, Write, decltype(less)> points(less);
+  std::vector<Write> ranges;
+  const size_t size = 1 + run->dice.Below(30);
+  for (size_t i = 0; i < size; i++) {
+    Write write = DrawWrite(run, index, /*elsewhere=*/true);
+    if (write.kind == Write::kDeleteRange) {
+      ranges.push_back(write);
+    } else {
+      points.insert_or_assign(write.key, write);
+    }
+  }
+  IngestExternalFileOptions options;
+  options.move_files = run->dice.OneIn(2);
+  options.write_global_seqno = false;
+  const bool with_family = run->dice.OneIn(2);
+  std::string what = "ingest:";
+  for (const auto& [key, write] : points) what += "\n    " + write.ToString();
+  for (const Write& write : ranges) what += "\n    " + write.ToString();
+  run->Both(what, [&](Twin twin) {
+    const std::string name = run->twins.path(twin) + "/ingested";
+    ColumnFamilyHandle* handle = run->twins.handle(twin, index);
+    SstFileWriter writer(EnvOptions(), run->twins.options(twin, index),
+                         with_family ? handle : nullptr);
+    Status s = writer.Open(name);
+    for (const auto& [key, write] : points) {
+      if (s.ok()) s = AddToFile(&writer, write);
+    }
+    for (const Write& write : ranges) {
+      if (s.ok()) s = AddToFile(&writer, write);
+    }
+    if (s.ok()) s = writer.Finish();
+    if (!s.ok()) return s;
+    return run->twins.db(twin)->IngestExternalFile(handle, {name}, options);
+  });
+}
+
+void AdvanceTransaction(RandomRun* run) {
+  run->num_writes++;
+  if (run->transactions.empty() || run->dice.OneIn(4)) {
+    if (run->transactions.size() >= 2) return EndTransactions(run);
+    OpenTransaction open;
+    run->journal.Note("begin");
+    for (Twin twin : kTwins) open.twins[twin].reset(Begin(run, twin));
+    run->Both("name", [&](Twin twin) {
+      return run->plan.Pessimistic()
+                 ? open.twins[twin]->SetName("t" +
+                                             std::to_string(run->num_writes))
+                 : Status::OK();
+    });
+    WriteThrough(run, open);
+    run->transactions.push_back(std::move(open));
+    return;
+  }
+  OpenTransaction& open = run->transactions.back();
+  const size_t next = run->dice.Below(10);
+  if (next < 4) {
+    ReadThrough(run, open);
+  } else if (next < 6 && !open.prepared) {
+    WriteThrough(run, open);
+  } else if (next < 8 && !open.prepared && run->plan.Pessimistic()) {
+    run->Both("prepare",
+              [&](Twin twin) { return open.twins[twin]->Prepare(); });
+    open.prepared = true;
+  } else {
+    if (run->plan.Pessimistic() && !open.prepared && run->dice.OneIn(2)) {
+      run->Both("prepare",
+                [&](Twin twin) { return open.twins[twin]->Prepare(); });
+    }
+    End(run, &open);
+    run->transactions.pop_back();
+  }
+}
+
+void EndTransactions(RandomRun* run) {
+  while (!run->transactions.empty()) {
+    End(run, &run->transactions.back());
+    run->transactions.pop_back();
+  }
+}
+
+void Flush(RandomRun* run, size_t family) {
+  run->Both("Flush", [&](Twin twin) {
+    return run->twins.db(twin)->Flush(FlushOptions(),
+                                      run->twins.handle(twin, family));
+  });
+}
+
+void Compact(RandomRun* run, size_t family) {
+  const size_t way = run->dice.Below(8);
+  if (way < 5) {
+    CompactLevel0(run, family);
+  } else if (way < 7) {
+    CompactRange(run, family);
+  } else {
+    DropFiles(run, family);
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

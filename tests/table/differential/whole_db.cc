@@ -1,0 +1,254 @@
+#include "tests/table/differential/whole_db.h"
+
+#include <filesystem>
+
+#include "rocksdb/comparator.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/debug.h"
+#include "tests/key_families.h"
+#include "tests/table/differential/random_reads.h"
+#include "tests/table/differential/random_walk.h"
+#include "tests/table/differential/run.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A copy of both DBs that can only be read.
+class Copies {
+ public:
+  ~Copies() {
+    for (Twin twin : kTwins) {
+      for (ColumnFamilyHandle* handle : handles_[twin]) delete handle;
+    }
+  }
+
+  using Open =
+      std::function<Status(Twin, std::vector<ColumnFamilyHandle*>*, DB**)>;
+  bool OpenBoth(RandomRun* run, const std::string& what, const Open& open) {
+    what_ = what;
+    return run->Both(what, [&](Twin twin) {
+      DB* db = nullptr;
+      const Status s = open(twin, &handles_[twin], &db);
+      dbs_[twin].reset(db);
+      return s;
+    });
+  }
+
+  DB* db(Twin twin) { return dbs_[twin].get(); }
+
+  void Compare(RandomRun* run) {
+    for (size_t family = 0; family < run->plan.families.size(); family++) {
+      View view;
+      view.name = what_;
+      view.family = &run->plan.families[family];
+      for (Twin twin : kTwins) {
+        view.dbs[twin] = dbs_[twin].get();
+        view.handles[twin] = handles_[twin][family];
+      }
+      for (int i = 0; i < 3; i++) {
+        ComparePointRead(run, view);
+        RandomWalk walk(run, view);
+        for (size_t steps = 5 + run->dice.Below(15); steps > 0; steps--) {
+          walk.Step();
+        }
+      }
+      if (run->dice.OneIn(3)) CompareAllKeys(run, view);
+    }
+  }
+
+ private:
+  std::string what_;
+  Pair<std::unique_ptr<DB>> dbs_;
+  Pair<std::vector<ColumnFamilyHandle*>> handles_;
+};
+
+std::string ListInternalKeys(Iterator* it) {
+  std::string list;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    list += Hex(it->key()) + "=" + std::to_string(it->value().size()) + " ";
+  }
+  return list + Describe(it->status());
+}
+
+void CompareFile(RandomRun* run, size_t family, const std::string& name) {
+  Pair<std::unique_ptr<SstFileReader>> readers;
+  for (Twin twin : kTwins) {
+    // Of both, but over the same file.
+    Options options = run->twins.options(twin, family);
+    options.env = run->twins.env(kProtean);
+    readers[twin] = std::make_unique<SstFileReader>(options);
+  }
+  if (!run->Both("open " + name,
+                 [&](Twin twin) { return readers[twin]->Open(name); })) {
+    return;
+  }
+  run->Both("VerifyChecksum",
+            [&](Twin twin) { return readers[twin]->VerifyChecksum(); });
+  run->Both("VerifyNumEntries", [&](Twin twin) {
+    return readers[twin]->VerifyNumEntries(ReadOptions());
+  });
+  Pair<std::string> keys;
+  for (Twin twin : kTwins) {
+    const std::unique_ptr<Iterator> it = readers[twin]->NewTableIterator();
+    if (it == nullptr) return;
+    keys[twin] = ListInternalKeys(it.get());
+  }
+  run->journal.Expect("NewTableIterator of " + name, keys[kPlain],
+                      keys[kProtean]);
+  View view;
+  view.name = "an SST file";
+  view.family = &run->plan.families[family];
+  view.total_order = true;
+  view.file_iterator = [&](Twin twin, const ReadOptions& options) {
+    return readers[twin]->NewIterator(options);
+  };
+  RandomWalk walk(run, view);
+  for (int steps = 0; steps < 15; steps++) walk.Step();
+}
+
+}  // namespace
+
+// Compactions drop versions, so the twins need the same files.
+void CompareKeyVersions(RandomRun* run, size_t index) {
+  if (!run->plan.frozen || !run->twins.SameShape(index)) return;
+  const FamilyPlan& family = run->plan.families[index];
+  // It takes no time at which to read.
+  if (family.timestamps) return;
+  std::string begin = family.pool.PickAround(&run->dice);
+  std::string end = family.pool.PickBehind(&run->dice, begin);
+  if (run->dice.OneIn(3)) begin.clear();
+  if (run->dice.OneIn(3)) end = family.pool.keys().back();
+  const size_t most = run->dice.OneIn(4) ? 1 + run->dice.Below(20) : 100000;
+  Pair<std::string> versions;
+  run->Both("GetAllKeyVersions " + Brief(begin) + " " + Brief(end),
+            [&](Twin twin) {
+              std::vector<KeyVersion> found;
+              const Status s = GetAllKeyVersions(run->twins.db(twin),
+                                                 run->twins.handle(twin, index),
+                                                 begin, end, most, &found);
+              for (const KeyVersion& version : found) {
+                versions[twin] += Brief(version.user_key) + " " +
+                                  version.GetTypeName() + " " +
+                                  Hex(version.value) + "\n";
+              }
+              return s;
+            });
+  run->journal.Expect("key versions", versions[kPlain], versions[kProtean]);
+}
+
+void CompareFiles(RandomRun* run, size_t family) {
+  ColumnFamilyMetaData metadata;
+  run->twins.db(kProtean)->GetColumnFamilyMetaData(
+      run->twins.handle(kProtean, family), &metadata);
+  std::vector<std::string> names;
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      names.push_back(file.db_path + file.name);
+    }
+  }
+  // Files may go at any time otherwise. With timestamps, or blobs, these
+  // readers do not do all that the DB does.
+  if (!run->plan.frozen || run->plan.families[family].timestamps ||
+      run->plan.families[family].options.enable_blob_files) {
+    return;
+  }
+  for (size_t i = 0; i < 3 && !names.empty(); i++) {
+    CompareFile(run, family, run->dice.In(names));
+  }
+}
+
+// Files with filters are larger, but nothing may crash.
+void CompareSizes(RandomRun* run, size_t family) {
+  const FamilyPlan& plan = run->plan.families[family];
+  const std::string begin = plan.pool.PickAround(&run->dice);
+  const std::string end = plan.pool.PickBehind(&run->dice, begin);
+  run->journal.Note("GetApproximateSizes " + Brief(begin) + " " + Brief(end));
+  const Range range(begin, end);
+  uint64_t size = 0;
+  SizeApproximationOptions options;
+  options.include_memtables = true;
+  options.include_files = true;
+  const Status s = run->twins.db(kProtean)->GetApproximateSizes(
+      options, run->twins.handle(kProtean, family), &range, 1, &size);
+  if (!s.ok()) run->journal.Differ("GetApproximateSizes: " + s.ToString());
+}
+
+void VerifyChecksums(RandomRun* run) {
+  run->Both("VerifyChecksum",
+            [&](Twin twin) { return run->twins.db(twin)->VerifyChecksum(); });
+}
+
+void CompareCheckpoints(RandomRun* run) {
+  if (run->plan.in_memory) return;  // where files cannot be linked
+  Copies copies;
+  const auto path = [run](Twin twin) {
+    return run->twins.path(twin) + "_checkpoint";
+  };
+  const bool made = run->Both("checkpoint", [&](Twin twin) {
+    Checkpoint* checkpoint = nullptr;
+    Status s = Checkpoint::Create(run->twins.db(twin), &checkpoint);
+    if (s.ok()) s = checkpoint->CreateCheckpoint(path(twin));
+    delete checkpoint;
+    return s;
+  });
+  if (made &&
+      copies.OpenBoth(
+          run, "checkpoint, read only",
+          [&](Twin twin, std::vector<ColumnFamilyHandle*>* handles, DB** db) {
+            return DB::OpenForReadOnly(run->twins.options(twin, 0), path(twin),
+                                       run->twins.families(twin), handles, db);
+          })) {
+    copies.Compare(run);
+  }
+  for (Twin twin : kTwins) std::filesystem::remove_all(path(twin));
+}
+
+void CompareSecondaries(RandomRun* run) {
+  // What a transaction has prepared is for the primary to know.
+  if (run->plan.in_memory || run->plan.Pessimistic()) return;
+  Copies copies;
+  const auto path = [run](Twin twin) {
+    return run->twins.path(twin) + "_secondary";
+  };
+  const bool opened = copies.OpenBoth(
+      run, "secondary",
+      [&](Twin twin, std::vector<ColumnFamilyHandle*>* handles, DB** db) {
+        DBOptions options = run->twins.options(twin, 0);
+        options.max_open_files = -1;
+        return DB::OpenAsSecondary(options, run->twins.path(twin), path(twin),
+                                   run->twins.families(twin), handles, db);
+      });
+  if (!opened || run->plan.disable_wal) return;
+  copies.Compare(run);
+}
+
+void CompareManyFamilies(RandomRun* run) {
+  for (const FamilyPlan& family : run->plan.families) {
+    if (family.timestamps || family.options.prefix_extractor != nullptr ||
+        family.options.comparator != run->plan.families[0].options.comparator) {
+      return;
+    }
+  }
+  View view = run->Latest(run->dice.Below(run->plan.families.size()));
+  view.name = "all families";
+  view.refresh = false;
+  view.same_shape = false;
+  view.total_order = true;
+  view.coalescing = true;
+  view.file_iterator = [run](Twin twin, const ReadOptions& options) {
+    std::vector<ColumnFamilyHandle*> handles;
+    for (size_t i = 0; i < run->plan.families.size(); i++) {
+      handles.push_back(run->twins.handle(twin, i));
+    }
+    return run->twins.db(twin)
+        ->NewCoalescingIterator(options, handles)
+        .release();
+  };
+  RandomWalk walk(run, view);
+  for (int steps = 0; steps < 15; steps++) walk.Step();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

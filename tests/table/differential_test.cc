@@ -1,0 +1,90 @@
+//  Random operations under random options against two databases that hold the
+//  same writes, one with ProteanTable, one of stock RocksDB: any difference in
+//  any answer is a failure, and its seed makes it again.
+//
+//      build/differential_test                     a minute, a new seed
+//      build/differential_test --seconds=3600
+//      build/differential_test --seed=N --runs=1 --trace
+
+#include <gflags/gflags.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cinttypes>
+#include <filesystem>
+#include <random>
+
+#include "db_bench_ext/progress_line.h"
+#include "test_util/testharness.h"
+#include "tests/table/differential/run.h"
+
+DEFINE_uint64(seed, 0, "Of the first run, the next has the next; 0: any");
+DEFINE_uint64(runs, 0, "End after so many; 0: when the time is over");
+DEFINE_uint64(seconds, 60, "End after so many, unless --runs is given");
+DEFINE_uint64(failures, 1, "End after so many runs with a difference");
+DEFINE_bool(trace, false, "Print every operation before it is done");
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kLinesToPrint = 40;
+
+void Report(const RandomRun& run) {
+  std::string history;
+  const std::vector<std::string>& lines = run.journal.lines();
+  const size_t begin =
+      lines.size() > kLinesToPrint ? lines.size() - kLinesToPrint : 0;
+  for (size_t i = begin; i < lines.size(); i++) history += lines[i] + "\n";
+  ADD_FAILURE() << "DIFFERENCE: " << run.journal.difference() << "\n"
+                << run.plan.ToString() << "the last of " << lines.size()
+                << " lines:\n"
+                << history << "reproduce: differential_test --seed=" << run.seed
+                << " --runs=1 --trace";
+}
+
+}  // namespace
+
+TEST(DifferentialTest, RandomRuns) {
+  using Clock = std::chrono::steady_clock;
+  uint64_t seed = FLAGS_seed;
+  if (seed == 0) seed = std::random_device()();
+  printf("first seed %" PRIu64 "\n", seed);
+  fflush(stdout);
+  const std::string directory = test::PerThreadDBPath("differential");
+  ProgressLine progress;
+  progress.SetTitle("differential");
+  const Clock::time_point start = Clock::now();
+  uint64_t runs = 0;
+  uint64_t failures = 0;
+  for (;; runs++, seed++) {
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    if (FLAGS_runs > 0 ? runs >= FLAGS_runs : seconds >= FLAGS_seconds) break;
+    progress.Show(std::to_string(runs) + " runs",
+                  FLAGS_runs > 0 ? static_cast<double>(runs) / FLAGS_runs
+                                 : seconds / FLAGS_seconds);
+    std::filesystem::remove_all(directory);
+    RandomRun run(seed, directory, FLAGS_trace);
+    if (run.Execute()) continue;
+    progress.Clear();
+    Report(run);
+    if (++failures >= FLAGS_failures) break;
+  }
+  progress.Clear();
+  printf("%" PRIu64 " runs in %.1f s, the next seed is %" PRIu64 "\n", runs,
+         std::chrono::duration<double>(Clock::now() - start).count(), seed);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  // Files in memory, if nothing else is asked for: every run makes hundreds.
+  if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
+    setenv("TEST_TMPDIR", "/dev/shm/protean_tests", 0);
+  }
+  return RUN_ALL_TESTS();
+}
