@@ -23,6 +23,8 @@ DEFINE_uint64(seed, 0, "Of the first run, the next has the next; 0: any");
 DEFINE_uint64(runs, 0, "End after so many; 0: when the time is over");
 DEFINE_uint64(seconds, 60, "End after so many, unless --runs is given");
 DEFINE_uint64(failures, 1, "End after so many runs with a difference");
+DEFINE_bool(control, false,
+            "Both are stock RocksDB: a difference is the test's mistake");
 DEFINE_bool(trace, false, "Print every operation before it is done");
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -66,7 +68,7 @@ TEST(DifferentialTest, RandomRuns) {
                   FLAGS_runs > 0 ? static_cast<double>(runs) / FLAGS_runs
                                  : seconds / FLAGS_seconds);
     std::filesystem::remove_all(directory);
-    RandomRun run(seed, directory, FLAGS_trace);
+    RandomRun run(seed, directory, FLAGS_control, FLAGS_trace);
     if (run.Execute()) continue;
     progress.Clear();
     Report(run);

@@ -11,6 +11,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// By default, these DBs begin with 64 MB of commits, which takes longer than
+// all else in a run. The option for less is private; explicit instantiation may
+// name it.
+void SetCommitCacheBits(TransactionDBOptions* options, size_t bits);
+
+template <auto kBits>
+struct CommitCache {
+  friend void SetCommitCacheBits(TransactionDBOptions* options, size_t bits) {
+    options->*kBits = bits;
+  }
+};
+
+template struct CommitCache<&TransactionDBOptions::wp_commit_cache_bits>;
+
 namespace {
 
 bool HasDirectIO(const std::string& directory) {
@@ -54,7 +68,8 @@ const SliceTransform* FamilyPlan::Domain() const {
   return extractor;
 }
 
-RunPlan::RunPlan(Dice* dice, const std::string& dir) : directory(dir) {
+RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control)
+    : directory(dir), control(is_control) {
   kind = dice->Percent(70)
              ? DbKind::kPlain
              : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
@@ -99,6 +114,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir) : directory(dir) {
     default:
       break;
   }
+  SetCommitCacheBits(&transaction_options, 10);
   // Nobody can release a lock while this thread waits for it.
   transaction_options.transaction_lock_timeout = 0;
   transaction_options.default_lock_timeout = 0;
@@ -222,7 +238,8 @@ void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
   family->forward_only = false;
   options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
   options.memtable_whole_key_filtering = dice->OneIn(2);
-  if (!dice->OneIn(10) || family->timestamps) return;
+  // Those below cannot hold what transactions ask for.
+  if (!dice->OneIn(10) || family->timestamps || Transactional()) return;
   // These find the place of every key by its prefix.
   if (family->Domain() != nullptr) {
     options.memtable_factory.reset(dice->OneIn(2)
@@ -336,7 +353,8 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     protean += Option("partition_filters", Bool(dice->OneIn(2)));
   }
   if (policy != "nullptr") protean += Option("filter_policy", policy);
-  family->tables[kProtean] = protean + common;
+  family->tables[kProtean] =
+      control ? family->tables[kPlain] : protean + common;
 }
 
 std::string RunPlan::ToString() const {

@@ -46,7 +46,7 @@ struct FamilyPlan {
 };
 
 struct RunPlan {
-  RunPlan(Dice* dice, const std::string& directory);
+  RunPlan(Dice* dice, const std::string& directory, bool control);
 
   // Changes what may change from one opening of the DBs to the next.
   void DrawAgain(Dice* dice);
@@ -58,6 +58,9 @@ struct RunPlan {
   }
 
   std::string directory;
+  // Both are stock: a difference is a mistake of the test, or chance in
+  // RocksDB.
+  bool control;
   DbKind kind;
   // Nothing is compacted or flushed but by the run itself, so that the twins
   // have the same files, and may be asked for what depends on them.

@@ -112,7 +112,9 @@ void RandomWalk::DrawOptions() {
   options_.background_purge_on_iterator_cleanup = dice.OneIn(8);
   if (!options_.tailing && dice.OneIn(4)) {
     options_.pin_data = true;
-    pinned_ = true;
+    // Blocks that are not cached, perhaps because they are not to be, cannot be
+    // pinned.
+    same_pins_ = view_.same_shape && options_.fill_cache;
   }
   if (dice.OneIn(6)) {
     options_.allow_unprepared_value = true;
@@ -335,7 +337,7 @@ void RandomWalk::Compare() {
   if (!run_->journal.Expect(movement_, expected, got)) return;
   if (!plain()->Valid()) {
     must_seek_ = true;
-  } else if (pinned_) {
+  } else if (options_.pin_data) {
     ComparePinned();
   }
 }
@@ -358,8 +360,9 @@ bool RandomWalk::InPrefix(const Iterator& it) const {
          extractor_->Transform(it.key()) == prefix_;
 }
 
-// A key that the plain twin holds in memory is held by the other too, as the
-// files are written with the same options.
+// A key that the iterator says is pinned must stay where it is. One that the
+// plain twin holds in memory is held by the other too, as the files are written
+// with the same options.
 void RandomWalk::ComparePinned() {
   const std::string property = "rocksdb.iterator.is-key-pinned";
   Pair<std::string> values;
@@ -367,11 +370,11 @@ void RandomWalk::ComparePinned() {
     const Status s = iterators_[twin]->GetProperty(property, &values[twin]);
     if (!s.ok()) return;
   }
-  if (values[kPlain] != "1") return;
-  if (!run_->journal.Expect(movement_ + " " + property, values[kPlain],
-                            values[kProtean])) {
-    return;
+  if (same_pins_ && values[kPlain] == "1") {
+    run_->journal.Expect(movement_ + " " + property, values[kPlain],
+                         values[kProtean]);
   }
+  if (values[kProtean] != "1") return;
   pins_.emplace_back(protean()->key(), protean()->key().ToString());
 }
 

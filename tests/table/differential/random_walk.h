@@ -69,7 +69,7 @@ class RandomWalk {
   bool forward_only_ = false;
   bool cached_only_ = false;  // Protean's iterator may not read
   bool values_ = true;        // are compared
-  bool pinned_ = false;       // keys are
+  bool same_pins_ = false;    // both pin the same keys
   bool refresh_ = false;
   ReadOptions options_;
   ReadPoint at_;

@@ -10,11 +10,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-RandomRun::RandomRun(uint64_t seed_, const std::string& directory, bool print)
+RandomRun::RandomRun(uint64_t seed_, const std::string& directory, bool control,
+                     bool print)
     : seed(seed_),
       dice(seed_),
       journal(print),
-      plan(&dice, directory),
+      plan(&dice, directory, control),
       twins(&plan) {}
 
 View RandomRun::Latest(size_t family) {

@@ -24,7 +24,8 @@ struct OpenTransaction {
 };
 
 struct RandomRun {
-  RandomRun(uint64_t seed, const std::string& directory, bool print);
+  RandomRun(uint64_t seed, const std::string& directory, bool control,
+            bool print);
   // Returns whether the twins agreed.
   bool Execute();
 

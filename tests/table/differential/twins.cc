@@ -50,9 +50,11 @@ Status Twins::Open(Twin twin) {
     db = transaction_db;
   } else if (plan_->Transactional()) {
     OptimisticTransactionDB* optimistic_db = nullptr;
-    s = OptimisticTransactionDB::Open(db_options_[twin], paths_[twin],
-                                      families_[twin], &handles_[twin],
-                                      &optimistic_db);
+    OptimisticTransactionDBOptions optimistic;
+    optimistic.occ_lock_buckets = 16;  // not a million mutexes for each run
+    s = OptimisticTransactionDB::Open(db_options_[twin], optimistic,
+                                      paths_[twin], families_[twin],
+                                      &handles_[twin], &optimistic_db);
     db = optimistic_db;
   } else {
     s = DB::Open(db_options_[twin], paths_[twin], families_[twin],

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "db/dbformat.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_reader.h"
@@ -115,8 +116,8 @@ void CompareFile(RandomRun* run, size_t family, const std::string& name) {
 void CompareKeyVersions(RandomRun* run, size_t index) {
   if (!run->plan.frozen || !run->twins.SameShape(index)) return;
   const FamilyPlan& family = run->plan.families[index];
-  // It takes no time at which to read.
-  if (family.timestamps) return;
+  // It takes no time at which to read, and seeks within a prefix.
+  if (family.timestamps || family.options.prefix_extractor != nullptr) return;
   std::string begin = family.pool.PickAround(&run->dice);
   std::string end = family.pool.PickBehind(&run->dice, begin);
   if (run->dice.OneIn(3)) begin.clear();
@@ -130,9 +131,13 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
                                                  run->twins.handle(twin, index),
                                                  begin, end, most, &found);
               for (const KeyVersion& version : found) {
-                versions[twin] += Brief(version.user_key) + " " +
-                                  version.GetTypeName() + " " +
-                                  Hex(version.value) + "\n";
+                versions[twin] +=
+                    Brief(version.user_key) + " " + version.GetTypeName();
+                // Files of blobs may have other numbers.
+                if (version.type != kTypeBlobIndex) {
+                  versions[twin] += " " + Hex(version.value);
+                }
+                versions[twin] += "\n";
               }
               return s;
             });
@@ -209,6 +214,11 @@ void CompareCheckpoints(RandomRun* run) {
 void CompareSecondaries(RandomRun* run) {
   // What a transaction has prepared is for the primary to know.
   if (run->plan.in_memory || run->plan.Pessimistic()) return;
+  // RocksDB 9.10.0 crashes as it reads a blob in a secondary with a block
+  // cache.
+  for (const FamilyPlan& family : run->plan.families) {
+    if (family.options.enable_blob_files) return;
+  }
   Copies copies;
   const auto path = [run](Twin twin) {
     return run->twins.path(twin) + "_secondary";
