@@ -12,6 +12,9 @@
 
 #include <chrono>
 #include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <random>
 
@@ -32,6 +35,26 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr size_t kLinesToPrint = 40;
+constexpr unsigned kSecondsForARun = 120;
+
+// What a run that crashes or hangs leaves behind.
+char reproduction[100];
+
+void SayHowToReproduce(int signal_number) {
+  const ssize_t written =
+      write(STDOUT_FILENO, reproduction, strlen(reproduction));
+  (void)written;
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+void NameRun(uint64_t seed) {
+  snprintf(reproduction, sizeof(reproduction),
+           "\ncrashed or hung: differential_test --seed=%" PRIu64
+           " --runs=1 --trace\n",
+           seed);
+  alarm(kSecondsForARun);
+}
 
 void Report(const RandomRun& run) {
   std::string history;
@@ -68,12 +91,14 @@ TEST(DifferentialTest, RandomRuns) {
                   FLAGS_runs > 0 ? static_cast<double>(runs) / FLAGS_runs
                                  : seconds / FLAGS_seconds);
     std::filesystem::remove_all(directory);
+    NameRun(seed);
     RandomRun run(seed, directory, FLAGS_control, FLAGS_trace);
     if (run.Execute()) continue;
     progress.Clear();
     Report(run);
     if (++failures >= FLAGS_failures) break;
   }
+  alarm(0);
   progress.Clear();
   printf("%" PRIu64 " runs in %.1f s, the next seed is %" PRIu64 "\n", runs,
          std::chrono::duration<double>(Clock::now() - start).count(), seed);
@@ -84,6 +109,9 @@ TEST(DifferentialTest, RandomRuns) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
+  for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM}) {
+    signal(number, SayHowToReproduce);
+  }
   // Files in memory, if nothing else is asked for: every run makes hundreds.
   if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
     setenv("TEST_TMPDIR", "/dev/shm/protean_tests", 0);

@@ -105,7 +105,8 @@ void RandomWalk::DrawOptions() {
   }
   options_.verify_checksums = !dice.OneIn(4);
   options_.fill_cache = !dice.OneIn(4);
-  options_.async_io = dice.OneIn(5);
+  // Only a DB's iterators ask again for what is on its way.
+  options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr;
   options_.adaptive_readahead = dice.OneIn(5);
   options_.auto_readahead_size = dice.OneIn(2);
   if (dice.OneIn(5)) options_.readahead_size = 1 + dice.Below(4096);

@@ -70,7 +70,7 @@ class RandomWalk {
   bool cached_only_ = false;  // Protean's iterator may not read
   bool values_ = true;        // are compared
   bool same_pins_ = false;    // both pin the same keys
-  bool refresh_ = false;
+  bool refresh_ = false;      // they can be refreshed
   ReadOptions options_;
   ReadPoint at_;
   Pair<const Snapshot*> refreshed_to_ = {};
