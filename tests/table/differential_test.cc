@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM}) {
-    signal(number, SayHowToReproduce);
+    signal(number, ROCKSDB_NAMESPACE::protean::SayHowToReproduce);
   }
   // Files in memory, if nothing else is asked for: every run makes hundreds.
   if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {

@@ -138,6 +138,10 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
     options.comparator = ReverseBytewiseComparator();
   }
   family->shortest_key = static_cast<size_t>(dice->Of({0, 0, 4, 8}));
+  // RocksDB asserts that a key is longer than its timestamp.
+  if (family->timestamps && family->shortest_key == 0) {
+    family->shortest_key = 1;
+  }
   family->pool = KeyPool(dice, options.comparator,
                          dice->OneIn(8) ? 12 : 40 + dice->Below(260),
                          family->shortest_key);

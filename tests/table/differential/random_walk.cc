@@ -94,8 +94,11 @@ void RandomWalk::DrawOptions() {
   forward_only_ = view_.family->forward_only && view_.file_iterator == nullptr;
 
   // Tailing iterators know neither the way back, nor range tombstones, nor
-  // snapshots.
-  if (mode_ == Mode::kTotalOrder && !plan.range_deletes &&
+  // snapshots; and as memtables are flushed behind their back, they may return
+  // old values, in stock RocksDB too. Blobs they look up in the files of the
+  // time when they were made.
+  if (plan.frozen && !view_.family->options.enable_blob_files &&
+      mode_ == Mode::kTotalOrder && !plan.range_deletes &&
       !plan.Transactional() && view_.snapshots &&
       at_.snapshot(kPlain) == nullptr && !view_.family->timestamps &&
       dice.OneIn(6)) {

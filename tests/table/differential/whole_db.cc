@@ -170,6 +170,8 @@ void CompareSizes(RandomRun* run, size_t family) {
   const FamilyPlan& plan = run->plan.families[family];
   const std::string begin = plan.pool.PickAround(&run->dice);
   const std::string end = plan.pool.PickBehind(&run->dice, begin);
+  // RocksDB asserts that it is a range.
+  if (!plan.pool.Less(begin, end)) return;
   run->journal.Note("GetApproximateSizes " + Brief(begin) + " " + Brief(end));
   const Range range(begin, end);
   uint64_t size = 0;
