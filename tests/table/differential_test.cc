@@ -35,7 +35,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr size_t kLinesToPrint = 40;
-constexpr unsigned kSecondsForARun = 120;
+constexpr unsigned kSecondsForARun = 30;
 
 // What a run that crashes or hangs leaves behind.
 char reproduction[100];
@@ -109,7 +109,7 @@ TEST(DifferentialTest, RandomRuns) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM}) {
+  for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM, SIGTERM}) {
     signal(number, ROCKSDB_NAMESPACE::protean::SayHowToReproduce);
   }
   // Files in memory, if nothing else is asked for: every run makes hundreds.

@@ -75,6 +75,11 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control)
              : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
                          DbKind::kWritePrepared, DbKind::kWriteUnprepared});
   frozen = dice->Percent(65);
+  // With write buffers as small as those of a live run, and these policies,
+  // stock RocksDB may wait for a flush for ever.
+  if (kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared) {
+    frozen = true;
+  }
   in_memory = dice->OneIn(4);
   range_deletes = !Pessimistic() && dice->Percent(65);
   disable_wal = kind == DbKind::kPlain && dice->OneIn(10);

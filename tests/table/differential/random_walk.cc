@@ -92,6 +92,12 @@ void RandomWalk::DrawOptions() {
   // Memtables that cannot go backwards. Some of them have an iterator for the
   // total order that can, but not all.
   forward_only_ = view_.family->forward_only && view_.file_iterator == nullptr;
+  // The bloom filter of a memtable hides its keys but not its range tombstones,
+  // and RocksDB asserts on the way back that both are there.
+  if (plan.range_deletes &&
+      (mode_ == Mode::kSamePrefix || mode_ == Mode::kImplicitPrefix)) {
+    forward_only_ = true;
+  }
 
   // Tailing iterators know neither the way back, nor range tombstones, nor
   // snapshots; and as memtables are flushed behind their back, they may return
