@@ -142,11 +142,11 @@ bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
 
 bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
   if (CanFilter() && header_.num_keys > 0) {
-    if (target.compare(header_.smallest) < 0) {
-      bound->assign(header_.smallest.data(), header_.smallest.size());
-      return true;
+    const bool below = target.compare(header_.smallest) < 0;
+    if (IsAbove(target) ||
+        !filter_->LowerBound(below ? header_.smallest : target, bound)) {
+      return false;
     }
-    if (IsAbove(target) || !filter_->LowerBound(target, bound)) return false;
     if (Slice(*bound).compare(header_.largest) <= 0) return true;
     if (IsAbove(*bound)) return false;
   }

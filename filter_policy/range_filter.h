@@ -53,7 +53,9 @@ class RangeFilter {
   // How far a search that begins at `target` may skip (moveToNext; SuRF paper,
   // section 3.5): returns false if certainly no key is at or above `target`.
   // Otherwise stores a string in `*bound` that is not below `target`, and no
-  // key lies in [target, *bound). A filter that knows nothing stores `target`.
+  // key lies in [target, *bound). A filter that knows nothing stores `target`,
+  // and so must every filter that is asked with the bound that it has stored:
+  // whoever goes on from there must find a key in the end.
   virtual bool LowerBound(const Slice& target, std::string* bound) const {
     bound->assign(target.data(), target.size());
     return true;

@@ -38,8 +38,12 @@ bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
   const auto first = std::lower_bound(keys.begin(), keys.end(), target);
   std::string bound;
   if (!block.LowerBound(target, &bound)) return first == keys.end();
-  return bound >= target && (first == keys.end() || bound <= *first) &&
-         (bound == target || bound <= *keys.rbegin());
+  if (bound < target || (first != keys.end() && bound > *first) ||
+      (bound != target && bound > *keys.rbegin())) {
+    return false;
+  }
+  std::string again;
+  return block.LowerBound(bound, &again) && again == bound;
 }
 
 inline std::unique_ptr<FilterBitsBuilder> NewBuilder(

@@ -91,7 +91,8 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   Position position(target, size);
   std::string next;
   bool in_trie = false;  // whether the prefix in the trie is known to be there
-  for (int probes = 0; probes < kMaxProbes; probes++) {
+  for (int probes = 0;; probes++) {
+    if (probes == kMaxProbes) return true;
     if (HasTrie() && !in_trie) {
       if (!NextTriePrefix(position.slice(), size, &next)) return false;
       if (!next.empty()) position.MoveTo(next);
