@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "filter_policy/bits/bit_array.h"
+#include "port/port.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -154,6 +155,65 @@ bool Amq::Open(Slice* input) {
     solution_->ConfigureForNumBlocks(blocks_);
   }
   return true;
+}
+
+size_t Amq::Keep(size_t count, Lookup* lookups) const {
+  switch (kind_) {
+    case AmqKind::kBloom:
+      return KeepInBloom(count, lookups);
+    case AmqKind::kRibbon:
+      return KeepInRibbon(count, lookups);
+    case AmqKind::kNone:
+      break;
+  }
+  return count;
+}
+
+// Line by line: few hashes that are absent get to their second one.
+size_t Amq::KeepInBloom(size_t count, Lookup* lookups) const {
+  // Copies, since the compiler must assume that writing lookups changes this
+  // object.
+  const char* const data = data_;
+  const uint32_t num_lines = NumLines();
+  const int probes = probes_;
+  const int lines = lines_;
+  for (int line = 1;; line++) {
+    for (size_t i = 0; i < count; i++) {
+      PREFETCH(Line(data, num_lines, lookups[i].hash), 0, 3);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+      const Lookup lookup = lookups[i];
+      lookups[kept] = lookup;
+      kept += LineMayContain(Line(data, num_lines, lookup.hash), probes,
+                             lookup.hash);
+    }
+    if (kept == 0 || line == lines) return kept;
+    count = kept;
+    for (size_t i = 0; i < count; i++) {
+      lookups[i].hash = NextLine(lookups[i].hash);
+    }
+  }
+}
+
+size_t Amq::KeepInRibbon(size_t count, Lookup* lookups) const {
+  for (size_t i = 0; i < count; i++) {
+    // Asks the cache. What it finds out costs less to find out again than to
+    // keep.
+    uint64_t seeded;
+    uint32_t segment;
+    uint32_t columns;
+    uint32_t start_bit;
+    ribbon::InterleavedPrepareQuery(lookups[i].hash, hasher_, *solution_,
+                                    &seeded, &segment, &columns, &start_bit);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    const Lookup lookup = lookups[i];
+    lookups[kept] = lookup;
+    kept += solution_->FilterQuery(lookup.hash, hasher_);
+  }
+  return kept;
 }
 
 AmqBuilder::AmqBuilder(const AmqPlan& plan, char* header, char* data)

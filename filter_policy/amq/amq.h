@@ -71,6 +71,17 @@ class Amq {
     return kind_ == AmqKind::kNone || solution_->FilterQuery(hash, hasher_);
   }
 
+  // One of several hashes that are looked up together, and the index of what it
+  // is the hash of.
+  struct Lookup {
+    uint64_t hash;
+    uint32_t index;
+  };
+  // Moves those that the set may contain to the front, in the same order, and
+  // returns their number. All are asked for before the first one is tested, so
+  // that their cache misses overlap. What becomes of the hashes is not defined.
+  size_t Keep(size_t count, Lookup* lookups) const;
+
   // The hash by which the next line of a hash is found.
   static uint64_t NextLine(uint64_t hash) {
     hash *= 0x9fb21c651e98df25u;
@@ -78,26 +89,41 @@ class Amq {
   }
 
  private:
-  // As FastLocalBloomImpl::HashMayMatch in each line, but without a branch for
-  // each bit: a range tests many prefixes, and the cache misses of the next
-  // ones overlap only if it is foreseen where the test of each one ends.
+  // A Bloom filter's line that a hash leads to.
+  static const char* Line(const char* data, uint32_t num_lines, uint64_t hash) {
+    return data +
+           size_t{FastRange32(Lower32of64(hash), num_lines)} * kLineBytes;
+  }
+
+  // As FastLocalBloomImpl::HashMayMatch, but without a branch for each bit: a
+  // range tests many prefixes, and the cache misses of the next ones overlap
+  // only if it is foreseen where the test of each one ends.
+  static bool LineMayContain(const char* line, int probes, uint64_t hash) {
+    uint32_t h = Upper32of64(hash);
+    unsigned found = 1;
+    for (int i = 0; i < probes; i++, h *= 0x9e3779b9u) {
+      const uint32_t bit = h >> (32 - 9);
+      found &= static_cast<uint8_t>(line[bit / 8]) >> (bit % 8);
+    }
+    return found != 0;
+  }
+
+  uint32_t NumLines() const {
+    return static_cast<uint32_t>(bytes_ / kLineBytes);
+  }
+
   bool BloomMayContain(uint64_t hash) const {
-    const auto num_lines = static_cast<uint32_t>(bytes_ / kLineBytes);
     for (int line = 1;; line++) {
-      const char* const bytes =
-          data_ +
-          size_t{FastRange32(Lower32of64(hash), num_lines)} * kLineBytes;
-      uint32_t h = Upper32of64(hash);
-      unsigned found = 1;
-      for (int i = 0; i < probes_; i++, h *= 0x9e3779b9u) {
-        const uint32_t bit = h >> (32 - 9);
-        found &= static_cast<uint8_t>(bytes[bit / 8]) >> (bit % 8);
+      if (!LineMayContain(Line(data_, NumLines(), hash), probes_, hash)) {
+        return false;
       }
-      if (found == 0) return false;
       if (line == lines_) return true;
       hash = NextLine(hash);
     }
   }
+
+  size_t KeepInBloom(size_t count, Lookup* lookups) const;
+  size_t KeepInRibbon(size_t count, Lookup* lookups) const;
 
   AmqKind kind_ = AmqKind::kNone;
   int probes_ = 0;

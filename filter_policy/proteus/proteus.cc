@@ -221,13 +221,24 @@ bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
   }
 }
 
+// Of the prefixes in the second layer.
+inline uint64_t Proteus::HashLongestPrefix(const Slice& key) const {
+  if (!HasSeries()) return HashPrefix(key, length_);
+  return HashPrefix(key,
+                    PrefixLength(header_.design.LongestPrefix(key.size())));
+}
+
+inline bool Proteus::TrieContains(const Slice& key) const {
+  BoundBytes prefix(TriePrefixBytes(header_.design));
+  CopyTriePrefix(key, header_.design, prefix.data());
+  return trie_.Contains(prefix.data());
+}
+
 bool Proteus::KeyMayMatch(const Slice& key) const {
   const uint64_t word = LoadBits64(key, 0);
   if (word < header_.smallest || word > header_.largest) return false;
   if (HasTrie()) {
-    BoundBytes prefix(TriePrefixBytes(header_.design));
-    CopyTriePrefix(key, header_.design, prefix.data());
-    if (!trie_.Contains(prefix.data())) return false;
+    if (!TrieContains(key)) return false;
   } else if (first_length_.bits > 0 &&
              !first_set_.MayContain(HashPrefix(key, first_length_))) {
     return false;
@@ -239,6 +250,85 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
   return set_.MayContain(length_.bits <= 64
                              ? HashWindow(word, length_.salt, length_)
                              : HashPrefix(key, length_));
+}
+
+// Layer by layer: each is asked for all keys that are left before the next one
+// is, so that cache misses overlap.
+void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
+                            bool* may_match) const {
+  const bool has_first_set = first_length_.bits > 0;
+  // A copy, as is this design's, since the compiler must assume that storing
+  // answers changes this object.
+  const PrefixLength asked = has_first_set ? first_length_ : length_;
+  const uint64_t smallest = header_.smallest;
+  const uint64_t largest = header_.largest;
+  Amq::Lookup left[kMaxBatch];
+  size_t count = 0;
+  for (uint32_t i = 0; i < num_keys; i++) {
+    const uint64_t word = LoadBits64(*keys[i], 0);
+    // The hash that is wanted first, if the prefix fits into a word.
+    left[count] = {HashWindow(word, asked.salt, asked), i};
+    count += word >= smallest && word <= largest;
+    may_match[i] = false;
+  }
+  if (HasTrie()) count = KeepInTrie(count, keys, left);
+  if (has_first_set) {
+    if (first_length_.bits > 64) {
+      for (size_t j = 0; j < count; j++) {
+        left[j].hash = HashPrefix(*keys[left[j].index], first_length_);
+      }
+    }
+    count = first_set_.Keep(count, left);
+  }
+  if (length_.bits > 0) {
+    if (has_first_set || length_.bits > 64 || HasSeries()) {
+      for (size_t j = 0; j < count; j++) {
+        left[j].hash = HashLongestPrefix(*keys[left[j].index]);
+      }
+    }
+    count = set_.Keep(count, left);
+  }
+  for (size_t j = 0; j < count; j++) {
+    const Slice& key = *keys[left[j].index];
+    may_match[left[j].index] =
+        !HasSeries() ||
+        SeriesContains(key, header_.design.LongestPrefix(key.size()));
+  }
+}
+
+// Moves the keys whose prefixes are in the trie to the front.
+size_t Proteus::KeepInTrie(size_t count, Slice** keys,
+                           Amq::Lookup* left) const {
+  bool found[kMaxBatch];
+  if (header_.design.trie_bits <= 64) {
+    UniformTrie::ShortPrefix prefixes[kMaxBatch];
+    for (size_t j = 0; j < count; j++) {
+      CopyTriePrefix(*keys[left[j].index], header_.design, prefixes[j]);
+    }
+    trie_.ContainsEach(count, prefixes, found);
+  } else {
+    for (size_t j = 0; j < count; j++) {
+      found[j] = TrieContains(*keys[left[j].index]);
+    }
+  }
+  size_t kept = 0;
+  for (size_t j = 0; j < count; j++) {
+    left[kept] = left[j];
+    kept += found[j];
+  }
+  return kept;
+}
+
+void Proteus::KeysMayMatch(size_t num_keys, Slice** keys,
+                           bool* may_match) const {
+  while (num_keys >= kLeastBatch) {
+    const size_t size = std::min(num_keys, kMaxBatch);
+    BatchMayMatch(size, keys, may_match);
+    num_keys -= size;
+    keys += size;
+    may_match += size;
+  }
+  RangeFilter::KeysMayMatch(num_keys, keys, may_match);
 }
 
 inline bool Proteus::SecondWordsMayMatch(uint64_t lo, uint64_t hi,

@@ -80,6 +80,8 @@ class Proteus : public RangeFilter {
                      std::unique_ptr<RangeFilter>* filter);
 
   bool KeyMayMatch(const Slice& key) const override;
+  void KeysMayMatch(size_t num_keys, Slice** keys,
+                    bool* may_match) const override;
   // Looks at no more than kMaxPrefixProbes prefixes within the range; in a
   // series, at the shorter prefixes of each too.
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
@@ -100,6 +102,15 @@ class Proteus : public RangeFilter {
 
   // How many more prefixes a query may test.
   using Budget = uint64_t;
+
+  static constexpr size_t kMaxBatch = UniformTrie::kMaxBatch;
+  // Fewer keys are asked for one by one, since that takes no longer.
+  static constexpr size_t kLeastBatch = 8;
+
+  void BatchMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
+  size_t KeepInTrie(size_t count, Slice** keys, Amq::Lookup* left) const;
+  bool TrieContains(const Slice& key) const;
+  uint64_t HashLongestPrefix(const Slice& key) const;
 
   bool HasTrie() const { return header_.design.trie_bits > 0; }
   bool HasSeries() const { return header_.design.stride_bits > 0; }

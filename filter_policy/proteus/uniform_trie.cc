@@ -156,6 +156,43 @@ PROTEAN_CLONED bool UniformTrie::Contains(const char* prefix) const {
   return true;
 }
 
+// All go down together, a level at a time, so that the cache misses of a level
+// overlap.
+PROTEAN_CLONED void UniformTrie::ContainsEach(size_t count,
+                                              const ShortPrefix* prefixes,
+                                              bool* found) const {
+  const size_t num_levels = levels_.size();
+  Fst::Node nodes[kMaxBatch];
+  size_t active[kMaxBatch];
+  for (size_t i = 0; i < count; i++) {
+    nodes[i] = Start(prefixes[i]);
+    active[i] = i;
+    found[i] = true;
+    if (full_levels_ < num_levels) {
+      fst_.Prefetch(nodes[i], Symbol(prefixes[i], full_levels_));
+    }
+  }
+  for (size_t level = full_levels_; level < num_levels; level++) {
+    size_t remaining = 0;
+    for (size_t j = 0; j < count; j++) {
+      const size_t i = active[j];
+      const char* const prefix = prefixes[i];
+      Fst::Edge edge;
+      if (!fst_.Find(nodes[i], Symbol(prefix, level), &edge)) {
+        found[i] = false;
+      } else if (!fst_.Follow(nodes[i], edge, &nodes[i])) {
+        found[i] = CompareSuffix(nodes[i], edge, level + 1, prefix) == 0;
+      } else {
+        if (level + 1 < num_levels) {
+          fst_.Prefetch(nodes[i], Symbol(prefix, level + 1));
+        }
+        active[remaining++] = i;
+      }
+    }
+    count = remaining;
+  }
+}
+
 // Whether a prefix above `lo` lies below the node, whose path is the first
 // `depth` bytes of `lo`. If there is none, stores whether `lo` itself does.
 inline bool UniformTrie::FindAbove(Fst::Node node, size_t depth, const char* lo,

@@ -43,6 +43,13 @@ class UniformTrie {
 
   bool Contains(const char* prefix) const;
 
+  // The same for up to kMaxBatch prefixes of at most 64 bits: stores as many
+  // answers.
+  static constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
+  using ShortPrefix = char[sizeof(uint64_t)];
+  void ContainsEach(size_t count, const ShortPrefix* prefixes,
+                    bool* found) const;
+
   // What lies in [lo, hi], where lo < hi. If there is a prefix between the two,
   // nothing else matters.
   struct Matches {

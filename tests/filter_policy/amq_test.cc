@@ -168,6 +168,34 @@ TEST(AmqTest, Nothing) {
   }
 }
 
+TEST(AmqTest, KeepsWhatMayBeContained) {
+  const Hashes hashes = RandomHashes(1000, 8);
+  for (AmqKind kind : {AmqKind::kNone, AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (uint64_t bits_per_key : {2, 8, 20, 30}) {
+      SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
+      const BuiltAmq amq(
+          kind == AmqKind::kNone
+              ? AmqPlan()
+              : PlanAmq(kind, hashes.size(), hashes.size() * bits_per_key / 8),
+          hashes);
+      for (uint32_t size = 0; size <= 64; size++) {
+        Hashes asked = RandomHashes(size, size);
+        for (size_t i = 0; i < size; i += 3) asked[i] = hashes[size + i];
+        std::vector<Amq::Lookup> lookups;
+        std::vector<uint32_t> expected;
+        for (uint32_t i = 0; i < size; i++) {
+          lookups.push_back({asked[i], i});
+          if (amq->MayContain(asked[i])) expected.push_back(i);
+        }
+        lookups.resize(amq->Keep(size, lookups.data()));
+        std::vector<uint32_t> kept;
+        for (const Amq::Lookup& lookup : lookups) kept.push_back(lookup.index);
+        ASSERT_EQ(expected, kept);
+      }
+    }
+  }
+}
+
 TEST(AmqTest, RepeatedHashes) {
   Hashes hashes;
   for (uint64_t hash : RandomHashes(1000, 1)) {

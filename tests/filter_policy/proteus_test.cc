@@ -403,23 +403,59 @@ TEST_P(FamilyTest, NoFalseNegatives) {
 }
 
 // Batches are asked as single keys are.
+// Batches of every size, with repeated and with empty keys, are answered as the
+// same keys one by one.
 TEST(ProteusTest, Batches) {
+  constexpr size_t kMostKeys = 70;
+  Random rnd(5);
   for (const KeyFamily& family : KeyFamilies(200, 5)) {
-    const ForcedProteus proteus(family.keys, TrieAndSet(9, 40), 10);
+    std::vector<ProteusDesign> designs;
+    for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+      for (uint32_t trie : {0, 9, 40, 70}) {
+        for (uint32_t bits : {0, 48, 64, 120}) {
+          if (bits == 0 || bits > trie) {
+            designs.push_back(TrieAndSet(trie, bits, amq));
+          }
+        }
+      }
+      designs.push_back(TwoSets(9, 40, amq));
+      designs.push_back(TwoSets(16, 100, amq));
+      designs.push_back(TwoSets(80, 100, amq));
+      designs.push_back(TrieAndSet(0, 16, amq, 8));
+      designs.push_back(TrieAndSet(9, 72, amq, 16));
+    }
     Keys points = family.keys;
+    points.push_back("");
     for (size_t i = 0; i < family.keys.size(); i += 5) {
       for (const std::string& point : Around(family.keys[i])) {
         points.push_back(point);
       }
     }
-    std::vector<Slice> slices(points.begin(), points.end());
-    std::vector<Slice*> pointers;
-    for (Slice& slice : slices) pointers.push_back(&slice);
-    const std::unique_ptr<bool[]> answers(new bool[points.size()]);
-    proteus.block().KeysMayMatch(points.size(), pointers.data(), answers.get());
-    for (size_t i = 0; i < points.size(); i++) {
-      ASSERT_EQ(proteus.block().KeyMayMatch(points[i]), answers[i])
-          << Hex(points[i]);
+    for (const ProteusDesign& design : designs) {
+      const double bits_per_key = 2 + rnd.Uniform(30);
+      SCOPED_TRACE(family.name + ", " + design.Describe());
+      const ForcedProteus proteus(family.keys, design, bits_per_key);
+      for (size_t size = 0; size <= kMostKeys; size++) {
+        std::vector<Slice> slices;
+        while (slices.size() < size) {
+          slices.emplace_back(
+              slices.empty() || !rnd.OneIn(6)
+                  ? points[rnd.Uniform(static_cast<int>(points.size()))]
+                  : slices.back());
+        }
+        std::vector<Slice*> pointers;
+        for (Slice& slice : slices) pointers.push_back(&slice);
+        bool answers[kMostKeys + 1];
+        for (const bool before : {false, true}) {
+          std::fill_n(answers, kMostKeys + 1, before);
+          proteus.block().KeysMayMatch(size, pointers.data(), answers);
+          for (size_t i = 0; i < size; i++) {
+            ASSERT_EQ(proteus.block().KeyMayMatch(slices[i]), answers[i])
+                << i << " of " << size << ": " << Hex(slices[i].ToString());
+          }
+          ASSERT_EQ(before, answers[size]) << "stored behind the answers";
+        }
+      }
     }
   }
 }
