@@ -1,5 +1,6 @@
 //  Micro-benchmarks of filters in memory: each operation on its own, on every
-//  family of keys and any number of threads.
+//  family of keys and any number of threads; or, with --key_bytes, what a
+//  lookup in several sorted runs gains from hashing its key once.
 
 #include <benchmark/benchmark.h>
 #include <gflags/gflags.h>
@@ -28,6 +29,11 @@ DEFINE_string(key_types, "u64,text,dense,timeseries,url,domain",
               "Families of keys to generate, comma separated");
 DEFINE_string(num, "1000000", "Numbers of keys, comma separated");
 DEFINE_string(threads, "1", "Numbers of threads, comma separated");
+DEFINE_string(key_bytes, "",
+              "Lengths of keys, comma separated: measures instead of all else "
+              "a lookup of an absent key of that length in the filters of "
+              "several sorted runs");
+DEFINE_string(runs, "1,2,3,5,7", "Numbers of sorted runs, comma separated");
 DEFINE_uint64(seed, 42, "Seed of all that is generated");
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -255,6 +261,72 @@ void Open(benchmark::State& state, const KeySet& set,
   });
 }
 
+// The filters of several sorted runs, and keys that none of them holds.
+struct SortedRuns {
+  SortedRuns(size_t key_bytes, uint64_t num_keys, size_t num_runs,
+             const std::shared_ptr<const FilterPolicy>& policy) {
+    Rng rng(FLAGS_seed);
+    const auto make_keys = [&](uint64_t count) {
+      std::vector<std::string> keys;
+      while (keys.size() < count) {
+        // 16 random bytes tell it from all others.
+        const std::string random = BigEndianKey(rng()) + BigEndianKey(rng());
+        std::string key = random.substr(0, key_bytes);
+        while (key.size() < key_bytes) key += static_cast<char>(key.size());
+        keys.push_back(std::move(key));
+      }
+      std::sort(keys.begin(), keys.end());
+      return keys;
+    };
+    while (filters.size() < num_runs) {
+      filters.push_back(
+          std::make_unique<MemoryFilter>(policy, make_keys(num_keys)));
+    }
+    absent = make_keys(kAbsentKeys);
+    std::shuffle(absent.begin(), absent.end(), rng);
+  }
+
+  static constexpr size_t kAbsentKeys = 1 << 12;  // an even number
+
+  std::vector<std::unique_ptr<MemoryFilter>> filters;
+  std::vector<std::string> absent;
+};
+
+// Asks the filters for two keys. ByKey is how RocksDB does it: all filters for
+// one key, then all for the next. ByFilter asks each filter for both before the
+// next one, so that each hash is of another key than the one before.
+enum class Order { kByKey, kByFilter };
+
+void LookUp(benchmark::State& state, const SortedRuns& runs, Order order) {
+  size_t next = 0;
+  size_t matches = 0;
+  // RocksDB copies each key before it looks it up.
+  std::string keys[2];
+  const auto start = std::chrono::steady_clock::now();
+  for (auto _ : state) {
+    for (std::string& key : keys) key = runs.absent[next++];
+    next %= runs.absent.size();
+    if (order == Order::kByKey) {
+      for (const std::string& key : keys) {
+        for (const auto& filter : runs.filters) {
+          matches += filter->reader()->MayMatch(key);
+        }
+      }
+    } else {
+      for (const auto& filter : runs.filters) {
+        for (const std::string& key : keys) {
+          matches += filter->reader()->MayMatch(key);
+        }
+      }
+    }
+  }
+  const std::chrono::duration<double, std::nano> ns =
+      std::chrono::steady_clock::now() - start;
+  benchmark::DoNotOptimize(matches);
+  state.counters["ns/op"] =
+      ns.count() / static_cast<double>(2 * state.iterations());
+}
+
 struct Operation {
   const char* name;
   void (*run)(benchmark::State& state, const KeySet& set,
@@ -343,6 +415,8 @@ class FilterMicro {
  public:
   Status ParseFlags() {
     Status s = ParseNumbers("--threads", FLAGS_threads, &threads_);
+    if (s.ok()) s = ParseNumbers("--key_bytes", FLAGS_key_bytes, &key_bytes_);
+    if (s.ok()) s = ParseNumbers("--runs", FLAGS_runs, &runs_);
     if (s.ok()) s = ParseKeys();
     if (s.ok()) s = ParseFilters();
     return s;
@@ -350,6 +424,10 @@ class FilterMicro {
 
   // In the order in which keys and filters are made but once.
   void Register() {
+    if (!key_bytes_.empty()) {
+      RegisterLookUps();
+      return;
+    }
     for (const KeyChoice& keys : keys_) {
       for (const FilterChoice& filter : filters_) {
         for (const Operation& operation : kOperations) {
@@ -404,7 +482,44 @@ class FilterMicro {
     }
   }
 
+  // Made anew only if others are wanted than the last time.
+  const SortedRuns& RunsOf(uint64_t key_bytes, uint64_t num_runs,
+                           const FilterChoice& filter) {
+    const auto wanted = std::make_tuple(key_bytes, num_runs, &filter);
+    if (sorted_runs_ == nullptr || wanted != last_wanted_) {
+      sorted_runs_.reset();
+      sorted_runs_ = std::make_unique<SortedRuns>(key_bytes, keys_.front().num,
+                                                  num_runs, filter.policy);
+      last_wanted_ = wanted;
+    }
+    return *sorted_runs_;
+  }
+
+  void RegisterLookUps() {
+    for (const uint64_t bytes : key_bytes_) {
+      for (const FilterChoice& filter : filters_) {
+        for (const uint64_t runs : runs_) {
+          for (const Order order : {Order::kByFilter, Order::kByKey}) {
+            const std::string name =
+                std::string(order == Order::kByKey ? "ByKey" : "ByFilter") +
+                "/bytes:" + std::to_string(bytes) +
+                "/runs:" + std::to_string(runs) + "/" + filter.spec;
+            benchmark::RegisterBenchmark(
+                name.c_str(),
+                [this, bytes, runs, order, &filter](benchmark::State& state) {
+                  LookUp(state, RunsOf(bytes, runs, filter), order);
+                });
+          }
+        }
+      }
+    }
+  }
+
   std::vector<uint64_t> threads_;
+  std::vector<uint64_t> key_bytes_;
+  std::vector<uint64_t> runs_;
+  std::unique_ptr<const SortedRuns> sorted_runs_;
+  std::tuple<uint64_t, uint64_t, const FilterChoice*> last_wanted_;
   std::vector<KeyChoice> keys_;
   std::vector<FilterChoice> filters_;
   Subject subject_;
