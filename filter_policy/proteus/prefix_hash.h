@@ -22,13 +22,28 @@ struct PrefixLength {
   uint64_t salt;  // prefixes of different lengths hash differently
 };
 
+// The head of a prefix of `key`, without the zeros at its end.
+inline Slice HeadOf(const Slice& key, const PrefixLength& length) {
+  size_t size = std::min<size_t>(key.size(), length.head_bytes);
+  while (size > 0 && key[size - 1] == '\0') size--;
+  return Slice(key.data(), size);
+}
+
 // The hash of the head of a prefix of `key`.
 inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes == 0) return length.salt;
-  size_t size = std::min<size_t>(key.size(), length.head_bytes);
-  while (size > 0 && key[size - 1] == '\0') size--;
-  return Hash64(key.data(), size, length.salt);
+  const Slice head = HeadOf(key, length);
+  return Hash64(head.data(), head.size(), length.salt);
 }
+
+// Hash64(head.data(), head.size(), salt), for heads that are worth it not
+// computed again but taken over from this thread's last call. A lookup asks one
+// filter of each sorted run for the same key.
+uint64_t HashHeadOnce(const Slice& head, uint64_t salt);
+// Hash64 takes much longer from here on.
+constexpr size_t kLeastSharedHead = 241;
+// Bounds the memory that each thread needs.
+constexpr size_t kMostSharedHead = 1024;
 
 // The hash of a prefix by that of its head and its window, whose bits are the
 // highest ones of the word; the others are ignored.
@@ -37,9 +52,17 @@ inline uint64_t HashWindow(uint64_t window, uint64_t head_hash,
   return MixBits(HighBits(window, length.window_bits), head_hash);
 }
 
+// The hash of a prefix.
 inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
   return HashWindow(LoadBits64(key, length.head_bytes), HashHead(key, length),
                     length);
+}
+
+// The same, for point lookups.
+inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
+  if (length.head_bytes < kLeastSharedHead) return HashPrefix(key, length);
+  return HashWindow(LoadBits64(key, length.head_bytes),
+                    HashHeadOnce(HeadOf(key, length), length.salt), length);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -249,7 +249,7 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
   }
   return set_.MayContain(length_.bits <= 64
                              ? HashWindow(word, length_.salt, length_)
-                             : HashPrefix(key, length_));
+                             : HashPrefixOnce(key, length_));
 }
 
 // Layer by layer: each is asked for all keys that are left before the next one
@@ -257,8 +257,8 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
 void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
                             bool* may_match) const {
   const bool has_first_set = first_length_.bits > 0;
-  // A copy, as is this design's, since the compiler must assume that storing
-  // answers changes this object.
+  // Copies, since the compiler must assume that storing answers changes this
+  // object.
   const PrefixLength asked = has_first_set ? first_length_ : length_;
   const uint64_t smallest = header_.smallest;
   const uint64_t largest = header_.largest;

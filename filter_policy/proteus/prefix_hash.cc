@@ -1,0 +1,50 @@
+#include "filter_policy/proteus/prefix_hash.h"
+
+#include <cstring>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+struct LastHead {
+  uint64_t hash = 0;
+  uint64_t salt = 0;
+  size_t size = 0;  // 0 for none
+  uint32_t misses = 0;
+  char bytes[kMostSharedHead] = {};
+};
+
+// After so many misses in a row, only one head out of kIdlePeriod is kept and
+// the next one compared with it: where a key is asked of one filter only, that
+// spares the copies. The period is a prime, so that it falls on each of the
+// filters that a key is asked of, however many they are.
+constexpr uint32_t kMostMisses = 8;
+constexpr uint32_t kIdlePeriod = 31;
+
+}  // namespace
+
+uint64_t HashHeadOnce(const Slice& head, uint64_t salt) {
+  if (head.size() < kLeastSharedHead || head.size() > kMostSharedHead) {
+    return Hash64(head.data(), head.size(), salt);
+  }
+  static thread_local LastHead last;
+  const uint32_t turn =
+      last.misses < kMostMisses ? 0 : last.misses % kIdlePeriod;
+  // By their bytes, since callers use their buffers again.
+  if (turn <= 1 && last.size == head.size() && last.salt == salt &&
+      memcmp(last.bytes, head.data(), head.size()) == 0) {
+    last.misses = 0;
+    return last.hash;
+  }
+  last.misses++;
+  const uint64_t hash = Hash64(head.data(), head.size(), salt);
+  if (turn == 0) {
+    last.hash = hash;
+    last.salt = salt;
+    last.size = head.size();
+    memcpy(last.bytes, head.data(), head.size());
+  }
+  return hash;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,128 @@
+//  The hash of a head that is taken over from the last call is always that of
+//  the bytes that are asked for now.
+
+#include "filter_policy/proteus/prefix_hash.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kSizes[] = {
+    0, 1, 8, 240, kLeastSharedHead, 500, kMostSharedHead, kMostSharedHead + 1};
+
+void ExpectSame(const Slice& head, uint64_t salt) {
+  ASSERT_EQ(Hash64(head.data(), head.size(), salt), HashHeadOnce(head, salt))
+      << head.size() << " bytes";
+}
+
+}  // namespace
+
+TEST(PrefixHashTest, SameBufferOtherBytes) {
+  for (size_t size : kSizes) {
+    std::string buffer(size, 'a');
+    ExpectSame(buffer, 7);
+    for (size_t i = 0; i < size; i++) {
+      buffer[i]++;
+      ExpectSame(buffer, 7);
+      ExpectSame(buffer, 7);
+    }
+  }
+}
+
+TEST(PrefixHashTest, SameBytesOtherBufferSaltOrSize) {
+  for (size_t size : kSizes) {
+    const std::string one(size, 'a');
+    const std::string other = one;
+    for (int i = 0; i < 100; i++) {
+      ExpectSame(i % 2 == 0 ? one : other, 7);
+      if (i % 3 == 0) ExpectSame(one, 8 + static_cast<uint64_t>(i));
+      if (i % 5 == 0 && size > 0) ExpectSame(Slice(one.data(), size - 1), 7);
+    }
+  }
+}
+
+// Any sequence of keys, each asked for any number of times, as long as it takes
+// to get into the idle state and out of it.
+TEST(PrefixHashTest, AnySequenceOnAnyThread) {
+  const auto run = [](uint32_t seed) {
+    Random rnd(seed);
+    std::vector<std::string> heads;
+    for (size_t size : kSizes) {
+      for (char last : {'a', 'b', 'c'}) {
+        heads.push_back(std::string(size, 'a'));
+        if (size > 0) heads.back().back() = last;
+      }
+    }
+    std::string buffer;
+    for (int i = 0; i < 50000; i++) {
+      buffer = heads[rnd.Uniform(static_cast<int>(heads.size()))];
+      const int most_times = 1 + (i / 500) % 8;
+      for (int times = rnd.Uniform(most_times) + 1; times > 0; times--) {
+        ExpectSame(buffer, rnd.OneIn(20) ? 8 : 7);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t seed = 1; seed <= 4; seed++) threads.emplace_back(run, seed);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Filters of different lengths and kinds, asked in turn for keys in one buffer.
+TEST(PrefixHashTest, FiltersInTurn) {
+  Random rnd(3);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 300; i++) {
+    std::string key(200 + rnd.Uniform(400), 'k');
+    for (int j = 0; j < 4; j++) {
+      key[rnd.Uniform(static_cast<int>(key.size()))] =
+          static_cast<char>('a' + rnd.Uniform(26));
+    }
+    keys.push_back(key);
+  }
+  SortUnique(&keys);
+  std::vector<std::unique_ptr<ForcedProteus>> filters;
+  for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (uint32_t bits : {64, 2000, 2400, 2401, 4000, 4800}) {
+      filters.push_back(
+          std::make_unique<ForcedProteus>(keys, TrieAndSet(0, bits, amq), 20));
+      filters.push_back(std::make_unique<ForcedProteus>(
+          keys, TwoSets(2100, 2800 + bits, amq), 20));
+    }
+    filters.push_back(std::make_unique<ForcedProteus>(
+        keys, TrieAndSet(0, 2400, amq, 80), 20));
+  }
+  std::string buffer;
+  size_t found = 0;
+  size_t asked = 0;
+  for (int round = 0; round < 5; round++) {
+    for (const std::string& key : keys) {
+      for (const bool present : {true, false}) {
+        buffer = key;
+        if (!present) buffer[rnd.Uniform(200)] = '!';
+        for (const auto& filter : filters) {
+          const bool answer = filter->block().KeyMayMatch(buffer);
+          if (present) {
+            ASSERT_TRUE(answer);
+          } else {
+            found += answer;
+            asked++;
+          }
+        }
+      }
+    }
+  }
+  // Absent keys are not taken for the one before; prefixes of 64 bits tell few.
+  EXPECT_LT(found, asked / 4);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
