@@ -16,8 +16,8 @@ struct LastHead {
 
 // After so many misses in a row, only one head out of kIdlePeriod is kept and
 // the next one compared with it: where a key is asked of one filter only, that
-// spares the copies. The period is a prime, so that it falls on each of the
-// filters that a key is asked of, however many they are.
+// spares the copies. The period is a prime, so that it falls on the first of
+// the filters that a key is asked of soon, whatever their number (but 31).
 constexpr uint32_t kMostMisses = 8;
 constexpr uint32_t kIdlePeriod = 31;
 
