@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree and its build folder.
 #
-#   scripts/provision_rocksdb.sh [--source=DIR] [--assertions] [--native]
+#   scripts/provision_rocksdb.sh [--source=DIR] [--assertions] [--native] [--source-only]
 #
 #   --source=DIR   build this RocksDB tree instead of the one from Debian's source archive; the build is incremental
 #   --assertions   a build with RocksDB's own asserts on, for differential and stress tests
 #   --native       compile for this machine's CPU (-march=native) instead of any x86-64/arm64
+#   --source-only  build nothing and print the source tree alone
 #
 # The tarball, the tree and the builds live in $PROTEAN_CACHE (default: protean in the user's cache folder), keyed by
 # version and flags, so that a fresh clone links to a finished build in seconds. The tarball comes from Debian's source
@@ -19,22 +20,26 @@ readonly debian_suite=trixie
 say() { echo "$*" >&2; }
 die() { say "provision_rocksdb: $*"; exit 1; }
 
-source_tree="" assertions=0 native=0
+source_tree="" assertions=0 native=0 source_only=0
 for arg in "$@"; do
   case $arg in
     --source=*) source_tree=${arg#--source=} ;;
     --assertions) assertions=1 ;;
     --native) native=1 ;;
-    *) die "unknown argument '$arg'; known: --source=DIR --assertions --native" ;;
+    --source-only) source_only=1 ;;
+    *) die "unknown argument '$arg'; known: --source=DIR --assertions --native --source-only" ;;
   esac
 done
 
 cache=${PROTEAN_CACHE:-${XDG_CACHE_HOME:-${HOME:?set HOME or PROTEAN_CACHE}/.cache}/protean}
 mkdir -p "$cache" || die "cannot create the cache folder $cache; choose another with PROTEAN_CACHE"
 
-# Two builds started at once would tread on each other: the second waits for the first.
-exec 9>"$cache/.lock"
-flock -n 9 || { say "waiting for another build that uses $cache"; flock 9; }
+# Two builds started at once would tread on each other: the second waits for the first. A tree that is there is whole,
+# since it is unpacked under another name: nobody need wait for it.
+if [ $source_only = 0 ] || { [ -z "$source_tree" ] && [ ! -f "$cache/rocksdb-$version/CMakeLists.txt" ]; }; then
+  exec 9>"$cache/.lock"
+  flock -n 9 || { say "waiting for another build that uses $cache"; flock 9; }
+fi
 
 # Fetches the upstream tarball into the cache with a private apt: own sources, own lists, the mirrors that this machine
 # already uses for its packages.
@@ -86,6 +91,10 @@ else
   source_tree=$(realpath "$source_tree" 2>/dev/null || echo "$source_tree")
   [ -f "$source_tree/include/rocksdb/version.h" ] || die "$source_tree is not a RocksDB source tree"
   name=rocksdb-$(basename "$source_tree")-$(echo "$source_tree" | sha256sum | cut -c1-8)
+fi
+if [ $source_only = 1 ]; then
+  echo "$source_tree"
+  exit
 fi
 
 flags=(-DWITH_GFLAGS=ON -DWITH_SNAPPY=ON -DWITH_LZ4=ON -DWITH_ZSTD=ON -DWITH_ZLIB=ON -DWITH_BZ2=ON -DWITH_LIBURING=OFF
