@@ -108,14 +108,14 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
                                bits_per_key_);
   }
 
-  size_t CalculateSpace(size_t num_entries) PROTEAN_OVERRIDE_SINCE_10_9 {
+  size_t CalculateSpace(size_t num_entries) PROTEAN_SINCE_10_9(override) {
     return static_cast<size_t>(static_cast<double>(num_entries) *
                                bits_per_key_ / 8);
   }
 
   // Depends on the keys and queries, so the only safe estimate is the worst.
   double EstimatedFpRate(size_t /*num_entries*/,
-                         size_t /*bytes*/) PROTEAN_OVERRIDE_SINCE_10_9 {
+                         size_t /*bytes*/) PROTEAN_SINCE_10_9(override) {
     return 1.0;
   }
 

@@ -107,8 +107,36 @@ void ProteanTableIterator::SeekInner(const Slice& target) {
 
 const FilterBlock* ProteanTableIterator::Filter(
     CachableEntry<ParsedFullFilterBlock>* entry) {
+  if (prepared_) return nullptr;
   return reader_->GetRangeFilter(read_options_, &lookup_context_, entry);
 }
+
+#if PROTEAN_HAS_MULTI_SCAN
+bool ProteanTableIterator::MayHoldAnyOf(const MultiScanArgs& scans) {
+  CachableEntry<ParsedFullFilterBlock> entry;
+  const FilterBlock* filter = Filter(&entry);
+  if (filter == nullptr) return true;
+  for (const ScanOptions& scan : scans.GetScanRanges()) {
+    const RangeOpt& range = scan.range;
+    if (!range.start.has_value() || !range.limit.has_value() ||
+        filter->RangeMayMatch(*range.start, *range.limit,
+                              /*hi_inclusive=*/false)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The inner iterator reads ahead what lies in the ranges and then expects a
+// seek to each of them, so the filter decides for all of them at once: it
+// spares the file, or it is not asked any more. An iterator that is not
+// prepared may be sought as ever.
+void ProteanTableIterator::Prepare(const MultiScanArgs* scans) {
+  if (scans == nullptr || !MayHoldAnyOf(*scans)) return;
+  Inner()->Prepare(scans);
+  prepared_ = true;
+}
+#endif
 
 void ProteanTableIterator::Reset() {
   if (state_ == State::kWaiting && !waits_in_vain_) RecordFiltered();

@@ -30,6 +30,7 @@
 #include <optional>
 #include <string>
 
+#include "filter_policy/rocksdb_version.h"
 #include "table/block_based/block_based_table_iterator.h"
 #include "table/internal_iterator.h"
 #include "table/protean_table_reader.h"
@@ -148,6 +149,9 @@ class ProteanTableIterator : public InternalIterator {
       readahead_ = *info;
     }
   }
+#if PROTEAN_HAS_MULTI_SCAN
+  void Prepare(const MultiScanArgs* scans) override;
+#endif
 
  private:
   enum class State {
@@ -174,6 +178,10 @@ class ProteanTableIterator : public InternalIterator {
 
   // The file's filter, or nullptr. `*entry` holds it.
   const FilterBlock* Filter(CachableEntry<ParsedFullFilterBlock>* entry);
+#if PROTEAN_HAS_MULTI_SCAN
+  // False if the filter says that this file holds no key in any of the ranges.
+  bool MayHoldAnyOf(const MultiScanArgs& scans);
+#endif
 
   // Leaves the state in which the last seek left the iterator.
   void Reset();
@@ -211,6 +219,7 @@ class ProteanTableIterator : public InternalIterator {
   BlockBasedTableIterator* inner_ = nullptr;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   std::optional<ReadaheadFileInfo> readahead_;  // for the inner iterator
+  bool prepared_ = false;  // whether the inner iterator read for a MultiScan
   State state_ = State::kReading;
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
   std::string marker_;          // an internal key

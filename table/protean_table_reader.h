@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/rocksdb_version.h"
 #include "filter_policy/samples/sample_store.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/cachable_entry.h"
@@ -126,12 +127,15 @@ class ProteanTableReader : public TableReader {
                   const Slice* end) override {
     return table_->Prefetch(read_options, begin, end);
   }
-  Status DumpTable(WritableFile* out_file) override {
-    return table_->DumpTable(out_file);
+  Status DumpTable(WritableFile* out_file
+                       PROTEAN_SINCE_10_10(, bool show_types)) override {
+    return table_->DumpTable(out_file PROTEAN_SINCE_10_10(, show_types));
   }
   Status VerifyChecksum(const ReadOptions& read_options,
-                        TableReaderCaller caller) override {
-    return table_->VerifyChecksum(read_options, caller);
+                        TableReaderCaller caller
+                            PROTEAN_SINCE_10_8(, bool meta_only)) override {
+    return table_->VerifyChecksum(read_options,
+                                  caller PROTEAN_SINCE_10_8(, meta_only));
   }
   void MarkObsolete(uint32_t uncache_aggressiveness) override {
     table_->MarkObsolete(uncache_aggressiveness);
