@@ -10,6 +10,7 @@
 #include "db_bench_ext/filter_spec.h"
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "plugin/protean_db.h"
 #include "rocksdb/advanced_cache.h"
@@ -190,10 +191,7 @@ Status BenchDb::Open(bool loaded) {
         options_.written_bytes / kFlushes, 64 << 10, 4 * kFileBytes);
   }
   db_options.use_direct_reads = options_.direct_reads;
-  DB* opened = nullptr;
-  const Status open = DB::Open(db_options, options_.path, &opened);
-  db_.reset(opened);
-  return open;
+  return OpenDB(&db_, db_options, options_.path);
 }
 
 BenchDb::~BenchDb() {

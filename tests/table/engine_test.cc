@@ -317,9 +317,7 @@ class ReadsTest : public ::testing::Test {
   }
 
   void Open() {
-    DB* db = nullptr;
-    ASSERT_OK(DB::Open(options_, path_, &db));
-    db_.reset(db);
+    ASSERT_OK(OpenDB(&db_, options_, path_));
   }
 
   // Every third key each in the last level, in the level before, in level 0.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -90,9 +91,8 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
           "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
           &options);
       if (ignore && s.ok()) {
-        DB* db = nullptr;
-        s = DB::Open(options, path, &db);
-        delete db;
+        std::unique_ptr<DB> db;
+        s = OpenDB(&db, options, path);
       }
       return s;
     };
@@ -121,9 +121,8 @@ TEST(OptionsTest, PartitionedFiltersAreRefused) {
     Options options;
     options.create_if_missing = true;
     ASSERT_OK(Parse("filter_policy=surf:0:4;" + more, &options));
-    DB* db = nullptr;
-    const Status s = DB::Open(options, path, &db);
-    delete db;
+    std::unique_ptr<DB> db;
+    const Status s = OpenDB(&db, options, path);
     ExpectRefused(s, {"partition_filters"});
   }
   for (bool protean_table : {false, true}) {
@@ -138,9 +137,8 @@ TEST(OptionsTest, PartitionedFiltersAreRefused) {
     } else {
       options.table_factory.reset(NewBlockBasedTableFactory(table));
     }
-    DB* db = nullptr;
-    const Status s = DB::Open(options, path, &db);
-    delete db;
+    std::unique_ptr<DB> db;
+    const Status s = OpenDB(&db, options, path);
     ExpectRefused(s, {"partition_filters"});
   }
 }
@@ -152,9 +150,8 @@ TEST(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
   Options options;
   options.create_if_missing = true;
   options.table_factory = NewProteanTableFactory(table);
-  DB* db = nullptr;
-  const Status s = DB::Open(options, path, &db);
-  delete db;
+  std::unique_ptr<DB> db;
+  const Status s = OpenDB(&db, options, path);
   ExpectRefused(s, {"real_suffix_bits", "40", "0 to 32"});
 }
 
@@ -167,12 +164,12 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
       Parse("filter_policy=surf:2:5;cache_index_and_filter_blocks=true;"
             "block_size=2048",
             &options));
-  DB* db = nullptr;
-  ASSERT_OK(DB::Open(options, path, &db));
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, options, path));
   ASSERT_OK(db->Put(WriteOptions(), "k", "v"));
   // Options that may change while the DB is open do so through a clone.
   ASSERT_OK(db->SetOptions({{"write_buffer_size", "1000000"}}));
-  delete db;
+  db.reset();
 
   DBOptions db_options;
   std::vector<ColumnFamilyDescriptor> families;
@@ -189,13 +186,12 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
   EXPECT_EQ(2048u, table->block_size);
 
   std::vector<ColumnFamilyHandle*> handles;
-  ASSERT_OK(DB::Open(db_options, path, families, &handles, &db));
+  ASSERT_OK(OpenDB(&db, db_options, path, families, &handles));
   std::string value;
   ASSERT_OK(db->Get(ReadOptions(), "k", &value));
   for (ColumnFamilyHandle* handle : handles) {
     ASSERT_OK(db->DestroyColumnFamilyHandle(handle));
   }
-  delete db;
 }
 
 TEST(OptionsTest, CloneKeepsItsOwnOptions) {

@@ -69,9 +69,8 @@ TEST_P(ProteusEngineTest, RandomWorkload) {
         options.table_factory->GetOptions<BlockBasedTableOptions>()
             ->filter_policy.get());
     ASSERT_OK(DestroyDB(path, options));
-    DB* raw = nullptr;
-    ASSERT_OK(DB::Open(options, path, &raw));
-    std::unique_ptr<DB> db(raw);
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options, path));
     std::map<std::string, std::string> model;
     for (int step = 0; step < 12000; step++) {
       const std::string key = AnyKey(&rnd, text);
@@ -173,9 +172,7 @@ class AdaptationTest : public testing::Test {
   }
 
   void Open() {
-    DB* db = nullptr;
-    EXPECT_OK(DB::Open(options_, path_, &db));
-    db_.reset(db);
+    EXPECT_OK(OpenDB(&db_, options_, path_));
   }
 
   // Long ranges anywhere, or short ones close behind a key; none holds a key.

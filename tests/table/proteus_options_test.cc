@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -64,11 +65,10 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
         ConfigOptions(), ColumnFamilyOptions(), TableWith(policy), options);
   }
   Status Open() {
-    DB* db = nullptr;
-    Status s = DB::Open(options_, path_, &db);
+    std::unique_ptr<DB> db;
+    Status s = OpenDB(&db, options_, path_);
     if (s.ok()) s = db->Put(WriteOptions(), "k", "v");
     if (s.ok()) s = db->Flush(FlushOptions());
-    delete db;
     return s;
   }
 
@@ -196,14 +196,13 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
               Option(policy, "samples_file"));
 
     std::vector<ColumnFamilyHandle*> handles;
-    DB* db = nullptr;
-    ASSERT_OK(DB::Open(db_options, path_, families, &handles, &db));
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, db_options, path_, families, &handles));
     std::string value;
     EXPECT_OK(db->Get(ReadOptions(), "k", &value));
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_OK(db->DestroyColumnFamilyHandle(handle));
     }
-    delete db;
   }
 }
 

@@ -57,9 +57,7 @@ class SamplingTest : public ::testing::Test {
     options_.table_factory = NewProteanTableFactory(table_);
   }
   void Open() {
-    DB* db = nullptr;
-    ASSERT_OK(DB::Open(options_, path_, &db));
-    db_.reset(db);
+    ASSERT_OK(OpenDB(&db_, options_, path_));
   }
   void Close() {
     for (ColumnFamilyHandle* handle : handles_) {
@@ -389,8 +387,8 @@ TEST_F(SamplingTest, BadFilesAreRefusedAtOpen) {
   SetPolicy(1, file_);
   for (const char* contents : {"a\tb\tc\n", "0x1\n"}) {
     ASSERT_OK(WriteStringToFile(env_, contents, file_));
-    DB* db = nullptr;
-    const Status s = DB::Open(options_, path_, &db);
+    std::unique_ptr<DB> db;
+    const Status s = OpenDB(&db, options_, path_);
     EXPECT_TRUE(s.IsInvalidArgument());
     EXPECT_NE(std::string::npos, s.ToString().find(file_ + ", line 1 "));
   }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -124,9 +125,7 @@ class TwinDB {
 
   void Open() {
     for (Twin twin : {kProtean, kPlain}) {
-      DB* db = nullptr;
-      ASSERT_OK(DB::Open(options_[twin], paths_[twin], &db));
-      dbs_[twin].reset(db);
+      ASSERT_OK(OpenDB(&dbs_[twin], options_[twin], paths_[twin]));
     }
   }
 
