@@ -72,6 +72,7 @@ void RandomWalk::DrawMode() {
     // RocksDB takes the prefix of all keys that it meets, and of the target.
     mode_ = Mode::kSamePrefix;
     options_.prefix_same_as_start = true;
+    options_.total_order_seek = false;  // files are filtered all the same
     domain_ = all_keys;
   } else if (opt_in) {
     options_.total_order_seek = false;
@@ -269,15 +270,9 @@ void RandomWalk::SeekForPrev() {
 
 void RandomWalk::SeekToEnd(bool last) {
   if (last && forward_only_) return;
-  const bool prefix_mode =
-      mode_ == Mode::kImplicitPrefix || mode_ == Mode::kSamePrefix;
-  // In prefix mode, memtables that are made of prefixes have no ends.
-  if (prefix_mode && view_.family->forward_only) return;
-  if (mode_ == Mode::kImplicitPrefix) {
-    // With a bound, this is a seek to that.
-    if (last ? has_upper_ : has_lower_) return;
-    promised_ = last ? kBackward : kForward;
-  }
+  // With a filter, RocksDB's own too, what follows may be old values: when it
+  // seeks over hidden versions, it skips files that lack the prefix.
+  if (mode_ == Mode::kImplicitPrefix || mode_ == Mode::kSamePrefix) return;
   if (last) {
     Move("SeekToLast", [](Iterator* it) { it->SeekToLast(); });
   } else {
