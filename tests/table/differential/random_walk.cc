@@ -115,8 +115,10 @@ void RandomWalk::DrawOptions() {
   }
   options_.verify_checksums = !dice.OneIn(4);
   options_.fill_cache = !dice.OneIn(4);
-  // Only a DB's iterators ask again for what is on its way.
-  options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr;
+  // Only a DB's iterators ask again for what is on its way. With blobs, stock
+  // RocksDB then returns values from memory that it has freed.
+  options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr &&
+                      !view_.family->options.enable_blob_files;
   options_.adaptive_readahead = dice.OneIn(5);
   options_.auto_readahead_size = dice.OneIn(2);
   if (dice.OneIn(5)) options_.readahead_size = 1 + dice.Below(4096);
