@@ -242,8 +242,10 @@ void RunPlan::DrawExtractor(Dice* dice, FamilyPlan* family) {
 
 void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
   ColumnFamilyOptions& options = family->options;
+  // Looking ahead takes the prefix of every key.
+  const bool look_ahead = dice->OneIn(6) && family->Domain() != nullptr;
   options.memtable_factory =
-      std::make_shared<SkipListFactory>(dice->OneIn(6) ? 3 : 0);
+      std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
   family->forward_only = false;
   options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
   options.memtable_whole_key_filtering = dice->OneIn(2);

@@ -129,7 +129,9 @@ void RandomWalk::DrawOptions() {
     // pinned.
     same_pins_ = view_.same_shape && options_.fill_cache;
   }
-  if (dice.OneIn(6)) {
+  // With blobs under merges, stock RocksDB returns freed memory as it goes
+  // back.
+  if (dice.OneIn(6) && !view_.family->options.enable_blob_files) {
     options_.allow_unprepared_value = true;
     values_ = dice.OneIn(2);
   }
