@@ -161,8 +161,8 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
     }
   }
 
-  options.merge_operator = MergeOperators::CreateFromStringId(
-      dice->OneIn(5) ? "max" : "stringappend");
+  // Not "max": stock iterators return its results from memory that is freed.
+  options.merge_operator = MergeOperators::CreateFromStringId("stringappend");
   options.max_sequential_skip_in_iterations =
       static_cast<uint64_t>(dice->Of({0, 1, 2, 3, 8}));
   options.max_successive_merges = dice->OneIn(6) ? 2 : 0;
@@ -309,10 +309,12 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     add("data_block_index_type", "kDataBlockBinaryAndHash");
     add("data_block_hash_table_util_ratio", "0.7");
   }
-  // The hash index finds keys by prefixes, which all of them must have.
+  // The hash index finds keys by prefixes, which all that are asked for must
+  // have.
   const SliceTransform* domain = family->Domain();
   bool partitioned = false;
-  if (domain != nullptr && !family->timestamps && dice->OneIn(5)) {
+  if (domain != nullptr && domain->InDomain("") && !family->timestamps &&
+      dice->OneIn(5)) {
     add("index_type", "kHashSearch");
   } else {
     switch (dice->Below(3)) {

@@ -115,10 +115,8 @@ void RandomWalk::DrawOptions() {
   }
   options_.verify_checksums = !dice.OneIn(4);
   options_.fill_cache = !dice.OneIn(4);
-  // Only a DB's iterators ask again for what is on its way. With blobs, stock
-  // RocksDB then returns values from memory that it has freed.
-  options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr &&
-                      !view_.family->options.enable_blob_files;
+  // Only a DB's iterators ask again for what is on its way.
+  options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr;
   options_.adaptive_readahead = dice.OneIn(5);
   options_.auto_readahead_size = dice.OneIn(2);
   if (dice.OneIn(5)) options_.readahead_size = 1 + dice.Below(4096);
@@ -131,7 +129,7 @@ void RandomWalk::DrawOptions() {
   }
   // With blobs under merges, stock RocksDB returns freed memory as it goes
   // back.
-  if (dice.OneIn(6) && !view_.family->options.enable_blob_files) {
+  if (dice.OneIn(6)) {
     options_.allow_unprepared_value = true;
     values_ = dice.OneIn(2);
   }
