@@ -123,9 +123,16 @@ class TwinDB {
     }
   }
 
+  // How Open opens a twin; DB::Open unless it is set. It may open an instance
+  // of another kind, or several column families.
+  using Opener = std::function<Status(Twin, DB**)>;
+  void SetOpener(const Opener& opener) { opener_ = opener; }
+
   void Open() {
     for (Twin twin : {kProtean, kPlain}) {
-      ASSERT_OK(OpenDB(&dbs_[twin], options_[twin], paths_[twin]));
+      DB* db = nullptr;
+      ASSERT_OK(opener_(twin, &db));
+      dbs_[twin].reset(db);
     }
   }
 
@@ -147,6 +154,16 @@ class TwinDB {
   // Does the same to both.
   void Both(const std::function<Status(DB*)>& operation) {
     for (auto& db : dbs_) ASSERT_OK(operation(db.get()));
+  }
+  void Each(const std::function<Status(Twin)>& operation) {
+    for (Twin twin : {kProtean, kPlain}) ASSERT_OK(operation(twin));
+  }
+
+  // What `describe` says of both is the same. Returns it.
+  std::string Same(const std::function<std::string(Twin)>& describe) {
+    std::string expected = describe(kPlain);
+    EXPECT_EQ(expected, describe(kProtean));
+    return expected;
   }
 
   void Put(const std::string& key, const std::string& value) {
@@ -207,6 +224,9 @@ class TwinDB {
   std::array<std::string, 2> paths_;
   std::array<std::unique_ptr<DB>, 2> dbs_;
   std::vector<std::array<const Snapshot*, 2>> snapshots_;
+  Opener opener_ = [this](Twin twin, DB** db) {
+    return DB::Open(options_[twin], paths_[twin], db);
+  };
 };
 
 // An iterator over each twin. Every movement is made on both and compared.
@@ -216,14 +236,29 @@ class TwinIterator {
   // something else later, is what tells RocksDB that there are any.
   TwinIterator(TwinDB* dbs, const ReadOptions& options, bool lower, bool upper,
                int snapshot = -1)
+      : TwinIterator(Of(dbs, snapshot), options, lower, upper) {}
+
+  // The same for iterators that are not made by DB::NewIterator.
+  using Source = std::function<Iterator*(TwinDB::Twin, const ReadOptions&)>;
+  TwinIterator(const Source& source, const ReadOptions& options, bool lower,
+               bool upper)
       : lower_slice_(lower_), upper_slice_(upper_) {
     for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
-      ReadOptions with_bounds = dbs->At(twin, snapshot, options);
+      ReadOptions with_bounds = options;
       if (lower) with_bounds.iterate_lower_bound = &lower_slice_;
       if (upper) with_bounds.iterate_upper_bound = &upper_slice_;
-      iterators_[twin].reset(dbs->db(twin)->NewIterator(with_bounds));
+      iterators_[twin].reset(source(twin, with_bounds));
     }
   }
+  static Source Of(TwinDB* dbs, int snapshot = -1) {
+    return [=](TwinDB::Twin twin, const ReadOptions& options) {
+      return dbs->db(twin)->NewIterator(dbs->At(twin, snapshot, options));
+    };
+  }
+
+  // What is compared of a valid iterator besides its key and value.
+  using Describer = std::function<std::string(const Iterator&)>;
+  void CompareAlso(const Describer& describer) { also_ = describer; }
 
   // Takes effect with the next seek.
   void SetLower(const std::string& bound) {
@@ -261,24 +296,33 @@ class TwinIterator {
     return Both([](Iterator* it) { it->Prev(); });
   }
 
+  // Takes the place of the DB as it is now, or as of a snapshot.
+  void Refresh(TwinDB* dbs, int snapshot = -1) {
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      ASSERT_OK(iterators_[twin]->Refresh(dbs->At(twin, snapshot).snapshot));
+    }
+  }
+
   Slice key() const { return iterators_[TwinDB::kPlain]->key(); }
+  Iterator* iterator(TwinDB::Twin twin) { return iterators_[twin].get(); }
 
  private:
   bool Both(const std::function<void(Iterator*)>& move) {
     for (auto& iterator : iterators_) move(iterator.get());
-    const Iterator& protean = *iterators_[TwinDB::kProtean];
-    const Iterator& plain = *iterators_[TwinDB::kPlain];
+    Iterator* plain = iterators_[TwinDB::kPlain].get();
     const std::string expected = Describe(plain);
-    const std::string got = Describe(protean);
-    if (expected == got) return plain.Valid();
+    const std::string got = Describe(iterators_[TwinDB::kProtean].get());
+    if (expected == got) return plain->Valid();
     ADD_FAILURE() << history_ << " [" << Hex(lower_) << ", " << Hex(upper_)
                   << "): expected " << expected << ", got " << got;
     return false;
   }
 
-  static std::string Describe(const Iterator& it) {
-    if (!it.Valid()) return it.status().ToString();
-    return Hex(it.key()) + " => " + it.value().ToString();
+  std::string Describe(Iterator* it) const {
+    if (!it->Valid()) return it->status().ToString();
+    // A value that allow_unprepared_value has left alone until now.
+    if (!it->PrepareValue()) return it->status().ToString();
+    return Hex(it->key()) + " => " + it->value().ToString() + also_(*it);
   }
 
   std::array<std::unique_ptr<Iterator>, 2> iterators_;
@@ -287,15 +331,17 @@ class TwinIterator {
   Slice lower_slice_;
   Slice upper_slice_;
   std::string history_;
+  Describer also_ = [](const Iterator&) { return std::string(); };
 };
 
-inline void CompareGets(TwinDB* dbs, const Keys& keys, int snapshot = -1) {
+inline void CompareGets(TwinDB* dbs, const Keys& keys, int snapshot = -1,
+                        const ReadOptions& options = {}) {
   for (const std::string& key : keys) {
     std::array<std::string, 2> values;
     std::array<Status, 2> statuses;
     for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
-      statuses[twin] =
-          dbs->db(twin)->Get(dbs->At(twin, snapshot), key, &values[twin]);
+      statuses[twin] = dbs->db(twin)->Get(dbs->At(twin, snapshot, options), key,
+                                          &values[twin]);
     }
     ASSERT_EQ(statuses[TwinDB::kPlain], statuses[TwinDB::kProtean]) << Hex(key);
     ASSERT_EQ(values[TwinDB::kPlain], values[TwinDB::kProtean]) << Hex(key);

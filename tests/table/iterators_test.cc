@@ -1,0 +1,534 @@
+//  Iterators of every kind, with every option, find with ProteanTable what they
+//  find without it.
+
+#include "rocksdb/attribute_groups.h"
+#include "tests/table/feature_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class IteratorsTest : public FeatureTest {};
+
+PROTEAN_FEATURE_TEST(IteratorsTest);
+
+// ---- Movements ----
+
+// Every change of direction, with each kind of bounds: of the iterators over
+// the files, only some have been where the others come from.
+TEST_P(IteratorsTest, TurningAround) {
+  const auto dbs = NewTree();
+  ExpectFilteredSeeks([&] {
+    for (int bounds = 0; bounds < 4; bounds++) {
+      TwinIterator it(dbs.get(), ReadOptions(), bounds & 1, bounds & 2);
+      for (size_t i = 0; i + 6 < queries_.size() && !HasFailure(); i += 3) {
+        const std::string& target = queries_[i + 3];
+        it.SetLower(queries_[i]);
+        it.SetUpper(i % 2 == 0 ? queries_[i + 6] : queries_[i + 4]);
+        if (it.Seek(target) && it.Prev() && it.Prev() && it.Next()) it.Next();
+        if (it.Seek(target) && it.Next() && it.Prev() && it.Prev()) it.Next();
+        if (it.SeekForPrev(target) && it.Next() && it.Next()) it.Prev();
+        if (it.SeekForPrev(target) && it.Prev() && it.Next()) it.Next();
+        if (it.SeekToLast() && it.Prev() && it.Next()) it.Next();
+        if (it.SeekToFirst() && it.Next() && it.Prev()) it.Prev();
+      }
+    }
+  });
+}
+
+// A seek does not depend on where the one before it has left the iterator:
+// filtered, in the middle of a file, at the end, or going backwards.
+TEST_P(IteratorsTest, SeekAfterAnything) {
+  const auto dbs = NewTree();
+  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
+  ExpectFilteredSeeks([&] {
+    for (size_t i = 0; i + 40 < queries_.size() && !HasFailure(); i += 2) {
+      const std::string& target = queries_[i + 20];
+      for (int before = 0; before < 6; before++) {
+        switch (before) {
+          case 0:  // a range that is empty
+            it.SetUpper(target);
+            it.Seek(target);
+            break;
+          case 1:
+            it.SetUpper(queries_[i + 40]);
+            if (it.Seek(queries_[i])) it.Next();
+            break;
+          case 2:
+            it.SetUpper(queries_[i + 21]);
+            for (bool valid = it.Seek(queries_[i]); valid;) valid = it.Next();
+            break;
+          case 3:
+            it.SetUpper(queries_[i + 40]);
+            if (it.SeekForPrev(queries_[i + 30])) it.Prev();
+            break;
+          case 4:
+            it.SeekToLast();
+            break;
+          case 5:
+            if (it.SeekToFirst()) it.Prev();
+            break;
+        }
+        it.SetUpper(queries_[i + 21 + before]);
+        if (it.Seek(target)) it.Next();
+      }
+    }
+  });
+}
+
+// ---- Bounds ----
+
+// A scan in pages: each begins where the bound of the one before it lay, and
+// the slice of the bound is changed in place.
+TEST_P(IteratorsTest, BoundsThatMoveWithTheScan) {
+  const auto dbs = NewTree();
+  const size_t all = CompareScans(dbs.get());
+  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
+  ExpectFilteredSeeks([&] {
+    for (size_t page : {1, 7, 100}) {
+      size_t forward = 0;
+      size_t backward = 0;
+      for (size_t i = 0; i < queries_.size(); i += page) {
+        it.SetLower(queries_[i]);
+        it.SetUpper(i + page < queries_.size() ? queries_[i + page]
+                                               : queries_.back() + '\0');
+        for (bool on = it.Seek(queries_[i]); on; on = it.Next()) forward++;
+        for (bool on = it.SeekToLast(); on; on = it.Prev()) backward++;
+      }
+      EXPECT_EQ(all, forward) << page;
+      EXPECT_EQ(all, backward) << page;
+    }
+  });
+}
+
+// Downwards, with the lower bound at, above and below the keys that are there.
+TEST_P(IteratorsTest, LowerBounds) {
+  const auto dbs = NewTree();
+  for (bool upper : {false, true}) {
+    TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, upper);
+    for (size_t i = 0; i + 5 < queries_.size() && !HasFailure(); i += 2) {
+      for (size_t width : {0, 1, 2, 5}) {
+        it.SetLower(queries_[i]);
+        it.SetUpper(queries_[i + width]);
+        for (bool valid = it.SeekForPrev(queries_[i + width]); valid;) {
+          valid = it.Prev();
+        }
+        if (upper) {
+          for (bool valid = it.SeekToLast(); valid;) valid = it.Prev();
+        }
+        if (it.Seek(queries_[i + width / 2]) && it.Prev()) it.Prev();
+        // Below the bound all targets are the same.
+        if (i > 0 && it.Seek(queries_[i - 1])) it.Prev();
+        if (i > 0) it.SeekForPrev(queries_[i - 1]);
+      }
+    }
+  }
+  ExpectFilteredSeeks([&] { CompareWalks(dbs.get(), queries_); });
+}
+
+// ---- Snapshots and states of the DB ----
+
+TEST_P(IteratorsTest, Snapshots) {
+  const auto dbs = NewTree();
+  ASSERT_EQ(4, dbs->num_snapshots());
+  for (int snapshot = 0; snapshot < dbs->num_snapshots(); snapshot++) {
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_, snapshot); });
+  }
+}
+
+TEST_P(IteratorsTest, Refresh) {
+  const auto dbs = NewTree();
+  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
+  WalkOptions walk;
+  walk.lower = walk.upper = true;
+  const std::function<void()> changes[] = {
+      [] {},
+      [&] { dbs->Put(keys_[1], "in the memtable"); },
+      [&] { dbs->DeleteRange(keys_[100], keys_[140]); },
+      [&] { dbs->DeleteRange(keys_[300], keys_[310]); },
+      [&] { dbs->Flush(); },
+      [&] { dbs->Compact(); },
+  };
+  for (const auto& change : changes) {
+    change();
+    Walk(&it, queries_, walk);  // what it saw before
+    it.Refresh(dbs.get());
+    Walk(&it, queries_, walk);
+    for (int snapshot : {0, 2}) {
+      it.Refresh(dbs.get(), snapshot);
+      Walk(&it, queries_, walk);
+    }
+    it.Refresh(dbs.get());
+  }
+  ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
+}
+
+// Iterators that hold files while these are flushed and compacted away.
+TEST_P(IteratorsTest, OpenOverFlushAndCompaction) {
+  const auto dbs = NewTree();
+  WalkOptions walk;
+  walk.lower = walk.upper = true;
+  std::vector<std::unique_ptr<TwinIterator>> iterators;
+  const auto open = [&] {
+    iterators.push_back(
+        std::make_unique<TwinIterator>(dbs.get(), ReadOptions(), true, true));
+    for (const auto& it : iterators) {
+      Walk(it.get(), queries_, walk, static_cast<uint32_t>(iterators.size()));
+    }
+  };
+  open();
+  for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], "newer");
+  open();
+  dbs->Flush();
+  open();
+  for (size_t i = 0; i < keys_.size(); i += 2) dbs->Delete(keys_[i]);
+  dbs->Flush();
+  dbs->CompactLevel0Into(1, kFileSize);
+  open();
+  dbs->Compact();
+  ExpectFilteredSeeks(open);
+}
+
+// ---- Options ----
+
+// Keys and values that pin_data pins stay where they are until the iterator
+// goes, whichever way it moves and however many files it leaves.
+TEST_P(IteratorsTest, PinnedData) {
+  const auto dbs = NewTree(ManySmallFiles(kLevels),
+                           "block_size=512;use_delta_encoding=false");
+  ReadOptions options;
+  options.pin_data = true;
+  std::string upper;
+  for (const bool closed : {false, true}) {
+    TwinIterator it(dbs.get(), options, /*lower=*/false, closed);
+    it.CompareAlso([](const Iterator& iterator) {
+      std::string described;
+      for (const char* name : {"is-key-pinned", "is-value-pinned"}) {
+        std::string value;
+        auto& mutable_iterator = const_cast<Iterator&>(iterator);
+        EXPECT_OK(mutable_iterator.GetProperty(
+            std::string("rocksdb.iterator.") + name, &value));
+        described += std::string(" ") + name + "=" + value;
+      }
+      return described;
+    });
+    it.SetUpper(queries_.back());
+    std::vector<std::pair<Slice, std::string>> pinned;
+    const auto pin = [&] {
+      const Slice key = it.iterator(TwinDB::kProtean)->key();
+      std::string is_pinned;
+      ASSERT_OK(
+          it.iterator(TwinDB::kProtean)
+              ->GetProperty("rocksdb.iterator.is-key-pinned", &is_pinned));
+      ASSERT_EQ("1", is_pinned);
+      pinned.emplace_back(key, key.ToString());
+    };
+    for (bool valid = it.SeekToFirst(); valid; valid = it.Next()) pin();
+    ExpectFilteredSeeks([&] {
+      for (size_t i = 1; i < queries_.size(); i++) {
+        it.SetUpper(queries_[i]);
+        if (it.Seek(queries_[i - 1])) pin();
+        if (!closed) continue;
+        ASSERT_FALSE(it.Seek(queries_[i]));
+      }
+      // An iterator without an upper bound is never filtered.
+      if (!closed) CompareWalks(dbs.get(), queries_, -1, options);
+    });
+    for (bool valid = it.SeekToLast(); valid; valid = it.Prev()) pin();
+    for (const auto& [slice, copy] : pinned) ASSERT_EQ(copy, slice.ToString());
+  }
+}
+
+TEST_P(IteratorsTest, Properties) {
+  const auto dbs = NewTree();
+  WalkOptions walk;
+  walk.lower = walk.upper = true;
+  TwinIterator it(dbs.get(), ReadOptions(), true, true);
+  it.CompareAlso([](const Iterator& iterator) {
+    std::string internal_key;
+    EXPECT_OK(const_cast<Iterator&>(iterator).GetProperty(
+        "rocksdb.iterator.internal-key", &internal_key));
+    return " " + Hex(internal_key);
+  });
+  ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
+
+  // Also known before the first seek and after one that was filtered.
+  const auto version = [&] {
+    return dbs->Same([&](TwinDB::Twin twin) {
+      std::string number;
+      EXPECT_OK(it.iterator(twin)->GetProperty(
+          "rocksdb.iterator.super-version-number", &number));
+      return number;
+    });
+  };
+  uint64_t current = 0;
+  ASSERT_TRUE(dbs->protean()->GetIntProperty(
+      DB::Properties::kCurrentSuperVersionNumber, &current));
+  EXPECT_EQ(std::to_string(current), version());
+  it.SetUpper(queries_[1]);
+  it.Seek(queries_[1]);
+  EXPECT_EQ(std::to_string(current), version());
+  dbs->Put("new", "value");
+  dbs->Flush();
+  EXPECT_EQ(std::to_string(current), version());
+  it.Refresh(dbs.get());
+  EXPECT_LT(current, std::stoull(version()));
+
+  std::string value;
+  EXPECT_TRUE(it.iterator(TwinDB::kProtean)
+                  ->GetProperty("rocksdb.iterator.no-such-thing", &value)
+                  .IsInvalidArgument());
+}
+
+// What an iterator gives up on is the same, since a filter only leaves out
+// files that have nothing to be skipped within the bounds.
+TEST_P(IteratorsTest, MaxSkippableInternalKeys) {
+  const auto dbs = NewTree();
+  for (size_t i = 0; i < keys_.size(); i++) {
+    if (i % 20 >= 6) dbs->Delete(keys_[i]);
+  }
+  dbs->Flush();
+  for (uint64_t most : {1, 3, 10}) {
+    ReadOptions options;
+    options.max_skippable_internal_keys = most;
+    ExpectFilteredSeeks(
+        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
+    const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(options));
+    bool gave_up = false;
+    for (const std::string& key : keys_) {
+      it->Seek(key);
+      gave_up = gave_up || it->status().IsIncomplete();
+    }
+    EXPECT_TRUE(gave_up);
+  }
+}
+
+// Values come when PrepareValue asks for them: from the blocks behind an index
+// that knows their first keys, and from blob files.
+TEST_P(IteratorsTest, AllowUnpreparedValue) {
+  ReadOptions options;
+  options.allow_unprepared_value = true;
+  for (bool blobs : {false, true}) {
+    Options db_options = ManySmallFiles(kLevels);
+    db_options.enable_blob_files = blobs;
+    db_options.min_blob_size = 18;
+    const auto dbs = NewTree(
+        db_options, "block_size=256;index_type=kBinarySearchWithFirstKey");
+    ExpectFilteredSeeks(
+        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
+    // Without ever asking for a value.
+    std::string keys = dbs->Same([&](TwinDB::Twin twin) {
+      const std::unique_ptr<Iterator> it(dbs->db(twin)->NewIterator(options));
+      std::string all;
+      for (it->SeekToFirst(); it->Valid(); it->Next()) {
+        all += Hex(it->key()) + " ";
+      }
+      EXPECT_OK(it->status());
+      return all;
+    });
+    EXPECT_FALSE(keys.empty());
+  }
+}
+
+// Files are left out by what their properties say, filters or not.
+TEST_P(IteratorsTest, TableFilter) {
+  const auto dbs = NewTree();
+  for (uint64_t rest : {0, 1}) {
+    ReadOptions options;
+    options.table_filter = [rest](const TableProperties& properties) {
+      return properties.num_entries % 2 == rest;
+    };
+    ExpectFilteredSeeks(
+        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
+    EXPECT_GT(CompareScans(dbs.get(), -1, options), 0u);
+  }
+  ReadOptions none;
+  none.table_filter = [](const TableProperties&) { return false; };
+  CompareWalks(dbs.get(), queries_, -1, none);
+}
+
+TEST_P(IteratorsTest, IgnoreRangeDeletions) {
+  const auto dbs = NewTree();
+  const size_t before = CompareScans(dbs.get());
+  for (size_t i = 0; i + 30 < keys_.size(); i += 60) {
+    dbs->DeleteRange(keys_[i], keys_[i + 30]);
+    if (i % 180 == 0) dbs->Flush();
+  }
+  ReadOptions ignore;
+  ignore.ignore_range_deletions = true;
+  EXPECT_EQ(before, CompareScans(dbs.get(), -1, ignore));
+  EXPECT_LT(CompareScans(dbs.get()), before);
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, ignore); });
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+}
+
+TEST_P(IteratorsTest, ReadaheadAndCacheOptions) {
+  const auto dbs = NewTree(ManySmallFiles(kLevels),
+                           "block_size=256;num_file_reads_for_auto_readahead=1;"
+                           "initial_auto_readahead_size=512");
+  ReadOptions adaptive;
+  adaptive.adaptive_readahead = true;
+  ReadOptions fixed;
+  fixed.readahead_size = 2000;
+  fixed.auto_readahead_size = false;
+  ReadOptions uncached;
+  uncached.fill_cache = false;
+  uncached.verify_checksums = false;
+  uncached.background_purge_on_iterator_cleanup = true;
+  for (const ReadOptions& options : {adaptive, fixed, uncached}) {
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, options); });
+  }
+}
+
+// ---- Several column families ----
+
+// A key's columns come from several column families, of which some have other
+// filters, or none.
+class CrossFamilyTest : public IteratorsTest {
+ protected:
+  void SetUp() override {
+    dbs_ = NewTwins();
+    dbs_->Open();
+    for (const char* name : {"second", "third"}) {
+      dbs_->Each([&](TwinDB::Twin twin) {
+        ColumnFamilyOptions options(dbs_->options(twin));
+        if (twin == TwinDB::kProtean) {
+          options.table_factory =
+              name == std::string("second")
+                  ? NewTable("ProteanTable", "filter_policy=surf:4:4")
+                  : NewTable("BlockBasedTable", "filter_policy=bloomfilter:9");
+        }
+        ColumnFamilyHandle* handle = nullptr;
+        const Status s =
+            dbs_->db(twin)->CreateColumnFamily(options, name, &handle);
+        families_[twin].push_back(handle);
+        return s;
+      });
+    }
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      families_[twin].push_back(dbs_->db(twin)->DefaultColumnFamily());
+    }
+    Random rnd(31);
+    for (int round = 0; round < 3; round++) {
+      for (const std::string& key : keys_) {
+        const size_t family = rnd.Uniform(3);
+        const bool wide = rnd.OneIn(2);
+        const bool gone = rnd.OneIn(6);
+        const std::string value = "round " + std::to_string(round);
+        dbs_->Each([&](TwinDB::Twin twin) {
+          DB* db = dbs_->db(twin);
+          ColumnFamilyHandle* handle = families_[twin][family];
+          if (gone) return db->Delete(WriteOptions(), handle, key);
+          if (!wide) return db->Put(WriteOptions(), handle, key, value);
+          return db->PutEntity(
+              WriteOptions(), handle, key,
+              WideColumns{{"a", value}, {"in " + std::to_string(family), "b"}});
+        });
+      }
+      if (round == 2) break;
+      dbs_->Each([&](TwinDB::Twin twin) {
+        return dbs_->db(twin)->Flush(FlushOptions(), families_[twin]);
+      });
+    }
+  }
+
+  void TearDown() override {
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      for (ColumnFamilyHandle* handle : families_[twin]) {
+        if (handle == dbs_->db(twin)->DefaultColumnFamily()) continue;
+        EXPECT_OK(dbs_->db(twin)->DestroyColumnFamilyHandle(handle));
+      }
+    }
+  }
+
+  std::unique_ptr<TwinDB> dbs_;
+  std::array<std::vector<ColumnFamilyHandle*>, 2> families_;
+};
+
+PROTEAN_FEATURE_TEST(CrossFamilyTest);
+
+std::string DescribeColumns(const WideColumns& columns) {
+  std::string described;
+  for (const WideColumn& column : columns) {
+    described +=
+        " " + column.name().ToString() + ":" + column.value().ToString();
+  }
+  return described;
+}
+
+TEST_P(CrossFamilyTest, CoalescingIterator) {
+  const TwinIterator::Source source = [&](TwinDB::Twin twin,
+                                          const ReadOptions& options) {
+    return dbs_->db(twin)
+        ->NewCoalescingIterator(options, families_[twin])
+        .release();
+  };
+  for (bool upper : {false, true}) {
+    WalkOptions walk;
+    walk.lower = walk.upper = upper;
+    TwinIterator it(source, ReadOptions(), upper, upper);
+    it.CompareAlso(
+        [](const Iterator& at) { return DescribeColumns(at.columns()); });
+    const uint64_t before = FilteredSeeks();
+    Walk(&it, queries_, walk);
+    if (upper) {
+      EXPECT_GT(FilteredSeeks(), before);
+    }
+  }
+}
+
+TEST_P(CrossFamilyTest, AttributeGroupIterator) {
+  const auto scan = [&](const std::string& lo, const std::string& hi,
+                        bool backwards) {
+    return dbs_->Same([&](TwinDB::Twin twin) {
+      const Slice lower(lo);
+      const Slice upper(hi);
+      ReadOptions options;
+      options.iterate_lower_bound = &lower;
+      options.iterate_upper_bound = &upper;
+      const auto it =
+          dbs_->db(twin)->NewAttributeGroupIterator(options, families_[twin]);
+      std::string described;
+      backwards ? it->SeekForPrev(hi) : it->Seek(lo);
+      for (; it->Valid(); backwards ? it->Prev() : it->Next()) {
+        described += Hex(it->key());
+        for (const auto& group : it->attribute_groups()) {
+          described += " in " + group.column_family()->GetName() +
+                       DescribeColumns(group.columns());
+        }
+      }
+      return described + it->status().ToString();
+    });
+  };
+  ExpectFilteredSeeks([&] {
+    for (size_t i = 0; i + 3 < queries_.size(); i += 3) {
+      scan(queries_[i], queries_[i + 1], /*backwards=*/false);
+      scan(queries_[i], queries_[i + 3], /*backwards=*/true);
+    }
+  });
+  EXPECT_LT(1000u, scan("", "\xff", /*backwards=*/false).size());
+}
+
+TEST_P(CrossFamilyTest, NewIterators) {
+  ExpectFilteredSeeks([&] {
+    for (size_t i = 0; i + 2 < queries_.size(); i += 5) {
+      dbs_->Same([&](TwinDB::Twin twin) {
+        const Slice upper(queries_[i + 2]);
+        ReadOptions options;
+        options.iterate_upper_bound = &upper;
+        std::vector<Iterator*> iterators;
+        EXPECT_OK(
+            dbs_->db(twin)->NewIterators(options, families_[twin], &iterators));
+        std::string described;
+        for (Iterator* raw : iterators) {
+          const std::unique_ptr<Iterator> it(raw);
+          for (it->Seek(queries_[i]); it->Valid(); it->Next()) {
+            described += Hex(it->key()) + it->value().ToString() + " ";
+          }
+          described += it->status().ToString();
+        }
+        return described;
+      });
+    }
+  });
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
