@@ -1,0 +1,402 @@
+//  Whatever way records are written and deleted, they are read with
+//  ProteanTable as they are without it.
+
+#include "rocksdb/compaction_filter.h"
+#include "rocksdb/merge_operator.h"
+#include "tests/table/feature_fixture.h"
+#include "util/hash.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class WritesTest : public FeatureTest {
+ protected:
+  // The tree as it is, reopened with what was in the log, and compacted.
+  void CompareThroughLife(TwinDB* dbs) {
+    for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
+      CompareReads(dbs, queries_, snapshot);
+    }
+    dbs->Reopen();
+    ExpectFiltered([&] { CompareReads(dbs, queries_); });
+    dbs->Compact();
+    ExpectFiltered([&] { CompareReads(dbs, queries_); });
+  }
+};
+
+PROTEAN_FEATURE_TEST(WritesTest);
+
+// ---- Deletions ----
+
+// Ranges that begin and end anywhere, over many files of several levels, whose
+// tombstones are cut at the borders of the files they are compacted into.
+TEST_P(WritesTest, RangeTombstonesOverFileBorders) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  Random rnd(12);
+  FillTree(dbs.get(), keys_, [&](int round) {
+    for (int i = 0; round > 0 && i < 12; i++) {
+      const size_t begin = rnd.Uniform(static_cast<int>(queries_.size()));
+      const size_t end = begin + rnd.Uniform(i == 0 ? 300 : 12);
+      if (end < queries_.size() && begin < end) {
+        dbs->DeleteRange(queries_[begin], queries_[end]);
+      }
+    }
+    dbs->TakeSnapshot();
+  });
+  CompareThroughLife(dbs.get());
+}
+
+// A file whose filter rules it out still deletes what lies below it.
+TEST_P(WritesTest, TombstonesOfFilteredFiles) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  for (int i = 0; i < 300; i++) {
+    dbs->Put("key" + std::to_string(1000 + i), "value");
+  }
+  dbs->Flush();
+  dbs->CompactLevel0Into(2, kFileSize);
+  // One file with keys far from its tombstones, one with tombstones only.
+  dbs->Put("a", "value");
+  dbs->DeleteRange("key1010", "key1050");
+  dbs->Put("z", "value");
+  dbs->Flush();
+  dbs->DeleteRange("key1100", "key1150");
+  dbs->Flush();
+
+  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
+  ExpectFilteredSeeks([&] {
+    for (int i = 0; i < 300; i++) {
+      const std::string key = "key" + std::to_string(1000 + i);
+      it.SetUpper(key + "z");
+      const bool deleted = (i >= 10 && i < 50) || (i >= 100 && i < 150);
+      EXPECT_EQ(!deleted, it.Seek(key)) << key;
+    }
+  });
+  EXPECT_EQ(300u - 90u + 2u, CompareScans(dbs.get()));
+  dbs->Compact();
+  EXPECT_EQ(300u - 90u + 2u, CompareScans(dbs.get()));
+}
+
+// Each key is written once before it is deleted, as SingleDelete demands.
+TEST_P(WritesTest, SingleDelete) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  for (size_t part = 0; part < 3; part++) {
+    for (size_t i = part; i < keys_.size(); i += 3) dbs->Put(keys_[i], "once");
+    // Of the keys of the part before, which lie deeper by now.
+    for (size_t i = (part + 2) % 3; part > 0 && i < keys_.size(); i += 6) {
+      dbs->Both(
+          [&](DB* db) { return db->SingleDelete(WriteOptions(), keys_[i]); });
+    }
+    dbs->TakeSnapshot();
+    dbs->Flush();
+    if (part < 2) {
+      dbs->CompactLevel0Into(2 - static_cast<int>(part), kFileSize);
+    }
+    CompareReads(dbs.get(), queries_);
+  }
+  CompareThroughLife(dbs.get());
+}
+
+// ---- Merge operators ----
+
+TEST_P(WritesTest, MergesOverSeveralLevels) {
+  Options options = ManySmallFiles(kLevels);
+  ASSERT_OK(MergeOperator::CreateFromString(ConfigOptions(), "stringappend",
+                                            &options.merge_operator));
+  const auto dbs = NewTwins(options);
+  dbs->Open();
+  Random rnd(13);
+  FillTree(dbs.get(), keys_, [&](int round) {
+    for (const std::string& key : keys_) {
+      if (!rnd.OneIn(2)) continue;
+      dbs->Both([&](DB* db) {
+        return db->Merge(WriteOptions(), key, std::to_string(round));
+      });
+    }
+    dbs->TakeSnapshot();
+  });
+  // The operands one by one.
+  for (const std::string& key : queries_) {
+    dbs->Same([&](TwinDB::Twin twin) {
+      DB* db = dbs->db(twin);
+      GetMergeOperandsOptions merges;
+      merges.expected_max_number_of_operands = 10;
+      std::vector<PinnableSlice> operands(10);
+      int number = 0;
+      const Status s =
+          db->GetMergeOperands(ReadOptions(), db->DefaultColumnFamily(), key,
+                               operands.data(), &merges, &number);
+      std::string described = s.ToString();
+      for (int i = 0; i < number; i++) {
+        described += " " + operands[i].ToString();
+      }
+      return described;
+    });
+  }
+  CompareThroughLife(dbs.get());
+}
+
+// ---- Compaction filters ----
+
+// Removes some records, changes some, and leaves out whole ranges.
+class SomeFilter : public CompactionFilter {
+ public:
+  const char* Name() const override { return "test.SomeFilter"; }
+  Decision FilterV2(int level, const Slice& key, ValueType type,
+                    const Slice& value, std::string* new_value,
+                    std::string* skip_until) const override {
+    switch (Hash(key.data(), key.size(), 1) % 40) {
+      case 0:
+        *skip_until = key.ToString() + "\xff\xff";
+        return Decision::kRemoveAndSkipUntil;
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        return Decision::kRemove;
+      case 5:
+      case 6:
+        *new_value = "changed";
+        return Decision::kChangeValue;
+      default:
+        return Decision::kKeep;
+    }
+  }
+};
+
+TEST_P(WritesTest, CompactionFilters) {
+  const SomeFilter filter;
+  Options options = ManySmallFiles(kLevels);
+  options.compaction_filter = &filter;
+  const auto dbs = NewTwins(options);
+  dbs->Open();
+  FillTree(dbs.get(), keys_);
+  const size_t before = CompareScans(dbs.get());
+  CompareThroughLife(dbs.get());
+  EXPECT_LT(CompareScans(dbs.get()), before);
+}
+
+// ---- Wide columns ----
+
+TEST_P(WritesTest, WideColumns) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  Random rnd(14);
+  FillTree(dbs.get(), keys_, [&](int round) {
+    for (const std::string& key : keys_) {
+      if (!rnd.OneIn(3)) continue;
+      const std::string value = "entity " + std::to_string(round);
+      WideColumns columns = {{"a", value}, {"b", "constant"}};
+      if (rnd.OneIn(2)) columns.insert(columns.begin(), {"", value});
+      dbs->Both([&](DB* db) {
+        return db->PutEntity(WriteOptions(), db->DefaultColumnFamily(), key,
+                             columns);
+      });
+    }
+  });
+
+  const auto describe = [](const WideColumns& columns) {
+    std::string described;
+    for (const WideColumn& column : columns) {
+      described +=
+          " " + column.name().ToString() + ":" + column.value().ToString();
+    }
+    return described;
+  };
+  for (int life = 0; life < 2; life++) {
+    ExpectFilteredGets([&] {
+      for (const std::string& key : queries_) {
+        dbs->Same([&](TwinDB::Twin twin) {
+          DB* db = dbs->db(twin);
+          PinnableWideColumns result;
+          const Status s = db->GetEntity(
+              ReadOptions(), db->DefaultColumnFamily(), key, &result);
+          return s.ToString() + describe(result.columns());
+        });
+      }
+    });
+    ExpectFilteredGets([&] {
+      for (size_t i = 0; i + 32 <= queries_.size(); i += 32) {
+        dbs->Same([&](TwinDB::Twin twin) {
+          DB* db = dbs->db(twin);
+          const std::vector<Slice> batch(queries_.begin() + i,
+                                         queries_.begin() + i + 32);
+          std::vector<PinnableWideColumns> results(32);
+          std::vector<Status> statuses(32);
+          db->MultiGetEntity(ReadOptions(), db->DefaultColumnFamily(), 32,
+                             batch.data(), results.data(), statuses.data());
+          std::string described;
+          for (size_t k = 0; k < 32; k++) {
+            described +=
+                statuses[k].ToString() + describe(results[k].columns());
+          }
+          return described;
+        });
+      }
+    });
+    WalkOptions walk;
+    walk.lower = walk.upper = true;
+    TwinIterator it(dbs.get(), ReadOptions(), true, true);
+    it.CompareAlso([&](const Iterator& at) { return describe(at.columns()); });
+    ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
+    CompareReads(dbs.get(), queries_);
+    dbs->Compact();
+  }
+}
+
+// ---- Blob files ----
+
+TEST_P(WritesTest, BlobFiles) {
+  Options options = ManySmallFiles(kLevels);
+  options.enable_blob_files = true;
+  options.min_blob_size = 0;
+  options.blob_file_size = 4 << 10;
+  options.enable_blob_garbage_collection = true;
+  options.blob_garbage_collection_age_cutoff = 1.0;
+  const auto dbs = NewTree(options);
+  uint64_t blob_files = 0;
+  ASSERT_TRUE(dbs->protean()->GetIntProperty(DB::Properties::kNumBlobFiles,
+                                             &blob_files));
+  EXPECT_GE(blob_files, 4u);
+  CompareThroughLife(dbs.get());
+  // Every key, downwards.
+  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/false);
+  for (const std::string& query : queries_) it.SeekForPrev(query);
+}
+
+// ---- Timestamps ----
+
+// Keys with timestamps, of which any may be asked for. Of a key, the filter
+// knows nothing of the time.
+class TimestampTest : public WritesTest {
+ protected:
+  std::unique_ptr<TwinDB> NewTimestampedTree(bool persisted) {
+    Options options = ManySmallFiles(kLevels);
+    options.comparator = BytewiseComparatorWithU64Ts();
+    options.persist_user_defined_timestamps = persisted;
+    options.allow_concurrent_memtable_write = false;
+    auto dbs = NewTwins(options);
+    dbs->Open();
+    Random rnd(15);
+    for (int round = 0; round < 4; round++) {
+      std::string buffer;
+      const Slice time = EncodeU64Ts(10 * (round + 1), &buffer);
+      for (const std::string& key : keys_) {
+        const bool put = rnd.OneIn(2);
+        const bool gone = rnd.OneIn(10);
+        dbs->Both([&](DB* db) {
+          ColumnFamilyHandle* family = db->DefaultColumnFamily();
+          Status s;
+          if (put) {
+            s = db->Put(WriteOptions(), family, key, time,
+                        "at " + std::to_string(round));
+          }
+          if (s.ok() && gone && !put) {
+            s = db->Delete(WriteOptions(), family, key, time);
+          }
+          return s;
+        });
+      }
+      for (size_t i = 10 * round;
+           persisted && round > 0 && i + 5 < keys_.size(); i += 80) {
+        dbs->Both([&](DB* db) {
+          return db->DeleteRange(WriteOptions(), db->DefaultColumnFamily(),
+                                 keys_[i], keys_[i + 5], time);
+        });
+      }
+      if (round == 3) break;
+      dbs->Flush();
+      if (round < 2) dbs->CompactLevel0Into(2 - round, kFileSize);
+    }
+    return dbs;
+  }
+
+  static std::string Time(const Iterator& at) {
+    return " at " + Hex(at.timestamp());
+  }
+
+  void CompareAt(TwinDB* dbs, const ReadOptions& options) {
+    CompareGets(dbs, queries_, -1, options);
+    CompareMultiGets(dbs, queries_, -1, options);
+    for (int bounds = 0; bounds < 4; bounds++) {
+      WalkOptions walk;
+      walk.lower = bounds & 1;
+      walk.upper = bounds & 2;
+      TwinIterator it(dbs, options, walk.lower, walk.upper);
+      it.CompareAlso(Time);
+      Walk(&it, queries_, walk);
+    }
+  }
+};
+
+PROTEAN_FEATURE_TEST(TimestampTest);
+
+TEST_P(TimestampTest, AsOfAnyTime) {
+  const auto dbs = NewTimestampedTree(/*persisted=*/true);
+  for (bool compacted : {false, true}) {
+    if (compacted) dbs->Compact();
+    for (uint64_t at : {5, 10, 25, 40, 1000}) {
+      std::string buffer;
+      const Slice time = EncodeU64Ts(at, &buffer);
+      ReadOptions options;
+      options.timestamp = &time;
+      ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
+    }
+  }
+}
+
+// All versions within a span of time.
+TEST_P(TimestampTest, VersionsSinceATime) {
+  const auto dbs = NewTimestampedTree(/*persisted=*/true);
+  std::string first_buffer;
+  std::string last_buffer;
+  const Slice first = EncodeU64Ts(15, &first_buffer);
+  const Slice last = EncodeU64Ts(35, &last_buffer);
+  ReadOptions options;
+  options.timestamp = &last;
+  options.iter_start_ts = &first;
+  for (int bounds = 0; bounds < 4; bounds++) {
+    WalkOptions walk;
+    walk.lower = bounds & 1;
+    walk.upper = bounds & 2;
+    TwinIterator it(dbs.get(), options, walk.lower, walk.upper);
+    it.CompareAlso(Time);
+    Walk(&it, queries_, walk);
+  }
+}
+
+// Timestamps that are dropped when memtables are flushed.
+TEST_P(TimestampTest, NotPersisted) {
+  const auto dbs = NewTimestampedTree(/*persisted=*/false);
+  const Slice time = MaxU64Ts();
+  ReadOptions options;
+  options.timestamp = &time;
+  for (bool compacted : {false, true}) {
+    if (compacted) dbs->Compact();
+    ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
+  }
+  dbs->Reopen();
+  ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
+}
+
+// Old versions go as the low bound of history rises.
+TEST_P(TimestampTest, FullHistoryLow) {
+  const auto dbs = NewTimestampedTree(/*persisted=*/true);
+  std::string low;
+  EncodeU64Ts(30, &low);
+  const Slice low_slice(low);
+  CompactRangeOptions trim;
+  trim.full_history_ts_low = &low_slice;
+  dbs->Compact(trim);
+  for (uint64_t at : {20, 30, 50}) {
+    std::string buffer;
+    const Slice time = EncodeU64Ts(at, &buffer);
+    ReadOptions options;
+    options.timestamp = &time;
+    // An error before the low bound.
+    CompareGets(dbs.get(), queries_, -1, options);
+    if (at >= 30) CompareAt(dbs.get(), options);
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
