@@ -1,0 +1,373 @@
+//  Transactions over ProteanTable: uncommitted writes lie in memory, in the
+//  log, or in files whose filters know of them, and readers see what they may.
+
+#include "rocksdb/utilities/optimistic_transaction_db.h"
+#include "rocksdb/utilities/transaction.h"
+#include "rocksdb/utilities/transaction_db.h"
+#include "rocksdb/utilities/write_batch_with_index.h"
+#include "tests/table/feature_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The same transaction on both twins.
+class TwinTransaction {
+ public:
+  using Begin = std::function<Transaction*(TwinDB::Twin)>;
+  explicit TwinTransaction(const Begin& begin) {
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      transactions_[twin].reset(begin(twin));
+    }
+  }
+
+  Transaction* operator[](TwinDB::Twin twin) const {
+    return transactions_[twin].get();
+  }
+
+  // Does the same in both, with the same result.
+  Status Both(const std::function<Status(Transaction*)>& operation) const {
+    const Status expected = operation((*this)[TwinDB::kPlain]);
+    const Status got = operation((*this)[TwinDB::kProtean]);
+    EXPECT_EQ(expected.ToString(), got.ToString());
+    return expected;
+  }
+
+  // Its iterators, which lay its writes over those of the DB.
+  TwinIterator::Source Iterators(bool at_snapshot = false) const {
+    return [this, at_snapshot](TwinDB::Twin twin, ReadOptions options) {
+      Transaction* transaction = (*this)[twin];
+      if (at_snapshot) options.snapshot = transaction->GetSnapshot();
+      return transaction->GetIterator(options);
+    };
+  }
+
+  void CompareGets(const Keys& keys, bool at_snapshot = false) const {
+    for (const std::string& key : keys) {
+      std::array<std::string, 2> values;
+      std::array<std::string, 2> statuses;
+      for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+        ReadOptions options;
+        if (at_snapshot) options.snapshot = (*this)[twin]->GetSnapshot();
+        statuses[twin] =
+            (*this)[twin]->Get(options, key, &values[twin]).ToString();
+      }
+      ASSERT_EQ(statuses[TwinDB::kPlain], statuses[TwinDB::kProtean])
+          << Hex(key);
+      ASSERT_EQ(values[TwinDB::kPlain], values[TwinDB::kProtean]) << Hex(key);
+    }
+  }
+
+ private:
+  std::array<std::unique_ptr<Transaction>, 2> transactions_;
+};
+
+// Few, as there are many states of a transaction to walk in.
+WalkOptions ShortWalk() {
+  WalkOptions walk;
+  walk.seeks = 30;
+  return walk;
+}
+
+}  // namespace
+
+class TransactionsTest : public FeatureTest {
+ protected:
+  std::unique_ptr<TwinDB> NewTransactionTree(TxnDBWritePolicy write_policy) {
+    auto dbs = NewTwins();
+    TwinDB* twins = dbs.get();
+    dbs->SetOpener([=](TwinDB::Twin twin, DB** db) {
+      TransactionDBOptions options;
+      options.write_policy = write_policy;
+      TransactionDB* opened = nullptr;
+      const Status s = TransactionDB::Open(twins->options(twin), options,
+                                           twins->path(twin), &opened);
+      *db = opened;
+      return s;
+    });
+    dbs->Open();
+    Fill(twins);
+    return dbs;
+  }
+
+  static TwinTransaction Begin(TwinDB* dbs,
+                               const std::string& name = "transaction") {
+    return TwinTransaction([&](TwinDB::Twin twin) {
+      TransactionOptions options;
+      // Of those that may, each write goes to the DB at once.
+      options.write_batch_flush_threshold = 1;
+      Transaction* transaction =
+          static_cast<TransactionDB*>(dbs->db(twin))
+              ->BeginTransaction(WriteOptions(), options);
+      EXPECT_OK(transaction->SetName(name));
+      return transaction;
+    });
+  }
+
+  // Writes and deletes every `step`th query key from `first` on.
+  void Write(const TwinTransaction& transaction, size_t first,
+             size_t step) const {
+    for (size_t i = first; i < queries_.size(); i += step) {
+      const Status s = transaction.Both([&](Transaction* t) {
+        return i % 3 == 0 ? t->Delete(queries_[i])
+                          : t->Put(queries_[i], "of a transaction");
+      });
+      ASSERT_OK(s);
+    }
+  }
+
+  // What the transaction sees, and what the others see.
+  void Compare(TwinDB* dbs, const TwinTransaction& transaction) {
+    transaction.CompareGets(queries_);
+    CompareWalks(transaction.Iterators(), queries_, ReadOptions(), ShortWalk());
+    CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
+  }
+
+  // Not all ways to write with all filters, for the sake of time.
+  static std::vector<TxnDBWritePolicy> WritePolicies() {
+    const std::string filter = GetParam().name;
+    if (filter == "Proteus") return {WRITE_COMMITTED};
+    if (filter == "PrefixBloom") return {WRITE_UNPREPARED};
+    return {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED};
+  }
+};
+
+PROTEAN_FEATURE_TEST(TransactionsTest);
+
+TEST_P(TransactionsTest, CommitAndRollback) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    ExpectFiltered([&] {
+      for (bool commit : {false, true}) {
+        const TwinTransaction transaction = Begin(dbs.get());
+        Write(transaction, 0, 7);
+        Compare(dbs.get(), transaction);
+        dbs->Flush();  // some write uncommitted keys into a file
+        Compare(dbs.get(), transaction);
+        ASSERT_OK(
+            transaction.Both([](Transaction* t) { return t->Prepare(); }));
+        dbs->Flush();
+        Compare(dbs.get(), transaction);
+        ASSERT_OK(transaction.Both([&](Transaction* t) {
+          return commit ? t->Commit() : t->Rollback();
+        }));
+        CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+      }
+      CompareReads(dbs.get(), queries_, 2, ReadOptions(), ShortWalk());
+    });
+    dbs->Compact();
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+  }
+}
+
+TEST_P(TransactionsTest, SavePoints) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    const TwinTransaction transaction = Begin(dbs.get());
+    Write(transaction, 0, 9);
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      transaction[twin]->SetSavePoint();
+    }
+    Write(transaction, 1, 9);
+    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
+    ASSERT_OK(transaction.Both(
+        [](Transaction* t) { return t->RollbackToSavePoint(); }));
+    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
+    ASSERT_OK(transaction.Both([](Transaction* t) { return t->Commit(); }));
+    CompareReads(dbs.get(), queries_);
+  }
+}
+
+// A transaction that writes a key asks the files whether it has been written
+// since the snapshot: they may neither forget such a key nor invent one.
+TEST_P(TransactionsTest, ConflictsWithASnapshot) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    const TwinTransaction transaction = Begin(dbs.get());
+    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      transaction[twin]->SetSnapshot();
+    }
+    for (size_t i = 0; i < queries_.size(); i += 4) {
+      dbs->Put(queries_[i], "behind its back");
+    }
+    dbs->Flush();
+    ExpectFilteredGets([&] {
+      transaction.CompareGets(queries_, /*at_snapshot=*/true);
+      CompareWalks(transaction.Iterators(/*at_snapshot=*/true), queries_,
+                   ReadOptions(), ShortWalk());
+    });
+    ExpectFilteredGets([&] {
+      for (size_t i = 0; i < queries_.size(); i++) {
+        std::string value;
+        const Status s = transaction.Both([&](Transaction* t) {
+          switch (i % 3) {
+            case 0:
+              return t->Put(queries_[i], "too late");
+            case 1:
+              return t->Delete(queries_[i]);
+            default:
+              return t->GetForUpdate(ReadOptions(), queries_[i], &value);
+          }
+        });
+        EXPECT_EQ(i % 4 == 0, s.IsBusy()) << i << s.ToString();
+      }
+    });
+    ASSERT_OK(transaction.Both([](Transaction* t) { return t->Commit(); }));
+    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+  }
+}
+
+TEST_P(TransactionsTest, GetForUpdateLocks) {
+  const auto dbs = NewTransactionTree(WRITE_COMMITTED);
+  const TwinTransaction first = Begin(dbs.get());
+  const TwinTransaction second = Begin(dbs.get(), "second");
+  for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    second[twin]->SetLockTimeout(0);
+  }
+  ExpectFilteredGets([&] {
+    for (size_t i = 0; i < queries_.size(); i += 9) {
+      dbs->Same([&](TwinDB::Twin twin) {
+        std::string value;
+        const Status s = first[twin]->GetForUpdate(ReadOptions(), queries_[i],
+                                                   &value, /*exclusive=*/true);
+        return s.ToString() + value;
+      });
+      const Status s = second.Both(
+          [&](Transaction* t) { return t->Put(queries_[i], "locked"); });
+      EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
+    }
+  });
+  ASSERT_OK(first.Both([](Transaction* t) { return t->Rollback(); }));
+  Write(second, 0, 9);
+  ASSERT_OK(second.Both([](Transaction* t) { return t->Commit(); }));
+  CompareReads(dbs.get(), queries_);
+}
+
+// Of three prepared transactions that survive a restart, one is committed, one
+// rolled back, and one left open.
+TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    for (size_t i = 0; i < 3; i++) {
+      const TwinTransaction transaction =
+          Begin(dbs.get(), "transaction " + std::to_string(i));
+      Write(transaction, i, 9);
+      ASSERT_OK(transaction.Both([](Transaction* t) { return t->Prepare(); }));
+      if (i == 1) dbs->Flush();
+    }
+    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    dbs->Reopen();
+    ExpectFiltered([&] {
+      CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    });
+
+    const auto prepared = [&](const std::string& name) {
+      return TwinTransaction([&](TwinDB::Twin twin) {
+        return static_cast<TransactionDB*>(dbs->db(twin))
+            ->GetTransactionByName(name);
+      });
+    };
+    ASSERT_OK(prepared("transaction 0").Both([](Transaction* t) {
+      return t->Commit();
+    }));
+    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    ASSERT_OK(prepared("transaction 1").Both([](Transaction* t) {
+      return t->Rollback();
+    }));
+    dbs->Flush();
+    const TwinTransaction left = prepared("transaction 2");
+    ExpectFiltered([&] {
+      left.CompareGets(queries_);
+      CompareWalks(left.Iterators(), queries_, ReadOptions(), ShortWalk());
+      CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    });
+    ASSERT_OK(left.Both([](Transaction* t) { return t->Rollback(); }));
+    dbs->Compact();
+    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+  }
+}
+
+// ---- Optimistic transactions ----
+
+TEST_P(TransactionsTest, Optimistic) {
+  const auto dbs = NewTwins();
+  dbs->SetOpener([&](TwinDB::Twin twin, DB** db) {
+    OptimisticTransactionDB* opened = nullptr;
+    const Status s = OptimisticTransactionDB::Open(dbs->options(twin),
+                                                   dbs->path(twin), &opened);
+    *db = opened;
+    return s;
+  });
+  dbs->Open();
+  Fill(dbs.get());
+  for (bool conflict : {false, true}) {
+    const TwinTransaction transaction([&](TwinDB::Twin twin) {
+      OptimisticTransactionOptions options;
+      options.set_snapshot = true;
+      return static_cast<OptimisticTransactionDB*>(dbs->db(twin))
+          ->BeginTransaction(WriteOptions(), options);
+    });
+    ExpectFilteredGets([&] {
+      for (size_t i = 0; i < queries_.size(); i += 5) {
+        dbs->Same([&](TwinDB::Twin twin) {
+          std::string value;
+          const Status s = transaction[twin]->GetForUpdate(ReadOptions(),
+                                                           queries_[i], &value);
+          return s.ToString() + value;
+        });
+      }
+    });
+    Write(transaction, 0, 10);
+    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
+    if (conflict) dbs->Put(queries_[5], "behind its back");
+    const Status s =
+        transaction.Both([](Transaction* t) { return t->Commit(); });
+    EXPECT_EQ(conflict, s.IsBusy()) << s.ToString();
+    CompareReads(dbs.get(), queries_);
+    dbs->Flush();
+  }
+}
+
+// ---- Batches that are read before they are written ----
+
+TEST_P(TransactionsTest, WriteBatchWithIndex) {
+  const auto dbs = NewTree();
+  std::array<std::unique_ptr<class WriteBatchWithIndex>, 2> batches;
+  for (auto& batch : batches) {
+    batch = std::make_unique<class WriteBatchWithIndex>(
+        BytewiseComparator(), /*reserved_bytes=*/0, /*overwrite_key=*/true);
+    for (size_t i = 0; i < queries_.size(); i += 5) {
+      ASSERT_OK(i % 3 == 0 ? batch->Delete(queries_[i])
+                           : batch->Put(queries_[i], "of the batch"));
+    }
+  }
+  ExpectFilteredGets([&] {
+    for (const std::string& key : queries_) {
+      dbs->Same([&](TwinDB::Twin twin) {
+        std::string value;
+        const Status s = batches[twin]->GetFromBatchAndDB(
+            dbs->db(twin), ReadOptions(), key, &value);
+        return s.ToString() + value;
+      });
+    }
+  });
+  ExpectFilteredSeeks([&] {
+    CompareWalks(
+        [&](TwinDB::Twin twin, const ReadOptions& options) {
+          DB* db = dbs->db(twin);
+          return batches[twin]->NewIteratorWithBase(
+              db->DefaultColumnFamily(), db->NewIterator(options), &options);
+        },
+        queries_);
+  });
+  dbs->Each([&](TwinDB::Twin twin) {
+    return dbs->db(twin)->Write(WriteOptions(), batches[twin]->GetWriteBatch());
+  });
+  CompareReads(dbs.get(), queries_);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
