@@ -128,6 +128,15 @@ inline void CompareReads(TwinDB* dbs, const Keys& keys, int snapshot = -1,
   CompareWalks(dbs, keys, snapshot, options, walk);
 }
 
+inline std::string DescribeColumns(const WideColumns& columns) {
+  std::string described;
+  for (const WideColumn& column : columns) {
+    described +=
+        " " + column.name().ToString() + ":" + column.value().ToString();
+  }
+  return described;
+}
+
 // ---- The fixture ----
 
 struct FeaturePolicy {

@@ -266,7 +266,7 @@ TEST_P(InstancesTest, ExportAndImportOfAColumnFamily) {
   const auto dbs = NewTwinsWithFolders();
   dbs->Open();
   Fill(dbs.get());
-  std::array<ColumnFamilyHandle*, 2> imported;
+  std::array<ColumnFamilyHandle*, 2> imported = {nullptr, nullptr};
   dbs->Each([&](TwinDB::Twin twin) {
     DB* db = dbs->db(twin);
     class Checkpoint* made = nullptr;

@@ -196,7 +196,6 @@ TEST_P(IteratorsTest, PinnedData) {
                            "block_size=512;use_delta_encoding=false");
   ReadOptions options;
   options.pin_data = true;
-  std::string upper;
   for (const bool closed : {false, true}) {
     TwinIterator it(dbs.get(), options, /*lower=*/false, closed);
     it.CompareAlso([](const Iterator& iterator) {
@@ -444,15 +443,6 @@ class CrossFamilyTest : public IteratorsTest {
 };
 
 PROTEAN_FEATURE_TEST(CrossFamilyTest);
-
-std::string DescribeColumns(const WideColumns& columns) {
-  std::string described;
-  for (const WideColumn& column : columns) {
-    described +=
-        " " + column.name().ToString() + ":" + column.value().ToString();
-  }
-  return described;
-}
 
 TEST_P(CrossFamilyTest, CoalescingIterator) {
   const TwinIterator::Source source = [&](TwinDB::Twin twin,

@@ -1,6 +1,7 @@
 //  Transactions over ProteanTable: uncommitted writes lie in memory, in the
 //  log, or in files whose filters know of them, and readers see what they may.
 
+#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
@@ -73,20 +74,23 @@ WalkOptions ShortWalk() {
 
 class TransactionsTest : public FeatureTest {
  protected:
-  std::unique_ptr<TwinDB> NewTransactionTree(TxnDBWritePolicy write_policy) {
-    auto dbs = NewTwins();
-    TwinDB* twins = dbs.get();
+  static void OpenTransactions(TwinDB* dbs, TxnDBWritePolicy write_policy) {
     dbs->SetOpener([=](TwinDB::Twin twin, DB** db) {
       TransactionDBOptions options;
       options.write_policy = write_policy;
       TransactionDB* opened = nullptr;
-      const Status s = TransactionDB::Open(twins->options(twin), options,
-                                           twins->path(twin), &opened);
+      const Status s = TransactionDB::Open(dbs->options(twin), options,
+                                           dbs->path(twin), &opened);
       *db = opened;
       return s;
     });
     dbs->Open();
-    Fill(twins);
+  }
+
+  std::unique_ptr<TwinDB> NewTransactionTree(TxnDBWritePolicy write_policy) {
+    auto dbs = NewTwins();
+    OpenTransactions(dbs.get(), write_policy);
+    Fill(dbs.get());
     return dbs;
   }
 
@@ -246,48 +250,65 @@ TEST_P(TransactionsTest, GetForUpdateLocks) {
   CompareReads(dbs.get(), queries_);
 }
 
-// Of three prepared transactions that survive a restart, one is committed, one
-// rolled back, and one left open.
+// A copy of a DB in the middle of three prepared transactions, as a crash would
+// leave it: one is committed, one rolled back, and one left open.
 TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
   for (TxnDBWritePolicy write_policy : WritePolicies()) {
     SCOPED_TRACE(write_policy);
     const auto dbs = NewTransactionTree(write_policy);
+    std::vector<TwinTransaction> open;
     for (size_t i = 0; i < 3; i++) {
-      const TwinTransaction transaction =
-          Begin(dbs.get(), "transaction " + std::to_string(i));
-      Write(transaction, i, 9);
-      ASSERT_OK(transaction.Both([](Transaction* t) { return t->Prepare(); }));
+      open.push_back(Begin(dbs.get(), "transaction " + std::to_string(i)));
+      Write(open[i], i, 9);
+      ASSERT_OK(open[i].Both([](Transaction* t) { return t->Prepare(); }));
       if (i == 1) dbs->Flush();
     }
-    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
-    dbs->Reopen();
-    ExpectFiltered([&] {
-      CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    TwinDB copies("crashed", dbs->options(TwinDB::kPlain),
+                  dbs->options(TwinDB::kProtean).table_factory,
+                  dbs->options(TwinDB::kPlain).table_factory);
+    copies.options(TwinDB::kProtean).statistics = statistics_;
+    dbs->Each([&](TwinDB::Twin twin) {
+      Checkpoint* made = nullptr;
+      const Status s = Checkpoint::Create(dbs->db(twin), &made);
+      const std::unique_ptr<Checkpoint> checkpoint(made);
+      return s.ok() ? checkpoint->CreateCheckpoint(copies.path(twin)) : s;
     });
+    for (const TwinTransaction& transaction : open) {
+      ASSERT_OK(transaction.Both([](Transaction* t) { return t->Rollback(); }));
+    }
+    open.clear();
+    dbs->Close();
 
+    OpenTransactions(&copies, write_policy);
+    const auto compare = [&] {
+      CompareReads(&copies, queries_, -1, ReadOptions(), ShortWalk());
+    };
+    ExpectFiltered(compare);
     const auto prepared = [&](const std::string& name) {
       return TwinTransaction([&](TwinDB::Twin twin) {
-        return static_cast<TransactionDB*>(dbs->db(twin))
+        return static_cast<TransactionDB*>(copies.db(twin))
             ->GetTransactionByName(name);
       });
     };
     ASSERT_OK(prepared("transaction 0").Both([](Transaction* t) {
       return t->Commit();
     }));
-    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    compare();
     ASSERT_OK(prepared("transaction 1").Both([](Transaction* t) {
       return t->Rollback();
     }));
-    dbs->Flush();
-    const TwinTransaction left = prepared("transaction 2");
-    ExpectFiltered([&] {
-      left.CompareGets(queries_);
-      CompareWalks(left.Iterators(), queries_, ReadOptions(), ShortWalk());
-      CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
-    });
-    ASSERT_OK(left.Both([](Transaction* t) { return t->Rollback(); }));
-    dbs->Compact();
-    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    copies.Flush();
+    {
+      const TwinTransaction left = prepared("transaction 2");
+      ExpectFiltered([&] {
+        left.CompareGets(queries_);
+        CompareWalks(left.Iterators(), queries_, ReadOptions(), ShortWalk());
+        compare();
+      });
+      ASSERT_OK(left.Both([](Transaction* t) { return t->Rollback(); }));
+    }
+    copies.Compact();
+    compare();
   }
 }
 

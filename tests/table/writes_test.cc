@@ -195,14 +195,6 @@ TEST_P(WritesTest, WideColumns) {
     }
   });
 
-  const auto describe = [](const WideColumns& columns) {
-    std::string described;
-    for (const WideColumn& column : columns) {
-      described +=
-          " " + column.name().ToString() + ":" + column.value().ToString();
-    }
-    return described;
-  };
   for (int life = 0; life < 2; life++) {
     ExpectFilteredGets([&] {
       for (const std::string& key : queries_) {
@@ -211,7 +203,7 @@ TEST_P(WritesTest, WideColumns) {
           PinnableWideColumns result;
           const Status s = db->GetEntity(
               ReadOptions(), db->DefaultColumnFamily(), key, &result);
-          return s.ToString() + describe(result.columns());
+          return s.ToString() + DescribeColumns(result.columns());
         });
       }
     });
@@ -228,7 +220,7 @@ TEST_P(WritesTest, WideColumns) {
           std::string described;
           for (size_t k = 0; k < 32; k++) {
             described +=
-                statuses[k].ToString() + describe(results[k].columns());
+                statuses[k].ToString() + DescribeColumns(results[k].columns());
           }
           return described;
         });
@@ -237,7 +229,8 @@ TEST_P(WritesTest, WideColumns) {
     WalkOptions walk;
     walk.lower = walk.upper = true;
     TwinIterator it(dbs.get(), ReadOptions(), true, true);
-    it.CompareAlso([&](const Iterator& at) { return describe(at.columns()); });
+    it.CompareAlso(
+        [](const Iterator& at) { return DescribeColumns(at.columns()); });
     ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
     CompareReads(dbs.get(), queries_);
     dbs->Compact();
@@ -282,6 +275,8 @@ class TimestampTest : public WritesTest {
       std::string buffer;
       const Slice time = EncodeU64Ts(10 * (round + 1), &buffer);
       for (const std::string& key : keys_) {
+        // An assertion of RocksDB forbids timestamp() of the empty key.
+        if (key.empty()) continue;
         const bool put = rnd.OneIn(2);
         const bool gone = rnd.OneIn(10);
         dbs->Both([&](DB* db) {
