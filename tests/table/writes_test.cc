@@ -76,6 +76,36 @@ TEST_P(WritesTest, TombstonesOfFilteredFiles) {
   EXPECT_EQ(300u - 90u + 2u, CompareScans(dbs.get()));
 }
 
+// A file that reaches past its last key, because of a tombstone, and is
+// filtered there: the search goes on in the next file of the level.
+TEST_P(WritesTest, TombstonesBehindTheLastKey) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  for (const char* key : {"c", "d", "g"}) dbs->Put(key, "last level");
+  dbs->Flush();
+  dbs->CompactLevel0Into(2, kFileSize);
+  dbs->Put("a", "first file");
+  dbs->DeleteRange("b", "f");
+  dbs->Flush();
+  dbs->CompactLevel0Into(1, kFileSize);
+  dbs->Put("g2", "second file");
+  dbs->Put("z", "second file");
+  dbs->Flush();
+  dbs->CompactLevel0Into(1, kFileSize);
+  ASSERT_EQ(3u, dbs->NumFiles());
+  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
+  it.SetUpper("h");
+  ExpectFilteredSeeks([&] {
+    EXPECT_TRUE(it.Seek("c"));
+    EXPECT_EQ("g", it.key());
+    EXPECT_TRUE(it.Next());
+    EXPECT_EQ("g2", it.key());
+    EXPECT_FALSE(it.Next());
+    it.SetUpper("d");
+    EXPECT_FALSE(it.Seek("c"));
+  });
+}
+
 // Each key is written once before it is deleted, as SingleDelete demands.
 TEST_P(WritesTest, SingleDelete) {
   const auto dbs = NewTwins();
