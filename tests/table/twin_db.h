@@ -225,7 +225,10 @@ class TwinDB {
   std::array<std::unique_ptr<DB>, 2> dbs_;
   std::vector<std::array<const Snapshot*, 2>> snapshots_;
   Opener opener_ = [this](Twin twin, DB** db) {
-    return DB::Open(options_[twin], paths_[twin], db);
+    std::unique_ptr<DB> opened;
+    const Status s = OpenDB(&opened, options_[twin], paths_[twin]);
+    *db = opened.release();
+    return s;
   };
 };
 
