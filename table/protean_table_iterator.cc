@@ -31,6 +31,21 @@ struct SeekStatistics {
 template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
                                BlockBasedTableIterator::kFilterUsed>;
 
+// Whether the value is there without PrepareValue, which the inner iterator
+// tells its caller in NextAndGetResult only. One call a key is saved where that
+// is done here, which makes up for the calls that go through this class.
+bool IsValuePrepared(const BlockBasedTableIterator& iterator);
+
+template <auto kIsAtFirstKeyFromIndex>
+struct ValueState {
+  friend bool IsValuePrepared(const BlockBasedTableIterator& iterator) {
+    return !(iterator.*kIsAtFirstKeyFromIndex);
+  }
+};
+
+template struct ValueState<
+    &BlockBasedTableIterator::is_at_first_key_from_index_>;
+
 namespace {
 
 // Above all sequence numbers of writes. RocksDB's iterators use the next one,
@@ -177,6 +192,20 @@ void ProteanTableIterator::ReadBeforeMarker() {
   state_ = State::kReading;
   Inner()->SeekForPrev(marker_);
   if (!waits_in_vain_) RecordMatch();
+}
+
+bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
+  if (state_ == State::kWaiting) {
+    ReadFromMarker();
+  } else {
+    inner_->BlockBasedTableIterator::Next();
+  }
+  if (!inner_->BlockBasedTableIterator::Valid()) return false;
+  result->key = inner_->BlockBasedTableIterator::key();
+  result->bound_check_result =
+      inner_->BlockBasedTableIterator::UpperBoundCheckResult();
+  result->value_prepared = IsValuePrepared(*inner_);
+  return true;
 }
 
 void ProteanTableIterator::RecordFiltered() {

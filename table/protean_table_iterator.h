@@ -37,7 +37,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableIterator : public InternalIterator {
+class ProteanTableIterator final : public InternalIterator {
  public:
   // Walks reader->table(). The block-based table's own iterator, which
   // `arguments` are for, is made when it is first needed: making it costs a
@@ -63,7 +63,8 @@ class ProteanTableIterator : public InternalIterator {
 
   bool Valid() const override {
     return state_ == State::kWaiting ||
-           (state_ == State::kReading && inner_ != nullptr && inner_->Valid());
+           (state_ == State::kReading && inner_ != nullptr &&
+            inner_->BlockBasedTableIterator::Valid());
   }
 
   // These require Valid(), hence a marker or an inner iterator, which is
@@ -76,44 +77,40 @@ class ProteanTableIterator : public InternalIterator {
       inner_->BlockBasedTableIterator::Next();
     }
   }
-  bool NextAndGetResult(IterateResult* result) override {
-    if (state_ != State::kWaiting) {
-      return inner_->BlockBasedTableIterator::NextAndGetResult(result);
-    }
-    ReadFromMarker();
-    if (!inner_->Valid()) return false;
-    result->key = inner_->key();
-    result->bound_check_result = inner_->UpperBoundCheckResult();
-    result->value_prepared = !arguments_.allow_unprepared_value;
-    return true;
-  }
+  bool NextAndGetResult(IterateResult* result) override;
   void Prev() override {
     if (state_ == State::kWaiting) {
       ReadBeforeMarker();
     } else {
-      inner_->Prev();
+      inner_->BlockBasedTableIterator::Prev();
     }
   }
   Slice key() const override {
-    return state_ == State::kWaiting ? Slice(marker_) : inner_->key();
+    return state_ == State::kWaiting ? Slice(marker_)
+                                     : inner_->BlockBasedTableIterator::key();
   }
   Slice user_key() const override {
-    return state_ == State::kWaiting ? ExtractUserKey(marker_)
-                                     : inner_->user_key();
+    return state_ == State::kWaiting
+               ? ExtractUserKey(marker_)
+               : inner_->BlockBasedTableIterator::user_key();
   }
   // Nobody asks for the value of a write that is too new to be seen.
   Slice value() const override {
-    return state_ == State::kWaiting ? Slice() : inner_->value();
+    return state_ == State::kWaiting ? Slice()
+                                     : inner_->BlockBasedTableIterator::value();
   }
   bool PrepareValue() override {
-    return state_ == State::kWaiting || inner_->PrepareValue();
+    return state_ == State::kWaiting ||
+           inner_->BlockBasedTableIterator::PrepareValue();
   }
   uint64_t write_unix_time() const override {
-    return state_ == State::kWaiting ? InternalIterator::write_unix_time()
-                                     : inner_->write_unix_time();
+    return state_ == State::kWaiting
+               ? InternalIterator::write_unix_time()
+               : inner_->BlockBasedTableIterator::write_unix_time();
   }
   bool MayBeOutOfLowerBound() override {
-    return state_ == State::kWaiting || inner_->MayBeOutOfLowerBound();
+    return state_ == State::kWaiting ||
+           inner_->BlockBasedTableIterator::MayBeOutOfLowerBound();
   }
 
   Status status() const override {
@@ -124,17 +121,19 @@ class ProteanTableIterator : public InternalIterator {
     if (state_ == State::kFiltered) return filtered_bound_;
     return state_ == State::kWaiting || inner_ == nullptr
                ? IterBoundCheck::kUnknown
-               : inner_->UpperBoundCheckResult();
+               : inner_->BlockBasedTableIterator::UpperBoundCheckResult();
   }
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     pinned_iters_manager_ = manager;
     if (inner_ != nullptr) inner_->SetPinnedItersMgr(manager);
   }
   bool IsKeyPinned() const override {
-    return state_ == State::kReading && Valid() && inner_->IsKeyPinned();
+    return state_ == State::kReading && Valid() &&
+           inner_->BlockBasedTableIterator::IsKeyPinned();
   }
   bool IsValuePinned() const override {
-    return state_ == State::kReading && Valid() && inner_->IsValuePinned();
+    return state_ == State::kReading && Valid() &&
+           inner_->BlockBasedTableIterator::IsValuePinned();
   }
   Status GetProperty(std::string name, std::string* value) override {
     return Inner()->GetProperty(std::move(name), value);

@@ -64,6 +64,8 @@ class Amq {
   bool Open(Slice* input);
 
   AmqKind kind() const { return kind_; }
+  // Of the data.
+  uint64_t bytes() const { return bytes_; }
 
   // Whether the set may contain the hash.
   bool MayContain(uint64_t hash) const {

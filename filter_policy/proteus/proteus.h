@@ -130,6 +130,7 @@ class Proteus : public RangeFilter {
   bool SeriesContains(const Slice& key, uint32_t bits) const;
 
   bool NextTriePrefix(const Slice& key, size_t size, std::string* next) const;
+  bool IsWorthProbing(const Slice& position) const;
 
   ProteusHeader header_;
   bool in_words_ = false;

@@ -1,7 +1,8 @@
 //  Proteus::LowerBound: where the next key may be. The trie knows the next
-//  prefix of l1 bits; below it, as many prefixes of l2 bits are tried as cost
-//  less than what they may save. Of a series of prefixes, only the shortest are
-//  tried, which every key has.
+//  prefix of l1 bits. A set of prefixes knows no next one, but where one must
+//  be near, the prefixes of l2 bits are tried one after the other, as long as
+//  that costs less than what it may save. Of a series of prefixes, only the
+//  shortest are tried, which every key has.
 
 #include <algorithm>
 
@@ -12,7 +13,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // A read from the block cache costs as much as some hundred probes.
-constexpr int kMaxProbes = 64;
+constexpr uint64_t kMaxProbes = 64;
+// What a prefix takes in a set, roughly.
+constexpr uint64_t kUsualBits = 12;
 
 // The beginning of a key on its way up.
 class Position {
@@ -41,9 +44,18 @@ class Position {
 
   // Whether it is where a prefix of so many bits begins.
   bool Begins(uint32_t bits) const {
-    std::string begin = bytes_;
-    ClearBehind(begin.data(), begin.size(), bits);
-    return begin == bytes_;
+    if ((static_cast<unsigned>(bytes_[bits / 8]) & 0xff >> bits % 8) != 0) {
+      return false;
+    }
+    return bytes_.find_first_not_of('\0', bits / 8 + 1) == std::string::npos;
+  }
+
+  // Stores a string that no key from here on is below: a key may end where the
+  // zeros begin.
+  void CopyTo(std::string* bound) const {
+    size_t length = bytes_.size();
+    while (length > 0 && bytes_[length - 1] == '\0') length--;
+    bound->assign(bytes_, 0, length);
   }
 
   // Moves to the beginning of a prefix above it, given by its bytes.
@@ -81,43 +93,59 @@ bool Proteus::NextTriePrefix(const Slice& key, size_t size,
   return true;
 }
 
+// Whether the next prefix of the second layer is likely to be near enough.
+bool Proteus::IsWorthProbing(const Slice& position) const {
+  const uint32_t l1 = header_.design.trie_bits;
+  const uint32_t l2 = length_.bits;
+  if (l1 > 0) {
+    // There is one before the end of the prefix in the trie.
+    if (l2 - l1 >= 64) return false;
+    const uint64_t last = LowBits(l2 - l1);
+    return last - (BitWindow(position, l1) >> (64 - (l2 - l1))) < kMaxProbes;
+  }
+  // Keys that are spread out evenly have so many between them.
+  return l2 <= 64 && (header_.largest - header_.smallest) >> (64 - l2) <
+                         kMaxProbes * (set_.bytes() * 8 / kUsualBits + 1);
+}
+
 bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
   if (LoadBits64(target, 0) > header_.largest) return false;
   const ProteusDesign& design = header_.design;
   const size_t size = BytesForBits(std::max(design.first_bits(), length_.bits));
-  if (size > kMaxBoundBytes) return true;
+  if (size > kMaxBoundBytes || (!HasTrie() && !IsWorthProbing(target))) {
+    return true;
+  }
 
   Position position(target, size);
   std::string next;
-  bool in_trie = false;  // whether the prefix in the trie is known to be there
-  for (int probes = 0;; probes++) {
-    if (probes == kMaxProbes) return true;
-    if (HasTrie() && !in_trie) {
+  bool in_trie = !HasTrie();  // whether the prefix in the trie is there
+  // Below at most two prefixes in the trie: the second one has keys from here
+  // on. (More only in a damaged filter.)
+  for (uint64_t probes = 0; probes < (HasTrie() ? 2 : 1) * kMaxProbes;
+       probes++) {
+    if (!in_trie) {
       if (!NextTriePrefix(position.slice(), size, &next)) return false;
-      if (!next.empty()) position.MoveTo(next);
+      if (!next.empty()) {
+        position.MoveTo(next);
+        position.CopyTo(bound);
+      }
+      if (length_.bits == 0 || !IsWorthProbing(position.slice())) return true;
       in_trie = true;
     }
     uint32_t absent = 0;  // the length of a prefix that is not there
     if (first_length_.bits > 0 &&
         !first_set_.MayContain(HashPrefix(position.slice(), first_length_))) {
       absent = first_length_.bits;
-    } else if (length_.bits > 0 &&
-               !set_.MayContain(HashPrefix(position.slice(), length_))) {
+    } else if (!set_.MayContain(HashPrefix(position.slice(), length_))) {
       absent = length_.bits;
     } else {
-      break;
+      if (position.moved()) position.CopyTo(bound);
+      return true;
     }
     if (!position.NextPrefix(absent)) return false;
-    in_trie = !position.Begins(design.trie_bits);
+    if (HasTrie()) in_trie = !position.Begins(design.trie_bits);
   }
-  if (!position.moved()) return true;
-  // A key may end where the zeros begin.
-  Slice found = position.slice();
-  while (!found.empty() && found[found.size() - 1] == '\0') {
-    found.remove_suffix(1);
-  }
-  bound->assign(found.data(), found.size());
   return true;
 }
 
