@@ -42,6 +42,14 @@ inline Options ManySmallFiles(int num_levels) {
   return options;
 }
 
+// Writes never wait for compactions, which the test starts itself.
+inline Options UnthrottledFiles() {
+  Options options = ManySmallFiles(4);
+  options.level0_slowdown_writes_trigger = 1000;
+  options.level0_stop_writes_trigger = 1000;
+  return options;
+}
+
 // Keeps what RocksDB logs.
 class RecordingLogger : public Logger {
  public:

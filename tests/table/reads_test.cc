@@ -1,0 +1,465 @@
+//  What is read and what is counted: nothing where the filters know that there
+//  is nothing, and no more than one sorted run where the next key is looked
+//  for.
+
+#include "rocksdb/perf_context.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/utilities/debug.h"
+#include "tests/table/twin_db.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// A DB of ProteanTable with the keys 1000, 2000, ..., big endian. A filter with
+// 16 real bits is exact on them.
+class ReadsTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kKeys = 20000;
+  static constexpr uint64_t kGap = 1000;
+
+  ReadsTest() : path_(test::PerThreadDBPath("reads")) {
+    SetPerfLevel(kEnableCount);
+    options_ = UnthrottledFiles();
+    options_.create_if_missing = true;
+    options_.target_file_size_base = 32 << 10;
+    options_.statistics = CreateDBStatistics();
+    options_.table_factory =
+        NewTable("ProteanTable", "filter_policy=surf:0:16");
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+
+  ~ReadsTest() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+    SetPerfLevel(kDisable);
+  }
+
+  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
+
+  // Every third key each in the last level, in the level before, in level 0.
+  void FillLevels() {
+    Open();
+    for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
+      for (uint64_t i = first; i <= kKeys; i += 3) {
+        ASSERT_OK(
+            db_->Put(WriteOptions(), BigEndian(kGap * i), "some value of it"));
+      }
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      if (level > 0) MoveLevel0To(level);
+    }
+    ASSERT_GE(NumFiles(), 8u);
+    ASSERT_OK(options_.statistics->Reset());
+  }
+
+  void MoveLevel0To(int level) {
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    for (const LiveFileMetaData& file : files) {
+      if (file.level != 0) continue;
+      CompactionOptions options;
+      options.output_file_size_limit = options_.target_file_size_base;
+      ASSERT_OK(db_->CompactFiles(options, {file.name}, level));
+    }
+  }
+
+  size_t NumFiles() {
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    return files.size();
+  }
+
+  // The first key of [lo, hi), or "" if there is none.
+  std::string FirstIn(const std::string& lo, const std::string& hi) {
+    ReadOptions options;
+    const Slice upper(hi);
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    lo.empty() ? it->SeekToFirst() : it->Seek(lo);
+    EXPECT_OK(it->status());
+    return it->Valid() ? it->key().ToString() : "";
+  }
+
+  uint64_t Ticks(Tickers ticker) const {
+    return options_.statistics->getTickerCount(ticker);
+  }
+
+  // Looks for the first key at or above `lo`, or for the last one at or below,
+  // in the whole DB or up to a bound. "" if there is none.
+  std::string Seek(const std::string& lo, ReadOptions options = {}) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->Seek(lo);
+    EXPECT_OK(it->status());
+    return it->Valid() ? it->key().ToString() : "";
+  }
+  std::string SeekBack(const std::string& hi, const std::string& lower) {
+    ReadOptions options;
+    const Slice lower_bound = lower;
+    options.iterate_lower_bound = &lower_bound;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    hi.empty() ? it->SeekToLast() : it->SeekForPrev(hi);
+    EXPECT_OK(it->status());
+    return it->Valid() ? it->key().ToString() : "";
+  }
+
+  // Blocks read from files, and blocks of any kind found in the cache.
+  static uint64_t BlocksUsed() {
+    return get_perf_context()->block_read_count +
+           get_perf_context()->block_cache_hit_count;
+  }
+
+  const std::string path_;
+  Options options_;
+  std::unique_ptr<DB> db_;
+};
+
+TEST_F(ReadsTest, EmptyClosedSeeksUseNoBlock) {
+  FillLevels();
+  get_perf_context()->Reset();
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ("", FirstIn(BigEndian(kGap * i + 1), BigEndian(kGap * i + 700)));
+  }
+  EXPECT_EQ("", FirstIn(BigEndian(kGap * kKeys + 1), "\xff"));
+  EXPECT_EQ("", FirstIn(BigEndian(1), BigEndian(kGap)));
+  EXPECT_EQ(0u, BlocksUsed());
+}
+
+TEST_F(ReadsTest, EmptySeekToFirstUsesNoBlock) {
+  FillLevels();
+  get_perf_context()->Reset();
+  for (uint64_t hi : {uint64_t{0}, kGap / 2, kGap}) {
+    EXPECT_EQ("", FirstIn("", BigEndian(hi)));
+  }
+  EXPECT_EQ(0u, BlocksUsed());
+  EXPECT_EQ(BigEndian(kGap), FirstIn("", BigEndian(kGap + 1)));
+  EXPECT_GT(BlocksUsed(), 0u);
+}
+
+// With indexes and filters in the block cache, no data block is used. (RocksDB
+// gets the index block when it makes an iterator, before any seek.)
+TEST_F(ReadsTest, EmptyClosedSeeksWithCachedFilters) {
+  options_.table_factory =
+      NewTable("ProteanTable",
+               "filter_policy=surf:0:16;cache_index_and_filter_blocks=true;"
+               "block_cache=64M");
+  FillLevels();
+  for (bool warm : {false, true}) {
+    get_perf_context()->Reset();
+    for (uint64_t i = 1; i < kKeys; i += 7) {
+      ASSERT_EQ("",
+                FirstIn(BigEndian(kGap * i + 1), BigEndian(kGap * i + 700)));
+    }
+    const PerfContext& perf = *get_perf_context();
+    EXPECT_LE(perf.block_read_count, warm ? 0 : 2 * NumFiles());
+    EXPECT_EQ(perf.block_read_count,
+              perf.filter_block_read_count + perf.index_block_read_count);
+    EXPECT_EQ(perf.block_cache_hit_count, perf.block_cache_filter_hit_count +
+                                              perf.block_cache_index_hit_count);
+  }
+}
+
+// A file whose bounds are far wider than its keys, because of range tombstones,
+// sends a filtered seek on to the next file, which must not be read either.
+TEST_F(ReadsTest, EmptyRangeAcrossFiles) {
+  Open();
+  struct File {
+    const char *key, *begin, *end;
+  };
+  for (const File& file : {File{"a", "b", "f"}, File{"z", "g", "k"}}) {
+    const std::string name = path_ + "/ingested";
+    SstFileWriter writer(EnvOptions(), options_);
+    ASSERT_OK(writer.Open(name));
+    ASSERT_OK(writer.Put(file.key, "value"));
+    ASSERT_OK(writer.DeleteRange(file.begin, file.end));
+    ASSERT_OK(writer.Finish());
+    IngestExternalFileOptions move;
+    move.move_files = true;
+    ASSERT_OK(db_->IngestExternalFile({name}, move));
+  }
+  ASSERT_EQ(2u, NumFiles());
+  EXPECT_EQ("a", FirstIn("a", "j"));
+  EXPECT_EQ("z", FirstIn("c", "zz"));
+  get_perf_context()->Reset();
+  EXPECT_EQ("", FirstIn("c", "j"));
+  EXPECT_EQ("", FirstIn("c", "h"));
+  EXPECT_EQ(0u, BlocksUsed());
+}
+
+// Of keys longer than 64 bytes the block stores too little to tell that the
+// file goes on past the range: the next file has its say.
+TEST_F(ReadsTest, EmptyRangeAmongLongKeys) {
+  const std::string prefix(100, 'p');
+  Open();
+  for (uint64_t i = 1; i <= kKeys; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), prefix + BigEndian(kGap * i), "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  MoveLevel0To(2);
+  ASSERT_GE(NumFiles(), 4u);
+  get_perf_context()->Reset();
+  for (uint64_t i = 1; i < kKeys; i += 3) {
+    ASSERT_EQ("", FirstIn(prefix + BigEndian(kGap * i + 1),
+                          prefix + BigEndian(kGap * i + 700)));
+  }
+  EXPECT_EQ(0u, BlocksUsed());
+  for (uint64_t i = 1; i < kKeys; i += 3) {
+    const std::string next = prefix + BigEndian(kGap * (i + 1));
+    ASSERT_EQ(next, FirstIn(prefix + BigEndian(kGap * i + 1), next + '\0'));
+  }
+}
+
+TEST_F(ReadsTest, GetsOfAbsentKeys) {
+  options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:4:12");
+  FillLevels();
+  get_perf_context()->Reset();
+  std::string value;
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                    .IsNotFound());
+  }
+  EXPECT_LE(BlocksUsed(), kKeys / 100);
+  EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys);
+  EXPECT_GE(get_perf_context()->bloom_sst_miss_count, kKeys);
+}
+
+TEST_F(ReadsTest, SeeksAreCounted) {
+  FillLevels();
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ("", FirstIn(BigEndian(kGap * i + 1), BigEndian(kGap * i + 700)));
+  }
+  EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
+  EXPECT_GT(Ticks(NON_LAST_LEVEL_SEEK_FILTERED), kKeys);
+  for (Tickers ticker :
+       {LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH,
+        LAST_LEVEL_SEEK_DATA, NON_LAST_LEVEL_SEEK_DATA}) {
+    EXPECT_EQ(0u, Ticks(ticker)) << ticker;
+  }
+
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ(BigEndian(kGap * i),
+              FirstIn(BigEndian(kGap * i), BigEndian(kGap * i + 1)));
+  }
+  // A third of the keys is in the last level, the others above it.
+  EXPECT_NEAR(kKeys / 3, Ticks(LAST_LEVEL_SEEK_FILTER_MATCH), 3);
+  EXPECT_NEAR(kKeys * 2 / 3, Ticks(NON_LAST_LEVEL_SEEK_FILTER_MATCH), 3);
+  EXPECT_NEAR(kKeys / 3, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_FILTER_MATCH), 3);
+  EXPECT_NEAR(kKeys * 2 / 3,
+              Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_FILTER_MATCH), 3);
+  EXPECT_EQ(0u, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
+  EXPECT_EQ(0u, Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
+}
+
+// ---- Open seeks ----
+
+// Each of the three runs has a key next to the target, and only that of the
+// nearest one is read. A block too many is read where the nearest key is the
+// first one of the next block.
+TEST_F(ReadsTest, OpenSeeksReadOneRun) {
+  for (const char* policy : {"surf:0:16", "surf:0:8", "proteus:16"}) {
+    SCOPED_TRACE(policy);
+    options_.table_factory =
+        NewTable("ProteanTable", std::string("filter_policy=") + policy);
+    FillLevels();
+    get_perf_context()->Reset();
+    for (uint64_t i = 1; i < kKeys; i++) {
+      ASSERT_EQ(BigEndian(kGap * (i + 1)), Seek(BigEndian(kGap * i + 7)));
+    }
+    if (policy != std::string("proteus:16")) {
+      EXPECT_LE(BlocksUsed(), kKeys + kKeys / 20);
+    }
+    EXPECT_EQ("", Seek(BigEndian(kGap * kKeys + 1)));
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+  }
+}
+
+// A scan reads each block once, as if there were no filters.
+TEST_F(ReadsTest, ScansReadEachBlockOnce) {
+  FillLevels();
+  uint64_t blocks[2];
+  for (bool filtered : {false, true}) {
+    ReadOptions read_options;
+    read_options.max_skippable_internal_keys = filtered ? 0 : 1000000;
+    get_perf_context()->Reset();
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+    uint64_t keys = 0;
+    for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) keys++;
+    EXPECT_EQ(kKeys, keys);
+    blocks[filtered] = BlocksUsed();
+  }
+  EXPECT_EQ(blocks[false], blocks[true]);
+}
+
+// Runs whose next key is far away are not read for the first results.
+TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
+  Open();
+  for (int run = 0; run < 10; run++) {
+    for (uint64_t i = 0; i < 100; i++) {
+      ASSERT_OK(
+          db_->Put(WriteOptions(), BigEndian(1000000 * run + i), "value"));
+    }
+    // So that the files' bounds do not tell.
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(5), "first"));
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(~uint64_t{0}), "last"));
+    ASSERT_OK(db_->Flush(FlushOptions()));
+  }
+  get_perf_context()->Reset();
+  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+  it->Seek(BigEndian(3000010));
+  for (uint64_t i = 10; i < 60; i++, it->Next()) {
+    ASSERT_TRUE(it->Valid());
+    ASSERT_EQ(BigEndian(3000000 + i), it->key().ToString());
+  }
+  EXPECT_LE(BlocksUsed(), 2u);
+  // There and back, over runs that wait.
+  it->Prev();
+  ASSERT_EQ(BigEndian(3000059), it->key().ToString());
+}
+
+// Markers of many files in the same place make RocksDB's iterator seek again,
+// which must end.
+TEST_F(ReadsTest, ManyMarkersInOnePlace) {
+  options_.max_sequential_skip_in_iterations = 0;
+  for (const char* policy : {"surf:0:0", "proteus:12", "prefixbloom:12"}) {
+    SCOPED_TRACE(policy);
+    options_.table_factory =
+        NewTable("ProteanTable", std::string("filter_policy=") + policy);
+    Open();
+    for (int run = 0; run < 20; run++) {
+      ASSERT_OK(db_->Put(WriteOptions(), "a", ""));
+      ASSERT_OK(db_->Put(WriteOptions(), "k" + std::to_string(run), ""));
+      ASSERT_OK(db_->Put(WriteOptions(), "z", ""));
+      ASSERT_OK(db_->Flush(FlushOptions()));
+    }
+    EXPECT_EQ("k0", Seek("b"));
+    EXPECT_EQ("k2", Seek("k19\x01"));
+    EXPECT_EQ("z", Seek("k99"));
+    std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    int keys = 0;
+    for (it->Seek("b"); it->Valid(); it->Next()) keys++;
+    EXPECT_EQ(21, keys);
+    for (it->Seek("k5"); it->Valid(); it->Prev()) keys--;
+    EXPECT_EQ(21 - 17, keys);
+    it.reset();
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+  }
+}
+
+// Who limits the keys that may be skipped does not mean markers, and those who
+// look at all versions do not see them.
+TEST_F(ReadsTest, MarkersAreNotSeen) {
+  FillLevels();
+  ReadOptions options;
+  options.max_skippable_internal_keys = 1;
+  for (uint64_t i = 1; i < 200; i++) {
+    ASSERT_EQ(BigEndian(kGap * (i + 1)),
+              Seek(BigEndian(kGap * i + 7), options));
+  }
+  std::vector<KeyVersion> versions;
+  ASSERT_OK(GetAllKeyVersions(&*db_, BigEndian(7), BigEndian(kGap * 100), 1000,
+                              &versions));
+  ASSERT_EQ(100u, versions.size());
+  for (uint64_t i = 0; i < 100; i++) {
+    EXPECT_EQ(BigEndian(kGap * (i + 1)), versions[i].user_key);
+    EXPECT_LT(versions[i].sequence, 2 * kKeys);
+  }
+  options = ReadOptions();
+  options.tailing = true;
+  EXPECT_EQ(BigEndian(kGap * 51), Seek(BigEndian(kGap * 50 + 7), options));
+}
+
+// ---- Backwards ----
+
+TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
+  FillLevels();
+  get_perf_context()->Reset();
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ("", SeekBack(BigEndian(kGap * i + 700), BigEndian(kGap * i + 1)));
+  }
+  EXPECT_EQ("", SeekBack(BigEndian(kGap - 1), BigEndian(7)));
+  EXPECT_EQ("", SeekBack("", BigEndian(kGap * kKeys + 1)));
+  EXPECT_EQ(0u, BlocksUsed());
+  EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
+
+  // The next key is in one of three runs; the walk ends at the lower bound.
+  get_perf_context()->Reset();
+  for (uint64_t i = 2; i < kKeys; i++) {
+    ReadOptions options;
+    const std::string lower = BigEndian(kGap * i - 1);
+    const Slice lower_bound = lower;
+    options.iterate_lower_bound = &lower_bound;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->SeekForPrev(BigEndian(kGap * i + 7));
+    ASSERT_TRUE(it->Valid());
+    ASSERT_EQ(BigEndian(kGap * i), it->key().ToString());
+    it->Prev();
+    ASSERT_FALSE(it->Valid());
+  }
+  EXPECT_LE(BlocksUsed(), kKeys + kKeys / 10);
+}
+
+// ---- Timestamps ----
+
+TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
+  options_.comparator = BytewiseComparatorWithU64Ts();
+  Open();
+  std::string timestamp;
+  PutFixed64(&timestamp, 7);
+  for (uint64_t i = 1; i <= 1000; i++) {
+    ASSERT_OK(
+        db_->Put(WriteOptions(), BigEndian(kGap * i), timestamp, "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  ReadOptions options;
+  const Slice now = timestamp;
+  options.timestamp = &now;
+  get_perf_context()->Reset();
+  for (uint64_t i = 1; i < 1000; i++) {
+    const std::string end = BigEndian(kGap * i + 700);
+    const Slice upper = end;
+    options.iterate_upper_bound = &upper;
+    ASSERT_EQ("", Seek(BigEndian(kGap * i + 1), options));
+  }
+  EXPECT_EQ(0u, BlocksUsed());
+}
+
+// ---- Filters of RocksDB's own ----
+
+// They go on filtering Gets until compaction makes range filters.
+TEST_F(ReadsTest, FiltersOfRocksDB) {
+  for (const char* policy :
+       {"filter_policy=bloomfilter:14", "filter_policy=ribbonfilter:14",
+        "filter_policy=bloomfilter:14;partition_filters=true;"
+        "index_type=kTwoLevelIndexSearch;cache_index_and_filter_blocks=true"}) {
+    SCOPED_TRACE(policy);
+    options_.table_factory = NewTable("BlockBasedTable", policy);
+    FillLevels();
+    for (const char* table : {"filter_policy=surf:0:16",
+                              "filter_policy=surf:0:16;"
+                              "cache_index_and_filter_blocks=true"}) {
+      db_.reset();
+      options_.table_factory = NewTable("ProteanTable", table);
+      ASSERT_OK(OpenDB(&db_, options_, path_));
+      ASSERT_OK(options_.statistics->Reset());
+      std::string value;
+      for (uint64_t i = 1; i < kKeys; i += 5) {
+        ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                        .IsNotFound());
+        ASSERT_OK(db_->Get(ReadOptions(), BigEndian(kGap * i), &value));
+      }
+      EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys / 5 * 29 / 10);
+    }
+    ASSERT_OK(db_->VerifyChecksum());
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    get_perf_context()->Reset();
+    ASSERT_EQ("", FirstIn(BigEndian(kGap + 1), BigEndian(kGap + 700)));
+    EXPECT_EQ(0u, get_perf_context()->block_read_count -
+                      get_perf_context()->filter_block_read_count -
+                      get_perf_context()->index_block_read_count);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
