@@ -5,11 +5,11 @@
 #   scripts/in_tree.sh [--source=DIR] [--build=DIR] [--make|--cmake|--both]
 #
 #   --source=DIR   a RocksDB source tree instead of the one that provision_rocksdb.sh provides; it is copied, not touched
-#   --build=DIR    the work folder, which takes the copy and the builds (1 GB) and is kept; default: one for each source
+#   --build=DIR    the work folder, which takes the copy and the builds (3 GB) and is kept; default: one for each source
 #                  tree in $PROTEAN_CACHE
 #   --make, --cmake, --both   which of RocksDB's builds; default: both
 #
-# Each build compiles all of RocksDB the first time (20 minutes on 2 cores) and what has changed from then on.
+# Each build compiles all of RocksDB the first time (about 20 minutes on 2 cores) and what has changed from then on.
 # PROTEAN_JOBS says how many compilers run at once.
 set -euo pipefail
 
