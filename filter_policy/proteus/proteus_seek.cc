@@ -104,8 +104,9 @@ bool Proteus::IsWorthProbing(const Slice& position) const {
     return last - (BitWindow(position, l1) >> (64 - (l2 - l1))) < kMaxProbes;
   }
   // Keys that are spread out evenly have so many between them.
-  return l2 <= 64 && (header_.largest - header_.smallest) >> (64 - l2) <
-                         kMaxProbes * (set_.bytes() * 8 / kUsualBits + 1);
+  return l2 > 0 && l2 <= 64 &&
+         (header_.largest - header_.smallest) >> (64 - l2) <
+             kMaxProbes * (set_.bytes() * 8 / kUsualBits + 1);
 }
 
 bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
