@@ -141,9 +141,16 @@ Strings MultiGetEntity(const View& view, Twin twin, const ReadOptions& options,
   return results;
 }
 
+// With timestamps, stock MultiGet asks whether what it finds in a row cache is
+// visible, but gives it the highest sequence number, so that nothing is.
+bool CanReadMany(const RandomRun& run, const View& view) {
+  return run.plan.db_options.row_cache == nullptr || !view.family->timestamps;
+}
+
 template <typename Read>
 void CompareMany(RandomRun* run, const View& view, const ReadOptions& options,
                  const ReadPoint& at, const std::string& what, Read read) {
+  if (!CanReadMany(*run, view)) return;
   const bool sorted = run->dice.OneIn(2);
   const Strings keys = DrawKeys(run, view, sorted);
   Pair<Strings> results;
@@ -242,11 +249,15 @@ void CompareAllKeys(RandomRun* run, const View& view) {
     for (const std::string& key : keys) {
       gets[twin].push_back(DescribeGet(view, twin, options, key));
     }
-    multi_gets[twin] = MultiGet(view, twin, options, keys, /*sorted=*/true);
+    if (CanReadMany(*run, view)) {
+      multi_gets[twin] = MultiGet(view, twin, options, keys, /*sorted=*/true);
+    }
   }
   for (size_t i = 0; i < keys.size(); i++) {
     run->journal.Expect("last Get " + Brief(keys[i]), gets[kPlain][i],
                         gets[kProtean][i]);
+  }
+  for (size_t i = 0; i < multi_gets[kPlain].size(); i++) {
     run->journal.Expect("last MultiGet " + Brief(keys[i]),
                         multi_gets[kPlain][i], multi_gets[kProtean][i]);
   }
