@@ -103,14 +103,16 @@ void RandomWalk::DrawOptions() {
   // Tailing iterators know neither the way back, nor range tombstones, nor
   // snapshots; and as memtables are flushed behind their back, they may return
   // old values, in stock RocksDB too. Blobs they look up in the files of the
-  // time when they were made.
+  // time when they were made. They take the prefix of every target and key.
+  const SliceTransform* all_keys = view_.family->Domain();
   if (plan.frozen && !view_.family->options.enable_blob_files &&
       mode_ == Mode::kTotalOrder && !plan.range_deletes &&
       !plan.Transactional() && view_.snapshots &&
       at_.snapshot(kPlain) == nullptr && !view_.family->timestamps &&
-      dice.OneIn(6)) {
+      dice.OneIn(6) && (extractor_ == nullptr || all_keys != nullptr)) {
     options_.tailing = true;
     options_.total_order_seek = true;
+    domain_ = all_keys;
     forward_only_ = true;
   }
   options_.verify_checksums = !dice.OneIn(4);
