@@ -126,8 +126,10 @@ void RandomWalk::DrawOptions() {
   if (!options_.tailing && dice.OneIn(4)) {
     options_.pin_data = true;
     // Blocks that are not cached, perhaps because they are not to be, cannot be
-    // pinned.
-    same_pins_ = view_.same_shape && options_.fill_cache;
+    // pinned. Those of mapped files are cached if a flush did it, as long as
+    // there is room, which filters take too.
+    same_pins_ = view_.same_shape && options_.fill_cache &&
+                 !plan.db_options.allow_mmap_reads;
   }
   // With blobs under merges, stock RocksDB returns freed memory as it goes
   // back.
