@@ -100,6 +100,11 @@ void RandomWalk::DrawOptions() {
     forward_only_ = true;
   }
 
+  // On the way back through all versions, stock RocksDB returns also those that
+  // were written after the iterator was made, if it holds their memtable; in
+  // live runs, that is a matter of chance.
+  if (at_.has_start() && !plan.frozen) forward_only_ = true;
+
   // Tailing iterators know neither the way back, nor range tombstones, nor
   // snapshots; and as memtables are flushed behind their back, they may return
   // old values, in stock RocksDB too. Blobs they look up in the files of the
