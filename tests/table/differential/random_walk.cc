@@ -88,7 +88,12 @@ void RandomWalk::DrawOptions() {
   Dice& dice = run_->dice;
   const RunPlan& plan = run_->plan;
   at_.Draw(run_, view_);
-  if (view_.family->timestamps && dice.OneIn(4)) at_.DrawStart(run_);
+  // All versions come with their types, and a value becomes a blob when it is
+  // flushed.
+  if (view_.family->timestamps && dice.OneIn(4) &&
+      (plan.frozen || !view_.family->options.enable_blob_files)) {
+    at_.DrawStart(run_);
+  }
 
   // Memtables that cannot go backwards. Some of them have an iterator for the
   // total order that can, but not all.
