@@ -1,7 +1,6 @@
 #include "plugin/protean_db.h"
 
 #include "filter_policy/rocksdb_version.h"
-#include "rocksdb/comparator.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "table/range_counter.h"
@@ -19,26 +18,16 @@ Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
         column_family->GetName() + " has " + options.table_factory->Name());
   }
 
-  ReadOptions read_options;
-  read_options.iterate_upper_bound = &range.limit;
-  read_options.total_order_seek = true;
-  read_options.ignore_range_deletions = true;
-  const std::string latest(options.comparator->timestamp_size(), '\xff');
-  const Slice timestamp = latest;
-  if (!latest.empty()) read_options.timestamp = &timestamp;
-
-  RangeCounter counter(&read_options);
-  const std::unique_ptr<Iterator> it(
-      db->NewIterator(read_options, column_family));
-  for (it->Seek(range.start); it->Valid(); it->Next()) result->in_memtables++;
-  const RangeCounter::Totals& totals = counter.totals();
-  result->count = totals.keys + result->in_memtables;
+  RangeCounter::Totals totals;
+  const Status s = RangeCounter::Count(db, column_family, range, &totals);
+  result->count = totals.in_files + totals.in_memtables;
+  result->in_memtables = totals.in_memtables;
   result->sorted_runs = totals.sorted_runs;
   result->files = totals.files;
   result->files_scanned = totals.files_scanned;
-  result->deletions =
-      totals.deletions + DeletionsInMemtables(db, column_family);
-  return it->status();
+  result->deletions = totals.deletions;
+  result->unsure = totals.unsure;
+  return s;
 }
 
 Status ProteanDB::Open(const Options& options, const std::string& name,

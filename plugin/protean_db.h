@@ -16,9 +16,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // How many keys lie in a range, as far as that is known without reading them.
 struct CountResult {
   // The keys: those in each sorted run of SST files, whether their newest entry
-  // is a value or a deletion, plus the live keys of the memtables. A key that
-  // lies in several of these, or whose timestamps are spread over several files
-  // of a run, counts once in each.
+  // is a value or a deletion, plus those of the memtables whose newest entry is
+  // not a deletion. A key that lies in several of these counts once in each.
   uint64_t count = 0;
 
   // The part of `count` that the memtables hold.
@@ -30,14 +29,20 @@ struct CountResult {
   // except for files that lie wholly within the range.
   uint64_t files = 0;
   uint64_t files_scanned = 0;
-  // The deletions, single or of ranges, in all of the files asked and in the
-  // memtables, wherever they lie. Each may be counted as a key, and may hide
-  // others that are.
+  // The deletions: in all of the files asked, wherever they lie, in the range
+  // in the memtables, and all of ranges. Each may be counted as a key, and may
+  // hide others that are.
   uint64_t deletions = 0;
+  // Whether `count` may hold what is no key of its own: the versions of a key
+  // of 64 bytes or more that two files of a run share, or what a transaction of
+  // a TransactionDB has written before its commit, if the write policy is not
+  // WRITE_COMMITTED.
+  bool unsure = false;
 
   // Whether `count` certainly is the number of live keys.
   bool IsExact() const {
-    return deletions == 0 && sorted_runs + (in_memtables > 0 ? 1 : 0) <= 1;
+    return deletions == 0 && !unsure &&
+           sorted_runs + (in_memtables > 0 ? 1 : 0) <= 1;
   }
 };
 

@@ -17,10 +17,37 @@ thread_local RangeCounter* current = nullptr;
 // The block-based table's iterator over all of a file.
 using FileIterator = std::unique_ptr<InternalIterator>;
 
-ReadOptions WithoutBounds(ReadOptions options) {
-  options.iterate_lower_bound = nullptr;
-  options.iterate_upper_bound = nullptr;
+// For files and memtables alike. What is deleted in ranges is counted.
+ReadOptions CountOptions() {
+  ReadOptions options;
+  options.total_order_seek = true;
+  options.ignore_range_deletions = true;
   return options;
+}
+
+// The first entry of a user key in internal order.
+std::string FirstEntry(const Slice& key, size_t timestamp_size) {
+  std::string entry;
+  AppendKeyWithMaxTimestamp(&entry, key, timestamp_size);
+  PutFixed64(&entry,
+             PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
+  return entry;
+}
+
+bool IsDeletion(ValueType type) {
+  return type == kTypeDeletion || type == kTypeSingleDeletion ||
+         type == kTypeDeletionWithTimestamp;
+}
+
+// Deletions of ranges in memtables; those of memtables that are being flushed
+// count as one.
+uint64_t RangeDeletions(const InternalKeyComparator& comparator,
+                        SuperVersion* super_version) {
+  ReadRangeDelAggregator ranges(&comparator, kMaxSequenceNumber);
+  super_version->imm
+      ->AddRangeTombstoneIterators(ReadOptions(), /*arena=*/nullptr, &ranges)
+      .PermitUncheckedError();
+  return super_version->mem->NumRangeDeletion() + (ranges.IsEmpty() ? 0 : 1);
 }
 
 }  // namespace
@@ -29,14 +56,13 @@ ReadOptions WithoutBounds(ReadOptions options) {
 class CountingIterator : public InternalIterator {
  public:
   CountingIterator(RangeCounter* counter, ProteanTableReader* reader)
-      : counter_(counter),
-        reader_(reader),
-        options_(WithoutBounds(*counter->read_options_)) {}
+      : counter_(counter), reader_(reader) {}
 
   // A search in a sorted run begins with a seek, and goes on in the next files
   // with SeekToFirst.
   void Seek(const Slice& target) override {
     counter_->run_is_new_ = true;
+    counter_->last_ = RangeCounter::EndKey();
     const Slice lo = reader_->UserKey(target);
     Count(&lo);
   }
@@ -52,6 +78,8 @@ class CountingIterator : public InternalIterator {
   Status status() const override { return status_; }
 
  private:
+  using EndKey = RangeCounter::EndKey;
+
   // From `lo` on, or from the beginning of the file if that is nullptr.
   void Count(const Slice* lo);
   bool CountByFilter(const Slice& lo, const Slice& hi, uint64_t* count);
@@ -59,68 +87,57 @@ class CountingIterator : public InternalIterator {
 
   FileIterator NewFileIterator() const {
     return FileIterator(reader_->table()->NewIterator(
-        options_, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-        /*skip_filters=*/true, TableReaderCaller::kUserApproximateSize,
+        counter_->file_options_, /*prefix_extractor=*/nullptr,
+        /*arena=*/nullptr, /*skip_filters=*/true,
+        TableReaderCaller::kUserApproximateSize,
         /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
   }
-  // Moves to the first entry at or above a key.
   void SeekUserKey(const Slice& key, InternalIterator* it) const {
-    std::string target;
-    AppendKeyWithMaxTimestamp(&target, key, timestamp_size());
-    PutFixed64(&target,
-               PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
-    it->Seek(target);
+    it->Seek(FirstEntry(key, counter_->comparator_->timestamp_size()));
   }
   // Whether the first key at or above a bound begins with the first `shared`
-  // bytes of the bound; also, whether it is the bound itself.
-  bool FirstKeyShares(const Slice& bound, size_t shared, bool* is_bound);
-
-  const Comparator* comparator() const {
-    return reader_->table()->get_rep()->internal_comparator.user_comparator();
-  }
-  size_t timestamp_size() const { return comparator()->timestamp_size(); }
+  // bytes of the bound.
+  bool FirstKeyShares(const Slice& bound, size_t shared);
 
   RangeCounter* const counter_;
   ProteanTableReader* const reader_;
-  const ReadOptions options_;
+  EndKey first_;
+  EndKey last_;
   Status status_;
 };
 
 void CountingIterator::Count(const Slice* lo) {
   status_ = Status::OK();
-  if (!counter_->files_.insert(reader_->table()->get_rep()->file->file_name())
-           .second) {
-    return;
-  }
-  const Slice& hi = *counter_->read_options_->iterate_upper_bound;
-  RangeCounter::Totals& totals = counter_->totals_;
+  first_ = EndKey();
+  last_ = EndKey();
+  RangeCounter::Totals* totals = counter_->totals_;
+  const Slice& hi = counter_->range_.limit;
   uint64_t count = 0;
   if (!CountByFilter(lo == nullptr ? Slice() : *lo, hi, &count) &&
       status_.ok()) {
-    totals.files_scanned++;
+    totals->files_scanned++;
     CountByScan(lo, hi, &count);
   }
   if (!status_.ok()) return;
-  totals.files++;
+  if (lo == nullptr) counter_->JoinFiles(first_, &count);
+  counter_->last_ = std::move(last_);
+  totals->files++;
   if (const auto properties = reader_->GetTableProperties()) {
-    totals.deletions += properties->num_deletions;  // of ranges too
+    totals->deletions += properties->num_deletions;  // of ranges too
   }
-  totals.keys += count;
+  totals->in_files += count;
   if (count > 0 && counter_->run_is_new_) {
     counter_->run_is_new_ = false;
-    totals.sorted_runs++;
+    totals->sorted_runs++;
   }
 }
 
-bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
-                                      bool* is_bound) {
+bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared) {
   const FileIterator it = NewFileIterator();
   SeekUserKey(bound, it.get());
   status_ = it->status();
-  if (!it->Valid()) return false;
-  const Slice key = reader_->UserKey(it->key());
-  *is_bound = key == bound;
-  return key.starts_with(Slice(bound.data(), shared));
+  return it->Valid() &&
+         reader_->UserKey(it->key()).starts_with(Slice(bound.data(), shared));
 }
 
 bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
@@ -129,26 +146,30 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
       TableReaderCaller::kUserApproximateSize};
   CachableEntry<ParsedFullFilterBlock> entry;
   const FilterBlock* filter =
-      reader_->GetRangeFilter(options_, &lookup_context, &entry);
+      reader_->GetRangeFilter(counter_->file_options_, &lookup_context, &entry);
   RangeCount counted;
   if (filter == nullptr ||
       !filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
     return false;
   }
+  const auto end_key = [](const Slice& stored) {
+    return EndKey{stored.ToString(), true,
+                  stored.size() < FilterBlockHeader::kMaxStoredKey};
+  };
+  first_ = end_key(filter->header().smallest);
+  last_ = end_key(filter->header().largest);
   *count = counted.count;
   // The ambiguous key is the first one at or above the bound, or the last one
   // below; no other key begins as it does.
   bool low_is_below = false;
-  bool is_bound = false;
   if (counted.low_ambiguous) {
-    low_is_below = !FirstKeyShares(lo, counted.low_shared, &is_bound);
+    low_is_below = !FirstKeyShares(lo, counted.low_shared);
     if (!status_.ok()) return false;
     if (low_is_below) --*count;
   }
   // If the same key is at both bounds, it has been taken off already.
   if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
-    const bool high_is_above =
-        FirstKeyShares(hi, counted.high_shared, &is_bound);
+    const bool high_is_above = FirstKeyShares(hi, counted.high_shared);
     if (!status_.ok()) return false;
     if (high_is_above) --*count;
   }
@@ -163,27 +184,26 @@ void CountingIterator::CountByScan(const Slice* lo, const Slice& hi,
   } else {
     SeekUserKey(*lo, it.get());
   }
-  std::string last;
-  for (bool first = true; it->Valid(); it->Next()) {
+  for (; it->Valid(); it->Next()) {
     const Slice key = reader_->UserKey(it->key());
-    if (comparator()->CompareWithoutTimestamp(key, /*a_has_ts=*/false, hi,
-                                              /*b_has_ts=*/false) >= 0) {
+    if (counter_->comparator_->CompareWithoutTimestamp(
+            key, /*a_has_ts=*/false, hi, /*b_has_ts=*/false) >= 0) {
       break;
     }
-    if (!first && key == last) continue;
-    first = false;
-    last.assign(key.data(), key.size());
+    if (last_.is_known && key == last_.key) continue;
+    last_ = EndKey{key.ToString(), true, true};
+    if (*count == 0) first_ = last_;
     ++*count;
   }
   status_ = it->status();
 }
 
-RangeCounter::RangeCounter(const ReadOptions* read_options)
-    : read_options_(read_options) {
-  current = this;
-}
-
-RangeCounter::~RangeCounter() { current = nullptr; }
+RangeCounter::RangeCounter(const Range& range, const Comparator* comparator,
+                           Totals* totals)
+    : range_(range),
+      comparator_(comparator),
+      file_options_(CountOptions()),
+      totals_(totals) {}
 
 RangeCounter* RangeCounter::Current() { return current; }
 
@@ -194,23 +214,72 @@ InternalIterator* RangeCounter::NewIterator(ProteanTableReader* reader,
       CountingIterator(this, reader);
 }
 
-uint64_t DeletionsInMemtables(DB* db, ColumnFamilyHandle* column_family) {
-  // No property of the DB tells of deletions of ranges.
+void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {
+  if (!first.is_known || !last_.is_known) return;
+  if (first.is_whole && last_.is_whole) {
+    const auto compare = [this](const Slice& a, const Slice& b) {
+      return comparator_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
+                                                  /*b_has_ts=*/false);
+    };
+    if (*count > 0 && first.key == last_.key &&
+        compare(first.key, range_.start) >= 0 &&
+        compare(first.key, range_.limit) < 0) {
+      --*count;
+    }
+  } else if (Slice(first.key).starts_with(last_.key) ||
+             Slice(last_.key).starts_with(first.key)) {
+    totals_->unsure = true;
+  }
+}
+
+void RangeCounter::CountMemtables(InternalIterator* it) {
+  const size_t timestamp_size = comparator_->timestamp_size();
+  std::string last;
+  bool first = true;
+  for (it->Seek(FirstEntry(range_.start, timestamp_size)); it->Valid();
+       it->Next()) {
+    const Slice key =
+        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
+    if (comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false,
+                                             range_.limit,
+                                             /*b_has_ts=*/false) >= 0) {
+      break;
+    }
+    const bool deleted = IsDeletion(ExtractValueType(it->key()));
+    if (deleted) totals_->deletions++;
+    // The newest entry of a key comes first.
+    if (first || key != last) {
+      first = false;
+      last.assign(key.data(), key.size());
+      if (!deleted) totals_->in_memtables++;
+    }
+  }
+}
+
+Status RangeCounter::Count(DB* db, ColumnFamilyHandle* column_family,
+                           const Range& range, Totals* totals) {
   auto* impl = static_cast<DBImpl*>(db->GetRootDB());
   ColumnFamilyData* family =
       static_cast<ColumnFamilyHandleImpl*>(column_family)->cfd();
-  SuperVersion* super_version = impl->GetAndRefSuperVersion(family);
-  uint64_t deletions = super_version->mem->NumDeletion() +
-                       super_version->mem->NumRangeDeletion() +
-                       super_version->imm->GetTotalNumDeletes();
-  ReadRangeDelAggregator ranges(&family->internal_comparator(),
-                                kMaxSequenceNumber);
-  super_version->imm
-      ->AddRangeTombstoneIterators(ReadOptions(), /*arena=*/nullptr, &ranges)
-      .PermitUncheckedError();
-  if (!ranges.IsEmpty()) deletions++;
-  impl->ReturnAndCleanupSuperVersion(family, super_version);
-  return deletions;
+  RangeCounter counter(range, column_family->GetComparator(), totals);
+  ReadOptions read_options = CountOptions();
+  read_options.iterate_upper_bound = &range.limit;
+
+  // The iterator keeps the version, from which all is counted.
+  SuperVersion* super_version = family->GetReferencedSuperVersion(impl);
+  Arena arena;
+  RangeCounter* const before = current;
+  current = &counter;
+  ScopedArenaPtr<InternalIterator> it(impl->NewInternalIterator(
+      read_options, family, super_version, &arena, kMaxSequenceNumber,
+      /*allow_unprepared_value=*/true));
+  counter.CountMemtables(it.get());
+  current = before;
+  totals->deletions +=
+      RangeDeletions(family->internal_comparator(), super_version);
+  // Then there may be keys of transactions that never commit.
+  if (impl->seq_per_batch()) totals->unsure = true;
+  return it->status();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

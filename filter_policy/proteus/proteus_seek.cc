@@ -127,10 +127,8 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
        probes++) {
     if (!in_trie) {
       if (!NextTriePrefix(position.slice(), size, &next)) return false;
-      if (!next.empty()) {
-        position.MoveTo(next);
-        position.CopyTo(bound);
-      }
+      if (!next.empty()) position.MoveTo(next);
+      if (position.moved()) position.CopyTo(bound);
       if (length_.bits == 0 || !IsWorthProbing(position.slice())) return true;
       in_trie = true;
     }
