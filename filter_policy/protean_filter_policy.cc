@@ -114,8 +114,8 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   }
 
   // Depends on the keys and queries, so the only safe estimate is the worst.
-  double EstimatedFpRate(size_t /*num_entries*/,
-                         size_t /*bytes*/) PROTEAN_SINCE_10_9(override) {
+  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/)
+      PROTEAN_SINCE_10_9(override) {
     return 1.0;
   }
 

@@ -127,8 +127,8 @@ class ProteanTableReader : public TableReader {
                   const Slice* end) override {
     return table_->Prefetch(read_options, begin, end);
   }
-  Status DumpTable(WritableFile* out_file
-                       PROTEAN_SINCE_10_10(, bool show_types)) override {
+  Status DumpTable(
+      WritableFile* out_file PROTEAN_SINCE_10_10(, bool show_types)) override {
     return table_->DumpTable(out_file PROTEAN_SINCE_10_10(, show_types));
   }
   Status VerifyChecksum(const ReadOptions& read_options,

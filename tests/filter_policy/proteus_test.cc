@@ -287,6 +287,25 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
   }
 }
 
+// Behind the prefix in the trie lies the next one: a search that ends up there
+// has skipped what is left of the first.
+TEST(ProteusTest, LowerBoundsAmongNeighbours) {
+  Keys keys;
+  for (int i = 0; i < 100; i++) {
+    keys.push_back(std::string(1, '\0') + static_cast<char>(i) + "\x80\x01");
+  }
+  for (uint32_t bits : {24, 32}) {
+    const ForcedProteus proteus(keys, TrieAndSet(16, bits), kManyBits);
+    for (size_t i = 0; i + 1 < keys.size(); i++) {
+      const std::string target = keys[i].substr(0, 2) + "\xff\xe0";
+      std::string bound;
+      ASSERT_TRUE(proteus.block().LowerBound(target, &bound));
+      EXPECT_LT(target, bound);
+      EXPECT_LE(bound, keys[i + 1]);
+    }
+  }
+}
+
 TEST(ProteusTest, NoKeys) {
   for (const ProteusDesign& design : ExactDesigns()) {
     const ForcedProteus proteus({}, design, 12);
@@ -402,7 +421,6 @@ TEST_P(FamilyTest, NoFalseNegatives) {
   }
 }
 
-// Batches are asked as single keys are.
 // Batches of every size, with repeated and with empty keys, are answered as the
 // same keys one by one.
 TEST(ProteusTest, Batches) {

@@ -1,6 +1,10 @@
 //  ApproximateCount against a walk over the keys.
 
+#include <thread>
+
+#include "filter_policy/filter_block.h"
 #include "plugin/protean_db.h"
+#include "rocksdb/merge_operator.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/lcg.h"
@@ -232,6 +236,106 @@ TEST_F(CountFeaturesTest, OtherOrders) {
     const std::string hi = BigEndian(7 * 200);
     EXPECT_EQ(100u, stamped ? Count(lo, hi).count
                             : Count(BigEndian(7 * 200 - 1), lo).count);
+  }
+}
+
+// RocksDB may cut the versions of one key into several files.
+TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
+  for (const std::string& key : {std::string("k"), std::string(70, 'k')}) {
+    SCOPED_TRACE(key);
+    for (const char* policy : {"surf:0:4", "bloomfilter:10"}) {
+      Open(ManySmallFiles(7), std::string("filter_policy=") + policy);
+      std::vector<const Snapshot*> snapshots;
+      for (int i = 0; i < 100; i++) {
+        ASSERT_OK(db_->Put(WriteOptions(), key, std::string(200, 'v')));
+        snapshots.push_back(db_->GetSnapshot());
+      }
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      ASSERT_OK(CompactLevel0(&*db_, 2, kFileSize));
+      const CountResult result = Count("a", "z");
+      EXPECT_GT(result.files, 2u);
+      if (result.count == 1) {
+        EXPECT_TRUE(result.IsExact());
+      } else {
+        EXPECT_GE(key.size(), FilterBlockHeader::kMaxStoredKey);
+        EXPECT_FALSE(result.IsExact());
+      }
+      for (const Snapshot* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
+    }
+  }
+}
+
+// Whether a write group counts its single deletions depends on its size.
+TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
+  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+  for (int i = 0; i < 2000; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(i), ""));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; thread++) {
+    threads.emplace_back([this, thread] {
+      for (int i = thread; i < 2000; i += 4) {
+        EXPECT_OK(db_->SingleDelete(WriteOptions(), BigEndian(i)));
+      }
+    });
+  }
+  // The deletions move from the memtable to files meanwhile.
+  for (int i = 0; i < 100; i++) {
+    const CountResult result = Count(BigEndian(0), BigEndian(2000));
+    EXPECT_TRUE(!result.IsExact() || result.count == 2000) << result.count;
+    if (i % 10 == 0) {
+      EXPECT_OK(db_->Flush(FlushOptions()));
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(Count(BigEndian(0), BigEndian(2000)).IsExact());
+}
+
+TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
+  class NeedsBase : public AssociativeMergeOperator {
+   public:
+    const char* Name() const override { return "NeedsBase"; }
+    bool Merge(const Slice&, const Slice* existing, const Slice& value,
+               std::string* result, Logger*) const override {
+      if (existing != nullptr)
+        *result = existing->ToString() + value.ToString();
+      return existing != nullptr;
+    }
+  };
+  Options options = ManySmallFiles(7);
+  options.merge_operator = std::make_shared<NeedsBase>();
+  Open(options, "filter_policy=surf:0:4");
+  ASSERT_OK(db_->Put(WriteOptions(), "k", "v"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  ASSERT_OK(db_->Merge(WriteOptions(), "k", "m"));
+  const CountResult result = Count("a", "z");
+  EXPECT_EQ(2u, result.count);
+  EXPECT_FALSE(result.IsExact());
+}
+
+TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
+  for (const TxnDBWritePolicy policy :
+       {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED}) {
+    Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+    db_.reset();
+    TransactionDBOptions transaction_options;
+    transaction_options.write_policy = policy;
+    TransactionDB* transactions;
+    ASSERT_OK(TransactionDB::Open(options_, transaction_options, path_,
+                                  &transactions));
+    db_ = std::make_unique<ProteanDB>(transactions);
+    ASSERT_OK(db_->Put(WriteOptions(), "a", "v"));
+    std::unique_ptr<Transaction> transaction(
+        transactions->BeginTransaction(WriteOptions()));
+    ASSERT_OK(transaction->SetName("prepared"));
+    ASSERT_OK(transaction->Put("b", "v"));
+    ASSERT_OK(transaction->Prepare());
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    const CountResult result = Count("a", "z");
+    EXPECT_EQ(policy == WRITE_COMMITTED, result.IsExact());
+    EXPECT_EQ(policy == WRITE_COMMITTED ? 1u : 2u, result.count);
+    ASSERT_OK(transaction->Commit());
   }
 }
 
