@@ -27,8 +27,8 @@ ReadOptions CountOptions() {
 
 // The first entry of a user key in internal order.
 std::string FirstEntry(const Slice& key, size_t timestamp_size) {
-  std::string entry;
-  AppendKeyWithMaxTimestamp(&entry, key, timestamp_size);
+  std::string entry = key.ToString();
+  entry.append(timestamp_size, '\xff');
   PutFixed64(&entry,
              PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
   return entry;
