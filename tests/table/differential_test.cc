@@ -28,6 +28,9 @@ DEFINE_uint64(seconds, 60, "End after so many, unless --runs is given");
 DEFINE_uint64(failures, 1, "End after so many runs with a difference");
 DEFINE_bool(control, false,
             "Both are stock RocksDB: a difference is the test's mistake");
+DEFINE_bool(live, false,
+            "Also runs with flushes and compactions in the background, where "
+            "RocksDB's own answers may be a matter of chance: try --control");
 DEFINE_bool(trace, false, "Print every operation before it is done");
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -92,7 +95,7 @@ TEST(DifferentialTest, RandomRuns) {
                                  : seconds / FLAGS_seconds);
     std::filesystem::remove_all(directory);
     NameRun(seed);
-    RandomRun run(seed, directory, FLAGS_control, FLAGS_trace);
+    RandomRun run(seed, directory, FLAGS_control, FLAGS_live, FLAGS_trace);
     if (run.Execute()) continue;
     progress.Clear();
     Report(run);

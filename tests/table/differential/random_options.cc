@@ -68,13 +68,13 @@ const SliceTransform* FamilyPlan::Domain() const {
   return extractor;
 }
 
-RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control)
+RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
     : directory(dir), control(is_control) {
   kind = dice->Percent(70)
              ? DbKind::kPlain
              : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
                          DbKind::kWritePrepared, DbKind::kWriteUnprepared});
-  frozen = dice->Percent(65);
+  frozen = dice->Percent(65) || !live;
   // With write buffers as small as those of a live run, and these policies,
   // stock RocksDB may wait for a flush for ever.
   if (kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared) {

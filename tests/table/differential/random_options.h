@@ -46,7 +46,8 @@ struct FamilyPlan {
 };
 
 struct RunPlan {
-  RunPlan(Dice* dice, const std::string& directory, bool control);
+  // `live` allows flushes and compactions in the background.
+  RunPlan(Dice* dice, const std::string& directory, bool control, bool live);
 
   // Changes what may change from one opening of the DBs to the next.
   void DrawAgain(Dice* dice);

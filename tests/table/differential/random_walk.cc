@@ -100,10 +100,12 @@ void RandomWalk::DrawOptions() {
   forward_only_ = view_.family->forward_only && view_.file_iterator == nullptr;
   // The bloom filter of a memtable hides its keys but not its range tombstones,
   // and RocksDB asserts on the way back that both are there.
-  if (plan.range_deletes &&
-      (mode_ == Mode::kSamePrefix || mode_ == Mode::kImplicitPrefix)) {
+  if (plan.range_deletes && mode_ == Mode::kImplicitPrefix) {
     forward_only_ = true;
   }
+  // When such an iterator turns round, RocksDB seeks anew among files that are
+  // filtered by prefix, and with its own filters misses keys as well.
+  if (mode_ == Mode::kSamePrefix) forward_only_ = true;
 
   // On the way back through all versions, stock RocksDB returns also those that
   // were written after the iterator was made, if it holds their memtable; in

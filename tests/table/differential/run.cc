@@ -11,11 +11,11 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 RandomRun::RandomRun(uint64_t seed_, const std::string& directory, bool control,
-                     bool print)
+                     bool live, bool print)
     : seed(seed_),
       dice(seed_),
       journal(print),
-      plan(&dice, directory, control),
+      plan(&dice, directory, control, live),
       twins(&plan) {}
 
 View RandomRun::Latest(size_t family) {

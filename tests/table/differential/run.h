@@ -25,7 +25,7 @@ struct OpenTransaction {
 
 struct RandomRun {
   RandomRun(uint64_t seed, const std::string& directory, bool control,
-            bool print);
+            bool live, bool print);
   // Returns whether the twins agreed.
   bool Execute();
 

@@ -131,8 +131,12 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
                                                  run->twins.handle(twin, index),
                                                  begin, end, most, &found);
               for (const KeyVersion& version : found) {
+                // Whether a compaction knows that there is nothing below a
+                // merge depends on where files end, hence on their sizes.
                 versions[twin] +=
-                    Brief(version.user_key) + " " + version.GetTypeName();
+                    Brief(version.user_key) + " " +
+                    (version.type == kTypeMerge ? "TypeValue"
+                                                : version.GetTypeName());
                 // Files of blobs may have other numbers.
                 if (version.type != kTypeBlobIndex) {
                   versions[twin] += " " + Hex(version.value);
