@@ -46,6 +46,19 @@ class Input {
   size_t size_;
 };
 
+void CheckLowerBound(const FilterBlock& block,
+                     const std::set<std::string>& keys,
+                     const std::string& target) {
+  const auto first = keys.lower_bound(target);
+  std::string bound;
+  if (block.LowerBound(target, &bound)) {
+    Check(bound >= target && (first == keys.end() || bound <= *first),
+          "no key is skipped");
+  } else {
+    Check(first == keys.end(), "a key is not overlooked");
+  }
+}
+
 // Every kind of query about every pair of strings.
 void AskEverything(const FilterBlock& block,
                    const std::vector<std::string>& strings) {
@@ -144,14 +157,7 @@ void FuzzDesign(const uint8_t* data, size_t size) {
           "a prefix is found");
   }
   for (const std::string& lo : queries) {
-    const auto not_below = keys.lower_bound(lo);
-    std::string bound;
-    if (block.LowerBound(lo, &bound)) {
-      Check(bound >= lo && (not_below == keys.end() || bound <= *not_below),
-            "no key is skipped");
-    } else {
-      Check(not_below == keys.end(), "a key is not overlooked");
-    }
+    CheckLowerBound(block, keys, lo);
     for (const std::string& hi : queries) {
       if (hi < lo) continue;
       const auto first_key = keys.lower_bound(lo);
@@ -204,14 +210,7 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   }
   queries.push_back("");
   for (const std::string& lo : queries) {
-    const auto not_below = keys.lower_bound(lo);
-    std::string bound;
-    if (block.LowerBound(lo, &bound)) {
-      Check(bound >= lo && (not_below == keys.end() || bound <= *not_below),
-            "no key is skipped");
-    } else {
-      Check(not_below == keys.end(), "a key is not overlooked");
-    }
+    CheckLowerBound(block, keys, lo);
     for (const std::string& hi : queries) {
       if (hi < lo) continue;
       const auto first = keys.lower_bound(lo);
