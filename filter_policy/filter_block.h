@@ -107,9 +107,7 @@ class FilterBlock {
   // True only if the file certainly holds a key below `bound`.
   bool HasKeyBelow(const Slice& bound) const {
     return CanFilter() && header_.num_keys > 0 &&
-           header_.smallest.compare(bound) < 0 &&
-           (header_.smallest.size() < FilterBlockHeader::kMaxStoredKey ||
-            !bound.starts_with(header_.smallest));
+           IsAbove(bound, header_.smallest);
   }
 
   // True only if the file certainly holds a key at or above `bound`.
@@ -124,13 +122,15 @@ class FilterBlock {
  private:
   Status Open(const Slice& contents);
   bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  // Whether `key` is above the largest key.
-  bool IsAbove(const Slice& key) const {
-    // The largest key starts with its stored part.
-    return key.compare(header_.largest) > 0 &&
-           (header_.largest.size() < FilterBlockHeader::kMaxStoredKey ||
-            !key.starts_with(header_.largest));
+  // Whether `key` is certainly above the key of which that part is stored: that
+  // key starts with it.
+  static bool IsAbove(const Slice& key, const Slice& stored) {
+    return key.compare(stored) > 0 &&
+           (stored.size() < FilterBlockHeader::kMaxStoredKey ||
+            !key.starts_with(stored));
   }
+  // Whether it is above the largest key.
+  bool IsAbove(const Slice& key) const { return IsAbove(key, header_.largest); }
 
   FilterBlockHeader header_;
   // The first 8 bytes of the smallest and of the largest key, as numbers.

@@ -195,11 +195,7 @@ void ProteanTableIterator::ReadBeforeMarker() {
 }
 
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
-  if (state_ == State::kWaiting) {
-    ReadFromMarker();
-  } else {
-    inner_->BlockBasedTableIterator::Next();
-  }
+  Next();
   if (!inner_->BlockBasedTableIterator::Valid()) return false;
   result->key = inner_->BlockBasedTableIterator::key();
   result->bound_check_result =

@@ -77,6 +77,18 @@ inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
   if (byte < size) memset(bytes + byte, 0, size - byte);
 }
 
+// Moves a prefix of `bits` bits, given by its bytes, on to the next one. False
+// if there is none; then it starts again with zeros.
+inline bool Increment(char* prefix, uint32_t bits) {
+  unsigned carry = bits % 8 == 0 ? 1 : 1 << (8 - bits % 8);
+  for (size_t i = BytesForBits(bits); i-- > 0 && carry != 0;) {
+    carry += static_cast<uint8_t>(prefix[i]);
+    prefix[i] = static_cast<char>(carry);
+    carry >>= 8;
+  }
+  return carry == 0;
+}
+
 // Whether a range [lo, hi) ends before the bits of `hi`. If `hi` goes on with
 // zeros, a shorter key lies before it that is the same bits, unless all keys
 // have at least `shortest_key` bytes.

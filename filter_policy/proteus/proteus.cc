@@ -63,18 +63,6 @@ uint64_t CountPrefixes(const char* lo, const char* hi, uint32_t bits) {
   return difference == kTooMany ? kTooMany : difference + 1;
 }
 
-// Moves on to the next prefix.
-void Increment(char* prefix, uint32_t bits) {
-  size_t i = BytesForBits(bits) - 1;
-  int carry = bits % 8 == 0 ? 1 : 1 << (8 - bits % 8);
-  for (;; i--) {
-    carry += static_cast<uint8_t>(prefix[i]);
-    prefix[i] = static_cast<char>(carry);
-    carry >>= 8;
-    if (carry == 0 || i == 0) return;
-  }
-}
-
 // Turns a bound that does not belong to the range into the last bits before it,
 // which may need one more than the bytes of `hi`: they go on with ones. Returns
 // false if there are none.

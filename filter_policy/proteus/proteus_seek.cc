@@ -33,13 +33,7 @@ class Position {
   bool NextPrefix(uint32_t bits) {
     moved_ = true;
     ClearBehind(bytes_.data(), bytes_.size(), bits);
-    unsigned carry = bits % 8 == 0 ? 1 : 1 << (8 - bits % 8);
-    for (size_t i = BytesForBits(bits); i-- > 0 && carry != 0;) {
-      carry += static_cast<uint8_t>(bytes_[i]);
-      bytes_[i] = static_cast<char>(carry);
-      carry >>= 8;
-    }
-    return carry == 0;
+    return Increment(bytes_.data(), bits);
   }
 
   // Whether it is where a prefix of so many bits begins.

@@ -53,14 +53,7 @@ class ReadsTest : public ::testing::Test {
   }
 
   void MoveLevel0To(int level) {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    for (const LiveFileMetaData& file : files) {
-      if (file.level != 0) continue;
-      CompactionOptions options;
-      options.output_file_size_limit = options_.target_file_size_base;
-      ASSERT_OK(db_->CompactFiles(options, {file.name}, level));
-    }
+    ASSERT_OK(CompactLevel0(&*db_, level, options_.target_file_size_base));
   }
 
   size_t NumFiles() {
