@@ -1,6 +1,7 @@
 #include "tests/table/differential/whole_db.h"
 
 #include <filesystem>
+#include <set>
 
 #include "db/dbformat.h"
 #include "rocksdb/comparator.h"
@@ -123,28 +124,36 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
   if (run->dice.OneIn(3)) begin.clear();
   if (run->dice.OneIn(3)) end = family.pool.keys().back();
   const size_t most = run->dice.OneIn(4) ? 1 + run->dice.Below(20) : 100000;
+  // Whether a compaction knows that there is nothing below a merge, and so
+  // merges for good, depends on how files were cut, hence on their sizes: keys
+  // with a merge that one of the twins still has are left out.
+  Pair<std::vector<KeyVersion>> found;
+  std::set<std::string> merged;
+  run->Both(
+      "GetAllKeyVersions " + Brief(begin) + " " + Brief(end), [&](Twin twin) {
+        const Status s = GetAllKeyVersions(run->twins.db(twin),
+                                           run->twins.handle(twin, index),
+                                           begin, end, most, &found[twin]);
+        for (const KeyVersion& version : found[twin]) {
+          if (version.type == kTypeMerge) merged.insert(version.user_key);
+        }
+        return s;
+      });
+  // Then the twins may have cut their lists at different keys.
+  const auto is_cut = [&](Twin twin) { return found[twin].size() == most; };
+  if (!merged.empty() && (is_cut(kPlain) || is_cut(kProtean))) return;
   Pair<std::string> versions;
-  run->Both("GetAllKeyVersions " + Brief(begin) + " " + Brief(end),
-            [&](Twin twin) {
-              std::vector<KeyVersion> found;
-              const Status s = GetAllKeyVersions(run->twins.db(twin),
-                                                 run->twins.handle(twin, index),
-                                                 begin, end, most, &found);
-              for (const KeyVersion& version : found) {
-                // Whether a compaction knows that there is nothing below a
-                // merge depends on where files end, hence on their sizes.
-                versions[twin] +=
-                    Brief(version.user_key) + " " +
-                    (version.type == kTypeMerge ? "TypeValue"
-                                                : version.GetTypeName());
-                // Files of blobs may have other numbers.
-                if (version.type != kTypeBlobIndex) {
-                  versions[twin] += " " + Hex(version.value);
-                }
-                versions[twin] += "\n";
-              }
-              return s;
-            });
+  for (Twin twin : kTwins) {
+    for (const KeyVersion& version : found[twin]) {
+      if (merged.count(version.user_key) > 0) continue;
+      versions[twin] += Brief(version.user_key) + " " + version.GetTypeName();
+      // Files of blobs may have other numbers.
+      if (version.type != kTypeBlobIndex) {
+        versions[twin] += " " + Hex(version.value);
+      }
+      versions[twin] += "\n";
+    }
+  }
   run->journal.Expect("key versions", versions[kPlain], versions[kProtean]);
 }
 
