@@ -11,10 +11,7 @@
 #
 # Each build compiles all of RocksDB the first time (about 20 minutes on 2 cores) and what has changed from then on.
 # PROTEAN_JOBS says how many compilers run at once.
-set -euo pipefail
-
-say() { echo "in_tree: $*" >&2; }
-die() { say "$*"; exit 1; }
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 source_tree="" work="" builds=(make cmake)
 for arg in "$@"; do
@@ -28,15 +25,14 @@ for arg in "$@"; do
   esac
 done
 
-project=$(realpath "$(dirname "$0")/..")
+project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 jobs=${PROTEAN_JOBS:-$(nproc)}
 
 provision=("$project/scripts/provision_rocksdb.sh" --source-only)
 [ -z "$source_tree" ] || provision+=("--source=$source_tree")
 source_tree=$("${provision[@]}")
 if [ -z "$work" ]; then
-  cache=${PROTEAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/protean}
-  work=$cache/in_tree-$(basename "$source_tree")-$(echo "$source_tree" | sha256sum | cut -c1-8)
+  work=$(cache_folder)/in_tree-$(basename "$source_tree")-$(echo "$source_tree" | sha256sum | cut -c1-8)
 fi
 work=$(realpath -m "$work")
 case $work/ in
@@ -44,8 +40,7 @@ case $work/ in
     die "the work folder $work lies in the RocksDB tree or in the project; choose one outside of both with --build=DIR" ;;
 esac
 mkdir -p "$work" || die "cannot create the work folder $work; choose another with --build=DIR"
-exec 9>"$work/.lock"
-flock -n 9 || { say "waiting for another build in $work"; flock 9; }
+lock "$work/.lock" "another build in $work"
 
 # ---- The tree ----
 

@@ -1,77 +1,83 @@
 #!/usr/bin/env bash
-# Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree and its build folder.
+# Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree, and a folder with its library
+# (librocksdb.a or librocksdb.so) and the commands that it was compiled with (compile_commands.json).
 #
-#   scripts/provision_rocksdb.sh [--source=DIR] [--assertions] [--native] [--source-only]
+#   scripts/provision_rocksdb.sh [--source=DIR] [--compile] [--assertions] [--native] [--source-only]
 #
-#   --source=DIR   build this RocksDB tree instead of the one from Debian's source archive; the build is incremental
-#   --assertions   a build with RocksDB's own asserts on, for differential and stress tests
-#   --native       compile for this machine's CPU (-march=native) instead of any x86-64/arm64
+#   --source=DIR   build this RocksDB tree instead of 9.10.0; the build is incremental
+#   --compile      compile RocksDB even where the distribution's library would do
+#   --assertions   a build with RocksDB's own asserts on, for differential and stress tests; compiled
+#   --native       a build for this machine's CPU (-march=native) instead of any x86-64/arm64; compiled
 #   --source-only  build nothing and print the source tree alone
+#
+# Where the distribution has RocksDB 9.10.0 and its package librocksdb-dev is installed, that library is taken as it is, and
+# the headers that the package leaves out come from the source archive of the same version. Elsewhere the library is compiled.
 #
 # The tarball, the tree and the builds live in $PROTEAN_CACHE (default: protean in the user's cache folder), keyed by
 # version and flags, so that a fresh clone links to a finished build in seconds. The tarball comes from Debian's source
 # archive through apt, which checks it against the archive's signed index; apt's own configuration is left alone.
-set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/apt_sources.sh"
 
 readonly version=9.10.0
 readonly debian_version=9.10.0-1
 readonly debian_suite=trixie
 
-say() { echo "$*" >&2; }
-die() { say "provision_rocksdb: $*"; exit 1; }
-
-source_tree="" assertions=0 native=0 source_only=0
+source_tree="" compile=0 assertions=0 native=0 source_only=0
 for arg in "$@"; do
   case $arg in
-    --source=*) source_tree=${arg#--source=} ;;
-    --assertions) assertions=1 ;;
-    --native) native=1 ;;
+    --source=*) source_tree=${arg#--source=} compile=1 ;;
+    --compile) compile=1 ;;
+    --assertions) assertions=1 compile=1 ;;
+    --native) native=1 compile=1 ;;
     --source-only) source_only=1 ;;
-    *) die "unknown argument '$arg'; known: --source=DIR --assertions --native --source-only" ;;
+    *) die "unknown argument '$arg'; known: --source=DIR --compile --assertions --native --source-only" ;;
   esac
 done
 
-cache=${PROTEAN_CACHE:-${XDG_CACHE_HOME:-${HOME:?set HOME or PROTEAN_CACHE}/.cache}/protean}
-mkdir -p "$cache" || die "cannot create the cache folder $cache; choose another with PROTEAN_CACHE"
+cache=$(cache_folder)
 
 # Two builds started at once would tread on each other: the second waits for the first. A tree that is there is whole,
 # since it is unpacked under another name: nobody need wait for it.
 if [ $source_only = 0 ] || { [ -z "$source_tree" ] && [ ! -f "$cache/rocksdb-$version/CMakeLists.txt" ]; }; then
-  exec 9>"$cache/.lock"
-  flock -n 9 || { say "waiting for another build that uses $cache"; flock 9; }
+  lock "$cache/.lock" "another build that uses $cache"
 fi
 
 # Fetches the upstream tarball into the cache with a private apt: own sources, own lists, the mirrors that this machine
 # already uses for its packages.
 fetch_tarball() {
-  local tarball=$1 apt mirror mirrors
+  local tarball=$1 apt mirror mirrors fetched=0
   command -v apt-get >/dev/null ||
     die "fetching RocksDB needs apt (Debian); elsewhere give a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
   # Read from the sources themselves: apt tells of them only once it has fetched their lists.
-  mirrors=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-    sed -nE -e 's/^deb +(\[[^]]*\] +)?([a-z+]+:[^ ]+) .*/\2/p' -e 's/^URIs: *([^ ]+).*/\1/p' |
-    sed 's,/*$,/,' | awk '!seen[$0]++')
-  [ -n "$mirrors" ] || die "apt on this machine has no package sources in /etc/apt to take a mirror from"
+  mirrors=$(apt_sources)
+  [ -n "$mirrors" ] || die "apt on this machine has no package source to take a mirror from: /etc/apt/sources.list,
+  /etc/apt/sources.list.d/*.list and /etc/apt/sources.list.d/*.sources name none. Add one, or copy $(basename "$tarball") from
+  another machine's cache to $cache, or name a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
+  say "fetching RocksDB $version (Debian source package rocksdb $debian_version), 14 MB"
   apt=$(mktemp -d "$cache/apt.XXXXXX")
   mkdir -p "$apt/lists/partial" "$apt/parts" "$apt/archives/partial"
+  local options=(-q -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=$apt/parts"
+    -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache::Archives=$apt/archives" -o Dir::Cache::srcpkgcache=
+    -o Dir::Cache::pkgcache= -o APT::Sandbox::User=root -o Acquire::Retries=2 -o APT::Update::Error-Mode=any)
   for mirror in $mirrors; do
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $debian_suite main" \
       >"$apt/sources.list"
-    local options=(-q -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=$apt/parts"
-      -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache::Archives=$apt/archives" -o Dir::Cache::srcpkgcache=
-      -o Dir::Cache::pkgcache= -o APT::Sandbox::User=root -o Acquire::Retries=2 -o APT::Update::Error-Mode=any)
-    say "fetching RocksDB $version (Debian source package rocksdb $debian_version)"
-    if apt-get "${options[@]}" update >"$apt/log" 2>&1 &&
+    echo "from $mirror:" >>"$apt/log"
+    if apt-get "${options[@]}" update >>"$apt/log" 2>&1 &&
       (cd "$apt" && apt-get "${options[@]}" source --download-only --tar-only "rocksdb=$debian_version") \
         >>"$apt/log" 2>&1; then
-      mv "$apt"/rocksdb_"$version".orig.tar.* "$tarball"
-      rm -rf "$apt"
-      return
+      fetched=1
+      break
     fi
-    sed 's/^/  apt: /' "$apt/log" >&2
   done
+  if [ $fetched = 1 ]; then
+    mv "$apt"/rocksdb_"$version".orig.tar.* "$tarball"
+  else
+    sed 's/^/  apt: /' "$apt/log" >&2
+  fi
   rm -rf "$apt"
-  die "could not fetch RocksDB $version and $cache does not hold it.
+  [ $fetched = 1 ] || die "could not fetch RocksDB $version and $cache does not hold it.
   Give this machine network access to its Debian mirror, or copy $(basename "$tarball") from another machine's cache
   to $cache, or name a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
 }
@@ -101,11 +107,6 @@ flags=(-DWITH_GFLAGS=ON -DWITH_SNAPPY=ON -DWITH_LZ4=ON -DWITH_ZSTD=ON -DWITH_ZLI
   -DWITH_NUMA=OFF -DWITH_TBB=OFF -DWITH_TESTS=OFF -DWITH_ALL_TESTS=OFF -DWITH_TOOLS=OFF -DWITH_CORE_TOOLS=OFF
   -DWITH_BENCHMARK_TOOLS=OFF -DROCKSDB_BUILD_SHARED=OFF -DUSE_RTTI=ON -DFAIL_ON_WARNINGS=OFF
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
-if [ $assertions = 1 ]; then
-  flags+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
-else
-  flags+=(-DCMAKE_BUILD_TYPE=Release)
-fi
 cpu=portable
 if [ $native = 1 ]; then
   flags+=(-DPORTABLE=0)
@@ -113,20 +114,59 @@ if [ $native = 1 ]; then
 else
   flags+=(-DPORTABLE=1)
 fi
-key=$({ echo "${flags[@]}" "$cpu"; ${CXX:-c++} --version | head -n 1; } | sha256sum | cut -c1-12)
+
+# The distribution's library of this version, if it is installed with all that is needed to link to it.
+distribution_library() {
+  local installed
+  command -v dpkg-query >/dev/null || return 0
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${source:Upstream-Version}' librocksdb-dev 2>/dev/null || true)
+  [ "$installed" = "installed $version" ] || return 0
+  dpkg-query -L librocksdb-dev | sed -n '/\/librocksdb\.so$/p'
+}
+
+library=""
+[ $compile = 1 ] || library=$(distribution_library)
+if [ -n "$library" ]; then
+  # The layout of RocksDB's classes depends on whether its asserts are on, and so do symbols that it exports.
+  asserts=-DNDEBUG
+  if nm -D --defined-only "$library" | grep SyncPoint11GetInstance >/dev/null; then asserts=-UNDEBUG; fi
+  flags+=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$asserts")
+elif [ $assertions = 1 ]; then
+  flags+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
+else
+  flags+=(-DCMAKE_BUILD_TYPE=Release)
+fi
+# Several files a compiler run take half the time. Which files bear it is known of the one version only.
+unity=()
+if [ "$name" = "rocksdb-$version" ]; then
+  flags+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12)
+  unity=("-DCMAKE_PROJECT_INCLUDE=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/rocksdb_unity_build.cmake")
+fi
+key=$({ echo "${flags[@]}" "$cpu" "$library"; ${CXX:-c++} --version | head -n 1; } | sha256sum | cut -c1-12)
 build=$cache/$name-build-$key
 
-if [ ! -f "$build/librocksdb.a" ] || [ -n "${source_tree##"$cache"/*}" ]; then
-  say "building RocksDB in $build (about 10 minutes on 2 cores, once)"
-  generator=(); command -v ninja >/dev/null && generator=(-G Ninja)
+configure() {
+  local generator=()
+  command -v ninja >/dev/null && generator=(-G Ninja)
   mkdir -p "$build"
-  cmake -S "$source_tree" -B "$build" "${generator[@]}" "${flags[@]}" >"$build/configure.log" 2>&1 ||
+  cmake -S "$source_tree" -B "$build" "${generator[@]}" "${flags[@]}" "${unity[@]}" >"$build/configure.log" 2>&1 ||
     { tail -n 30 "$build/configure.log" >&2; die "RocksDB does not configure; log: $build/configure.log"; }
-  # Every tenth step of the progress: enough to see it move, little enough for a log.
-  cmake --build "$build" --target rocksdb --parallel "${PROTEAN_JOBS:-$(nproc)}" 2>&1 | tee "$build/build.log" |
-    sed -un -e "/^\[[0-9]*[0-9]0\//p" -e "/error/p" >&2
-  [ -f "$build/librocksdb.a" ] ||
-    { tail -n 30 "$build/build.log" >&2; die "RocksDB does not build; log: $build/build.log"; }
+}
+
+if [ -n "$library" ]; then
+  if [ ! -e "$build/librocksdb.so" ]; then
+    say "using the distribution's RocksDB, $library; finding out how it was compiled takes 20 seconds"
+    configure
+    ln -sf "$library" "$build/librocksdb.so"
+  fi
+elif [ ! -f "$build/librocksdb.a" ] || [ -n "${source_tree##"$cache"/*}" ]; then
+  say "building RocksDB in $build: 6 to 12 minutes on 2 cores, once"
+  configure
+  if ! cmake --build "$build" --target rocksdb --parallel "${PROTEAN_JOBS:-$(nproc)}" 2>&1 | tee "$build/build.log" |
+    show_progress "building RocksDB"; then
+    tail -n 30 "$build/build.log" >&2
+    die "RocksDB does not build; log: $build/build.log"
+  fi
 fi
 echo "$source_tree"
 echo "$build"

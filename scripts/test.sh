@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and passes the tests. Arguments go to ctest, such as -R surf.
-set -euo pipefail
-cd "$(dirname "$0")/.."
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup.sh
+say "running the tests, about 3 minutes"
 ctest --test-dir build --output-on-failure -j "$(nproc)" "$@"

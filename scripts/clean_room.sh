@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Runs the README's two commands where nothing is installed: in a minimal Debian of its own, with the package sources of
+# Debian's official images (/etc/apt/sources.list.d/debian.sources and no other), an empty cache and a fresh clone of what is
+# committed here.
+#
+#   scripts/clean_room.sh [bookworm|trixie] [demo|test] [--root] [--keep]
+#
+# Without a release or a command, all of them, one after the other. Prints what the command prints, and at the end a line for
+# each run with the time that it took.
+#
+#   --root   run the command as root on a machine without sudo; otherwise as another user, who may use sudo
+#   --keep   leave the room where it is, to look into
+#
+# Needs root, and the package mmdebstrap, which it installs where it is missing. Rooms are made in $TMPDIR, /var/tmp by
+# default; one takes up to 4 GB while it is there.
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/apt_sources.sh"
+
+releases=() commands=() user=builder keep=0
+for arg in "$@"; do
+  case $arg in
+    bookworm | trixie) releases+=("$arg") ;;
+    demo | test) commands+=("$arg") ;;
+    --root) user=root ;;
+    --keep) keep=1 ;;
+    *) die "unknown argument '$arg'; known: bookworm trixie demo test --root --keep" ;;
+  esac
+done
+[ ${#releases[@]} -gt 0 ] || releases=(bookworm trixie)
+[ ${#commands[@]} -gt 0 ] || commands=(demo test)
+
+[ "$(id -u)" = 0 ] || die "making a room takes root: sudo $0 $*"
+command -v mmdebstrap >/dev/null ||
+  { apt-get -q update && apt-get -q -y install --no-install-recommends mmdebstrap; } >&2
+
+project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+mirror=$(apt_sources | sed -n '/security/!{p;q}')
+security=$(apt_sources | sed -n '/security/{p;q}')
+[ -n "$mirror" ] || die "apt on this machine has no package source to take a mirror from"
+
+# $1: the room; $2: the release. Makes the room.
+furnish() {
+  local room=$1 release=$2 packages=()
+  [ "$user" = root ] || packages=(--include=sudo)
+  mmdebstrap --quiet --variant=minbase "${packages[@]}" "$release" "$room" "$mirror" >&2
+  rm -f "$room/etc/apt/sources.list"
+  {
+    printf 'Types: deb\nURIs: %s\nSuites: %s %s-updates\nComponents: main\n' "$mirror" "$release" "$release"
+    printf 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n'
+    [ -z "$security" ] || {
+      printf '\nTypes: deb\nURIs: %s\nSuites: %s-security\nComponents: main\n' "$security" "$release"
+      printf 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n'
+    }
+  } >"$room/etc/apt/sources.list.d/debian.sources"
+  # The network is this machine's.
+  apt-config dump --format '%f "%v";%n' 'Acquire' | grep -E '^Acquire::(https?::Proxy|Check-)' \
+    >"$room/etc/apt/apt.conf.d/99network" || true
+  cp /etc/resolv.conf /etc/hosts "$room/etc/"
+  if [ "$user" != root ]; then
+    chroot "$room" useradd --create-home --shell /bin/bash "$user"
+    echo "$user ALL=(ALL) NOPASSWD: ALL" >"$room/etc/sudoers.d/$user"
+  fi
+}
+
+# $1: the room. Its own mounts and processes end with the shell inside.
+enter() {
+  local room=$1
+  shift
+  unshare --mount --pid --fork --kill-child bash -c '
+    set -e
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    mount --rbind /sys "$1/sys"
+    exec chroot "$@"' enter "$room" "$@"
+}
+
+summary=()
+for release in "${releases[@]}"; do
+  for command in "${commands[@]}"; do
+    room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
+    chmod 755 "$room"
+    say "making a minimal $release in $room"
+    furnish "$room" "$release"
+    home=$(enter "$room" bash -c "echo ~$user")
+    git clone --quiet --no-hardlinks "$project" "$room$home/protean"
+    enter "$room" chown -R "$user" "$home/protean"
+    say "$release: scripts/$command.sh as $user"
+    start=$SECONDS outcome=passed
+    enter "$room" su - "$user" -c "cd protean && scripts/$command.sh" </dev/null || outcome="FAILED with code $?"
+    summary+=("$release $command as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
+    [ $keep = 1 ] && say "the room is left in $room" || rm -rf --one-file-system "$room"
+  done
+done
+for line in "${summary[@]}"; do say "$line"; done
+! printf '%s\n' "${summary[@]}" | grep -q FAILED || die "not all commands passed"
