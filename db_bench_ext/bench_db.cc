@@ -10,13 +10,13 @@
 #include "db_bench_ext/filter_spec.h"
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "plugin/protean_db.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/table.h"
+#include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

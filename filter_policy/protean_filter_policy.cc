@@ -1,7 +1,6 @@
 #include "filter_policy/protean_filter_policy.h"
 
 #include "cache/cache_reservation_manager.h"
-#include "filter_policy/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/table.h"
@@ -10,17 +9,59 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+// The keys of a file whose comparator turns the bytewise order round, kept
+// until all are there: filters take them in ascending order.
+class DescendingKeys {
+ public:
+  bool empty() const { return ends_.empty(); }
+  size_t size() const { return ends_.size(); }
+  Slice last() const { return At(ends_.size() - 1); }
+
+  void Add(const Slice& key) {
+    bytes_.append(key.data(), key.size());
+    ends_.push_back(bytes_.size());
+  }
+  void MoveTo(RangeFilterBuilder* builder) {
+    for (size_t i = ends_.size(); i-- > 0;) builder->AddKey(At(i));
+    *this = DescendingKeys();
+  }
+  size_t MemoryUsage() const {
+    return bytes_.capacity() + ends_.capacity() * sizeof(size_t);
+  }
+
+ private:
+  Slice At(size_t index) const {
+    const size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return Slice(bytes_.data() + begin, ends_[index] - begin);
+  }
+
+  std::string bytes_;
+  std::vector<size_t> ends_;
+};
+
+// RocksDB's FilterBitsBuilder has these functions since 10.9. Without
+// `override` here, they are the same to all versions.
+class SizingFilterBitsBuilder : public FilterBitsBuilder {
+ public:
+  virtual size_t CalculateSpace(size_t num_entries) = 0;
+  virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
+};
+
 // Feeds the keys of one SST file to a RangeFilterBuilder and puts its result
 // into a filter block.
-class ProteanFilterBitsBuilder : public FilterBitsBuilder {
+class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  public:
-  ProteanFilterBitsBuilder(FilterKind kind,
-                           std::unique_ptr<RangeFilterBuilder> builder,
+  ProteanFilterBitsBuilder(const ProteanFilterPolicy& policy,
                            const FilterBuildingContext& context)
-      : builder_(std::move(builder)),
+      : policy_(policy),
+        // Files that are written outside of a DB have none.
+        column_family_(context.column_family_name.empty()
+                           ? kDefaultColumnFamilyName
+                           : context.column_family_name),
+        builder_(policy.NewRangeFilterBuilder(column_family_)),
         info_log_(context.info_log),
         verify_(context.table_options.detect_filter_construct_corruption) {
-    header_.kind = kind;
+    header_.kind = policy.kind();
     const BlockBasedTableOptions& options = context.table_options;
     const auto charge = options.cache_usage_options.options_overrides.find(
         CacheEntryRole::kFilterConstruction);
@@ -34,14 +75,12 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   }
 
   void AddKey(const Slice& key) override {
-    if (unordered_ || !builder_->AddKey(key)) {
-      unordered_ = true;
-      CountUnordered(key);
-      return;
+    if (unordered_ || !descending_.empty() || !builder_->AddKey(key)) {
+      AddOutOfOrder(key);
     }
     uncharged_bytes_ += key.size();
     if (uncharged_bytes_ >= kBytesPerCharge) {
-      Charge(builder_->MemoryUsage());
+      Charge(builder_->MemoryUsage() + descending_.MemoryUsage());
       uncharged_bytes_ = 0;
     }
   }
@@ -56,7 +95,8 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
 
   size_t EstimateEntriesAdded() override {
     return builder_ == nullptr ? header_.num_keys
-                               : builder_->num_keys() + unordered_keys_;
+                               : builder_->num_keys() + descending_.size() +
+                                     unordered_keys_;
   }
 
   Slice Finish(std::unique_ptr<const char[]>* buf) override {
@@ -66,19 +106,21 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override {
     if (status != nullptr) *status = Status::OK();
     header_.num_keys = EstimateEntriesAdded();
+    descending_.MoveTo(builder_.get());
     header_.smallest = builder_->first_key();
     header_.largest = builder_->last_key();
     uint64_t payload_size = 0;
-    bool filters = !unordered_;
-    if (filters) {
-      const Status s = builder_->Finish(&payload_size);
-      filters = s.ok();
-      if (!filters) {
-        Log(InfoLogLevel::WARN_LEVEL, info_log_,
-            "Protean: no filter for this file: %s", s.ToString().c_str());
-      } else if (const std::string text = builder_->Describe(); !text.empty()) {
-        Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
-      }
+    const Status s =
+        unordered_ ? Status::NotSupported(
+                         "its keys are in neither ascending nor descending "
+                         "bytewise order")
+                   : builder_->Finish(&payload_size);
+    const bool filters = s.ok();
+    if (!filters) {
+      Log(InfoLogLevel::WARN_LEVEL, info_log_,
+          "Protean: no filter for this file: %s", s.ToString().c_str());
+    } else if (const std::string text = builder_->Describe(); !text.empty()) {
+      Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
     }
     if (!filters) {
       header_.kind = FilterKind::kAlwaysTrue;
@@ -108,23 +150,35 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
                                bits_per_key_);
   }
 
-  size_t CalculateSpace(size_t num_entries) PROTEAN_SINCE_10_9(override) {
+  size_t CalculateSpace(size_t num_entries) override {
     return static_cast<size_t>(static_cast<double>(num_entries) *
                                bits_per_key_ / 8);
   }
 
   // Depends on the keys and queries, so the only safe estimate is the worst.
-  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/)
-      PROTEAN_SINCE_10_9(override) {
+  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/) override {
     return 1.0;
   }
 
  private:
   static constexpr size_t kBytesPerCharge = 64 << 10;
 
-  // Keys that the comparator does not order bytewise cannot be held. They are
-  // still counted, and the file gets a filter that says so.
-  void CountUnordered(const Slice& key) {
+  // Takes a key that is not above the one before it. Keys whose comparator
+  // orders them in neither way cannot be held: they are still counted, and the
+  // file gets a filter that says so.
+  void AddOutOfOrder(const Slice& key) {
+    if (!unordered_ && descending_.empty() && builder_->num_keys() == 1) {
+      descending_.Add(builder_->first_key());
+      builder_ = policy_.NewRangeFilterBuilder(column_family_);
+    }
+    if (!descending_.empty()) {
+      const int order = key.compare(descending_.last());
+      if (order < 0) descending_.Add(key);
+      if (order <= 0) return;
+      unordered_keys_ = descending_.size();
+      descending_ = DescendingKeys();
+    }
+    unordered_ = true;
     if (unordered_keys_ > 0 && key == last_unordered_key_) return;
     unordered_keys_++;
     last_unordered_key_.assign(key.data(), key.size());
@@ -136,6 +190,8 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
     }
   }
 
+  const ProteanFilterPolicy& policy_;
+  const std::string column_family_;
   std::unique_ptr<RangeFilterBuilder> builder_;
   Logger* const info_log_;
   const bool verify_;
@@ -143,6 +199,7 @@ class ProteanFilterBitsBuilder : public FilterBitsBuilder {
   std::unique_ptr<CacheReservationManager> reservation_;
   FilterBlockHeader header_;
   size_t uncharged_bytes_ = 0;  // of keys
+  DescendingKeys descending_;
   bool unordered_ = false;
   uint64_t unordered_keys_ = 0;
   std::string last_unordered_key_;
@@ -181,12 +238,7 @@ FilterBitsBuilder* ProteanFilterPolicy::GetBuilderWithContext(
         PartitionedFiltersRefused(*this).ToString().c_str());
     return nullptr;
   }
-  // Files that are written outside of a DB have none.
-  const std::string& column_family = context.column_family_name.empty()
-                                         ? kDefaultColumnFamilyName
-                                         : context.column_family_name;
-  return new ProteanFilterBitsBuilder(
-      kind(), NewRangeFilterBuilder(column_family), context);
+  return new ProteanFilterBitsBuilder(*this, context);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

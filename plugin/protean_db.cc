@@ -1,9 +1,9 @@
 #include "plugin/protean_db.h"
 
-#include "filter_policy/rocksdb_version.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "table/range_counter.h"
+#include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

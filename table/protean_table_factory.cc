@@ -4,7 +4,6 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_reader.h"
-#include "table/table_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -71,58 +70,25 @@ Status ProteanTableFactory::ValidateOptions(
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
 
-// Opens a file as the plain table does, but for its filter: one that RocksDB's
-// own policies have made is read with them, should the policy of this factory
-// not know it, so that it goes on filtering until the file is rewritten.
-Status ProteanTableFactory::NewBlockBasedTable(
-    const ReadOptions& ro, const TableReaderOptions& table_reader_options,
-    std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
-    std::unique_ptr<BlockBasedTable>* table,
-    bool prefetch_index_and_filter_in_cache) const {
-  std::unique_ptr<TableReader> reader;
-  Status s = BlockBasedTableFactory::NewTableReader(
-      ro, table_reader_options, std::move(file), file_size, &reader,
-      prefetch_index_and_filter_in_cache);
-  if (!s.ok()) return s;
-  table->reset(static_cast<BlockBasedTable*>(reader.release()));
-  BlockBasedTable::Rep* rep = (*table)->get_rep();
-  if (AsProteanFilterPolicy(rep->filter_policy) == nullptr ||
-      rep->filter_type != BlockBasedTable::Rep::FilterType::kNoFilter ||
-      rep->table_properties == nullptr ||
-      rep->table_properties->filter_size == 0) {
-    return s;
-  }
-  BlockBasedTableOptions options = *GetOptions<BlockBasedTableOptions>();
-  // Reads all filters of RocksDB's.
-  options.filter_policy.reset(NewBloomFilterPolicy(10));
-  std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
-  table->reset();
-  s = BlockBasedTableFactory(options).NewTableReader(
-      ro, table_reader_options, std::move(again), file_size, &reader,
-      prefetch_index_and_filter_in_cache);
-  if (s.ok()) table->reset(static_cast<BlockBasedTable*>(reader.release()));
-  return s;
-}
-
-bool ProteanTableFactory::HasRangeFilter(BlockBasedTable::Rep* rep) const {
-  if (AsProteanFilterPolicy(rep->filter_policy) == nullptr ||
-      rep->filter_type != BlockBasedTable::Rep::FilterType::kFullFilter) {
+bool ProteanTableFactory::HasRangeFilter(BlockBasedFile* file) const {
+  using FilterState = BlockBasedFile::FilterState;
+  if (AsProteanFilterPolicy(file->filter_policy()) == nullptr ||
+      file->filter_state() == FilterState::kNone) {
     return false;
   }
-  if (rep->filter == nullptr) {
-    // RocksDB could not read the block, and has counted it.
-    Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+  if (file->filter_state() == FilterState::kUnreadable) {
+    Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
         "ProteanTable: %s is read without its filter, which cannot be read",
-        rep->file->file_name().c_str());
+        file->name().c_str());
     return false;
   }
   // The filters know keys as byte strings in bytewise order, without their
   // timestamps.
-  const Comparator* comparator = rep->internal_comparator.user_comparator();
+  const Comparator* comparator = file->user_comparator();
   if (comparator != BytewiseComparator() &&
       comparator != BytewiseComparatorWithU64Ts()) {
     if (!warned_->comparator.exchange(true)) {
-      Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+      Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
           "ProteanTable: range filters are off, because they need "
           "the comparator %s and this column family has %s",
           BytewiseComparator()->Name(), comparator->Name());
@@ -131,13 +97,13 @@ bool ProteanTableFactory::HasRangeFilter(BlockBasedTable::Rep* rep) const {
     const Comparator* root = comparator->GetRootComparator();
     if (root != BytewiseComparator() &&
         root->CanKeysWithDifferentByteContentsBeEqual()) {
-      rep->filter.reset();
+      file->DropFilter();
     }
     return false;
   }
-  if (!rep->whole_key_filtering) {
+  if (!file->whole_key_filtering()) {
     if (!warned_->whole_keys.exchange(true)) {
-      Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
+      Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
           "ProteanTable: range filters are off, because "
           "whole_key_filtering=false leaves the keys out of them");
     }
@@ -151,14 +117,15 @@ Status ProteanTableFactory::NewTableReader(
     std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
     std::unique_ptr<TableReader>* table_reader,
     bool prefetch_index_and_filter_in_cache) const {
-  std::unique_ptr<BlockBasedTable> table;
-  const Status s =
-      NewBlockBasedTable(ro, table_reader_options, std::move(file), file_size,
-                         &table, prefetch_index_and_filter_in_cache);
+  std::unique_ptr<BlockBasedFile> opened;
+  const Status s = BlockBasedFile::Open(
+      *this, ro, table_reader_options, std::move(file), file_size,
+      prefetch_index_and_filter_in_cache, &opened);
   if (!s.ok()) return s;
-  const bool has_range_filter = HasRangeFilter(table->get_rep());
-  *table_reader =
-      std::make_unique<ProteanTableReader>(std::move(table), has_range_filter);
+  const bool has_range_filter = HasRangeFilter(opened.get());
+  *table_reader = std::make_unique<ProteanTableReader>(
+      std::move(opened), has_range_filter,
+      table_reader_options.cur_db_session_id);
   return s;
 }
 

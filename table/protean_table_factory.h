@@ -8,8 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "table/block_based/block_based_table_factory.h"
-#include "table/block_based/block_based_table_reader.h"
+#include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -55,14 +54,8 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 
  private:
   void NotePartitionFilters();
-  Status NewBlockBasedTable(const ReadOptions& ro,
-                            const TableReaderOptions& table_reader_options,
-                            std::unique_ptr<RandomAccessFileReader>&& file,
-                            uint64_t file_size,
-                            std::unique_ptr<BlockBasedTable>* table,
-                            bool prefetch_index_and_filter_in_cache) const;
   // Whether ranges can be asked of the file's filter. Says once why not.
-  bool HasRangeFilter(BlockBasedTable::Rep* rep) const;
+  bool HasRangeFilter(BlockBasedFile* file) const;
 
   // Shared by the clones of a factory, so that a warning comes once.
   struct Warned {

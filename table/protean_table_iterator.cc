@@ -6,46 +6,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The inner iterator counts whether a seek that found something had passed a
-// filter, but it can only know of RocksDB's own prefix filters, and keeps that
-// knowledge private. Explicit instantiation may name private members: this is
-// the one place where the statistics are told of our filter. Returns false if
-// the seek is marked already.
-bool MarkFilterUsed(BlockBasedTableIterator* iterator);
-
-template <auto kState, auto kFilterUsed>
-bool MarkFilterUsedIn(BlockBasedTableIterator* iterator) {
-  auto& state = iterator->*kState;
-  if ((state & kFilterUsed) != 0) return false;
-  state = static_cast<decltype(kFilterUsed)>(state | kFilterUsed);
-  return true;
-}
-
-template <auto kState, auto kFilterUsed>
-struct SeekStatistics {
-  friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
-    return MarkFilterUsedIn<kState, kFilterUsed>(iterator);
-  }
-};
-
-template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
-                               BlockBasedTableIterator::kFilterUsed>;
-
-// Whether the value is there without PrepareValue, which the inner iterator
-// tells its caller in NextAndGetResult only. One call a key is saved where that
-// is done here, which makes up for the calls that go through this class.
-bool IsValuePrepared(const BlockBasedTableIterator& iterator);
-
-template <auto kIsAtFirstKeyFromIndex>
-struct ValueState {
-  friend bool IsValuePrepared(const BlockBasedTableIterator& iterator) {
-    return !(iterator.*kIsAtFirstKeyFromIndex);
-  }
-};
-
-template struct ValueState<
-    &BlockBasedTableIterator::is_at_first_key_from_index_>;
-
 namespace {
 
 // Above all sequence numbers of writes. RocksDB's iterators use the next one,
@@ -65,7 +25,7 @@ void MoveBelow(std::string* key) {
 
 bool AllowsMarkers(const ReadOptions& read_options,
                    const ProteanTableIterator::Arguments& arguments,
-                   const BlockBasedTable& table) {
+                   const BlockBasedFile& file) {
   // Markers may be on their way when keys with a prefix of their own are
   // expected; a tailing iterator sees all sequence numbers; and whoever limits
   // how many keys may be skipped, does not mean markers.
@@ -76,8 +36,7 @@ bool AllowsMarkers(const ReadOptions& read_options,
   return arguments.caller == TableReaderCaller::kUserIterator && total_order &&
          !read_options.tailing &&
          read_options.max_skippable_internal_keys == 0 &&
-         table.get_rep()->internal_comparator.user_comparator() ==
-             BytewiseComparator();
+         file.user_comparator() == BytewiseComparator();
 }
 
 }  // namespace
@@ -89,27 +48,21 @@ ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
       read_options_(read_options),
       arguments_(arguments),
       markers_allowed_(
-          AllowsMarkers(read_options, arguments, *reader->table())),
+          AllowsMarkers(read_options, arguments, reader->file())),
       lookup_context_(arguments.caller) {}
 
-ProteanTableIterator::~ProteanTableIterator() {
-  Reset();
-  if (arguments_.arena == nullptr) {
-    delete inner_;
-  } else if (inner_ != nullptr) {
-    inner_->~BlockBasedTableIterator();
-  }
-}
+ProteanTableIterator::~ProteanTableIterator() { Reset(); }
 
 void ProteanTableIterator::MakeInner() {
-  inner_ = static_cast<BlockBasedTableIterator*>(reader_->table()->NewIterator(
-      read_options_, arguments_.prefix_extractor, arguments_.arena,
-      /*skip_filters=*/false, arguments_.caller,
-      arguments_.compaction_readahead_size, arguments_.allow_unprepared_value));
+  inner_.Make(reader_->file(), read_options_, arguments_.prefix_extractor,
+              arguments_.arena, arguments_.caller,
+              arguments_.compaction_readahead_size,
+              arguments_.allow_unprepared_value);
   if (pinned_iters_manager_ != nullptr) {
     inner_->SetPinnedItersMgr(pinned_iters_manager_);
   }
   if (readahead_.has_value()) inner_->SetReadaheadState(&*readahead_);
+  if (IsReading()) SetReading();
 }
 
 void ProteanTableIterator::SeekInner(const Slice& target) {
@@ -121,15 +74,15 @@ void ProteanTableIterator::SeekInner(const Slice& target) {
 }
 
 const FilterBlock* ProteanTableIterator::Filter(
-    CachableEntry<ParsedFullFilterBlock>* entry) {
+    FilterHold* hold) {
   if (prepared_) return nullptr;
-  return reader_->GetRangeFilter(read_options_, &lookup_context_, entry);
+  return reader_->GetRangeFilter(read_options_, &lookup_context_, hold);
 }
 
 #if PROTEAN_HAS_MULTI_SCAN
 bool ProteanTableIterator::MayHoldAnyOf(const MultiScanArgs& scans) {
-  CachableEntry<ParsedFullFilterBlock> entry;
-  const FilterBlock* filter = Filter(&entry);
+  FilterHold hold;
+  const FilterBlock* filter = Filter(&hold);
   if (filter == nullptr) return true;
   for (const ScanOptions& scan : scans.GetScanRanges()) {
     const RangeOpt& range = scan.range;
@@ -155,7 +108,7 @@ void ProteanTableIterator::Prepare(const MultiScanArgs* scans) {
 
 void ProteanTableIterator::Reset() {
   if (state_ == State::kWaiting && !waits_in_vain_) RecordFiltered();
-  state_ = State::kReading;
+  SetReading();
   waits_in_vain_ = false;
 }
 
@@ -181,7 +134,7 @@ void ProteanTableIterator::Wait(bool filtered) {
 }
 
 void ProteanTableIterator::ReadFromMarker() {
-  state_ = State::kReading;
+  SetReading();
   SeekInner(marker_);
   if (waits_in_vain_) return;
   RecordMatch();
@@ -189,36 +142,30 @@ void ProteanTableIterator::ReadFromMarker() {
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {
-  state_ = State::kReading;
+  SetReading();
   Inner()->SeekForPrev(marker_);
   if (!waits_in_vain_) RecordMatch();
 }
 
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
-  Next();
-  if (!inner_->BlockBasedTableIterator::Valid()) return false;
-  result->key = inner_->BlockBasedTableIterator::key();
-  result->bound_check_result =
-      inner_->BlockBasedTableIterator::UpperBoundCheckResult();
-  result->value_prepared = IsValuePrepared(*inner_);
-  return true;
+  if (state_ != State::kWaiting) return inner_.NextAndGetResult(result);
+  ReadFromMarker();
+  return inner_.GetResult(result);
 }
 
 void ProteanTableIterator::RecordFiltered() {
   PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
-  const BlockBasedTable* table = reader_->table();
-  RecordTick(table->GetStatistics(), table->IsLastLevel()
-                                         ? LAST_LEVEL_SEEK_FILTERED
-                                         : NON_LAST_LEVEL_SEEK_FILTERED);
+  RecordTick(reader_->file().statistics(), reader_->file().IsLastLevel()
+                                               ? LAST_LEVEL_SEEK_FILTERED
+                                               : NON_LAST_LEVEL_SEEK_FILTERED);
 }
 
 void ProteanTableIterator::RecordMatch() {
   PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-  if (!MarkFilterUsed(inner_)) return;
-  const BlockBasedTable* table = reader_->table();
-  RecordTick(table->GetStatistics(), table->IsLastLevel()
-                                         ? LAST_LEVEL_SEEK_FILTER_MATCH
-                                         : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+  if (!inner_.MarkFilterUsed()) return;
+  RecordTick(reader_->file().statistics(),
+             reader_->file().IsLastLevel() ? LAST_LEVEL_SEEK_FILTER_MATCH
+                                           : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
 bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
@@ -235,7 +182,7 @@ bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
     SetFiltered();
     return true;
   }
-  // A marker must lie behind all versions of the target.
+  // A marker must come after all versions of the target.
   if (marker_ == target) return false;
   const Slice* upper_bound = read_options_.iterate_upper_bound;
   if (upper_bound != nullptr && upper_bound->compare(marker_) <= 0) {
@@ -259,8 +206,8 @@ void ProteanTableIterator::Seek(const Slice& target) {
   Reset();
   const Slice user_key = reader_->UserKey(target);
   const bool closed = read_options_.iterate_upper_bound != nullptr;
-  CachableEntry<ParsedFullFilterBlock> entry;
-  const FilterBlock* filter = closed || CanWait() ? Filter(&entry) : nullptr;
+  FilterHold hold;
+  const FilterBlock* filter = closed || CanWait() ? Filter(&hold) : nullptr;
   const bool decided =
       filter != nullptr && ((closed && FilterRange(*filter, user_key)) ||
                             (CanWait() && SkipAhead(*filter, user_key)));
@@ -276,9 +223,9 @@ void ProteanTableIterator::Seek(const Slice& target) {
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
   Reset();
-  CachableEntry<ParsedFullFilterBlock> entry;
+  FilterHold hold;
   const FilterBlock* filter =
-      read_options_.iterate_upper_bound != nullptr ? Filter(&entry) : nullptr;
+      read_options_.iterate_upper_bound != nullptr ? Filter(&hold) : nullptr;
   if (filter != nullptr && FilterRange(*filter, Slice())) return;
   Inner()->SeekToFirst();
   if (filter != nullptr) RecordMatch();
@@ -309,8 +256,8 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   // That is how RocksDB looks for what lies before an upper bound.
   const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
   const bool closed = read_options_.iterate_lower_bound != nullptr;
-  CachableEntry<ParsedFullFilterBlock> entry;
-  const FilterBlock* filter = closed && CanWait() ? Filter(&entry) : nullptr;
+  FilterHold hold;
+  const FilterBlock* filter = closed && CanWait() ? Filter(&hold) : nullptr;
   if (filter == nullptr || !FilterBackwards(*filter, user_key, inclusive)) {
     Inner()->SeekForPrev(target);
     if (filter != nullptr) RecordMatch();
@@ -323,9 +270,9 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
 void ProteanTableIterator::SeekToLast() {
   Reset();
   const Slice* lo = read_options_.iterate_lower_bound;
-  CachableEntry<ParsedFullFilterBlock> entry;
+  FilterHold hold;
   const FilterBlock* filter =
-      lo != nullptr && CanWait() ? Filter(&entry) : nullptr;
+      lo != nullptr && CanWait() ? Filter(&hold) : nullptr;
   if (filter != nullptr && !filter->MayHaveKeyAtOrAbove(*lo)) {
     // Not right below the bound: the search may have come to this file from a
     // target that is further down.

@@ -30,16 +30,14 @@
 #include <optional>
 #include <string>
 
-#include "filter_policy/rocksdb_version.h"
-#include "table/block_based/block_based_table_iterator.h"
-#include "table/internal_iterator.h"
 #include "table/protean_table_reader.h"
+#include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableIterator final : public InternalIterator {
  public:
-  // Walks reader->table(). The block-based table's own iterator, which
+  // Walks reader->file(). The block-based table's own iterator, which
   // `arguments` are for, is made when it is first needed: making it costs a
   // look at the file's index, which a filtered seek does not need.
   struct Arguments {
@@ -61,20 +59,27 @@ class ProteanTableIterator final : public InternalIterator {
   void SeekForPrev(const Slice& target) override;
   void SeekToLast() override;
 
+  // Where keys are read one after the other, inner_ is a BlockBasedTableIterator
+  // nearly always, whose functions need not be looked up: these are asked first
+  // and all else is left to others.
+
   bool Valid() const override {
-    return state_ == State::kWaiting ||
-           (state_ == State::kReading && inner_ != nullptr &&
-            inner_->BlockBasedTableIterator::Valid());
+    return state_ == State::kReading
+               ? exact()->BlockBasedTableIterator::Valid()
+               : state_ == State::kWaiting ||
+                     (state_ == State::kReadingAny && inner_.get() != nullptr &&
+                      inner_->Valid());
   }
 
-  // These require Valid(), hence a marker or an inner iterator, which is
-  // exactly a BlockBasedTableIterator: no need to look up virtual functions.
+  // These require Valid().
 
   void Next() override {
-    if (state_ == State::kWaiting) {
+    if (state_ == State::kReading) {
+      exact()->BlockBasedTableIterator::Next();
+    } else if (state_ == State::kWaiting) {
       ReadFromMarker();
     } else {
-      inner_->BlockBasedTableIterator::Next();
+      inner_->Next();
     }
   }
   bool NextAndGetResult(IterateResult* result) override;
@@ -82,67 +87,80 @@ class ProteanTableIterator final : public InternalIterator {
     if (state_ == State::kWaiting) {
       ReadBeforeMarker();
     } else {
-      inner_->BlockBasedTableIterator::Prev();
+      inner_->Prev();
     }
   }
   Slice key() const override {
-    return state_ == State::kWaiting ? Slice(marker_)
-                                     : inner_->BlockBasedTableIterator::key();
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::key();
+    }
+    return state_ == State::kWaiting ? Slice(marker_) : inner_->key();
   }
   Slice user_key() const override {
-    return state_ == State::kWaiting
-               ? ExtractUserKey(marker_)
-               : inner_->BlockBasedTableIterator::user_key();
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::user_key();
+    }
+    return state_ == State::kWaiting ? ExtractUserKey(marker_)
+                                     : inner_->user_key();
   }
   // Nobody asks for the value of a write that is too new to be seen.
   Slice value() const override {
-    return state_ == State::kWaiting ? Slice()
-                                     : inner_->BlockBasedTableIterator::value();
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::value();
+    }
+    return state_ == State::kWaiting ? Slice() : inner_->value();
   }
   bool PrepareValue() override {
-    return state_ == State::kWaiting ||
-           inner_->BlockBasedTableIterator::PrepareValue();
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::PrepareValue();
+    }
+    return state_ == State::kWaiting || inner_->PrepareValue();
   }
   uint64_t write_unix_time() const override {
-    return state_ == State::kWaiting
-               ? InternalIterator::write_unix_time()
-               : inner_->BlockBasedTableIterator::write_unix_time();
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::write_unix_time();
+    }
+    return state_ == State::kWaiting ? InternalIterator::write_unix_time()
+                                     : inner_->write_unix_time();
   }
   bool MayBeOutOfLowerBound() override {
-    return state_ == State::kWaiting ||
-           inner_->BlockBasedTableIterator::MayBeOutOfLowerBound();
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::MayBeOutOfLowerBound();
+    }
+    return state_ == State::kWaiting || inner_->MayBeOutOfLowerBound();
   }
 
   Status status() const override {
-    return state_ != State::kReading || inner_ == nullptr ? Status::OK()
-                                                          : inner_->status();
+    return !IsReading() || inner_.get() == nullptr ? Status::OK()
+                                                   : inner_->status();
   }
   IterBoundCheck UpperBoundCheckResult() override {
+    if (state_ == State::kReading) {
+      return exact()->BlockBasedTableIterator::UpperBoundCheckResult();
+    }
     if (state_ == State::kFiltered) return filtered_bound_;
-    return state_ == State::kWaiting || inner_ == nullptr
+    return state_ == State::kWaiting || inner_.get() == nullptr
                ? IterBoundCheck::kUnknown
-               : inner_->BlockBasedTableIterator::UpperBoundCheckResult();
+               : inner_->UpperBoundCheckResult();
   }
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     pinned_iters_manager_ = manager;
-    if (inner_ != nullptr) inner_->SetPinnedItersMgr(manager);
+    if (inner_.get() != nullptr) inner_->SetPinnedItersMgr(manager);
   }
   bool IsKeyPinned() const override {
-    return state_ == State::kReading && Valid() &&
-           inner_->BlockBasedTableIterator::IsKeyPinned();
+    return IsReading() && Valid() && inner_->IsKeyPinned();
   }
   bool IsValuePinned() const override {
-    return state_ == State::kReading && Valid() &&
-           inner_->BlockBasedTableIterator::IsValuePinned();
+    return IsReading() && Valid() && inner_->IsValuePinned();
   }
   Status GetProperty(std::string name, std::string* value) override {
     return Inner()->GetProperty(std::move(name), value);
   }
   void GetReadaheadState(ReadaheadFileInfo* info) override {
-    if (inner_ != nullptr) inner_->GetReadaheadState(info);
+    if (inner_.get() != nullptr) inner_->GetReadaheadState(info);
   }
   void SetReadaheadState(ReadaheadFileInfo* info) override {
-    if (inner_ != nullptr) {
+    if (inner_.get() != nullptr) {
       inner_->SetReadaheadState(info);
     } else {
       readahead_ = *info;
@@ -154,10 +172,16 @@ class ProteanTableIterator final : public InternalIterator {
 
  private:
   enum class State {
-    kReading,   // the inner iterator decides; invalid if there is none
-    kFiltered,  // invalid, since the filter says so
-    kWaiting,   // valid, at the marker
+    kReading,     // the inner iterator decides, a BlockBasedTableIterator
+    kReadingAny,  // the same, but it is another one; invalid if there is none
+    kFiltered,    // invalid, since the filter says so
+    kWaiting,     // valid, at the marker
   };
+
+  bool IsReading() const {
+    return state_ == State::kReading || state_ == State::kReadingAny;
+  }
+  BlockBasedTableIterator* exact() const { return inner_.exact(); }
 
   // Whether the iterator may wait. Markers are for DBIter, which compares
   // sequence numbers with that of its snapshot; nobody else gives a manager of
@@ -167,16 +191,20 @@ class ProteanTableIterator final : public InternalIterator {
   }
 
   // The block-based table's iterator.
-  BlockBasedTableIterator* Inner() {
-    if (inner_ == nullptr) MakeInner();
-    return inner_;
+  InternalIterator* Inner() {
+    if (inner_.get() == nullptr) MakeInner();
+    return inner_.get();
   }
   void MakeInner();
+  // Leaves all to it from now on.
+  void SetReading() {
+    state_ = exact() != nullptr ? State::kReading : State::kReadingAny;
+  }
   // Seeks it, and waits for the block.
   void SeekInner(const Slice& target);
 
-  // The file's filter, or nullptr. `*entry` holds it.
-  const FilterBlock* Filter(CachableEntry<ParsedFullFilterBlock>* entry);
+  // The file's filter, or nullptr. `*hold` keeps it in memory.
+  const FilterBlock* Filter(FilterHold* hold);
 #if PROTEAN_HAS_MULTI_SCAN
   // False if the filter says that this file holds no key in any of the ranges.
   bool MayHoldAnyOf(const MultiScanArgs& scans);
@@ -215,11 +243,11 @@ class ProteanTableIterator final : public InternalIterator {
   const Arguments arguments_;
   const bool markers_allowed_;
   BlockCacheLookupContext lookup_context_;
-  BlockBasedTableIterator* inner_ = nullptr;
+  FileIterator inner_;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   std::optional<ReadaheadFileInfo> readahead_;  // for the inner iterator
   bool prepared_ = false;  // whether the inner iterator read for a MultiScan
-  State state_ = State::kReading;
+  State state_ = State::kReadingAny;
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here

@@ -3,9 +3,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
-#include "rocksdb/db.h"
 #include "rocksdb/env.h"
-#include "table/block_based/full_filter_block.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
 
@@ -13,86 +11,65 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Lends the protected way by which RocksDB's filter block readers get at their
-// filter, so that the block is held once, wherever RocksDB holds it.
-class FilterBlockAccess : public FullFilterBlockReader {
- public:
-  static Status Get(const FullFilterBlockReader& reader,
-                    BlockCacheLookupContext* lookup_context,
-                    CachableEntry<ParsedFullFilterBlock>* entry,
-                    const ReadOptions& read_options) {
-    constexpr auto kGet = &FilterBlockAccess::GetOrReadFilterBlock;
-    return (reader.*kGet)(/*get_context=*/nullptr, lookup_context, entry,
-                          read_options);
-  }
-};
-
 bool IsForUser(TableReaderCaller caller) {
   return caller == TableReaderCaller::kUserIterator ||
          caller == TableReaderCaller::kSSTFileReader;
 }
 
-std::unique_ptr<SampleSession> OpenSamples(const BlockBasedTable::Rep& rep) {
+// The queue of the file's column family, or nullptr if its policy needs none.
+QueryQueue* OpenQueue(const BlockBasedFile& file, DBSession* session) {
   const std::shared_ptr<SampleStore> store =
-      AsProteanFilterPolicy(rep.filter_policy)->Samples();
+      AsProteanFilterPolicy(file.filter_policy())->Samples();
   if (store == nullptr) return nullptr;
   // Files from outside the DB do not say for which column family they are.
-  const TableProperties* properties = rep.table_properties.get();
-  return store->Open(
-      properties == nullptr || properties->column_family_name.empty()
-          ? kDefaultColumnFamilyName
-          : properties->column_family_name,
-      rep.ioptions.env, rep.ioptions.logger);
+  const std::string name = file.column_family();
+  return session->Queue(store, name.empty() ? kDefaultColumnFamilyName : name,
+                        file.env(), file.info_log());
 }
 
 }  // namespace
 
-ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table,
-                                       bool has_range_filter)
-    : table_(std::move(table)),
+ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
+                                       bool has_range_filter,
+                                       const std::string& db_session_id)
+    : file_(std::move(file)),
+      table_(file_->table()),
       has_range_filter_(has_range_filter),
-      timestamp_size_(table_->get_rep()
-                          ->internal_comparator.user_comparator()
-                          ->timestamp_size()),
-      samples_(has_range_filter ? OpenSamples(*table_->get_rep()) : nullptr),
-      queue_(samples_ == nullptr ? nullptr : samples_->queue()) {
-  // A damaged filter is reported when the file is opened, if it is in memory by
-  // then, and else when an iterator comes upon it.
-  ReadOptions in_memory;
-  in_memory.read_tier = kBlockCacheTier;
-  BlockCacheLookupContext lookup_context{TableReaderCaller::kPrefetch};
-  CachableEntry<ParsedFullFilterBlock> entry;
-  GetRangeFilter(in_memory, &lookup_context, &entry);
+      timestamp_size_(file_->user_comparator()->timestamp_size()),
+      session_(DBSession::Join(db_session_id)),
+      queue_(has_range_filter ? OpenQueue(*file_, session_.get()) : nullptr) {
+  // A damaged filter is reported when the file is opened, if the table keeps it
+  // in memory, and else when an iterator comes upon it.
+  if (has_range_filter_) Checked(file_->GetPinnedFilter());
 }
 
 const FilterBlock* ProteanTableReader::GetRangeFilter(
     const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
-    CachableEntry<ParsedFullFilterBlock>* entry) const {
+    FilterHold* hold) const {
   if (!has_range_filter_) return nullptr;
-  const auto& reader =
-      static_cast<const FullFilterBlockReader&>(*table_->get_rep()->filter);
+  FilterBitsReader* filter;
   const Status s =
-      FilterBlockAccess::Get(reader, lookup_context, entry, read_options);
-  if (!s.ok()) {
-    if (s.IsCorruption()) ReportDamage(s);
-    return nullptr;
-  }
-  auto* bits_reader = static_cast<ProteanFilterBitsReader*>(
-      entry->GetValue()->filter_bits_reader());
-  if (bits_reader == nullptr) return nullptr;
-  const FilterBlock& block = bits_reader->block();
+      file_->GetFilter(read_options, lookup_context, hold, &filter);
+  if (s.IsCorruption()) ReportDamage(s);
+  return Checked(filter);
+}
+
+const FilterBlock* ProteanTableReader::Checked(FilterBitsReader* filter) const {
+  if (filter == nullptr) return nullptr;
+  // Policies of Protean make no other readers.
+  const FilterBlock& block =
+      static_cast<const ProteanFilterBitsReader*>(filter)->block();
   if (!block.status().ok()) ReportDamage(block.status());
   return block.CanFilter() ? &block : nullptr;
 }
 
 void ProteanTableReader::ReportDamage(const Status& status) const {
   if (damage_reported_.exchange(true)) return;
-  const BlockBasedTable::Rep* rep = table_->get_rep();
-  Log(InfoLogLevel::WARN_LEVEL, rep->ioptions.logger,
-      "ProteanTable: %s is read without its filter: %s",
-      rep->file->file_name().c_str(), status.ToString().c_str());
+  Log(InfoLogLevel::WARN_LEVEL, file_->info_log(),
+      "ProteanTable: %s is read without its filter: %s", file_->name().c_str(),
+      status.ToString().c_str());
   if (status.IsCorruption()) {
-    RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
+    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
   }
 }
 

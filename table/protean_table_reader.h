@@ -15,39 +15,34 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
-#include "filter_policy/rocksdb_version.h"
-#include "filter_policy/samples/sample_store.h"
-#include "table/block_based/block_based_table_reader.h"
-#include "table/block_based/cachable_entry.h"
-#include "table/block_based/parsed_full_filter_block.h"
-#include "table/get_context.h"
-#include "table/multiget_context.h"
-#include "table/table_reader.h"
+#include "filter_policy/samples/db_session.h"
+#include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableReader : public TableReader {
  public:
-  // `has_range_filter` tells that `table` has a full filter block that was
-  // opened by a policy of Protean, and that its user keys are in bytewise order
-  // when their timestamps are taken away.
-  ProteanTableReader(std::unique_ptr<BlockBasedTable>&& table,
-                     bool has_range_filter);
+  // `has_range_filter` tells that `file` has a full filter block that was opened
+  // by a policy of Protean, and that its user keys are in bytewise order when
+  // their timestamps are taken away. `db_session_id` names the open DB that the
+  // reader is for; empty if there is none.
+  ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
+                     bool has_range_filter, const std::string& db_session_id);
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
-  // through the block cache. `*entry` holds it in memory for the caller.
+  // through the block cache. `*hold` keeps it in memory for the caller.
   // Returns nullptr if it cannot be had, for instance because it would have to
   // be read and `read_options` forbids that; then the file may hold anything.
   const FilterBlock* GetRangeFilter(
       const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
-      CachableEntry<ParsedFullFilterBlock>* entry) const;
+      FilterHold* hold) const;
 
   // The key that filters know.
   Slice UserKey(const Slice& internal_key) const {
     return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);
   }
 
-  BlockBasedTable* table() const { return table_.get(); }
+  const BlockBasedFile& file() const { return *file_; }
 
   // Where queries that found nothing in this file are sampled, or nullptr.
   QueryQueue* queue() const { return queue_; }
@@ -118,7 +113,7 @@ class ProteanTableReader : public TableReader {
     return table_->GetTableProperties();
   }
   void Prepare(const Slice& target) override {
-    static_cast<TableReader*>(table_.get())->Prepare(target);
+    table_->Prepare(target);
   }
   size_t ApproximateMemoryUsage() const override {
     return sizeof(*this) + table_->ApproximateMemoryUsage();
@@ -142,6 +137,8 @@ class ProteanTableReader : public TableReader {
   }
 
  private:
+  // The filter that a policy of Protean has opened, unless it is of no use.
+  const FilterBlock* Checked(FilterBitsReader* filter) const;
   void ReportDamage(const Status& status) const;
 
   // Samples a point query that found nothing. A key that is in the file but too
@@ -155,10 +152,11 @@ class ProteanTableReader : public TableReader {
   }
   void Sample(const MultiGetContext::Range& range);
 
-  const std::unique_ptr<BlockBasedTable> table_;
+  const std::unique_ptr<BlockBasedFile> file_;
+  TableReader* const table_;
   const bool has_range_filter_;
   const size_t timestamp_size_;
-  const std::unique_ptr<SampleSession> samples_;
+  const std::shared_ptr<DBSession> session_;
   QueryQueue* const queue_;
   mutable std::atomic<bool> damage_reported_{false};
 };

@@ -1,9 +1,6 @@
 #include "table/range_counter.h"
 
-#include "db/column_family.h"
-#include "db/db_impl/db_impl.h"
 #include "db/dbformat.h"
-#include "db/range_del_aggregator.h"
 #include "memory/arena.h"
 #include "rocksdb/table_properties.h"
 #include "table/protean_table_reader.h"
@@ -15,7 +12,7 @@ namespace {
 thread_local RangeCounter* current = nullptr;
 
 // The block-based table's iterator over all of a file.
-using FileIterator = std::unique_ptr<InternalIterator>;
+using KeyIterator = std::unique_ptr<InternalIterator>;
 
 // For files and memtables alike. What is deleted in ranges is counted.
 ReadOptions CountOptions() {
@@ -39,16 +36,20 @@ bool IsDeletion(ValueType type) {
          type == kTypeDeletionWithTimestamp;
 }
 
-// Deletions of ranges in memtables; those of memtables that are being flushed
-// count as one.
-uint64_t RangeDeletions(const InternalKeyComparator& comparator,
-                        SuperVersion* super_version) {
-  ReadRangeDelAggregator ranges(&comparator, kMaxSequenceNumber);
-  super_version->imm
-      ->AddRangeTombstoneIterators(ReadOptions(), /*arena=*/nullptr, &ranges)
-      .PermitUncheckedError();
-  return super_version->mem->NumRangeDeletion() + (ranges.IsEmpty() ? 0 : 1);
-}
+// Makes a counter the one at work in this thread.
+class AtWork {
+ public:
+  explicit AtWork(RangeCounter* counter) : before_(current) {
+    current = counter;
+  }
+  ~AtWork() { current = before_; }
+
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+ private:
+  RangeCounter* const before_;
+};
 
 }  // namespace
 
@@ -85,8 +86,8 @@ class CountingIterator : public InternalIterator {
   bool CountByFilter(const Slice& lo, const Slice& hi, uint64_t* count);
   void CountByScan(const Slice* lo, const Slice& hi, uint64_t* count);
 
-  FileIterator NewFileIterator() const {
-    return FileIterator(reader_->table()->NewIterator(
+  KeyIterator NewKeyIterator() const {
+    return KeyIterator(reader_->file().table()->NewIterator(
         counter_->file_options_, /*prefix_extractor=*/nullptr,
         /*arena=*/nullptr, /*skip_filters=*/true,
         TableReaderCaller::kUserApproximateSize,
@@ -133,7 +134,7 @@ void CountingIterator::Count(const Slice* lo) {
 }
 
 bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared) {
-  const FileIterator it = NewFileIterator();
+  const KeyIterator it = NewKeyIterator();
   SeekUserKey(bound, it.get());
   status_ = it->status();
   return it->Valid() &&
@@ -144,9 +145,9 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
                                      uint64_t* count) {
   BlockCacheLookupContext lookup_context{
       TableReaderCaller::kUserApproximateSize};
-  CachableEntry<ParsedFullFilterBlock> entry;
+  FilterHold hold;
   const FilterBlock* filter =
-      reader_->GetRangeFilter(counter_->file_options_, &lookup_context, &entry);
+      reader_->GetRangeFilter(counter_->file_options_, &lookup_context, &hold);
   RangeCount counted;
   if (filter == nullptr ||
       !filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
@@ -178,7 +179,7 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
 
 void CountingIterator::CountByScan(const Slice* lo, const Slice& hi,
                                    uint64_t* count) {
-  const FileIterator it = NewFileIterator();
+  const KeyIterator it = NewKeyIterator();
   if (lo == nullptr) {
     it->SeekToFirst();
   } else {
@@ -258,27 +259,21 @@ void RangeCounter::CountMemtables(InternalIterator* it) {
 
 Status RangeCounter::Count(DB* db, ColumnFamilyHandle* column_family,
                            const Range& range, Totals* totals) {
-  auto* impl = static_cast<DBImpl*>(db->GetRootDB());
-  ColumnFamilyData* family =
-      static_cast<ColumnFamilyHandleImpl*>(column_family)->cfd();
   RangeCounter counter(range, column_family->GetComparator(), totals);
   ReadOptions read_options = CountOptions();
   read_options.iterate_upper_bound = &range.limit;
 
   // The iterator keeps the version, from which all is counted.
-  SuperVersion* super_version = family->GetReferencedSuperVersion(impl);
+  ColumnFamilyVersion version(db, column_family);
   Arena arena;
-  RangeCounter* const before = current;
-  current = &counter;
-  ScopedArenaPtr<InternalIterator> it(impl->NewInternalIterator(
-      read_options, family, super_version, &arena, kMaxSequenceNumber,
-      /*allow_unprepared_value=*/true));
-  counter.CountMemtables(it.get());
-  current = before;
-  totals->deletions +=
-      RangeDeletions(family->internal_comparator(), super_version);
-  // Then there may be keys of transactions that never commit.
-  if (impl->seq_per_batch()) totals->unsure = true;
+  ScopedArenaPtr<InternalIterator> it;
+  {
+    const AtWork at_work(&counter);
+    it.reset(version.NewIterator(read_options, &arena));
+    counter.CountMemtables(it.get());
+  }
+  totals->deletions += version.RangeDeletions();
+  if (version.MayHoldUncommitted()) totals->unsure = true;
   return it->status();
 }
 

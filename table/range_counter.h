@@ -15,7 +15,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
-#include "table/internal_iterator.h"
+#include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -1,11 +1,9 @@
 //  The sample query queues of a filter policy, one for each column family, and
 //  the files that they start from and survive in.
 //
-//  RocksDB does not tell a filter policy when a DB opens or closes, and the
-//  Options that hold the policy may outlive the DB. What tells is the readers
-//  of SST files: each holds a SampleSession, and when the last one of a column
-//  family ends, its queue is saved. DBs that are opened with the same policy
-//  share its queues.
+//  A queue is made when it is first asked for. It is saved when the last open DB
+//  that uses it is closed (db_session.h); the Options that hold the policy may
+//  live on. DBs that are opened with the same policy share its queues.
 
 #pragma once
 
@@ -60,8 +58,8 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
-  // What each reader of the column family holds, so that the queue is saved
-  // after the last one. Requires that a shared_ptr owns this store; `env` and
+  // What an open DB holds, so that the queue is saved after the last one.
+  // Requires that a shared_ptr owns this store; `env` and
   // `logger` must live until the session ends.
   std::unique_ptr<SampleSession> Open(const std::string& column_family,
                                       Env* env, Logger* logger);

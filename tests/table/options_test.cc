@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
+#include "table/rocksdb_internals.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

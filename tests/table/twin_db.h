@@ -10,12 +10,12 @@
 #include <mutex>
 #include <set>
 
-#include "filter_policy/rocksdb_version.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/table.h"
+#include "table/rocksdb_internals.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 

@@ -1,0 +1,51 @@
+#include "filter_policy/samples/db_session.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+struct OpenSessions {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<DBSession>> by_id;
+};
+
+OpenSessions& Sessions() {
+  static auto* const sessions = new OpenSessions;
+  return *sessions;
+}
+
+}  // namespace
+
+std::shared_ptr<DBSession> DBSession::Join(const std::string& id) {
+  if (id.empty()) return std::shared_ptr<DBSession>(new DBSession(id));
+  OpenSessions& sessions = Sessions();
+  const std::lock_guard<std::mutex> lock(sessions.mutex);
+  std::weak_ptr<DBSession>& open = sessions.by_id[id];
+  std::shared_ptr<DBSession> session = open.lock();
+  if (session == nullptr) {
+    session.reset(new DBSession(id));
+    open = session;
+  }
+  return session;
+}
+
+DBSession::~DBSession() {
+  OpenSessions& sessions = Sessions();
+  const std::lock_guard<std::mutex> lock(sessions.mutex);
+  const auto open = sessions.by_id.find(id_);
+  // By now it may be another session of the same DB.
+  if (open != sessions.by_id.end() && open->second.expired()) {
+    sessions.by_id.erase(open);
+  }
+}
+
+QueryQueue* DBSession::Queue(const std::shared_ptr<SampleStore>& store,
+                             const std::string& column_family, Env* env,
+                             Logger* logger) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_ptr<SampleSession>& session = queues_[{store.get(), column_family}];
+  if (session == nullptr) session = store->Open(column_family, env, logger);
+  return session->queue();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,47 @@
+//  How long an open DB uses queues of sample queries. RocksDB tells neither a
+//  filter policy nor a table factory when a DB opens or closes. What tells is
+//  the readers of its SST files: all that are open at a time hold the DB's
+//  session, and when the last one of them is gone, so is the DB, or all of its
+//  files. A reader that makes room for another one in a small table cache
+//  (max_open_files) does not end it, since that other one is open by then.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "filter_policy/samples/sample_store.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Thread safe.
+class DBSession {
+ public:
+  // The session of the open DB with that session id; a session of its own if
+  // the id is empty, as it is for files that are read outside of a DB.
+  static std::shared_ptr<DBSession> Join(const std::string& id);
+
+  // Leaves all queues, which saves those that nobody else uses.
+  ~DBSession();
+
+  DBSession(const DBSession&) = delete;
+  DBSession& operator=(const DBSession&) = delete;
+
+  // The queue of a column family in `store`, which is used until the session
+  // ends. Never nullptr. `env` and `logger` are the DB's.
+  QueryQueue* Queue(const std::shared_ptr<SampleStore>& store,
+                    const std::string& column_family, Env* env, Logger* logger);
+
+ private:
+  explicit DBSession(std::string id) : id_(std::move(id)) {}
+
+  const std::string id_;
+  std::mutex mutex_;
+  std::map<std::pair<SampleStore*, std::string>, std::unique_ptr<SampleSession>>
+      queues_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,267 @@
+#include "table/rocksdb_internals.h"
+
+#include "db/column_family.h"
+#include "db/db_impl/db_impl.h"
+#include "db/range_del_aggregator.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table_properties.h"
+#include "table/block_based/full_filter_block.h"
+#include "util/cast_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Private members ----
+
+// Explicit instantiation may name private members; a function that is declared
+// here and defined in the instantiated class lends them to the rest of the file.
+
+bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+
+template <typename State>
+bool SetFlag(State* state, State flag) {
+  if ((*state & flag) != 0) return false;
+  *state = static_cast<State>(*state | flag);
+  return true;
+}
+
+template <auto kState, auto kFilterUsed>
+struct SeekStatistics {
+  friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
+    return SetFlag(&(iterator->*kState), kFilterUsed);
+  }
+};
+
+template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
+                               BlockBasedTableIterator::kFilterUsed>;
+
+// Whether the value is there without PrepareValue, which the iterator tells its
+// caller in NextAndGetResult only.
+bool IsValuePrepared(const BlockBasedTableIterator& iterator);
+
+template <auto kIsAtFirstKeyFromIndex>
+struct ValueState {
+  friend bool IsValuePrepared(const BlockBasedTableIterator& iterator) {
+    return !(iterator.*kIsAtFirstKeyFromIndex);
+  }
+};
+
+template struct ValueState<
+    &BlockBasedTableIterator::is_at_first_key_from_index_>;
+
+using FilterReader = FilterBlockReaderCommon<ParsedFullFilterBlock>;
+
+const FilterHold& PinnedBlock(const FilterReader& reader);
+
+template <auto kFilterBlock>
+struct PinnedBlockOf {
+  friend const FilterHold& PinnedBlock(const FilterReader& reader) {
+    return reader.*kFilterBlock;
+  }
+};
+
+template struct PinnedBlockOf<&FilterReader::filter_block_>;
+
+namespace {
+
+// Lends the protected way by which RocksDB's filter block readers get at their
+// filter, so that the block is held once, wherever RocksDB holds it.
+class FilterBlockAccess : public FullFilterBlockReader {
+ public:
+  static Status Get(const FullFilterBlockReader& reader,
+                    BlockCacheLookupContext* lookup_context, FilterHold* hold,
+                    const ReadOptions& read_options) {
+    constexpr auto kGet = &FilterBlockAccess::GetOrReadFilterBlock;
+    return (reader.*kGet)(/*get_context=*/nullptr, lookup_context, hold,
+                          read_options);
+  }
+};
+
+Status OpenTable(const BlockBasedTableFactory& factory,
+                 const ReadOptions& read_options,
+                 const TableReaderOptions& table_reader_options,
+                 std::unique_ptr<RandomAccessFileReader>&& file,
+                 uint64_t file_size, bool prefetch_index_and_filter_in_cache,
+                 std::unique_ptr<BlockBasedTable>* table) {
+  std::unique_ptr<TableReader> reader;
+  const Status s = factory.BlockBasedTableFactory::NewTableReader(
+      read_options, table_reader_options, std::move(file), file_size, &reader,
+      prefetch_index_and_filter_in_cache);
+  if (s.ok()) {
+    table->reset(static_cast_with_check<BlockBasedTable>(reader.release()));
+  }
+  return s;
+}
+
+const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
+  return *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
+}
+
+// The table of virtual functions tells of which class an object is. RTTI would
+// too, but RocksDB is often compiled without it.
+const void* ClassOf(const InternalIterator& iterator) {
+  return *reinterpret_cast<const void* const*>(&iterator);
+}
+
+// What ClassOf says of a BlockBasedTableIterator: one is made to find out.
+const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
+  const ReadOptions read_options;
+  const BlockBasedTableIterator iterator(
+      &table, read_options, table.get_rep()->internal_comparator,
+      /*index_iter=*/nullptr, /*check_filter=*/false,
+      /*need_upper_bound_check=*/false, /*prefix_extractor=*/nullptr,
+      TableReaderCaller::kUncategorized);
+  return ClassOf(iterator);
+}
+
+[[gnu::always_inline]] inline bool GetExactResult(
+    BlockBasedTableIterator* iterator, IterateResult* result) {
+  if (!iterator->BlockBasedTableIterator::Valid()) return false;
+  result->key = iterator->BlockBasedTableIterator::key();
+  result->bound_check_result =
+      iterator->BlockBasedTableIterator::UpperBoundCheckResult();
+  result->value_prepared = IsValuePrepared(*iterator);
+  return true;
+}
+
+}  // namespace
+
+// ---- An SST file ----
+
+Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
+                            const ReadOptions& read_options,
+                            const TableReaderOptions& table_reader_options,
+                            std::unique_ptr<RandomAccessFileReader>&& file,
+                            uint64_t file_size,
+                            bool prefetch_index_and_filter_in_cache,
+                            std::unique_ptr<BlockBasedFile>* opened) {
+  std::unique_ptr<BlockBasedTable> table;
+  Status s = OpenTable(factory, read_options, table_reader_options,
+                       std::move(file), file_size,
+                       prefetch_index_and_filter_in_cache, &table);
+  if (!s.ok()) return s;
+  BlockBasedTable::Rep* const rep = table->get_rep();
+  if (AsProteanFilterPolicy(rep->filter_policy) != nullptr &&
+      rep->filter_type == BlockBasedTable::Rep::FilterType::kNoFilter &&
+      rep->table_properties != nullptr &&
+      rep->table_properties->filter_size > 0) {
+    // A copy shares what clones of a factory share, such as the block cache's
+    // reservation for table readers.
+    BlockBasedTableFactory stock(factory);
+    // Reads all filters of RocksDB's.
+    stock.GetOptions<BlockBasedTableOptions>()->filter_policy.reset(
+        NewBloomFilterPolicy(10));
+    std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
+    table.reset();
+    s = OpenTable(stock, read_options, table_reader_options, std::move(again),
+                  file_size, prefetch_index_and_filter_in_cache, &table);
+  }
+  if (s.ok()) opened->reset(new BlockBasedFile(std::move(table)));
+  return s;
+}
+
+std::string BlockBasedFile::column_family() const {
+  const TableProperties* properties = rep()->table_properties.get();
+  return properties == nullptr ? "" : properties->column_family_name;
+}
+
+BlockBasedFile::FilterState BlockBasedFile::filter_state() const {
+  if (rep()->filter_type != BlockBasedTable::Rep::FilterType::kFullFilter) {
+    return FilterState::kNone;
+  }
+  return rep()->filter == nullptr ? FilterState::kUnreadable
+                                  : FilterState::kFull;
+}
+
+Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
+                                 BlockCacheLookupContext* lookup_context,
+                                 FilterHold* hold,
+                                 FilterBitsReader** filter) const {
+  *filter = nullptr;
+  const Status s = FilterBlockAccess::Get(FilterReaderOf(*rep()),
+                                          lookup_context, hold, read_options);
+  if (s.ok()) *filter = hold->GetValue()->filter_bits_reader();
+  return s;
+}
+
+FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
+  const FilterHold& block = PinnedBlock(FilterReaderOf(*rep()));
+  return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
+}
+
+// ---- Its iterator ----
+
+FileIterator::~FileIterator() {
+  if (!in_arena_) {
+    delete iterator_;
+  } else if (iterator_ != nullptr) {
+    iterator_->~InternalIterator();
+  }
+}
+
+void FileIterator::Make(const BlockBasedFile& file,
+                        const ReadOptions& read_options,
+                        const SliceTransform* prefix_extractor, Arena* arena,
+                        TableReaderCaller caller,
+                        size_t compaction_readahead_size,
+                        bool allow_unprepared_value) {
+  in_arena_ = arena != nullptr;
+  iterator_ = file.table_->NewIterator(
+      read_options, prefix_extractor, arena, /*skip_filters=*/false, caller,
+      compaction_readahead_size, allow_unprepared_value);
+  static const void* const exact_class =
+      ClassOfBlockBasedTableIterator(*file.table_);
+  if (ClassOf(*iterator_) == exact_class) {
+    exact_ = static_cast_with_check<BlockBasedTableIterator>(iterator_);
+  }
+}
+
+bool FileIterator::NextAndGetResult(IterateResult* result) {
+  if (exact_ == nullptr) return iterator_->NextAndGetResult(result);
+  exact_->BlockBasedTableIterator::Next();
+  return GetExactResult(exact_, result);
+}
+
+bool FileIterator::GetResult(IterateResult* result) {
+  if (exact_ != nullptr) return GetExactResult(exact_, result);
+  if (!iterator_->Valid()) return false;
+  result->key = iterator_->key();
+  result->bound_check_result = iterator_->UpperBoundCheckResult();
+  result->value_prepared = false;
+  return true;
+}
+
+bool FileIterator::MarkFilterUsed() {
+  return exact_ == nullptr || protean::MarkFilterUsed(exact_);
+}
+
+// ---- A column family ----
+
+ColumnFamilyVersion::ColumnFamilyVersion(DB* db,
+                                         ColumnFamilyHandle* column_family)
+    : db_(static_cast_with_check<DBImpl>(db->GetRootDB())),
+      family_(
+          static_cast_with_check<ColumnFamilyHandleImpl>(column_family)->cfd()),
+      super_version_(family_->GetReferencedSuperVersion(db_)) {}
+
+InternalIterator* ColumnFamilyVersion::NewIterator(
+    const ReadOptions& read_options, Arena* arena) {
+  return db_->NewInternalIterator(read_options, family_, super_version_, arena,
+                                  kMaxSequenceNumber,
+                                  /*allow_unprepared_value=*/true);
+}
+
+uint64_t ColumnFamilyVersion::RangeDeletions() const {
+  ReadRangeDelAggregator ranges(&family_->internal_comparator(),
+                                kMaxSequenceNumber);
+  super_version_->imm
+      ->AddRangeTombstoneIterators(ReadOptions(), /*arena=*/nullptr, &ranges)
+      .PermitUncheckedError();
+  return super_version_->mem->NumRangeDeletion() + (ranges.IsEmpty() ? 0 : 1);
+}
+
+bool ColumnFamilyVersion::MayHoldUncommitted() const {
+  return db_->seq_per_batch();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
