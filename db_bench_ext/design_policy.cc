@@ -17,7 +17,7 @@ bool ParseBitsPerKey(const std::string& text, double* bits) {
   return !text.empty() && *end == '\0' && *bits >= 1 && *bits <= 100;
 }
 
-// Stores the number behind `name` in `part`. False if there is none.
+// Stores the number after `name` in `part`. False if there is none.
 bool ParsePart(const std::string& part, const std::string& name,
                uint32_t* number) {
   constexpr size_t kDigits = 6;
@@ -32,19 +32,34 @@ bool ParsePart(const std::string& part, const std::string& name,
   return true;
 }
 
+// A part such as bloom58.
+bool ParseSet(const std::string& part, ProteusDesign* design) {
+  for (const AmqType* type : AmqTypes()) {
+    if (!ParsePart(part, type->name, &design->prefix_bits)) continue;
+    design->amq = type->kind;
+    return true;
+  }
+  return false;
+}
+
+std::string SetNames(const std::string& before, const std::string& between) {
+  std::string names;
+  for (const AmqType* type : AmqTypes()) {
+    names += (names.empty() ? before : between + before) + type->name;
+  }
+  return names;
+}
+
 bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
   uint32_t share = 50;
   for (size_t i = 2; i < parts.size(); i++) {
     const std::string& part = parts[i];
-    if (ParsePart(part, "bloom", &design->prefix_bits)) {
-      design->amq = AmqKind::kBloom;
-    } else if (ParsePart(part, "ribbon", &design->prefix_bits)) {
-      design->amq = AmqKind::kRibbon;
-    } else if (!ParsePart(part, "trie", &design->trie_bits) &&
-               !ParsePart(part, "lead", &design->trie_lead) &&
-               !ParsePart(part, "first", &design->first_prefix_bits) &&
-               !ParsePart(part, "share", &share) &&
-               !ParsePart(part, "stride", &design->stride_bits)) {
+    if (!ParseSet(part, design) &&
+        !ParsePart(part, "trie", &design->trie_bits) &&
+        !ParsePart(part, "lead", &design->trie_lead) &&
+        !ParsePart(part, "first", &design->first_prefix_bits) &&
+        !ParsePart(part, "share", &share) &&
+        !ParsePart(part, "stride", &design->stride_bits)) {
       return false;
     }
   }
@@ -62,10 +77,11 @@ bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
 
 }  // namespace
 
-const char kDesignForm[] =
-    "design:BITS_PER_KEY:PART:... with parts such as trie24, lead3, first26, "
-    "share50, "
-    "bloom58, ribbon58, stride16";
+std::string DesignForm() {
+  return "design:BITS_PER_KEY:PART:... with parts such as trie24, lead3, "
+         "first26, share50, " +
+         SetNames("", "58, ") + "58, stride16";
+}
 
 std::shared_ptr<const FilterPolicy> DesignPolicy::Create(
     const std::string& spec) {
@@ -90,8 +106,10 @@ std::unique_ptr<RangeFilterBuilder> DesignPolicy::NewRangeFilterBuilder(
       settings_, [queue] { return queue->Snapshot(); });
 }
 
-const char kDesignSpaceForm[] =
-    "1pbf, 2pbf or proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon";
+std::string DesignSpaceForm() {
+  return "1pbf, 2pbf or proteus, then :BITS_PER_KEY, then perhaps " +
+         SetNames(":", " or ");
+}
 
 Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
                  std::vector<std::string>* specs) {
@@ -102,9 +120,9 @@ Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
   const bool known = one || two || (!parts.empty() && parts[0] == "proteus");
   if (!known || parts.size() < 2 || parts.size() > 3 ||
       !ParseBitsPerKey(parts[1], &bits_per_key) ||
-      (parts.size() == 3 && parts[2] != "bloom" && parts[2] != "ribbon")) {
+      (parts.size() == 3 && FindAmqType(parts[2]) == nullptr)) {
     return Status::InvalidArgument("design space " + space +
-                                   " is unknown; allowed: " + kDesignSpaceForm);
+                                   " is unknown; allowed: " + DesignSpaceForm());
   }
   const std::string amq = parts.size() == 3 ? parts[2] : "bloom";
   const std::string head = "design:" + parts[1];

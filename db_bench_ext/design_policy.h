@@ -15,7 +15,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // What DesignPolicy::Create takes, for messages.
-extern const char kDesignForm[];
+std::string DesignForm();
 
 // Builds filters of one design, whatever keys and queries are. They predict
 // their false positive rate from samples as a filter does that chose its design
@@ -28,13 +28,13 @@ class DesignPolicy : public ProteanFilterPolicy {
   //   leadN              with N zeros in front of its prefixes
   //   firstN             2PBF: the first set is of N bits,
   //   shareN             and gets N percent of the memory; 50 unless given
-  //   bloomN or ribbonN  the second layer is of N bits
+  //   bloomN, ribbonN, or another AMQ: the second layer is of N bits
   //   strideN            and a series that goes on every N bits
   // Nullptr if it is anything else.
   static std::shared_ptr<const FilterPolicy> Create(const std::string& spec);
 
   const char* Name() const override { return "protean.bench.Design"; }
-  FilterKind kind() const override { return FilterKind::kProteus; }
+  FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const std::string& column_family) const override;
   std::shared_ptr<SampleStore> Samples() const override { return samples_; }
@@ -49,10 +49,10 @@ class DesignPolicy : public ProteanFilterPolicy {
 };
 
 // What --designs takes, for messages.
-extern const char kDesignSpaceForm[];
+std::string DesignSpaceForm();
 
 // All designs of a space as specs for DesignPolicy: `space` is 1pbf, 2pbf or
-// proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon. Tries have the
+// proteus, then :BITS_PER_KEY, then perhaps : and an AMQ. Tries have the
 // lead that suits them, and those that do not fit are left out; sets of 2PBF
 // share the memory evenly. `keys` ascend.
 // InvalidArgument if `space` is anything else.

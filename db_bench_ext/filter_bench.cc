@@ -16,11 +16,8 @@
 #include "db_bench_ext/workload_flags.h"
 
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
-              "Filters to compare, comma separated: bloom:BITS_PER_KEY, "
-              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, "
-              "proteus:BITS_PER_KEY[:AMQ], prefixbloom:BITS_PER_KEY[:AMQ], "
-              "prefixbloom2:BITS_PER_KEY[:AMQ], oracle. The flag "
-              "may be repeated.");
+              ROCKSDB_NAMESPACE::protean::FiltersHelp(
+                  "The flag may be repeated. Filters to compare"));
 DEFINE_string(designs, "",
               "After the filters, all designs of a space: 1pbf, 2pbf or "
               "proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon");
@@ -58,32 +55,6 @@ double Nanoseconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-// What a filter says of itself.
-struct FilterDescription {
-  double model_ms = 0;  // spent on its design
-  std::optional<double> predicted_fpr;
-  std::string design;
-};
-
-FilterDescription DescribeFilter(const MemoryFilter& filter) {
-  FilterDescription description;
-  if (filter.surf() != nullptr) {
-    description.design = filter.surf()->fst().Describe();
-  }
-  if (const Proteus* proteus = filter.proteus()) {
-    const DesignReport& report = proteus->report();
-    description.design = proteus->Describe();
-    description.model_ms = static_cast<double>(report.model_micros) / 1000;
-    if (report.predicted_fpr >= 0) {
-      // Samples beyond the keys find nothing, and the filter knows it.
-      description.predicted_fpr = static_cast<double>(report.predicted_fpr) *
-                                  report.samples /
-                                  (report.samples + report.outside);
-    }
-  }
-  return description;
-}
-
 // Average time of a query in ns, and how many answered "may match".
 std::pair<double, uint64_t> Time(const MemoryFilter& filter,
                                  const std::vector<Query>& queries) {
@@ -117,12 +88,11 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   row["query_ns"] = empty_ns;
   row["positive_query_ns"] = positive_ns;
   row["build_ns_per_key"] = filter.build_ns() / keys;
-  const FilterDescription description = DescribeFilter(filter);
-  row["model_ms"] = description.model_ms;
-  row["predicted_fpr"] = description.predicted_fpr.has_value()
-                             ? Json(*description.predicted_fpr)
-                             : Json(nullptr);
-  row["design"] = description.design;
+  const FilterReport report = filter.Report();
+  row["model_ms"] = report.model_ms;
+  row["predicted_fpr"] =
+      report.predicted_fpr < 0 ? Json(nullptr) : Json(report.predicted_fpr);
+  row["design"] = report.design;
   row["empty_queries"] = empty.size();
   row["positive_queries"] = positive.size();
   return row;

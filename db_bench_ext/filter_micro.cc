@@ -21,10 +21,7 @@
 #include "filter_policy/protean_filter_policy.h"
 
 DEFINE_string(filters, "bloom:10,surf:0:0,surf:0:8,surf:8:0",
-              "Filters to measure, comma separated: bloom:BITS_PER_KEY, "
-              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, "
-              "proteus:BITS_PER_KEY[:AMQ], prefixbloom:BITS_PER_KEY[:AMQ], "
-              "prefixbloom2:BITS_PER_KEY[:AMQ], oracle");
+              ROCKSDB_NAMESPACE::protean::FiltersHelp("Filters to measure"));
 DEFINE_string(key_types, "u64,text,dense,timeseries,url,domain",
               "Families of keys to generate, comma separated");
 DEFINE_string(num, "1000000", "Numbers of keys, comma separated");
@@ -354,7 +351,7 @@ struct FilterChoice {
 
   bool IsSurf() const {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
-    return own != nullptr && own->kind() == FilterKind::kSurf;
+    return own != nullptr && own->kind() == kSurfKind;
   }
 };
 

@@ -20,14 +20,17 @@ std::vector<std::string> SplitList(const std::string& list) {
 
 namespace {
 
+std::string Allowed() {
+  RegisterOracle();
+  return "none, bloom:BITS_PER_KEY, ribbon:BITS_PER_KEY, " +
+         PolicyUsage(/*object_forms=*/false);
+}
+
 Status Refuse(const std::string& spec) {
   return Status::InvalidArgument(
       "filter " + spec +
-      " is unknown; allowed: none, bloom:BITS_PER_KEY, ribbon:BITS_PER_KEY, "
-      "surf:HASH_BITS:REAL_BITS, proteus:BITS_PER_KEY, "
-      "prefixbloom:BITS_PER_KEY, prefixbloom2:BITS_PER_KEY, fst:STEP with a "
-      "step of " +
-      kFstSteps + ", " + kDesignForm + ", oracle");
+      " is unknown; allowed: " + Allowed() + ", fst:STEP with a step of " +
+      kFstSteps + ", " + DesignForm());
 }
 
 // The number after NAME: in `spec`, or a negative one if there is none.
@@ -39,6 +42,11 @@ double BitsPerKey(const std::string& spec) {
 }
 
 }  // namespace
+
+const char* FiltersHelp(const std::string& what) {
+  // For the flags, which keep the pointer.
+  return (new std::string(what + ", comma separated: " + Allowed()))->c_str();
+}
 
 Status MakeFilterPolicy(const std::string& spec,
                         std::shared_ptr<const FilterPolicy>* policy) {

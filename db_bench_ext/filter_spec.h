@@ -12,6 +12,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Help for a flag that takes a list of these: `what`, then what is allowed.
+const char* FiltersHelp(const std::string& what);
+
 // Splits a comma-separated list, dropping empty parts.
 std::vector<std::string> SplitList(const std::string& list);
 

@@ -32,15 +32,10 @@ MemoryFilter::MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
   block_ = &static_cast<ProteanFilterBitsReader*>(reader_.get())->block();
   if (!block_->CanFilter()) return;
   // A policy may have fallen back to a block without a filter.
-  switch (block_->header().kind) {
-    case FilterKind::kSurf:
-      surf_ = static_cast<const Surf*>(block_->filter());
-      break;
-    case FilterKind::kProteus:
-      proteus_ = static_cast<const Proteus*>(block_->filter());
-      break;
-    default:
-      break;
+  const FilterKind kind = block_->header().kind;
+  if (kind == kSurfKind) surf_ = static_cast<const Surf*>(block_->filter());
+  if (kind == kProteusKind) {
+    proteus_ = static_cast<const Proteus*>(block_->filter());
   }
 }
 

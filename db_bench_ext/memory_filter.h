@@ -39,6 +39,12 @@ class MemoryFilter {
   FilterBitsReader* reader() const { return reader_.get(); }
   // Nullptr for filters of RocksDB.
   const FilterBlock* block() const { return block_; }
+  // What the filter says of itself; nothing for filters of RocksDB.
+  FilterReport Report() const {
+    return block_ == nullptr || block_->filter() == nullptr
+               ? FilterReport()
+               : block_->filter()->Report();
+  }
   // Nullptr for any other kind of filter.
   const Surf* surf() const { return surf_; }
   // The same for Proteus, 1PBF and 2PBF.

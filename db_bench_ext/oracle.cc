@@ -4,7 +4,6 @@
 #include <mutex>
 #include <vector>
 
-#include "rocksdb/utilities/object_registry.h"
 #include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -142,18 +141,24 @@ std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
 }
 
 void RegisterOracle() {
+  static const auto make = []() -> std::unique_ptr<const FilterPolicy> {
+    return std::make_unique<OracleFilterPolicy>();
+  };
+  static const FilterType type = {
+      kOracleKind,
+      Oracle::Open,
+      {{OracleFilterPolicy::kClassName(), "oracle", "oracle", make,
+        [](const std::string& spec,
+           std::unique_ptr<const FilterPolicy>* policy) {
+          if (spec != "oracle") {
+            return Status::InvalidArgument("filter_policy=" + spec +
+                                           " is not allowed; allowed: oracle");
+          }
+          *policy = make();
+          return Status::OK();
+        }}}};
   static std::once_flag once;
-  std::call_once(once, [] {
-    RegisterFilterKind(FilterKind::kOracle, Oracle::Open);
-    ObjectLibrary::Default()->AddFactory<const FilterPolicy>(
-        OracleFilterPolicy::kClassName(),
-        [](const std::string& /*uri*/,
-           std::unique_ptr<const FilterPolicy>* guard,
-           std::string* /*errmsg*/) {
-          guard->reset(new OracleFilterPolicy());
-          return guard->get();
-        });
-  });
+  std::call_once(once, [] { RegisterFilterType(&type); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,17 +8,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+constexpr FilterKind kOracleKind{255};
+
 class OracleFilterPolicy : public ProteanFilterPolicy {
  public:
   static const char* kClassName() { return "protean.Oracle"; }
   const char* Name() const override { return kClassName(); }
 
-  FilterKind kind() const override { return FilterKind::kOracle; }
+  FilterKind kind() const override { return kOracleKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const std::string& /*column_family*/) const override;
 };
 
-// Makes the kind and the policy known to this process. Called first.
+// Makes the kind and the policy, protean.Oracle or oracle, known to this
+// process. Called first.
 void RegisterOracle();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

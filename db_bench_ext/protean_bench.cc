@@ -17,10 +17,7 @@ DEFINE_string(workload, "timeseries",
               "timeseries (SuRF paper); ranges, strings (Proteus paper), as "
               "--key_dist, --query_dist and the flags beside them say");
 DEFINE_string(filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
-              "Filters to compare, comma separated: none, bloom:BITS_PER_KEY, "
-              "ribbon:BITS_PER_KEY, surf:HASH_BITS:REAL_BITS, "
-              "proteus:BITS_PER_KEY[:AMQ], prefixbloom:BITS_PER_KEY[:AMQ], "
-              "prefixbloom2:BITS_PER_KEY[:AMQ], oracle");
+              ROCKSDB_NAMESPACE::protean::FiltersHelp("Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");

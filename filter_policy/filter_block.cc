@@ -108,14 +108,14 @@ Status FilterBlock::Open(const Slice& contents) {
   smallest_head_ = LoadBigEndian(header_.smallest.data(), smallest_size);
   largest_head_ = LoadBigEndian(header_.largest.data(), largest_size);
 
-  const OpenFilterFunction open = FindFilterKind(header_.kind);
-  if (open == nullptr) {
+  const FilterType* type = FindFilterType(header_.kind);
+  if (type == nullptr) {
     return Status::NotSupported(
         "filter block is of the unknown kind " +
         std::to_string(static_cast<unsigned>(header_.kind)));
   }
-  return open(Slice(data + payload_offset, payload_end - payload_offset),
-              &filter_);
+  return type->open(
+      Slice(data + payload_offset, payload_end - payload_offset), &filter_);
 }
 
 // Whether the range ends before the smallest key, or begins after the largest

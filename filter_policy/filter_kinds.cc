@@ -2,8 +2,10 @@
 
 #include <array>
 
-#include "filter_policy/proteus/proteus.h"
-#include "filter_policy/surf/surf.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/surf/surf_policy.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/utilities/object_registry.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -22,30 +24,79 @@ class AlwaysTrue : public RangeFilter {
   }
 };
 
-using KindTable = std::array<OpenFilterFunction, 256>;
+struct TypeList {
+  std::vector<const FilterType*> all;
+  std::array<const FilterType*, 256> by_kind{};
 
-KindTable& Kinds() {
-  static KindTable* const table = [] {
-    auto* kinds = new KindTable{};
-    auto add = [kinds](FilterKind kind, OpenFilterFunction open) {
-      (*kinds)[static_cast<uint8_t>(kind)] = open;
-    };
-    add(FilterKind::kAlwaysTrue, AlwaysTrue::Open);
-    add(FilterKind::kSurf, Surf::Open);
-    add(FilterKind::kProteus, Proteus::Open);
-    return kinds;
+  void Add(const FilterType* type) {
+    all.push_back(type);
+    by_kind[static_cast<uint8_t>(type->kind)] = type;
+  }
+};
+
+TypeList& Types() {
+  static TypeList* const types = [] {
+    static const FilterType always_true = {
+        FilterKind::kAlwaysTrue, AlwaysTrue::Open, {}};
+    auto* list = new TypeList;
+    list->Add(&always_true);
+    list->Add(&ProteusFilterType());
+    list->Add(&SurfFilterType());
+    return list;
   }();
-  return *table;
+  return *types;
 }
 
 }  // namespace
 
-OpenFilterFunction FindFilterKind(FilterKind kind) {
-  return Kinds()[static_cast<uint8_t>(kind)];
+const std::vector<const FilterType*>& FilterTypes() { return Types().all; }
+
+const FilterType* FindFilterType(FilterKind kind) {
+  return Types().by_kind[static_cast<uint8_t>(kind)];
 }
 
-void RegisterFilterKind(FilterKind kind, OpenFilterFunction open) {
-  Kinds()[static_cast<uint8_t>(kind)] = open;
+void RegisterFilterType(const FilterType* type) {
+  Types().Add(type);
+  RegisterPolicies(*type, ObjectLibrary::Default().get());
+}
+
+void RegisterPolicies(const FilterType& type, ObjectLibrary* library) {
+  for (const PolicyType& policy : type.policies) {
+    const auto make = policy.make;
+    library->AddFactory<const FilterPolicy>(
+        policy.class_name, [make](const std::string& /*uri*/,
+                                  std::unique_ptr<const FilterPolicy>* guard,
+                                  std::string* /*errmsg*/) {
+          *guard = make();
+          return guard->get();
+        });
+    // Anything that begins like the short form, so that the parser can say what
+    // is wrong with it.
+    const auto parse = policy.parse;
+    library->AddFactory<const FilterPolicy>(
+        ObjectLibrary::PatternEntry(policy.short_name)
+            .AddSeparator(":", /*at_least_one=*/false),
+        [parse](const std::string& uri,
+                std::unique_ptr<const FilterPolicy>* guard,
+                std::string* errmsg) -> const FilterPolicy* {
+          const Status s = parse(uri, guard);
+          if (!s.ok()) *errmsg = s.getState();
+          return guard->get();
+        });
+  }
+}
+
+std::string PolicyUsage(bool object_forms) {
+  std::string short_forms;
+  std::string objects;
+  for (const FilterType* type : FilterTypes()) {
+    for (const PolicyType& policy : type->policies) {
+      if (!short_forms.empty()) short_forms += ", ";
+      short_forms += policy.usage;
+      objects += std::string(", {id=") + policy.class_name + ";...}";
+    }
+  }
+  return object_forms ? short_forms + objects : short_forms;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

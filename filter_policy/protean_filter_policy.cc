@@ -53,12 +53,10 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  public:
   ProteanFilterBitsBuilder(const ProteanFilterPolicy& policy,
                            const FilterBuildingContext& context)
-      : policy_(policy),
-        // Files that are written outside of a DB have none.
-        column_family_(context.column_family_name.empty()
-                           ? kDefaultColumnFamilyName
-                           : context.column_family_name),
-        builder_(policy.NewRangeFilterBuilder(column_family_)),
+      : builder_(policy.NewRangeFilterBuilder(
+            // Files that are written outside of a DB have none.
+            context.column_family_name.empty() ? kDefaultColumnFamilyName
+                                               : context.column_family_name)),
         info_log_(context.info_log),
         verify_(context.table_options.detect_filter_construct_corruption) {
     header_.kind = policy.kind();
@@ -169,7 +167,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
   void AddOutOfOrder(const Slice& key) {
     if (!unordered_ && descending_.empty() && builder_->num_keys() == 1) {
       descending_.Add(builder_->first_key());
-      builder_ = policy_.NewRangeFilterBuilder(column_family_);
+      builder_->TakeBackKey();
     }
     if (!descending_.empty()) {
       const int order = key.compare(descending_.last());
@@ -190,8 +188,6 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     }
   }
 
-  const ProteanFilterPolicy& policy_;
-  const std::string column_family_;
   std::unique_ptr<RangeFilterBuilder> builder_;
   Logger* const info_log_;
   const bool verify_;

@@ -31,6 +31,13 @@ struct RangeCount {
   size_t high_shared = 0;
 };
 
+// What a filter says of itself, for people.
+struct FilterReport {
+  std::string design;         // in words; empty if there was nothing to decide
+  double model_ms = 0;        // spent on the design
+  double predicted_fpr = -1;  // of queries like the samples; negative if unknown
+};
+
 // The query side. Immutable and safe for any number of threads at once.
 class RangeFilter {
  public:
@@ -67,6 +74,8 @@ class RangeFilter {
                           bool /*hi_inclusive*/, RangeCount* /*count*/) const {
     return false;
   }
+
+  virtual FilterReport Report() const { return FilterReport(); }
 };
 
 // The build side: takes the keys of one file in ascending order, then writes
@@ -93,6 +102,10 @@ class RangeFilterBuilder {
     last_key_.Assign(key);
     return true;
   }
+
+  // Forgets the only key that has been added. Nothing has been made of it yet.
+  // REQUIRES: num_keys() == 1
+  void TakeBackKey() { num_keys_ = 0; }
 
   uint64_t num_keys() const { return num_keys_; }
   // The smallest and the largest key.

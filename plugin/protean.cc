@@ -1,5 +1,6 @@
 #include "plugin/protean.h"
 
+#include "filter_policy/filter_kinds.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "table/protean_table_factory.h"
@@ -7,50 +8,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using PatternEntry = ObjectLibrary::PatternEntry;
-
-void RegisterSurf(ObjectLibrary& library) {
-  library.AddFactory<const FilterPolicy>(
-      SurfFilterPolicy::kClassName(),
-      [](const std::string& /*uri*/, std::unique_ptr<const FilterPolicy>* guard,
-         std::string* /*errmsg*/) {
-        guard->reset(new SurfFilterPolicy());
-        return guard->get();
-      });
-  // Anything that begins like the short form, so that the parser can say what
-  // is wrong with it.
-  library.AddFactory<const FilterPolicy>(
-      PatternEntry(SurfFilterPolicy::kNickName()).AddSeparator(":", false),
-      [](const std::string& uri, std::unique_ptr<const FilterPolicy>* guard,
-         std::string* errmsg) -> const FilterPolicy* {
-        const Status s = SurfFilterPolicy::CreateFromShortForm(uri, guard);
-        if (!s.ok()) *errmsg = s.getState();
-        return guard->get();
-      });
-}
-
-void RegisterProteus(ObjectLibrary& library, DesignSpace space) {
-  library.AddFactory<const FilterPolicy>(
-      ProteusFilterPolicy::ClassName(space),
-      [space](const std::string& /*uri*/,
-              std::unique_ptr<const FilterPolicy>* guard,
-              std::string* /*errmsg*/) {
-        guard->reset(new ProteusFilterPolicy(space));
-        return guard->get();
-      });
-  library.AddFactory<const FilterPolicy>(
-      PatternEntry(ProteusFilterPolicy::ShortName(space))
-          .AddSeparator(":", false),
-      [space](const std::string& uri,
-              std::unique_ptr<const FilterPolicy>* guard,
-              std::string* errmsg) -> const FilterPolicy* {
-        const Status s =
-            ProteusFilterPolicy::CreateFromShortForm(space, uri, guard);
-        if (!s.ok()) *errmsg = s.getState();
-        return guard->get();
-      });
-}
 
 void RegisterTableFactory(ObjectLibrary& library) {
   library.AddFactory<TableFactory>(
@@ -89,10 +46,9 @@ std::shared_ptr<TableFactory> NewProteanTableFactory(
 int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
                      const std::string& /*arg*/) {
   using namespace ROCKSDB_NAMESPACE::protean;
-  RegisterSurf(library);
-  RegisterProteus(library, DesignSpace::kOnePrefixFilter);
-  RegisterProteus(library, DesignSpace::kTwoPrefixFilters);
-  RegisterProteus(library, DesignSpace::kProteus);
+  for (const FilterType* type : FilterTypes()) {
+    RegisterPolicies(*type, &library);
+  }
   RegisterTableFactory(library);
   size_t num_types;
   return static_cast<int>(library.GetFactoryCount(&num_types));

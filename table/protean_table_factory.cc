@@ -46,11 +46,9 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
   if (!s.ok() && !s.IsInvalidArgument()) {
     s = Status::InvalidArgument(
         "ProteanTable: filter_policy=" + opt_value +
-            " cannot be made; allowed: proteus:BITS_PER_KEY, "
-            "prefixbloom:BITS_PER_KEY, prefixbloom2:BITS_PER_KEY, "
-            "surf:HASH_BITS:REAL_BITS, {id=protean.Proteus;...}, "
-            "{id=protean.PrefixBloom;...}, {id=protean.TwoPrefixBloom;...}, "
-            "{id=protean.SuRF;...}, or a filter policy of RocksDB",
+            " cannot be made; allowed: " +
+            PolicyUsage(/*object_forms=*/true) +
+            ", or a filter policy of RocksDB",
         s.ToString());
   }
   policy_error_ = s;

@@ -81,7 +81,7 @@ inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
   SurfBuilder builder(suffix, options);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  FinishBlock(FilterKind::kSurf, &builder, &block);
+  FinishBlock(kSurfKind, &builder, &block);
   return block;
 }
 
@@ -92,7 +92,7 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   ProteusBuilder builder(settings, [&samples] { return samples; });
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  FinishBlock(FilterKind::kProteus, &builder, &block);
+  FinishBlock(kProteusKind, &builder, &block);
   return block;
 }
 
@@ -109,7 +109,7 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
 // A design of a trie (or none, for 0) and, behind it, a set. The trie's leading
 // zeros vary with the lengths.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
-                                AmqKind amq = AmqKind::kBloom,
+                                AmqKind amq = kBloomAmq,
                                 uint32_t stride_bits = 0) {
   ProteusDesign design;
   design.trie_bits = trie_bits;
@@ -123,7 +123,7 @@ inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
 
 // A design of two sets, which share the memory.
 inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
-                             AmqKind amq = AmqKind::kBloom,
+                             AmqKind amq = kBloomAmq,
                              double first_share = 0.5) {
   ProteusDesign design;
   design.first_prefix_bits = first_bits;

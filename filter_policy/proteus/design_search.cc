@@ -18,11 +18,10 @@ constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
 // What a false positive costs, a read of an SSD, and what a query costs in the
-// trie and for each prefix that it tests in a set. In ns.
+// trie, as `filter_micro --costs` measures it. In ns. What it costs for each
+// prefix that it tests in a set is in the set's AmqType.
 constexpr double kFalsePositiveNanos = 200000;
 constexpr double kTrieNanos = 45;
-constexpr double kBloomNanos = 6;
-constexpr double kRibbonNanos = 25;
 // What a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
 // For the sake of time, no more false positives than this are added.
@@ -32,10 +31,6 @@ constexpr double kMostForTime = 0.002;
 constexpr double kUselessRate = 0.9;
 // Deeper tries are not considered.
 constexpr uint32_t kMaxTrieBits = 512;
-
-// How many prefixes of each key a series may hold, for the sake of building
-// time.
-uint64_t MaxHashes(AmqKind kind) { return kind == AmqKind::kRibbon ? 2 : 4; }
 
 // Bins of prefix counts: bin i holds those in [2^(i-1), 2^i), the last one
 // those that are too many.
@@ -49,8 +44,8 @@ size_t BinOf(uint64_t prefixes) {
 }  // namespace
 
 double DesignSearch::Candidate::Cost() const {
-  const double prefix =
-      design.amq == AmqKind::kRibbon ? kRibbonNanos : kBloomNanos;
+  const AmqType* type = FindAmqType(design.amq);
+  const double prefix = type == nullptr ? 0 : type->query_nanos;
   const double nanos =
       (design.trie_bits > 0 ? kTrieNanos : 0) + prefixes * prefix;
   return fpr + nanos / kFalsePositiveNanos;
@@ -81,7 +76,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   const size_t num_lengths = lengths.size();
   // For each pair the queries that test prefixes, and those that test too many
   // in the last bin. What holds for all first lengths up to one is entered at
-  // the first one, and taken off behind that one.
+  // the first one, and taken off after that one.
   std::vector<Bin> bins((num_first + 1) * num_lengths * kBins);
   auto bin = [&](size_t first, size_t length, uint64_t prefixes) -> Bin& {
     const size_t number =
@@ -278,7 +273,9 @@ void DesignSearch::SearchSeries(uint64_t bytes,
         const PrefixSets sets =
             PlanPrefixSets(candidate.design, statistics_, bytes);
         if (sets.second.false_positive_rate > kUselessRate ||
-            sets.second.hashes > MaxHashes(kind) * statistics_.num_keys()) {
+            sets.second.hashes >
+                FindAmqType(kind)->most_hashes_per_key *
+                    statistics_.num_keys()) {
           continue;
         }
         candidate.fpr = model_.Average(candidate.design, sets, step);

@@ -181,9 +181,9 @@ Status Proteus::Open(const Slice& payload,
 }
 
 std::string ProteusDesign::Describe() const {
-  const char* name = amq == AmqKind::kBloom    ? "bloom "
-                     : amq == AmqKind::kRibbon ? "ribbon "
-                                               : "all ";
+  const AmqType* type = FindAmqType(amq);
+  std::string name = type == nullptr ? "all" : type->name;
+  name += ' ';
   std::string text;
   if (trie_bits > 0) text = "trie " + std::to_string(trie_bits);
   if (first_prefix_bits > 0) text = name + std::to_string(first_prefix_bits);
@@ -195,10 +195,20 @@ std::string ProteusDesign::Describe() const {
   return text.empty() ? "none" : text;
 }
 
-std::string Proteus::Describe() const {
-  std::string text = header_.design.Describe();
-  if (HasTrie()) text += " (" + trie_.fst().Describe() + ")";
-  return text;
+// The design, and how the trie is encoded.
+FilterReport Proteus::Report() const {
+  FilterReport report;
+  report.design = header_.design.Describe();
+  if (HasTrie()) report.design += " (" + trie_.fst().Describe() + ")";
+  const DesignReport& modelled = header_.report;
+  report.model_ms = static_cast<double>(modelled.model_micros) / 1000;
+  if (modelled.predicted_fpr >= 0) {
+    // Samples beyond the keys find nothing, and the filter knows it.
+    report.predicted_fpr = static_cast<double>(modelled.predicted_fpr) *
+                           modelled.samples /
+                           (modelled.samples + modelled.outside);
+  }
+  return report;
 }
 
 // Whether all prefixes of the series may be there, up to that of `bits` bits.

@@ -26,12 +26,15 @@
 #include <string>
 
 #include "filter_policy/amq/amq.h"
+#include "filter_policy/filter_kinds.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/uniform_trie.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+constexpr FilterKind kProteusKind{2};  // and of 1PBF and 2PBF
 
 struct ProteusHeader {
   static constexpr size_t kSize = 88;
@@ -89,10 +92,10 @@ class Proteus : public RangeFilter {
 
   bool LowerBound(const Slice& target, std::string* bound) const override;
 
+  FilterReport Report() const override;
+
   const ProteusDesign& design() const { return header_.design; }
-  const DesignReport& report() const { return header_.report; }
-  // The design, and how the trie is encoded.
-  std::string Describe() const;
+  const DesignReport& design_report() const { return header_.report; }
 
  private:
   Proteus() = default;

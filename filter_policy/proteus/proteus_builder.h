@@ -20,7 +20,7 @@ struct ProteusSettings {
   // What the whole filter takes, its envelope included.
   double bits_per_key = 12;
   // The kinds of sets to choose from; the first one without samples.
-  std::vector<AmqKind> kinds = {AmqKind::kBloom, AmqKind::kRibbon};
+  std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, what to build whatever the queries are.
   std::optional<ProteusDesign> forced;
 };

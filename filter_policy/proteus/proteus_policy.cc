@@ -21,14 +21,15 @@ const std::string kAmqOption = "amq";
 const std::string kCapacityOption = "sample_capacity";
 const std::string kEveryOption = "sample_every";
 
-const std::unordered_map<std::string, std::vector<AmqKind>>& AmqKinds() {
-  static const auto* const kinds =
-      new std::unordered_map<std::string, std::vector<AmqKind>>{
-          {"bloom", {AmqKind::kBloom}},
-          {"ribbon", {AmqKind::kRibbon}},
-          {"auto", {AmqKind::kBloom, AmqKind::kRibbon}},
-      };
-  return *kinds;
+const std::string kAutoAmq = "auto";
+
+// The kinds of sets that a value of the option allows; none if it is unknown.
+std::vector<AmqKind> ParseAmq(const std::string& name) {
+  std::vector<AmqKind> kinds;
+  for (const AmqType* type : AmqTypes()) {
+    if (name == type->name || name == kAutoAmq) kinds.push_back(type->kind);
+  }
+  return kinds;
 }
 
 Status RefuseBits(const std::string& owner, const std::string& text) {
@@ -58,10 +59,14 @@ Status ParseBits(const std::string& owner, const std::string& text,
 }
 
 Status CheckAmq(const std::string& owner, const std::string& name) {
-  if (AmqKinds().count(name) > 0) return Status::OK();
+  if (!ParseAmq(name).empty()) return Status::OK();
+  std::string allowed;
+  for (const AmqType* type : AmqTypes()) {
+    allowed += std::string(type->name) + ", ";
+  }
   return Status::InvalidArgument(owner + ": " + kAmqOption + "=" + name +
-                                 " is not allowed; allowed: bloom, ribbon, "
-                                 "auto");
+                                 " is not allowed; allowed: " + allowed +
+                                 kAutoAmq);
 }
 
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
@@ -104,7 +109,52 @@ const TypeInfo* TypeInfoOf(DesignSpace space) {
   return infos[static_cast<size_t>(space)];
 }
 
+// NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ
+template <DesignSpace kSpace>
+Status Parse(const std::string& spec,
+             std::unique_ptr<const FilterPolicy>* policy) {
+  const std::string owner = ProteusFilterPolicy::ClassName(kSpace);
+  const std::string name = ProteusFilterPolicy::ShortName(kSpace);
+  const std::vector<std::string> parts = StringSplit(spec, ':');
+  if (parts.size() < 2 || parts.size() > 3 || parts[0] != name ||
+      spec.back() == ':') {
+    return Status::InvalidArgument("filter_policy=" + spec +
+                                   " is not allowed; allowed: " + name +
+                                   ":BITS_PER_KEY, such as " + name +
+                                   ":12, or " + name + ":BITS_PER_KEY:AMQ");
+  }
+  ProteusPolicyOptions options;
+  Status s = ParseBits(owner, parts[1], &options.bits_per_key);
+  if (s.ok() && parts.size() == 3) {
+    options.amq = parts[2];
+    s = CheckAmq(owner, options.amq);
+  }
+  if (s.ok()) policy->reset(new ProteusFilterPolicy(kSpace, options));
+  return s;
+}
+
+template <DesignSpace kSpace>
+PolicyType TypeOf(const char* usage) {
+  return {ProteusFilterPolicy::ClassName(kSpace),
+          ProteusFilterPolicy::ShortName(kSpace), usage,
+          []() -> std::unique_ptr<const FilterPolicy> {
+            return std::make_unique<ProteusFilterPolicy>(kSpace);
+          },
+          Parse<kSpace>};
+}
+
 }  // namespace
+
+const FilterType& ProteusFilterType() {
+  static const FilterType type = {
+      kProteusKind,
+      Proteus::Open,
+      {TypeOf<DesignSpace::kProteus>("proteus:BITS_PER_KEY[:AMQ]"),
+       TypeOf<DesignSpace::kOnePrefixFilter>("prefixbloom:BITS_PER_KEY[:AMQ]"),
+       TypeOf<DesignSpace::kTwoPrefixFilters>(
+           "prefixbloom2:BITS_PER_KEY[:AMQ]")}};
+  return type;
+}
 
 ProteusFilterPolicy::ProteusFilterPolicy(DesignSpace space,
                                          const ProteusPolicyOptions& options)
@@ -132,28 +182,6 @@ const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
     default:
       return "proteus";
   }
-}
-
-Status ProteusFilterPolicy::CreateFromShortForm(
-    DesignSpace space, const std::string& spec,
-    std::unique_ptr<const FilterPolicy>* policy) {
-  const std::string name = ShortName(space);
-  const std::vector<std::string> parts = StringSplit(spec, ':');
-  if (parts.size() < 2 || parts.size() > 3 || parts[0] != name ||
-      spec.back() == ':') {
-    return Status::InvalidArgument("filter_policy=" + spec +
-                                   " is not allowed; allowed: " + name +
-                                   ":BITS_PER_KEY, such as " + name +
-                                   ":12, or " + name + ":BITS_PER_KEY:AMQ");
-  }
-  ProteusPolicyOptions options;
-  Status s = ParseBits(ClassName(space), parts[1], &options.bits_per_key);
-  if (s.ok() && parts.size() == 3) {
-    options.amq = parts[2];
-    s = CheckAmq(ClassName(space), options.amq);
-  }
-  if (s.ok()) policy->reset(new ProteusFilterPolicy(space, options));
-  return s;
 }
 
 Status ProteusFilterPolicy::CheckOptions() const {
@@ -199,7 +227,7 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
   ProteusSettings settings;
   settings.space = space_;
   settings.bits_per_key = options.bits_per_key;
-  settings.kinds = AmqKinds().at(options.amq);
+  settings.kinds = ParseAmq(options.amq);
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(column_family, /*env=*/nullptr, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(

@@ -21,8 +21,8 @@ struct ProteusPolicyOptions {
   // The size of each filter. 2 to 64.
   double bits_per_key = 12;
 
-  // How sets of prefixes are kept: "bloom", "ribbon", or "auto", by which the
-  // model weighs both.
+  // How sets of prefixes are kept: the name of a kind of AMQ (amq.h), "bloom"
+  // or "ribbon", or "auto", by which the model weighs them all.
   std::string amq = "auto";
 
   // Sample queries that are kept, and of how many queries that find nothing one
@@ -35,6 +35,8 @@ struct ProteusPolicyOptions {
   std::string samples_file;
 };
 
+const FilterType& ProteusFilterType();
+
 class ProteusFilterPolicy : public ProteanFilterPolicy {
  public:
   explicit ProteusFilterPolicy(DesignSpace space,
@@ -46,19 +48,12 @@ class ProteusFilterPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return ClassName(space_); }
   const char* NickName() const override { return ShortName(space_); }
 
-  // Makes a policy of the short form NAME:BITS_PER_KEY or
-  // NAME:BITS_PER_KEY:AMQ. InvalidArgument if `spec` is anything else, or out
-  // of range.
-  static Status CreateFromShortForm(
-      DesignSpace space, const std::string& spec,
-      std::unique_ptr<const FilterPolicy>* policy);
-
   // InvalidArgument if an option is out of range or a file of sample queries
   // cannot be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  FilterKind kind() const override { return FilterKind::kProteus; }
+  FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const std::string& column_family) const override;
   std::shared_ptr<SampleStore> Samples() const override;

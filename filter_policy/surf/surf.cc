@@ -209,6 +209,12 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
 
 // A clone cannot be virtual.
 
+FilterReport Surf::Report() const {
+  FilterReport report;
+  report.design = fst_.Describe();
+  return report;
+}
+
 bool Surf::KeyMayMatch(const Slice& key) const { return HasKey(key); }
 
 void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {

@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "filter_policy/filter_kinds.h"
 #include "filter_policy/fst/fst.h"
 #include "filter_policy/fst/fst_builder.h"
 #include "filter_policy/fst/fst_iterator.h"
@@ -16,6 +17,8 @@
 #include "filter_policy/surf/surf_suffix.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+constexpr FilterKind kSurfKind{1};
 
 class Surf : public RangeFilter {
  public:
@@ -42,6 +45,8 @@ class Surf : public RangeFilter {
   // through them.
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                   RangeCount* count) const override;
+
+  FilterReport Report() const override;
   // The same for [lo, hi].
   RangeCount Count(const Slice& lo, const Slice& hi) const {
     RangeCount count;

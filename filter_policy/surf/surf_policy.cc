@@ -10,6 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+const char kUsage[] = "surf:HASH_BITS:REAL_BITS";
 const std::string kHashOption = "hash_suffix_bits";
 const std::string kRealOption = "real_suffix_bits";
 
@@ -28,35 +29,49 @@ const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
   return *info;
 }
 
-}  // namespace
-
-SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)
-    : options_(options) {
-  RegisterOptions(&options_, &SurfTypeInfo());
-}
-
-Status SurfFilterPolicy::CreateFromShortForm(
-    const std::string& spec, std::unique_ptr<const FilterPolicy>* policy) {
+// surf:HASH_BITS:REAL_BITS
+Status Parse(const std::string& spec,
+             std::unique_ptr<const FilterPolicy>* policy) {
+  const char* const owner = SurfFilterPolicy::kClassName();
   const std::vector<std::string> parts = StringSplit(spec, ':');
-  if (parts.size() != 3 || parts[0] != kNickName() || spec.back() == ':') {
-    return Status::InvalidArgument(
-        "filter_policy=" + spec +
-        " is not allowed; allowed: surf:HASH_BITS:REAL_BITS, such as surf:0:8");
+  if (parts.size() != 3 || parts[0] != SurfFilterPolicy::kNickName() ||
+      spec.back() == ':') {
+    return Status::InvalidArgument("filter_policy=" + spec +
+                                   " is not allowed; allowed: " + kUsage +
+                                   ", such as surf:0:8");
   }
   SurfPolicyOptions options;
-  Status s =
-      ParseBoundedOption(kClassName(), kHashOption, parts[1], 0,
-                         SurfSuffix::kMaxHashBits, &options.hash_suffix_bits);
+  Status s = ParseBoundedOption(owner, kHashOption, parts[1], 0,
+                                SurfSuffix::kMaxHashBits,
+                                &options.hash_suffix_bits);
   if (s.ok()) {
-    s = ParseBoundedOption(kClassName(), kRealOption, parts[2], 0,
+    s = ParseBoundedOption(owner, kRealOption, parts[2], 0,
                            SurfSuffix::kMaxRealBits, &options.real_suffix_bits);
   }
   if (s.ok()) policy->reset(new SurfFilterPolicy(options));
   return s;
 }
 
-Status SurfFilterPolicy::ValidateOptions(
-    const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
+}  // namespace
+
+const FilterType& SurfFilterType() {
+  static const FilterType type = {
+      kSurfKind,
+      Surf::Open,
+      {{SurfFilterPolicy::kClassName(), SurfFilterPolicy::kNickName(), kUsage,
+        []() -> std::unique_ptr<const FilterPolicy> {
+          return std::make_unique<SurfFilterPolicy>();
+        },
+        Parse}}};
+  return type;
+}
+
+SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)
+    : options_(options) {
+  RegisterOptions(&options_, &SurfTypeInfo());
+}
+
+Status SurfFilterPolicy::CheckOptions() const {
   Status s =
       CheckOptionRange(kClassName(), kHashOption, options_.hash_suffix_bits, 0,
                        SurfSuffix::kMaxHashBits);
@@ -64,14 +79,24 @@ Status SurfFilterPolicy::ValidateOptions(
     s = CheckOptionRange(kClassName(), kRealOption, options_.real_suffix_bits,
                          0, SurfSuffix::kMaxRealBits);
   }
+  return s;
+}
+
+Status SurfFilterPolicy::ValidateOptions(
+    const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
+  const Status s = CheckOptions();
   return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
 std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
     const std::string& /*column_family*/) const {
+  // Whoever writes files without a DB validates nothing: then bad options are
+  // the default ones.
+  const SurfPolicyOptions options =
+      CheckOptions().ok() ? options_ : SurfPolicyOptions();
   SurfSuffix suffix;
-  suffix.hash_bits = options_.hash_suffix_bits;
-  suffix.real_bits = options_.real_suffix_bits;
+  suffix.hash_bits = options.hash_suffix_bits;
+  suffix.real_bits = options.real_suffix_bits;
   return std::make_unique<SurfBuilder>(suffix);
 }
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/surf/surf.h"
 #include "filter_policy/surf/surf_suffix.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+const FilterType& SurfFilterType();
 
 struct SurfPolicyOptions {
   static const char* kName() { return "SurfPolicyOptions"; }
@@ -14,7 +17,7 @@ struct SurfPolicyOptions {
   // queries to 2^-n of what the trie alone has. 0 to 32.
   uint32_t hash_suffix_bits = 0;
 
-  // Bits of each key behind its stored prefix: they help point and range
+  // Bits of each key after its stored prefix: they help point and range
   // queries. 0 to 32.
   uint32_t real_suffix_bits = 8;
 };
@@ -28,19 +31,16 @@ class SurfFilterPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return kClassName(); }
   const char* NickName() const override { return kNickName(); }
 
-  // Makes a policy of the short form surf:HASH_BITS:REAL_BITS. InvalidArgument
-  // if `spec` is anything else, or its numbers are out of range.
-  static Status CreateFromShortForm(
-      const std::string& spec, std::unique_ptr<const FilterPolicy>* policy);
-
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  FilterKind kind() const override { return FilterKind::kSurf; }
+  FilterKind kind() const override { return kSurfKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const std::string& /*column_family*/) const override;
 
  private:
+  Status CheckOptions() const;
+
   SurfPolicyOptions options_;
 };
 

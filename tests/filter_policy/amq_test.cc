@@ -12,6 +12,7 @@
 #include "filter_policy/bits/bit_util.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -19,11 +20,11 @@ namespace {
 
 using Hashes = std::vector<uint64_t>;
 
-constexpr AmqKind kKinds[] = {AmqKind::kBloom, AmqKind::kRibbon};
+constexpr AmqKind kKinds[] = {kBloomAmq, kRibbonAmq};
 
 std::string Name(AmqKind kind) {
-  return kind == AmqKind::kBloom    ? "bloom"
-         : kind == AmqKind::kRibbon ? "ribbon"
+  return kind == kBloomAmq    ? "bloom"
+         : kind == kRibbonAmq ? "ribbon"
                                     : "none";
 }
 
@@ -109,8 +110,8 @@ TEST(AmqTest, RibbonNeedsFewerBits) {
   constexpr uint64_t kHashes = 100000;
   for (int bits_per_key : {8, 10, 12, 14, 20}) {
     const uint64_t bytes = kHashes * bits_per_key / 8;
-    EXPECT_LT(PlanAmq(AmqKind::kRibbon, kHashes, bytes).false_positive_rate,
-              PlanAmq(AmqKind::kBloom, kHashes, bytes).false_positive_rate);
+    EXPECT_LT(PlanAmq(kRibbonAmq, kHashes, bytes).false_positive_rate,
+              PlanAmq(kBloomAmq, kHashes, bytes).false_positive_rate);
   }
 }
 
@@ -119,7 +120,7 @@ TEST(AmqTest, BloomIsNoWorseThanRocksDBs) {
   for (double bits_per_key : {6.0, 10.0, 12.0, 14.0, 16.0}) {
     const auto bytes = static_cast<uint64_t>(kHashes * bits_per_key / 8);
     const double rate =
-        PlanAmq(AmqKind::kBloom, kHashes, bytes).false_positive_rate;
+        PlanAmq(kBloomAmq, kHashes, bytes).false_positive_rate;
     const int probes = FastLocalBloomImpl::ChooseNumProbes(
         static_cast<int>(1000 * bits_per_key));
     EXPECT_LE(rate, 1.02 * FastLocalBloomImpl::EstimatedFpRate(
@@ -156,7 +157,7 @@ TEST(AmqTest, TinySets) {
 }
 
 TEST(AmqTest, Nothing) {
-  for (AmqKind kind : {AmqKind::kNone, AmqKind::kBloom, AmqKind::kRibbon}) {
+  for (AmqKind kind : {AmqKind::kNone, kBloomAmq, kRibbonAmq}) {
     for (const AmqPlan& plan : {PlanAmq(kind, 1000, 0), PlanAmq(kind, 0, 1000),
                                 PlanAmq(kind, 0, 0)}) {
       EXPECT_EQ(AmqKind::kNone, plan.kind);
@@ -170,7 +171,7 @@ TEST(AmqTest, Nothing) {
 
 TEST(AmqTest, KeepsWhatMayBeContained) {
   const Hashes hashes = RandomHashes(1000, 8);
-  for (AmqKind kind : {AmqKind::kNone, AmqKind::kBloom, AmqKind::kRibbon}) {
+  for (AmqKind kind : {AmqKind::kNone, kBloomAmq, kRibbonAmq}) {
     for (uint64_t bits_per_key : {2, 8, 20, 30}) {
       SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
       const BuiltAmq amq(
@@ -263,7 +264,7 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
     // No data, or more than can be addressed.
     EXPECT_TRUE(decode(8, std::string(8, '\0')).IsCorruption());
     EXPECT_TRUE(decode(8, std::string(8, '\xff')).IsCorruption());
-    if (kind == AmqKind::kRibbon) {
+    if (kind == kRibbonAmq) {
       EXPECT_TRUE(decode(4, std::string(4, '\0')).IsCorruption());
       EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
     }

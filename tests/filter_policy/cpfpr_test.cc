@@ -270,7 +270,7 @@ void CompareWithEnumeration(
     design.trie_bits = second;
     designs.push_back(design);
     for (uint32_t first = 0; first < second; first++) {
-      for (AmqKind kind : {AmqKind::kBloom, AmqKind::kRibbon}) {
+      for (AmqKind kind : {kBloomAmq, kRibbonAmq}) {
         design = ProteusDesign();
         design.prefix_bits = second;
         design.amq = kind;
@@ -408,7 +408,7 @@ TEST(CpfprTest, OrderOfSamples) {
   const KeyStatistics statistics(store);
   ProteusDesign design;
   design.prefix_bits = 480;
-  design.amq = AmqKind::kBloom;
+  design.amq = kBloomAmq;
   const CpfprModel model(store, statistics, samples);
   EXPECT_EQ(expected, model.queries().size());
   const double fpr = model.Evaluate(design, 600);
@@ -475,7 +475,7 @@ std::vector<Case> AllCases() {
 }  // namespace
 
 TEST(CpfprTest, ChoosesAmongTheBest) {
-  const std::vector<AmqKind> kinds = {AmqKind::kBloom, AmqKind::kRibbon};
+  const std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   for (const Case& c : AllCases()) {
     const KeyStore store = Stored(c.keys);
     const KeyStatistics statistics(store);
@@ -541,7 +541,7 @@ TEST(CpfprTest, ChoosesAllowedKinds) {
   const KeyStore store = Stored(c.keys);
   const KeyStatistics statistics(store);
   const CpfprModel model(store, statistics, c.samples);
-  for (AmqKind kind : {AmqKind::kBloom, AmqKind::kRibbon}) {
+  for (AmqKind kind : {kBloomAmq, kRibbonAmq}) {
     for (DesignSpace space :
          {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters}) {
       EXPECT_EQ(
@@ -562,7 +562,7 @@ TEST(CpfprTest, NoBytes) {
         DesignSpace::kProteus}) {
     for (uint64_t bytes : {0, 1, 60}) {
       const ProteusDesign design =
-          DesignSearch(model, statistics, {AmqKind::kBloom})
+          DesignSearch(model, statistics, {kBloomAmq})
               .Choose(space, bytes);
       EXPECT_GE(model.Evaluate(design, bytes), 0.5);
       EXPECT_EQ(0u, design.trie_bits);

@@ -193,7 +193,7 @@ TEST(FilterBlockTest, RoundTripOfAllFamilies) {
       const FilterBlock block(bytes);
       ASSERT_OK(block.status());
       EXPECT_TRUE(block.CanFilter());
-      EXPECT_EQ(FilterKind::kSurf, block.header().kind);
+      EXPECT_EQ(kSurfKind, block.header().kind);
       EXPECT_EQ(family.keys.size(), block.header().num_keys);
       ExpectNoFalseNegatives(block, family.keys);
       ExpectReaderFinds(bytes, family.keys);

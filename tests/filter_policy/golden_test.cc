@@ -688,7 +688,7 @@ std::string Counts(const Surf& surf, const std::vector<Range>& ranges) {
 }
 
 const Surf* SurfOf(const FilterBlock& block) {
-  return block.header().kind == FilterKind::kSurf
+  return block.header().kind == kSurfKind
              ? static_cast<const Surf*>(block.filter())
              : nullptr;
 }
@@ -706,7 +706,7 @@ void ExpectHeader(const FilterBlock& block, const Recipe& recipe) {
     EXPECT_EQ("", Hex(header.largest));
     return;
   }
-  EXPECT_EQ(FilterKind::kSurf, header.kind);
+  EXPECT_EQ(kSurfKind, header.kind);
   const std::string smallest = recipe.keys.empty() ? "" : recipe.keys.front();
   const std::string largest = recipe.keys.empty() ? "" : recipe.keys.back();
   EXPECT_EQ(Hex(smallest.substr(0, 64)), Hex(header.smallest));

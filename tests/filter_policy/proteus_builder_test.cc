@@ -48,10 +48,10 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
                 ? 0
                 : statistics.SizeOfTrie(chosen.trie_bits, room).bytes;
         const double fpr = model.Evaluate(chosen, room - trie);
-        EXPECT_LE(proteus.report().predicted_fpr, 1.2 * fpr + 0.02)
+        EXPECT_LE(proteus.design_report().predicted_fpr, 1.2 * fpr + 0.02)
             << static_cast<int>(type) << ", " << num << " keys, "
             << bits_per_key << " bits: chosen " << chosen.Describe()
-            << ", built " << proteus.Describe();
+            << ", built " << proteus.Report().design;
       }
     }
   }

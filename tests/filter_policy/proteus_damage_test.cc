@@ -33,17 +33,17 @@ const Damaged kCases[] = {
     {"trie", TrieAndSet(19, 0), 0},
     {"deep_trie", TrieAndSet(200, 0), 3},
     {"bloom", TrieAndSet(0, 40), 0},
-    {"ribbon", TrieAndSet(0, 40, AmqKind::kRibbon), 0},
+    {"ribbon", TrieAndSet(0, 40, kRibbonAmq), 0},
     {"trie_and_bloom", TrieAndSet(12, 50), 0},
-    {"trie_and_ribbon", TrieAndSet(12, 50, AmqKind::kRibbon), 0},
+    {"trie_and_ribbon", TrieAndSet(12, 50, kRibbonAmq), 0},
     {"trie_and_bloom_of_bytes", TrieAndSet(70, 200), 3},
     {"two_blooms", TwoSets(20, 60), 0},
-    {"two_ribbons", TwoSets(20, 60, AmqKind::kRibbon), 0},
+    {"two_ribbons", TwoSets(20, 60, kRibbonAmq), 0},
     {"two_sets_of_bytes", TwoSets(90, 300), 3},
-    {"series", TrieAndSet(0, 64, AmqKind::kBloom, 8), 2},
-    {"trie_and_series", TrieAndSet(20, 64, AmqKind::kRibbon, 16), 2},
+    {"series", TrieAndSet(0, 64, kBloomAmq, 8), 2},
+    {"trie_and_series", TrieAndSet(20, 64, kRibbonAmq, 16), 2},
     {"chains", TrieAndSet(9, 30), 4},
-    {"zeros", TrieAndSet(33, 48, AmqKind::kBloom, 24), 6},
+    {"zeros", TrieAndSet(33, 48, kBloomAmq, 24), 6},
 };
 
 class ProteusDamageTest : public testing::TestWithParam<Damaged> {
@@ -70,10 +70,7 @@ class ProteusDamageTest : public testing::TestWithParam<Damaged> {
         block.RangeMayMatch(lo, queries_[i], i % 2 == 0);
       }
     }
-    if (block.filter() != nullptr &&
-        block.header().kind == FilterKind::kProteus) {
-      static_cast<const Proteus*>(block.filter())->Describe();
-    }
+    if (block.filter() != nullptr) block.filter()->Report();
   }
 
   const Keys keys_;

@@ -131,8 +131,8 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     const MemoryFilter filter(policy, keys);
     ASSERT_OK(filter.block()->status());
     const Proteus& proteus = *filter.proteus();
-    SCOPED_TRACE(proteus.Describe());
-    const double predicted = proteus.report().predicted_fpr;
+    SCOPED_TRACE(proteus.Report().design);
+    const double predicted = proteus.design_report().predicted_fpr;
     const double observed = ObservedRate(filter, queries);
     // The samples, and the queries, are a sample themselves.
     const double noise =
@@ -141,8 +141,8 @@ TEST_P(PaperTest, RateIsAsPredicted) {
                   (1.0 / kSamples + 1.0 / static_cast<double>(queries.size())));
     EXPECT_NEAR(predicted, observed, std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
-    EXPECT_EQ(Asked(keys, samples).size(), proteus.report().samples);
-    EXPECT_EQ(kSamples - proteus.report().samples, proteus.report().outside);
+    EXPECT_EQ(Asked(keys, samples).size(), proteus.design_report().samples);
+    EXPECT_EQ(kSamples - proteus.design_report().samples, proteus.design_report().outside);
     const double bits =
         8.0 * static_cast<double>(filter.contents().size()) / kKeys;
     EXPECT_LE(bits, 1.02 * BitsOf(spec));
@@ -209,9 +209,9 @@ TEST(DefaultDesignTest, NoWorseThanBloomOnPoints) {
             3 * std::sqrt(expected / static_cast<double>(queries.size()));
         EXPECT_LE(ObservedRate(filter, queries), 1.1 * expected + noise)
             << name << ", " << spec << bits << ", "
-            << filter.proteus()->Describe();
-        EXPECT_EQ(0u, filter.proteus()->report().samples);
-        EXPECT_LT(filter.proteus()->report().predicted_fpr, 0);
+            << filter.proteus()->Report().design;
+        EXPECT_EQ(0u, filter.proteus()->design_report().samples);
+        EXPECT_LT(filter.proteus()->design_report().predicted_fpr, 0);
       }
     }
   }

@@ -75,8 +75,8 @@ struct Recipe {
 void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.name; }
 
 std::vector<Recipe> Recipes() {
-  constexpr AmqKind kRibbon = AmqKind::kRibbon;
-  constexpr AmqKind kBloom = AmqKind::kBloom;
+  constexpr AmqKind kRibbon = kRibbonAmq;
+  constexpr AmqKind kBloom = kBloomAmq;
   return {
       {"no_keys", {}, TrieAndSet(0, 8), 12},
       {"empty_key", {""}, TrieAndSet(8, 16), 2000},
@@ -147,7 +147,7 @@ std::string Answers(const FilterBlock& block, const Keys& keys) {
     queries.push_back(query);
   }
   std::string answers =
-      block.header().kind == FilterKind::kProteus
+      block.header().kind == kProteusKind
           ? static_cast<const Proteus*>(block.filter())->design().Describe() +
                 "\n"
           : "";

@@ -48,7 +48,7 @@ std::vector<ProteusDesign> ExactDesigns() {
 // Every pair of lengths, and series.
 std::vector<ProteusDesign> DesignsWithSets() {
   std::vector<ProteusDesign> designs;
-  for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+  for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
     for (uint32_t second = 1; second <= kLongestPrefix; second++) {
       designs.push_back(TrieAndSet(0, second, amq));
       for (uint32_t first = 1; first < second; first++) {
@@ -320,7 +320,7 @@ TEST(ProteusTest, InvertedRanges) {
   const Keys keys = AllStrings(kBytes, 2);
   for (const ProteusDesign& design :
        {TrieAndSet(0, 16), TrieAndSet(8, 0), TrieAndSet(8, 12), TwoSets(8, 12),
-        TrieAndSet(0, 8, AmqKind::kBloom, 8), TrieAndSet(0, 80)}) {
+        TrieAndSet(0, 8, kBloomAmq, 8), TrieAndSet(0, 80)}) {
     const ForcedProteus proteus(keys, design, kManyBits);
     EXPECT_FALSE(proteus.filter().RangeMayMatch("\x80", "\x01", true));
     EXPECT_FALSE(proteus.filter().RangeMayMatch("\x80", "\x80", false));
@@ -339,7 +339,7 @@ ProteusDesign RandomDesign(size_t longest_key, Random* rnd) {
     return static_cast<uint32_t>(
         least + (most > least ? rnd->Uniform(most - least + 1) : 0));
   };
-  const AmqKind amq = rnd->OneIn(2) ? AmqKind::kRibbon : AmqKind::kBloom;
+  const AmqKind amq = rnd->OneIn(2) ? kRibbonAmq : kBloomAmq;
   const uint32_t second = bits(2, longest);
   switch (rnd->Uniform(6)) {
     case 0:
@@ -428,7 +428,7 @@ TEST(ProteusTest, Batches) {
   Random rnd(5);
   for (const KeyFamily& family : KeyFamilies(200, 5)) {
     std::vector<ProteusDesign> designs;
-    for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
       for (uint32_t trie : {0, 9, 40, 70}) {
         for (uint32_t bits : {0, 48, 64, 120}) {
           if (bits == 0 || bits > trie) {

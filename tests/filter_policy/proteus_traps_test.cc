@@ -23,13 +23,13 @@ std::vector<ProteusDesign> AllDesignsOfWords() {
   for (uint32_t first = 0; first <= 64; first++) {
     if (first > 0) designs.push_back(TrieAndSet(first, 0));
     for (uint32_t second = first + 1; second <= 64; second++) {
-      designs.push_back(TrieAndSet(first, second, AmqKind::kBloom));
-      designs.push_back(TrieAndSet(first, second, AmqKind::kRibbon));
+      designs.push_back(TrieAndSet(first, second, kBloomAmq));
+      designs.push_back(TrieAndSet(first, second, kRibbonAmq));
       if (first > 0) designs.push_back(TwoSets(first, second));
     }
   }
   for (uint32_t second = 8; second <= 64; second += 8) {
-    designs.push_back(TrieAndSet(second / 2, second, AmqKind::kBloom, 8));
+    designs.push_back(TrieAndSet(second / 2, second, kBloomAmq, 8));
   }
   return designs;
 }
@@ -104,7 +104,7 @@ TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
   }
   for (uint32_t trie : {57, 63, 64, 65, 72, 100, 128}) {
     for (uint32_t prefix : {trie + 1, trie + 7, trie + 30, 192u}) {
-      for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+      for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
         const ProteusDesign design = TrieAndSet(trie, prefix, amq);
         SCOPED_TRACE(design.Describe());
         const ForcedProteus proteus(keys, design, 300);
@@ -138,10 +138,10 @@ TEST(ProteusTrapsTest, KeysShorterThanThePrefixes) {
     for (uint32_t first : {0, 1, 8, 17, 20}) {
       std::vector<ProteusDesign> designs = {
           TrieAndSet(first, prefix), TrieAndSet(prefix, 0),
-          TrieAndSet(first, prefix, AmqKind::kRibbon)};
+          TrieAndSet(first, prefix, kRibbonAmq)};
       if (first > 0) designs.push_back(TwoSets(first, prefix));
       if (prefix % 8 == 0) {
-        designs.push_back(TrieAndSet(first, prefix, AmqKind::kBloom, 8));
+        designs.push_back(TrieAndSet(first, prefix, kBloomAmq, 8));
       }
       for (const ProteusDesign& design : designs) {
         SCOPED_TRACE(design.Describe());
@@ -252,9 +252,9 @@ TEST(ProteusTrapsTest, ChainsUnderForcedDesigns) {
     for (const ProteusDesign& design :
          {TrieAndSet(0, 24), TrieAndSet(0, 800), TrieAndSet(0, 24000),
           TrieAndSet(16, 200), TrieAndSet(400, 0), TrieAndSet(400, 800),
-          TwoSets(100, 900), TrieAndSet(0, 8, AmqKind::kBloom, 8),
-          TrieAndSet(0, 64, AmqKind::kRibbon, 32),
-          TrieAndSet(16, 64, AmqKind::kBloom, 8)}) {
+          TwoSets(100, 900), TrieAndSet(0, 8, kBloomAmq, 8),
+          TrieAndSet(0, 64, kRibbonAmq, 32),
+          TrieAndSet(16, 64, kBloomAmq, 8)}) {
       SCOPED_TRACE(chain.name + ", " + design.Describe());
       const Deadline deadline(0.5);
       const ForcedProteus proteus(chain.keys, design, 12);
@@ -280,7 +280,7 @@ TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
   Keys keys;
   for (uint64_t i = 0; i < 100; i++) keys.push_back(BigEndian(i << 40));
   for (uint32_t shift : {0, 3}) {
-    for (AmqKind amq : {AmqKind::kBloom, AmqKind::kRibbon}) {
+    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
       const ForcedProteus proteus(keys, TrieAndSet(0, 64 - shift, amq), 300);
       size_t positives = 0;
       for (uint64_t i = 0; i < 99; i++) {
@@ -347,8 +347,8 @@ TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
 TEST(ProteusTrapsTest, LongQueriesAreAnsweredSoon) {
   const std::string key(1 << 20, 'q');
   for (const ProteusDesign& design :
-       {TrieAndSet(0, 8, AmqKind::kBloom, 8),
-        TrieAndSet(0, 8, AmqKind::kRibbon, 64), TrieAndSet(0, 8 << 20),
+       {TrieAndSet(0, 8, kBloomAmq, 8),
+        TrieAndSet(0, 8, kRibbonAmq, 64), TrieAndSet(0, 8 << 20),
         TrieAndSet(8, 8 << 20), TwoSets(4000, 8 << 20), TrieAndSet(4000, 0)}) {
     SCOPED_TRACE(design.Describe());
     const Deadline deadline(1);

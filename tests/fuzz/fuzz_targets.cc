@@ -62,7 +62,7 @@ void CheckLowerBound(const FilterBlock& block,
 // Every kind of query about every pair of strings.
 void AskEverything(const FilterBlock& block,
                    const std::vector<std::string>& strings) {
-  const auto* surf = block.header().kind == FilterKind::kSurf
+  const auto* surf = block.header().kind == kSurfKind
                          ? static_cast<const Surf*>(block.filter())
                          : nullptr;
   for (const std::string& lo : strings) {
@@ -111,7 +111,7 @@ void FuzzDesign(const uint8_t* data, size_t size) {
   const uint8_t flags = input.Byte();
   const uint32_t first = bits();
   ProteusDesign design;
-  design.amq = (flags & 1) != 0 ? AmqKind::kRibbon : AmqKind::kBloom;
+  design.amq = (flags & 1) != 0 ? kRibbonAmq : kBloomAmq;
   if ((flags & 2) != 0) design.prefix_bits = first + 1 + bits();
   if ((flags & 4) == 0 || design.prefix_bits == 0) {
     design.trie_bits = first;
@@ -193,7 +193,7 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   for (const std::string& key : keys) builder.AddKey(key);
 
   std::string bytes;
-  Check(FinishBlock(FilterKind::kSurf, &builder, &bytes),
+  Check(FinishBlock(kSurfKind, &builder, &bytes),
         "the filter can be built");
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());

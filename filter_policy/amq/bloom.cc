@@ -1,0 +1,189 @@
+#include "filter_policy/amq/bloom.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "port/port.h"
+#include "util/bloom_impl.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kLineBytes = BloomSet::kLineBytes;
+// Lines have 32-bit numbers.
+constexpr uint64_t kMostBytes = 0xffffffc0;
+constexpr int kHashBits = 64;
+constexpr int kMostProbes = 24;
+constexpr int kMostLines = 3;
+
+// The false positive rate if each hash sets `probes` bits in each of `lines`
+// lines. How many hashes a line has is Poisson distributed; RocksDB's own
+// formula guesses that from two points.
+double Rate(double bits_per_hash, int probes, int lines) {
+  const double mean = 8.0 * kLineBytes * lines / bits_per_hash;
+  const double deviation = std::sqrt(mean);
+  const double first = std::max(0.0, std::floor(mean - 6 * deviation));
+  const double last = std::ceil(mean + 7 * deviation) + 1;
+  const double keep = std::pow(1 - 1.0 / (8 * kLineBytes), probes);
+  double weight =
+      std::exp(first * std::log(mean) - mean - std::lgamma(first + 1));
+  double clear = std::pow(keep, first);  // the share of bits not set
+  double rate = 0;
+  for (double hashes = first; hashes <= last;) {
+    double all = 1;
+    for (int i = 0; i < probes; i++) all *= 1 - clear;
+    rate += weight * all;
+    hashes++;
+    weight *= mean / hashes;
+    clear *= keep;
+  }
+  return std::min(1.0, std::pow(rate, lines));
+}
+
+// More lines gain the more, the more bits there are.
+int LinesFor(double bits_per_hash) {
+  return bits_per_hash < 6 ? 1 : bits_per_hash < 12 ? 2 : 3;
+}
+
+AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
+  AmqPlan plan;
+  bytes = std::min(bytes, kMostBytes) / kLineBytes * kLineBytes;
+  if (bytes == 0) return plan;
+  plan.kind = kBloomAmq;
+  plan.hashes = hashes;
+  plan.bytes = bytes;
+  // What is above changes nothing.
+  constexpr double kMostBits = 100;
+  const double bits_per_hash =
+      std::min(kMostBits,
+               8.0 * static_cast<double>(bytes) / static_cast<double>(hashes));
+  const int lines = LinesFor(bits_per_hash);
+  // Half of all bits set, or, as lines differ, a little less.
+  const int most =
+      std::clamp(static_cast<int>(std::lround(bits_per_hash * 0.693 / lines)),
+                 1, kMostProbes);
+  plan.small[1] = static_cast<uint8_t>(lines);
+  for (int probes = std::max(1, most - 1); probes <= most; probes++) {
+    const double rate = Rate(bits_per_hash, probes, lines);
+    if (rate >= plan.false_positive_rate) continue;
+    plan.false_positive_rate = rate;
+    plan.small[0] = static_cast<uint8_t>(probes);
+  }
+  if (plan.small[0] == 0) return AmqPlan();
+  plan.false_positive_rate = BloomMath::IndependentProbabilitySum(
+      plan.false_positive_rate,
+      BloomMath::FingerprintFpRate(hashes, kHashBits));
+  return plan;
+}
+
+class Builder : public AmqSetBuilder {
+ public:
+  Builder(const AmqPlan& plan, char* data)
+      : plan_(plan), probes_(plan.small[0]), data_(data) {}
+
+  void Add(const uint64_t* hashes, size_t count) override {
+    const int lines = plan_.small[1];
+    for (size_t i = 0; i < count; i++) {
+      uint64_t hash = hashes[i];
+      for (int line = 1;; line++) {
+        AddLine(hash);
+        if (line == lines) break;
+        hash = BloomSet::NextLine(hash);
+      }
+    }
+  }
+
+  AmqHeader Finish() override {
+    for (const Pending& pending : pending_) Set(pending);
+    return plan_;
+  }
+
+ private:
+  // A line is asked for that many lines before its bits are set.
+  static constexpr size_t kAhead = 16;
+
+  struct Pending {
+    char* line = nullptr;
+    uint32_t bits = 0;
+  };
+
+  void Set(const Pending& pending) const {
+    if (pending.line == nullptr) return;
+    FastLocalBloomImpl::AddHashPrepared(pending.bits, probes_, pending.line);
+  }
+  void AddLine(uint64_t hash) {
+    Pending& slot = pending_[next_++ % kAhead];
+    Set(slot);
+    uint32_t offset;
+    FastLocalBloomImpl::PrepareHash(
+        Lower32of64(hash), static_cast<uint32_t>(plan_.bytes), data_, &offset);
+    slot = {data_ + offset, Upper32of64(hash)};
+  }
+
+  const AmqPlan plan_;
+  const int probes_;
+  char* const data_;
+  Pending pending_[kAhead];
+  size_t next_ = 0;
+};
+
+bool IsSane(const AmqHeader& header) {
+  const uint8_t probes = header.small[0];
+  const uint8_t lines = header.small[1];
+  return header.bytes > 0 && header.bytes <= kMostBytes &&
+         header.bytes % kLineBytes == 0 && probes > 0 &&
+         probes <= kMostProbes && lines > 0 && lines <= kMostLines;
+}
+
+}  // namespace
+
+// Line by line: few hashes that are absent get to their second one.
+size_t BloomSet::Keep(size_t count, AmqLookup* lookups) const {
+  // Copies, since the compiler must assume that writing lookups changes this
+  // object.
+  const char* const data = data_;
+  const uint32_t num_lines = num_lines_;
+  const int probes = probes_;
+  const int lines = lines_;
+  for (int line = 1;; line++) {
+    for (size_t i = 0; i < count; i++) {
+      PREFETCH(Line(data, num_lines, lookups[i].hash), 0, 3);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+      const AmqLookup lookup = lookups[i];
+      lookups[kept] = lookup;
+      kept += LineMayContain(Line(data, num_lines, lookup.hash), probes,
+                             lookup.hash);
+    }
+    if (kept == 0 || line == lines) return kept;
+    count = kept;
+    for (size_t i = 0; i < count; i++) {
+      lookups[i].hash = NextLine(lookups[i].hash);
+    }
+  }
+}
+
+const AmqType& BloomAmqType() {
+  static_assert(sizeof(BloomSet) <= AmqSet::kMostBytes);
+  static const AmqType type = {
+      kBloomAmq,
+      "bloom",
+      /*query_nanos=*/6,
+      /*most_hashes_per_key=*/4,
+      Plan,
+      [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
+        return std::make_unique<Builder>(plan, data);
+      },
+      [](const AmqPlan&) -> size_t { return sizeof(Builder); },
+      IsSane,
+      [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
+        return new (memory) BloomSet(header, data);
+      },
+  };
+  return type;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,152 @@
+#include "filter_policy/amq/ribbon.h"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/ribbon_types.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kMostHashes = 950000000;
+constexpr unsigned kSegmentBytes = sizeof(RibbonSettings::CoeffRow);
+constexpr unsigned kSlotsPerBlock = 8 * kSegmentBytes;
+constexpr unsigned kMostColumns = 8 * sizeof(RibbonSettings::ResultRow);
+constexpr uint32_t kMostBlocks = uint32_t{1} << 24;
+// RocksDB tries as many seeds.
+constexpr uint32_t kSeedMask = 255;
+
+AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
+  AmqPlan plan;
+  if (hashes > kMostHashes) return plan;
+  const uint32_t slots = RibbonSolution::RoundUpNumSlots(
+      RibbonConfig::GetNumSlots(static_cast<uint32_t>(hashes)));
+  const uint32_t blocks = slots / kSlotsPerBlock;
+  // A Bloom filter of the same size may have to take its place.
+  constexpr uint64_t kUnit = BloomSet::kLineBytes;
+  bytes = std::min(bytes / kUnit * kUnit,
+                   uint64_t{blocks} * kMostColumns * kSegmentBytes);
+  if (bytes == 0 || blocks >= kMostBlocks) return plan;
+  plan.kind = kRibbonAmq;
+  plan.hashes = hashes;
+  plan.bytes = bytes;
+  plan.large = blocks;
+  RibbonSolution solution(nullptr, bytes);
+  solution.ConfigureForNumBlocks(blocks);
+  plan.false_positive_rate = solution.ExpectedFpRate();
+  return plan;
+}
+
+class Builder : public AmqSetBuilder {
+ public:
+  Builder(const AmqPlan& plan, char* data) : plan_(plan), data_(data) {
+    hashes_.reserve(plan.hashes);
+  }
+
+  void Add(const uint64_t* hashes, size_t count) override {
+    hashes_.insert(hashes_.end(), hashes, hashes + count);
+  }
+
+  // Should the hashes not fit, which is next to impossible, the set becomes a
+  // Bloom filter of the same size.
+  AmqHeader Finish() override {
+    const uint32_t first_seed =
+        hashes_.empty() ? 0 : Lower32of64(hashes_.front()) & kSeedMask;
+    RibbonBanding banding;
+    if (!banding.ResetAndFindSeedToSolve(plan_.large * kSlotsPerBlock,
+                                         hashes_.begin(), hashes_.end(),
+                                         first_seed, kSeedMask)) {
+      const AmqType& bloom = BloomAmqType();
+      const AmqPlan plan = bloom.plan(plan_.hashes, plan_.bytes);
+      if (plan.kind == AmqKind::kNone) return plan;
+      const auto builder = bloom.new_builder(plan, data_);
+      builder->Add(hashes_.data(), hashes_.size());
+      return builder->Finish();
+    }
+    AmqHeader header = plan_;
+    header.small[0] = static_cast<uint8_t>(banding.GetOrdinalSeed());
+    RibbonSolution solution(data_, plan_.bytes);
+    solution.BackSubstFrom(banding);
+    return header;
+  }
+
+ private:
+  const AmqPlan plan_;
+  char* const data_;
+  std::vector<uint64_t> hashes_;
+};
+
+class RibbonSet final : public AmqSet {
+ public:
+  // Reads only.
+  RibbonSet(const AmqHeader& header, const char* data)
+      : solution_(const_cast<char*>(data), header.bytes) {
+    hasher_.SetOrdinalSeed(header.small[0]);
+    solution_.ConfigureForNumBlocks(header.large);
+  }
+
+  bool MayContain(uint64_t hash) const override {
+    return solution_.FilterQuery(hash, hasher_);
+  }
+
+  size_t Keep(size_t count, AmqLookup* lookups) const override {
+    for (size_t i = 0; i < count; i++) {
+      // Asks the cache. What it finds out costs less to find out again than to
+      // keep.
+      uint64_t seeded;
+      uint32_t segment;
+      uint32_t columns;
+      uint32_t start_bit;
+      ribbon::InterleavedPrepareQuery(lookups[i].hash, hasher_, solution_,
+                                      &seeded, &segment, &columns, &start_bit);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+      const AmqLookup lookup = lookups[i];
+      lookups[kept] = lookup;
+      kept += solution_.FilterQuery(lookup.hash, hasher_);
+    }
+    return kept;
+  }
+
+ private:
+  RibbonHasher hasher_;
+  RibbonSolution solution_;
+};
+
+bool IsSane(const AmqHeader& header) {
+  // At least two blocks: RibbonSolution::RoundUpNumSlots.
+  return header.bytes > 0 && header.bytes % kSegmentBytes == 0 &&
+         header.large >= 2 && header.large < kMostBlocks &&
+         header.bytes <= uint64_t{header.large} * kMostColumns * kSegmentBytes;
+}
+
+}  // namespace
+
+const AmqType& RibbonAmqType() {
+  static_assert(sizeof(RibbonSet) <= AmqSet::kMostBytes);
+  static const AmqType type = {
+      kRibbonAmq,
+      "ribbon",
+      /*query_nanos=*/25,
+      /*most_hashes_per_key=*/2,
+      Plan,
+      [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
+        return std::make_unique<Builder>(plan, data);
+      },
+      [](const AmqPlan& plan) -> size_t {
+        return plan.hashes * sizeof(uint64_t) +
+               RibbonBanding::EstimateMemoryUsage(plan.large * kSlotsPerBlock);
+      },
+      IsSane,
+      [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
+        return new (memory) RibbonSet(header, data);
+      },
+  };
+  return type;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
