@@ -1,5 +1,9 @@
 #include "table/protean_table_factory.h"
 
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
@@ -7,9 +11,49 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
+// The names of the policies that programs have made in code. RocksDB writes
+// such a name to the OPTIONS file and reads it back, but cannot make the policy
+// from it, unless the program has registered it.
+class PolicyNames {
+ public:
+  void Add(const FilterPolicy* policy) {
+    if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    names_.insert(policy->Name());
+  }
+  bool Contains(const std::string& name) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return names_.count(name) > 0;
+  }
+
+  static PolicyNames& Instance() {
+    static auto* const names = new PolicyNames;
+    return *names;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+bool IsMadeInCode(const ConfigOptions& config_options,
+                  const std::string& filter_policy) {
+  std::string id;
+  std::unordered_map<std::string, std::string> options;
+  const Status s = Customizable::GetOptionsMap(config_options, nullptr,
+                                               filter_policy, &id, &options);
+  return s.ok() && PolicyNames::Instance().Contains(id);
+}
+
+}  // namespace
+
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options)
     : BlockBasedTableFactory(options),
-      partition_filters_asked_(options.partition_filters) {}
+      partition_filters_asked_(options.partition_filters) {
+  PolicyNames::Instance().Add(options.filter_policy.get());
+}
 
 void ProteanTableFactory::NotePartitionFilters() {
   partition_filters_asked_ =
@@ -43,6 +87,11 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
   strict.ignore_unknown_options = false;
   Status s =
       TableFactory::ParseOption(strict, opt_info, opt_name, opt_value, opt_ptr);
+  if (!s.ok() && !s.IsInvalidArgument() &&
+      IsMadeInCode(config_options, opt_value)) {
+    // As the plain table does: a policy that is not there.
+    s = Status::OK();
+  }
   if (!s.ok() && !s.IsInvalidArgument()) {
     s = Status::InvalidArgument(
         "ProteanTable: filter_policy=" + opt_value +
@@ -59,12 +108,12 @@ Status ProteanTableFactory::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   if (!policy_error_.ok()) return policy_error_;
   const auto* options = GetOptions<BlockBasedTableOptions>();
-  const auto* policy = AsProteanFilterPolicy(options->filter_policy.get());
-  if (policy != nullptr) {
-    if (partition_filters_asked_) return PartitionedFiltersRefused(*policy);
-    const Status s = policy->ValidateOptions(db_opts, cf_opts);
-    if (!s.ok()) return s;
+  const FilterPolicy* policy = options->filter_policy.get();
+  PolicyNames::Instance().Add(policy);
+  if (partition_filters_asked_ && AsProteanFilterPolicy(policy) != nullptr) {
+    return PartitionedFiltersRefused(*policy);
   }
+  // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
 

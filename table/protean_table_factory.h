@@ -46,7 +46,9 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 
  protected:
   // A filter policy that cannot be made is InvalidArgument here. RocksDB's own
-  // factory leaves a null policy and says OK, unless it is told otherwise.
+  // factory leaves a null policy and says OK, unless it is told otherwise; so
+  // does this one for the name of a policy that the program has made in code
+  // and not registered.
   Status ParseOption(const ConfigOptions& config_options,
                      const OptionTypeInfo& opt_info,
                      const std::string& opt_name, const std::string& opt_value,

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals.h"
@@ -112,6 +117,133 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
   }
 }
 
+namespace {
+
+// A policy that a program has made and not registered by its name.
+class PolicyOfProgram : public FilterPolicy {
+ public:
+  explicit PolicyOfProgram(const char* name) : name_(name) {}
+  const char* Name() const override { return name_; }
+  const char* CompatibilityName() const override { return name_; }
+  FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext&) const override {
+    return nullptr;
+  }
+  FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
+    return nullptr;
+  }
+
+ private:
+  const char* const name_;
+};
+
+}  // namespace
+
+TEST(OptionsTest, PoliciesOfThePrograms) {
+  const std::string path = test::PerThreadDBPath("protean_options");
+  for (const bool in_constructor : {true, false}) {
+    ASSERT_OK(DestroyDB(path, Options()));
+    const auto policy = std::make_shared<PolicyOfProgram>(
+        in_constructor ? "PolicyInConstructor" : "PolicyAfterwards");
+    BlockBasedTableOptions table;
+    if (in_constructor) table.filter_policy = policy;
+    Options options;
+    options.create_if_missing = true;
+    options.table_factory = NewProteanTableFactory(table);
+    options.table_factory->GetOptions<BlockBasedTableOptions>()
+        ->filter_policy = policy;
+    std::unique_ptr<DB> db;
+    // Writes an OPTIONS file, and reads it again to see whether it is right.
+    ASSERT_OK(OpenDB(&db, options, path));
+    ASSERT_OK(db->Put(WriteOptions(), "key", "value"));
+    ASSERT_OK(db->Flush(FlushOptions()));
+    ColumnFamilyHandle* family;
+    ASSERT_OK(db->CreateColumnFamily(options, "other", &family));
+    ASSERT_OK(db->DestroyColumnFamilyHandle(family));
+    ASSERT_OK(
+        db->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
+    std::string value;
+    ASSERT_OK(db->Get(ReadOptions(), "key", &value));
+    EXPECT_EQ("value", value);
+    db.reset();
+    // Who loads the file gets the other options.
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ASSERT_OK(LoadLatestOptions(ConfigOptions(), path, &db_options, &families));
+    EXPECT_EQ(nullptr, PolicyOf(families[0].options));
+  }
+  // All other names are refused as before.
+  ColumnFamilyOptions parsed;
+  ExpectRefused(Parse("filter_policy=PolicyOfNobody", &parsed),
+                {"PolicyOfNobody", "surf:HASH_BITS:REAL_BITS",
+                 "proteus:BITS_PER_KEY", "{id=protean.Proteus;...}"});
+}
+
+TEST(OptionsTest, PoliciesAreValidatedOnce) {
+  class Counting : public PolicyOfProgram {
+   public:
+    Counting() : PolicyOfProgram("Counting") {}
+    Status ValidateOptions(const DBOptions&,
+                           const ColumnFamilyOptions&) const override {
+      validations++;
+      return Status::OK();
+    }
+    mutable int validations = 0;
+  };
+  const auto policy = std::make_shared<Counting>();
+  BlockBasedTableOptions table;
+  table.filter_policy = policy;
+  ColumnFamilyOptions options;
+  options.table_factory = NewProteanTableFactory(table);
+  ASSERT_OK(options.table_factory->ValidateOptions(DBOptions(), options));
+  EXPECT_EQ(1, policy->validations);
+}
+
+// RocksDB compares the name of the factory when options of an open DB change.
+TEST(OptionsTest, OptionsOfAnOpenDB) {
+  const std::string path = test::PerThreadDBPath("protean_options");
+  ASSERT_OK(DestroyDB(path, Options()));
+  Options options;
+  options.create_if_missing = true;
+  options.disable_auto_compactions = true;
+  ASSERT_OK(Parse("filter_policy=surf:0:4", &options));
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, options, path));
+  EXPECT_FALSE(
+      db->SetOptions({{"block_based_table_factory", "{block_size=8192}"}})
+          .ok());
+  ASSERT_OK(db->SetOptions({{"table_factory.block_size", "8192"}}));
+  const auto table = [&db] {
+    return *db->GetOptions()
+                .table_factory->GetOptions<BlockBasedTableOptions>();
+  };
+  EXPECT_EQ(8192u, table().block_size);
+  EXPECT_STREQ("ProteanTable", db->GetOptions().table_factory->Name());
+
+  // Files that are written from then on have the new filter; the others keep
+  // theirs.
+  ASSERT_OK(db->Put(WriteOptions(), "a", "before"));
+  ASSERT_OK(db->Flush(FlushOptions()));
+  ASSERT_OK(db->SetOptions({{"table_factory.filter_policy", "proteus:12"}}));
+  EXPECT_STREQ("protean.Proteus", table().filter_policy->Name());
+  ASSERT_OK(db->Put(WriteOptions(), "b", "after"));
+  ASSERT_OK(db->Flush(FlushOptions()));
+  TablePropertiesCollection properties;
+  ASSERT_OK(db->GetPropertiesOfAllTables(&properties));
+  std::set<std::string> policies;
+  for (const auto& file : properties) {
+    policies.insert(file.second->filter_policy_name);
+  }
+  EXPECT_EQ((std::set<std::string>{"protean.SuRF", "protean.Proteus"}),
+            policies);
+  for (const char* key : {"a", "b"}) {
+    std::string value;
+    EXPECT_OK(db->Get(ReadOptions(), key, &value));
+  }
+  ExpectRefused(db->SetOptions({{"table_factory.filter_policy", "surf:99:0"}}),
+                {"hash_suffix_bits", "99"});
+}
+
 TEST(OptionsTest, PartitionedFiltersAreRefused) {
   const std::string path = test::PerThreadDBPath("protean_options");
   for (const std::string& more :
@@ -153,6 +285,35 @@ TEST(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
   std::unique_ptr<DB> db;
   const Status s = OpenDB(&db, options, path);
   ExpectRefused(s, {"real_suffix_bits", "40", "0 to 32"});
+}
+
+// A writer of SST files validates nothing: it must do without.
+TEST(OptionsTest, BadNumbersInSstFileWriter) {
+  const std::string name = test::PerThreadDBPath("protean_options") + ".sst";
+  std::set<uint64_t> filter_sizes;
+  // The default options are the first ones.
+  for (const auto& [hash_bits, real_bits] :
+       {std::pair<uint32_t, uint32_t>{0, 8}, {33, 0}, {0, 200}, {~0u, ~0u}}) {
+    BlockBasedTableOptions table;
+    table.filter_policy = NewSurfFilterPolicy(hash_bits, real_bits);
+    Options options;
+    options.table_factory = NewProteanTableFactory(table);
+    SstFileWriter writer(EnvOptions(), options);
+    ASSERT_OK(writer.Open(name));
+    for (const char* key : {"a", "abc", "abd", "b"}) {
+      ASSERT_OK(writer.Put(key, "value"));
+    }
+    ASSERT_OK(writer.Finish());
+    SstFileReader reader(options);
+    ASSERT_OK(reader.Open(name));
+    filter_sizes.insert(reader.GetTableProperties()->filter_size);
+    const std::unique_ptr<Iterator> it(reader.NewIterator(ReadOptions()));
+    it->Seek("abd");
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ("abd", it->key());
+    ASSERT_OK(Env::Default()->DeleteFile(name));
+  }
+  EXPECT_EQ(1u, filter_sizes.size());
 }
 
 TEST(OptionsTest, OptionsFileRoundTrip) {

@@ -2,6 +2,8 @@
 //  is nothing, and no more than one sorted run where the next key is looked
 //  for.
 
+#include <map>
+
 #include "rocksdb/perf_context.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
@@ -453,6 +455,106 @@ TEST_F(ReadsTest, FiltersOfRocksDB) {
     db_.reset();
     ASSERT_OK(DestroyDB(path_, options_));
   }
+}
+
+// ---- Other orders of keys ----
+
+// Range filters need the bytewise order, but Get does not.
+TEST_F(ReadsTest, GetsInReverseOrder) {
+  for (const char* policy : {"surf:0:16", "proteus:14", "prefixbloom:14"}) {
+    SCOPED_TRACE(policy);
+    options_.comparator = ReverseBytewiseComparator();
+    options_.table_factory =
+        NewTable("ProteanTable", std::string("filter_policy=") + policy);
+    Open();
+    for (uint64_t i = 1; i <= kKeys; i++) {
+      ASSERT_OK(db_->Put(WriteOptions(), BigEndian(kGap * i), "value"));
+    }
+    for (const Slice key : {Slice(""), Slice("\0", 1), Slice("\xff")}) {
+      ASSERT_OK(db_->Put(WriteOptions(), key, "value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    ASSERT_OK(options_.statistics->Reset());
+    std::string value;
+    for (uint64_t i = 1; i < kKeys; i++) {
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                      .IsNotFound());
+      ASSERT_OK(db_->Get(ReadOptions(), BigEndian(kGap * i), &value));
+    }
+    for (const Slice key : {Slice(""), Slice("\0", 1), Slice("\xff")}) {
+      ASSERT_OK(db_->Get(ReadOptions(), key, &value));
+    }
+    EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys * 97 / 100);
+    std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    size_t keys = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next()) keys++;
+    EXPECT_EQ(kKeys + 3, keys);
+    it.reset();
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+  }
+}
+
+// ---- What opening costs ----
+
+// As many blocks are looked up as by the plain table.
+TEST_F(ReadsTest, OpeningLooksUpNoMore) {
+  for (const char* more :
+       {"cache_index_and_filter_blocks=true",
+        "cache_index_and_filter_blocks=true;metadata_cache_options="
+        "{unpartitioned_pinning=kAll}",
+        ""}) {
+    SCOPED_TRACE(more);
+    std::map<std::string, std::vector<uint64_t>> ticks;
+    for (const char* table : {"BlockBasedTable", "ProteanTable"}) {
+      options_.table_factory =
+          NewTable(table, std::string("filter_policy=surf:0:16;") + more);
+      FillLevels();
+      db_.reset();
+      ASSERT_OK(options_.statistics->Reset());
+      Open();
+      for (const Tickers ticker :
+           {BLOCK_CACHE_FILTER_HIT, BLOCK_CACHE_FILTER_MISS,
+            BLOCK_CACHE_FILTER_ADD, BLOCK_CACHE_MISS, BLOCK_CACHE_HIT}) {
+        ticks[table].push_back(Ticks(ticker));
+      }
+      db_.reset();
+      ASSERT_OK(DestroyDB(path_, options_));
+    }
+    EXPECT_EQ(ticks["BlockBasedTable"], ticks["ProteanTable"]);
+  }
+}
+
+// Readers that are charged to the block cache cost the same where a file's
+// filter is RocksDB's own.
+TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
+  std::map<std::string, size_t> charged;
+  const auto table = [&](const std::string& name, const std::string& policy) {
+    BlockBasedTableOptions table_options;
+    table_options.block_cache = NewLRUCache(64 << 20, /*num_shard_bits=*/0);
+    table_options.cache_usage_options.options_overrides.insert(
+        {CacheEntryRole::kBlockBasedTableReader,
+         {/*charged=*/CacheEntryRoleOptions::Decision::kEnabled}});
+    EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(), policy,
+                                             &table_options.filter_policy));
+    options_.table_factory.reset(NewBlockBasedTableFactory(table_options));
+    if (name == "ProteanTable") {
+      options_.table_factory = NewProteanTableFactory(table_options);
+    }
+    return table_options.block_cache;
+  };
+  table("BlockBasedTable", "bloomfilter:14");
+  FillLevels();
+  ASSERT_GE(NumFiles(), 8u);
+  for (const char* name : {"BlockBasedTable", "ProteanTable"}) {
+    db_.reset();
+    const auto cache = table(name, name == std::string("ProteanTable")
+                                       ? "surf:0:16"
+                                       : "bloomfilter:14");
+    Open();
+    charged[name] = cache->GetPinnedUsage();
+  }
+  EXPECT_EQ(charged["BlockBasedTable"], charged["ProteanTable"]);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

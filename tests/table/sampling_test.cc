@@ -369,6 +369,42 @@ TEST_F(SamplingTest, ColumnFamilies) {
   EXPECT_EQ(Lines(Queries{Point("b")}), Lines(saved));
 }
 
+// More files than may be open: their readers come and go, but the DB stays.
+TEST_F(SamplingTest, SmallTableCache) {
+  constexpr int kFiles = 40;
+  options_.max_open_files = 20;
+  options_.table_cache_numshardbits = 0;
+  options_.level0_slowdown_writes_trigger = 1000;
+  options_.level0_stop_writes_trigger = 1000;
+  SetPolicy(1, file_);
+  Open();
+  ColumnFamilyHandle* other = nullptr;
+  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  handles_.push_back(other);
+  for (const char* key : {"a", "c"}) {
+    ASSERT_OK(db_->Put(WriteOptions(), other, key, "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions(), other));
+  for (int i = 0; i < kFiles; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(10 * i), "value"));
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(10 * i + 5), "value"));
+    ASSERT_OK(db_->Flush(FlushOptions()));
+  }
+  for (int round = 0; round < 3; round++) {
+    std::string value;
+    EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
+    for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Get(BigEndian(10 * i + 1)));
+  }
+  // Nothing has been written, or lost, by a reader.
+  EXPECT_TRUE(env_->FileExists(file_).IsNotFound());
+  EXPECT_TRUE(env_->FileExists(file_ + ".other").IsNotFound());
+  EXPECT_EQ(3u, queue("other")->recorded());
+  EXPECT_EQ(3u * kFiles, queue()->recorded());
+  Close();
+  EXPECT_OK(env_->FileExists(file_));
+  EXPECT_OK(env_->FileExists(file_ + ".other"));
+}
+
 TEST_F(SamplingTest, FilesFromOutside) {
   SetPolicy(1);
   Open();
