@@ -78,6 +78,18 @@ class ProteanTableReader : public TableReader {
     if (queue_ != nullptr) Sample(*range);
   }
 #endif  // USE_COROUTINES
+#if USE_COROUTINES && PROTEAN_ROCKSDB_AT_LEAST(11, 8)
+  folly::coro::Task<Status> GetCoroutine(const ReadOptions& read_options,
+                                         const Slice& key,
+                                         GetContext* get_context,
+                                         const SliceTransform* prefix_extractor,
+                                         bool skip_filters) override {
+    Status s = co_await table_->GetCoroutine(read_options, key, get_context,
+                                             prefix_extractor, skip_filters);
+    if (queue_ != nullptr && s.ok()) Sample(key, *get_context);
+    co_return s;
+  }
+#endif
   // Called ahead of MultiGet where reads are asynchronous, which is then not
   // called for the keys that the filter drops here.
   Status MultiGetFilter(const ReadOptions& read_options,

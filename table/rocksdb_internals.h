@@ -83,6 +83,31 @@ Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 #endif
 }
 
+// The same for instances that only read.
+inline Status OpenReadOnly(std::unique_ptr<DB>* db, const Options& options,
+                           const std::string& path) {
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
+  return DB::OpenForReadOnly(options, path, db);
+#else
+  DB* opened = nullptr;
+  const Status s = DB::OpenForReadOnly(options, path, &opened);
+  db->reset(opened);
+  return s;
+#endif
+}
+inline Status OpenSecondary(std::unique_ptr<DB>* db, const Options& options,
+                            const std::string& path,
+                            const std::string& secondary_path) {
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
+  return DB::OpenAsSecondary(options, path, secondary_path, db);
+#else
+  DB* opened = nullptr;
+  const Status s = DB::OpenAsSecondary(options, path, secondary_path, &opened);
+  db->reset(opened);
+  return s;
+#endif
+}
+
 // ---- An SST file ----
 
 // Keeps a filter in memory for whoever uses it.
