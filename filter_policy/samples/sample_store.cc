@@ -42,8 +42,12 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
   for (const char c : column_family) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                        (c >= 'a' && c <= 'z');
-    name +=
-        plain ? std::string(1, c) : "%" + Slice(&c, 1).ToString(/*hex=*/true);
+    if (plain) {
+      name += c;
+    } else {
+      name += '%';
+      name += Slice(&c, 1).ToString(/*hex=*/true);
+    }
   }
   return name;
 }

@@ -1,0 +1,185 @@
+//  A new kind of AMQ is one file and one line: this file has one, and registers
+//  it. Options name it, the design search chooses it where it is best, filters
+//  keep their prefixes in it, and printers name it; no other line of Protean
+//  knows of it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "db_bench_ext/design_policy.h"
+#include "db_bench_ext/memory_filter.h"
+#include "filter_policy/amq/amq.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "rocksdb/convenience.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+#include "tests/key_families.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// ---- The AMQ: a sorted list of the hashes' first 32 bits ----
+
+constexpr AmqKind kSortedAmq{77};
+
+uint32_t Head(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
+class SortedSet final : public AmqSet {
+ public:
+  SortedSet(const AmqHeader& header, const char* data)
+      : data_(data), count_(header.bytes / 4) {}
+
+  bool MayContain(uint64_t hash) const override {
+    size_t begin = 0;
+    size_t end = count_;
+    while (begin < end) {
+      const size_t middle = (begin + end) / 2;
+      const uint32_t head = DecodeFixed32(data_ + 4 * middle);
+      if (head == Head(hash)) return true;
+      (head < Head(hash) ? begin : end) = head < Head(hash) ? middle + 1
+                                                            : middle;
+    }
+    return false;
+  }
+  size_t Keep(size_t count, AmqLookup* lookups) const override {
+    return static_cast<size_t>(
+        std::stable_partition(
+            lookups, lookups + count,
+            [this](const AmqLookup& l) { return MayContain(l.hash); }) -
+        lookups);
+  }
+
+ private:
+  const char* const data_;
+  const size_t count_;
+};
+
+class SortedBuilder : public AmqSetBuilder {
+ public:
+  SortedBuilder(const AmqPlan& plan, char* data) : plan_(plan), data_(data) {}
+  void Add(const uint64_t* hashes, size_t count) override {
+    for (size_t i = 0; i < count; i++) heads_.push_back(Head(hashes[i]));
+  }
+  AmqHeader Finish() override {
+    std::sort(heads_.begin(), heads_.end());
+    heads_.resize(plan_.bytes / 4, heads_.empty() ? 0 : heads_.back());
+    for (size_t i = 0; i < heads_.size(); i++) {
+      EncodeFixed32(data_ + 4 * i, heads_[i]);
+    }
+    return plan_;
+  }
+
+ private:
+  const AmqPlan plan_;
+  char* const data_;
+  std::vector<uint32_t> heads_;
+};
+
+const AmqType& SortedAmqType() {
+  static const AmqType type = {
+      kSortedAmq,
+      "sorted",
+      /*query_nanos=*/1,
+      /*most_hashes_per_key=*/1,
+      [](uint64_t hashes, uint64_t bytes) {
+        AmqPlan plan;
+        if (4 * hashes > bytes) return plan;
+        plan.kind = kSortedAmq;
+        plan.hashes = hashes;
+        plan.bytes = 4 * hashes;
+        plan.false_positive_rate = std::ldexp(static_cast<double>(hashes), -32);
+        return plan;
+      },
+      [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
+        return std::make_unique<SortedBuilder>(plan, data);
+      },
+      [](const AmqPlan& plan) -> size_t { return 8 * plan.hashes; },
+      [](const AmqHeader& header) {
+        return header.bytes > 0 && header.bytes % 4 == 0;
+      },
+      [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
+        return new (memory) SortedSet(header, data);
+      }};
+  return type;
+}
+
+// ---- The line ----
+
+[[maybe_unused]] const bool registered = [] {
+  RegisterAmqType(&SortedAmqType());
+  return true;
+}();
+
+std::shared_ptr<const FilterPolicy> Policy(const std::string& spec) {
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  std::shared_ptr<const FilterPolicy> policy;
+  const Status s = FilterPolicy::CreateFromString(strict, spec, &policy);
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  return policy;
+}
+
+}  // namespace
+
+TEST(ToyAmqTest, OptionsNameIt) {
+  EXPECT_NE(nullptr, Policy("proteus:40:sorted"));
+  EXPECT_NE(nullptr, Policy("{id=protean.Proteus;bits_per_key=40;amq=sorted}"));
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  std::shared_ptr<const FilterPolicy> policy;
+  const Status s =
+      FilterPolicy::CreateFromString(strict, "proteus:40:cuckoo", &policy);
+  EXPECT_TRUE(s.IsInvalidArgument());
+  EXPECT_NE(std::string::npos, s.ToString().find("sorted, auto"))
+      << s.ToString();
+  EXPECT_NE(std::string::npos, DesignForm().find("sorted58")) << DesignForm();
+}
+
+TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 1; i <= 5000; i++) keys.push_back(BigEndian(i << 40));
+  const MemoryFilter filter(Policy("proteus:40:sorted"), keys);
+  ASSERT_NE(nullptr, filter.proteus());
+  EXPECT_EQ("sorted 64", filter.proteus()->Report().design);
+  for (uint64_t i = 1; i <= 5000; i++) {
+    ASSERT_TRUE(filter.reader()->MayMatch(keys[i - 1]));
+    ASSERT_FALSE(filter.reader()->MayMatch(BigEndian((i << 40) + i)));
+    ASSERT_TRUE(filter.block()->RangeMayMatch(
+        BigEndian((i << 40) - 3), BigEndian((i << 40) + 3), true));
+    ASSERT_FALSE(filter.block()->RangeMayMatch(
+        BigEndian((i << 40) + 3), BigEndian((i << 40) + 9), true));
+  }
+}
+
+// It claims to be the fastest, and has few false positives where there are bits
+// enough.
+TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
+  std::vector<std::string> keys;
+  std::vector<SampleQuery> samples;
+  Random64 random(1);
+  for (int i = 0; i < 2000; i++) {
+    const uint64_t key = random.Next();
+    keys.push_back(BigEndian(key));
+    // Right after a key: only whole keys tell, and a trie of them is too large.
+    samples.push_back({BigEndian(key + 1), BigEndian(key + 1), true});
+  }
+  std::sort(keys.begin(), keys.end());
+  ProteusSettings settings;
+  settings.bits_per_key = 36;
+  settings.kinds.clear();
+  for (const AmqType* type : AmqTypes()) settings.kinds.push_back(type->kind);
+  const std::string block = BuildProteusBlock(keys, settings, samples);
+  const FilterBlock opened{Slice(block)};
+  ASSERT_OK(opened.status());
+  const std::string design = opened.filter()->Report().design;
+  EXPECT_EQ(0u, design.find("sorted ")) << design;
+  for (const std::string& key : keys) ASSERT_TRUE(opened.KeyMayMatch(key));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,178 @@
+//  A new filter is one file and one line: this file has one, and registers it.
+//  Options name it, files keep it, errors and help mention it, and no other
+//  line of Protean knows of it.
+
+#include <gtest/gtest.h>
+
+#include "db_bench_ext/filter_spec.h"
+#include "filter_policy/filter_kinds.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/statistics.h"
+#include "table/rocksdb_internals.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// ---- The filter: the set of the keys' last bytes ----
+
+constexpr FilterKind kToyKind{200};
+
+class Toy : public RangeFilter {
+ public:
+  static Status Open(const Slice& payload,
+                     std::unique_ptr<RangeFilter>* filter) {
+    if (payload.size() != 256) return Status::Corruption("toy of wrong size");
+    filter->reset(new Toy(payload.data()));
+    return Status::OK();
+  }
+  bool KeyMayMatch(const Slice& key) const override {
+    return key.empty() || bytes_[static_cast<uint8_t>(key[key.size() - 1])];
+  }
+  bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                     bool hi_inclusive) const override {
+    return lo == hi && hi_inclusive ? KeyMayMatch(lo) : lo.compare(hi) < 0;
+  }
+  FilterReport Report() const override {
+    FilterReport report;
+    report.design = "last bytes";
+    return report;
+  }
+
+ private:
+  explicit Toy(const char* bytes) : bytes_(bytes) {}
+  const char* const bytes_;
+};
+
+class ToyBuilder : public RangeFilterBuilder {
+ public:
+  void Write(char* payload) override { memcpy(payload, bytes_, 256); }
+  double ApproximateBitsPerKey() const override { return 1; }
+
+ protected:
+  void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
+  void AddLast(const Slice& key, size_t) override {
+    if (!key.empty()) bytes_[static_cast<uint8_t>(key[key.size() - 1])] = 1;
+  }
+  Status Prepare(uint64_t* payload_size) override {
+    *payload_size = 256;
+    return Status::OK();
+  }
+  size_t Memory() const override { return 0; }
+
+ private:
+  char bytes_[256] = {};
+};
+
+class ToyPolicy : public ProteanFilterPolicy {
+ public:
+  const char* Name() const override { return "protean.Toy"; }
+  FilterKind kind() const override { return kToyKind; }
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const std::string&) const override {
+    return std::make_unique<ToyBuilder>();
+  }
+};
+
+const FilterType& ToyFilterType() {
+  static const FilterType type = {
+      kToyKind,
+      Toy::Open,
+      {{"protean.Toy", "toy", "toy:SIZE",
+        []() -> std::unique_ptr<const FilterPolicy> {
+          return std::make_unique<ToyPolicy>();
+        },
+        [](const std::string& spec,
+           std::unique_ptr<const FilterPolicy>* policy) {
+          if (spec != "toy:small") {
+            return Status::InvalidArgument("filter_policy=" + spec +
+                                           " is not allowed; allowed: "
+                                           "toy:small");
+          }
+          policy->reset(new ToyPolicy);
+          return Status::OK();
+        }}}};
+  return type;
+}
+
+// ---- The line ----
+
+[[maybe_unused]] const bool registered = [] {
+  RegisterFilterType(&ToyFilterType());
+  return true;
+}();
+
+}  // namespace
+
+TEST(ToyFilterTest, OptionsNameIt) {
+  for (const char* policy : {"toy:small", "{id=protean.Toy}"}) {
+    ColumnFamilyOptions options;
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(),
+        std::string("table_factory={id=ProteanTable;filter_policy=") + policy +
+            "}",
+        &options));
+    EXPECT_STREQ("protean.Toy",
+                 options.table_factory->GetOptions<BlockBasedTableOptions>()
+                     ->filter_policy->Name());
+  }
+}
+
+TEST(ToyFilterTest, ErrorsAndHelpMentionIt) {
+  ColumnFamilyOptions options;
+  const auto parse = [&](const std::string& policy) {
+    return GetColumnFamilyOptionsFromString(
+               ConfigOptions(), ColumnFamilyOptions(),
+               "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
+               &options)
+        .ToString();
+  };
+  EXPECT_NE(std::string::npos, parse("unknown:1").find("toy:SIZE"));
+  EXPECT_NE(std::string::npos, parse("unknown:1").find("{id=protean.Toy;...}"));
+  EXPECT_NE(std::string::npos, parse("toy:large").find("toy:small"));
+  EXPECT_NE(std::string::npos,
+            std::string(FiltersHelp("Filters")).find("toy:SIZE"));
+  std::shared_ptr<const FilterPolicy> policy;
+  EXPECT_OK(MakeFilterPolicy("toy:small", &policy));
+}
+
+TEST(ToyFilterTest, FilesKeepIt) {
+  const std::string path = test::PerThreadDBPath("toy_filter");
+  Options options;
+  ASSERT_OK(DestroyDB(path, options));
+  options.create_if_missing = true;
+  options.statistics = CreateDBStatistics();
+  ASSERT_OK(GetColumnFamilyOptionsFromString(
+      ConfigOptions(), ColumnFamilyOptions(options),
+      "table_factory={id=ProteanTable;filter_policy=toy:small}", &options));
+  for (int opened = 0; opened < 2; opened++) {
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options, path));
+    if (opened == 0) {
+      for (int i = 0; i < 1000; i++) {
+        ASSERT_OK(db->Put(WriteOptions(), std::to_string(10 * i), "value"));
+      }
+      ASSERT_OK(db->Flush(FlushOptions()));
+    }
+    ASSERT_OK(options.statistics->Reset());
+    std::string value;
+    for (int i = 0; i < 1000; i++) {
+      ASSERT_OK(db->Get(ReadOptions(), std::to_string(10 * i), &value));
+      ASSERT_TRUE(db->Get(ReadOptions(), std::to_string(10 * i + 7), &value)
+                      .IsNotFound());
+    }
+    EXPECT_LE(998u, options.statistics->getTickerCount(BLOOM_FILTER_USEFUL));
+    const std::unique_ptr<Iterator> it(db->NewIterator(ReadOptions()));
+    int keys = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next()) keys++;
+    EXPECT_EQ(1000, keys);
+  }
+  ASSERT_OK(DestroyDB(path, options));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
