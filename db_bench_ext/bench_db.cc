@@ -136,7 +136,9 @@ Status BenchDb::Create(const BenchDbOptions& options,
   bench->options_ = options;
   bench->statistics_ = CreateDBStatistics();
   bench->jobs_ = std::make_shared<JobCounter>();
-  Status s = MakeFilterPolicy(options.filter, &bench->policy_);
+  std::string spec = options.filter;
+  bench->first_key_index_ = TakeFirstKeyIndex(&spec);
+  Status s = MakeFilterPolicy(spec, &bench->policy_);
   if (!s.ok()) return s;
   if (options.read_latency_us > 0) {
     bench->env_ = std::make_unique<CompositeEnvWrapper>(
@@ -161,6 +163,9 @@ Status BenchDb::Open(bool loaded) {
   table.block_cache = cache_;
   table.cache_index_and_filter_blocks = true;
   table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
+  if (first_key_index_) {
+    table.index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
+  }
 
   Options db_options;
   if (AsProteanFilterPolicy(table.filter_policy.get()) != nullptr) {

@@ -18,7 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 struct BenchDbOptions {
   std::string path;
-  std::string filter;            // as in filter_spec.h
+  std::string filter;            // as in filter_spec.h, perhaps +first_key
   uint64_t cache_bytes = 0;      // block cache
   bool direct_reads = false;     // past the page cache
   uint32_t read_latency_us = 0;  // added to each read of a file
@@ -108,6 +108,7 @@ class BenchDb {
   BenchDbOptions options_;
   // One for all opens, as it may hold sample queries.
   std::shared_ptr<const FilterPolicy> policy_;
+  bool first_key_index_ = false;
   std::shared_ptr<JobCounter> jobs_;
   std::unique_ptr<Env> env_;
   std::shared_ptr<Cache> cache_;

@@ -76,11 +76,11 @@ void BenchReport::Row(const QueryResult& result) {
   row["wrong_results"] = result.wrong_results;
   wrong_ = wrong_ || result.wrong_results > 0;
   Print(row,
-        Format("%-14s %-11s %6s %10s %9s %9s %10s %10s %9s %10s %7s %6s",
+        Format("%-18s %-11s %6s %10s %9s %9s %10s %10s %9s %10s %7s %6s",
                "filter", "query", "empty", "ops/s", "p50 us", "p99 us",
                "blocks/op", "filter fpr", "bits/key", "cached MB", "load s",
                "wrong"),
-        Format("%-14s %-11s %5.0f%% %10.0f %9.1f %9.1f %10.4f %10s %9.2f "
+        Format("%-18s %-11s %5.0f%% %10.0f %9.1f %9.1f %10.4f %10s %9.2f "
                "%10.2f %7.1f %6llu",
                filter_.filter.c_str(), QueryKindName(result.kind),
                100 * result.empty_share, result.ops_per_sec, result.p50_us,
@@ -109,10 +109,10 @@ void BenchReport::Row(const ShiftBatch& batch) {
   row["wrong_results"] = seeks.wrong_results;
   wrong_ = wrong_ || seeks.wrong_results > 0;
   Print(row,
-        Format("%-14s %6s %10s %10s %9s %9s %10s %10s %9s %9s %6s", "filter",
+        Format("%-18s %6s %10s %10s %9s %9s %10s %10s %9s %9s %6s", "filter",
                "batch", "transition", "ops/s", "p50 us", "p99 us", "blocks/op",
                "filter fpr", "bg jobs", "seconds", "wrong"),
-        Format("%-14s %6llu %10.3f %10.0f %9.1f %9.1f %10.4f %10s %9llu %9.2f "
+        Format("%-18s %6llu %10.3f %10.0f %9.1f %9.1f %10.4f %10s %9llu %9.2f "
                "%6llu",
                filter_.filter.c_str(),
                static_cast<unsigned long long>(batch.batch), batch.transition,

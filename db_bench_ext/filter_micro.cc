@@ -1,6 +1,7 @@
 //  Micro-benchmarks of filters in memory: each operation on its own, on every
 //  family of keys and any number of threads; or, with --key_bytes, what a
-//  lookup in several sorted runs gains from hashing its key once.
+//  lookup in several sorted runs gains from hashing its key once; or, with
+//  --costs, the constants of the design search.
 
 #include <benchmark/benchmark.h>
 #include <gflags/gflags.h>
@@ -17,6 +18,7 @@
 
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/query_costs.h"
 #include "db_bench_ext/workload.h"
 #include "filter_policy/protean_filter_policy.h"
 
@@ -31,6 +33,10 @@ DEFINE_string(key_bytes, "",
               "a lookup of an absent key of that length in the filters of "
               "several sorted runs");
 DEFINE_string(runs, "1,2,3,5,7", "Numbers of sorted runs, comma separated");
+DEFINE_bool(costs, false,
+            "Measure instead of all else what a query costs in each part of a "
+            "Proteus filter, and print the constants that the design search "
+            "weighs time by");
 DEFINE_uint64(seed, 42, "Seed of all that is generated");
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -419,6 +425,9 @@ class FilterMicro {
     return s;
   }
 
+  // The first of the numbers of keys.
+  uint64_t num_keys() const { return keys_.front().num; }
+
   // In the order in which keys and filters are made but once.
   void Register() {
     if (!key_bytes_.empty()) {
@@ -547,7 +556,11 @@ int RunFilterMicro(int argc, char** argv) {
   InitializeLibrary(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   FilterMicro micro;
-  const Status s = micro.ParseFlags();
+  Status s = micro.ParseFlags();
+  if (s.ok() && FLAGS_costs) {
+    s = PrintQueryCosts(micro.num_keys(), FLAGS_seed);
+    if (s.ok()) return 0;
+  }
   if (!s.ok()) {
     fprintf(stderr, "filter_micro: %s\n", s.ToString().c_str());
     return 1;

@@ -43,6 +43,16 @@ double BitsPerKey(const std::string& spec) {
 
 }  // namespace
 
+bool TakeFirstKeyIndex(std::string* spec) {
+  const std::string suffix = "+first_key";
+  if (spec->size() < suffix.size() ||
+      spec->compare(spec->size() - suffix.size(), suffix.size(), suffix) != 0) {
+    return false;
+  }
+  spec->resize(spec->size() - suffix.size());
+  return true;
+}
+
 const char* FiltersHelp(const std::string& what) {
   // For the flags, which keep the pointer.
   return (new std::string(what + ", comma separated: " + Allowed()))->c_str();

@@ -12,6 +12,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The engine's filters may end with this: an index of the blocks' first keys
+// (index_type=kBinarySearchWithFirstKey), by which a seek without a filter
+// leaves out blocks that begin after all that it looks for. Takes it off.
+bool TakeFirstKeyIndex(std::string* spec);
+
 // Help for a flag that takes a list of these: `what`, then what is allowed.
 const char* FiltersHelp(const std::string& what);
 

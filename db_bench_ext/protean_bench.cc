@@ -17,7 +17,9 @@ DEFINE_string(workload, "timeseries",
               "timeseries (SuRF paper); ranges, strings (Proteus paper), as "
               "--key_dist, --query_dist and the flags beside them say");
 DEFINE_string(filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
-              ROCKSDB_NAMESPACE::protean::FiltersHelp("Filters to compare"));
+              ROCKSDB_NAMESPACE::protean::FiltersHelp(
+                  "Any of them may end with +first_key, for an index of the "
+                  "blocks' first keys. Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
@@ -197,7 +199,9 @@ Status Run(BenchReport* report) {
   const std::vector<std::string> filters = SplitList(FLAGS_filters);
   for (const std::string& filter : filters) {
     std::shared_ptr<const FilterPolicy> policy;
-    if (s.ok()) s = MakeFilterPolicy(filter, &policy);
+    std::string spec = filter;
+    TakeFirstKeyIndex(&spec);
+    if (s.ok()) s = MakeFilterPolicy(spec, &policy);
   }
   std::unique_ptr<DbWorkload> workload;
   if (s.ok()) s = MakeWorkload(&workload);

@@ -70,6 +70,7 @@ enter() {
     set -e
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
+    mount -t tmpfs tmpfs "$1/dev/shm"
     mount --rbind /sys "$1/sys"
     exec chroot "$@"' enter "$room" "$@"
 }

@@ -17,11 +17,8 @@ constexpr size_t kSeriesQueries = 512;
 constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
-// What a false positive costs, a read of an SSD, and what a query costs in the
-// trie, as `filter_micro --costs` measures it. In ns. What it costs for each
-// prefix that it tests in a set is in the set's AmqType.
+// What a false positive costs, a read of an SSD.
 constexpr double kFalsePositiveNanos = 200000;
-constexpr double kTrieNanos = 45;
 // What a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
 // For the sake of time, no more false positives than this are added.

@@ -5,6 +5,9 @@
 //      build/differential_test                     a minute, a new seed
 //      build/differential_test --seconds=3600
 //      build/differential_test --seed=N --runs=1 --trace
+//
+//  Among the tests it makes the same runs each time; new seeds are for whoever
+//  soaks it.
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
@@ -22,10 +25,10 @@
 #include "test_util/testharness.h"
 #include "tests/table/differential/run.h"
 
-DEFINE_uint64(seed, 0, "Of the first run, the next has the next; 0: any");
-DEFINE_uint64(runs, 0, "End after so many; 0: when the time is over");
-DEFINE_uint64(seconds, 60, "End after so many, unless --runs is given");
-DEFINE_uint64(failures, 1, "End after so many runs with a difference");
+DEFINE_uint64(seed, 0, "Of the first run, the next has the next; 0: a random one");
+DEFINE_uint64(runs, 0, "End after that many; 0: when the time is over");
+DEFINE_uint64(seconds, 60, "End after that many, unless --runs is given");
+DEFINE_uint64(failures, 1, "End after that many runs with a difference");
 DEFINE_bool(control, false,
             "Both are stock RocksDB: a difference is the test's mistake");
 DEFINE_bool(live, false,
@@ -117,7 +120,8 @@ int main(int argc, char** argv) {
   }
   // Files in memory, if nothing else is asked for: every run makes hundreds.
   if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
-    setenv("TEST_TMPDIR", "/dev/shm/protean_tests", 0);
+    setenv("TEST_TMPDIR",
+           ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);
   }
   return RUN_ALL_TESTS();
 }

@@ -1,0 +1,108 @@
+#include "db_bench_ext/query_costs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/design_policy.h"
+#include "db_bench_ext/memory_filter.h"
+#include "filter_policy/amq/amq.h"
+#include "filter_policy/proteus/design_search.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kQueries = 1 << 18;
+constexpr int kRepetitions = 7;
+// Random keys share far fewer bits with a query than these: it tests all of its
+// prefixes, in vain. Of tries, those resolve most queries.
+constexpr unsigned kSetBits = 48;
+constexpr unsigned kTrieBits = 24;
+constexpr unsigned kPrefixes = 9;
+
+std::string Key(uint64_t number) {
+  std::string key(8, '\0');
+  for (int i = 7; i >= 0; i--, number >>= 8) {
+    key[i] = static_cast<char>(number & 0xff);
+  }
+  return key;
+}
+
+class Costs {
+ public:
+  Costs(uint64_t num_keys, uint64_t seed) : random_(seed) {
+    for (uint64_t i = 0; i < num_keys; i++) keys_.push_back(Key(random_()));
+    std::sort(keys_.begin(), keys_.end());
+    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  }
+
+  // The time of a query over that many prefixes, in nanoseconds: the least of
+  // several runs, since all that disturbs them adds to it.
+  Status Measure(const std::string& design, unsigned prefixes, double* nanos) {
+    const auto policy = DesignPolicy::Create(design);
+    if (policy == nullptr) return Status::InvalidArgument(design);
+    const MemoryFilter filter(policy, keys_);
+    std::vector<Query> queries;
+    for (size_t i = 0; i < kQueries; i++) {
+      constexpr unsigned kRest = 64 - kSetBits;
+      const uint64_t most = (uint64_t{1} << kSetBits) - prefixes;
+      const uint64_t lo = random_() % most << kRest;
+      queries.push_back(
+          {Key(lo), Key(lo + (uint64_t{prefixes - 1} << kRest))});
+    }
+    *nanos = INFINITY;
+    uint64_t matches = 0;
+    for (int run = 0; run < kRepetitions; run++) {
+      const auto start = std::chrono::steady_clock::now();
+      for (const Query& query : queries) {
+        matches += filter.block()->RangeMayMatch(query.lo, query.hi,
+                                                 /*hi_inclusive=*/true);
+      }
+      const std::chrono::duration<double, std::nano> time =
+          std::chrono::steady_clock::now() - start;
+      *nanos = std::min(*nanos, time.count() / kQueries);
+    }
+    // What a query costs that the filter has nothing to say to is not its cost.
+    return matches < kRepetitions * kQueries
+               ? Status::OK()
+               : Status::Incomplete(design + " resolves no query");
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace
+
+Status PrintQueryCosts(uint64_t num_keys, uint64_t seed) {
+  Costs costs(num_keys, seed);
+  const std::string head = "design:14:";
+  double trie = 0;
+  Status s = costs.Measure(head + "trie" + std::to_string(kTrieBits),
+                           /*prefixes=*/1, &trie);
+  if (!s.ok()) return s;
+  printf("What a query costs, in nanoseconds, in filters of %llu keys:\n\n",
+         static_cast<unsigned long long>(num_keys));
+  printf("  kTrieNanos = %.0f;    // proteus/design_search.h; %.0f at present\n",
+         trie, DesignSearch::kTrieNanos);
+  for (const AmqType* type : AmqTypes()) {
+    const std::string design = head + type->name + std::to_string(kSetBits);
+    double one = 0;
+    double several = 0;
+    s = costs.Measure(design, 1, &one);
+    if (s.ok()) s = costs.Measure(design, kPrefixes, &several);
+    if (!s.ok()) return s;
+    printf("  /*query_nanos=*/%.0f,  // amq/%s.cc; %.0f at present\n",
+           std::max(1.0, (several - one) / (kPrefixes - 1)), type->name,
+           type->query_nanos);
+  }
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
