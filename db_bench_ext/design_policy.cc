@@ -121,8 +121,8 @@ Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
   if (!known || parts.size() < 2 || parts.size() > 3 ||
       !ParseBitsPerKey(parts[1], &bits_per_key) ||
       (parts.size() == 3 && FindAmqType(parts[2]) == nullptr)) {
-    return Status::InvalidArgument("design space " + space +
-                                   " is unknown; allowed: " + DesignSpaceForm());
+    return Status::InvalidArgument(
+        "design space " + space + " is unknown; allowed: " + DesignSpaceForm());
   }
   const std::string amq = parts.size() == 3 ? parts[2] : "bloom";
   const std::string head = "design:" + parts[1];

@@ -124,7 +124,7 @@ class Cursor {
   size_t next_;
 };
 
-// Times `body`, which does so many operations on the filter of `set`.
+// Times `body`, which does that many operations on the filter of `set`.
 template <typename Body>
 void Measure(benchmark::State& state, const KeySet& set,
              const MemoryFilter& filter, size_t ops_per_iteration,

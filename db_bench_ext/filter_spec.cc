@@ -28,9 +28,8 @@ std::string Allowed() {
 
 Status Refuse(const std::string& spec) {
   return Status::InvalidArgument(
-      "filter " + spec +
-      " is unknown; allowed: " + Allowed() + ", fst:STEP with a step of " +
-      kFstSteps + ", " + DesignForm());
+      "filter " + spec + " is unknown; allowed: " + Allowed() +
+      ", fst:STEP with a step of " + kFstSteps + ", " + DesignForm());
 }
 
 // The number after NAME: in `spec`, or a negative one if there is none.

@@ -41,8 +41,8 @@ struct KeySourceOptions {
 // InvalidArgument if there is no such distribution; an error of ReadKeys.
 Status MakeKeySource(const KeySourceOptions& options, KeySource* source);
 
-// Draws `num` distinct keys, sorted. They lie one behind the other in memory.
-// InvalidArgument if the source seems not to have so many.
+// Draws `num` distinct keys, sorted. They lie one after the other in memory.
+// InvalidArgument if the source seems not to have that many.
 Status DrawKeys(const KeySource& source, uint64_t num, Rng* rng,
                 std::vector<std::string>* keys);
 

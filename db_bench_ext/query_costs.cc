@@ -52,8 +52,7 @@ class Costs {
       constexpr unsigned kRest = 64 - kSetBits;
       const uint64_t most = (uint64_t{1} << kSetBits) - prefixes;
       const uint64_t lo = random_() % most << kRest;
-      queries.push_back(
-          {Key(lo), Key(lo + (uint64_t{prefixes - 1} << kRest))});
+      queries.push_back({Key(lo), Key(lo + (uint64_t{prefixes - 1} << kRest))});
     }
     *nanos = INFINITY;
     uint64_t matches = 0;
@@ -89,8 +88,9 @@ Status PrintQueryCosts(uint64_t num_keys, uint64_t seed) {
   if (!s.ok()) return s;
   printf("What a query costs, in nanoseconds, in filters of %llu keys:\n\n",
          static_cast<unsigned long long>(num_keys));
-  printf("  kTrieNanos = %.0f;    // proteus/design_search.h; %.0f at present\n",
-         trie, DesignSearch::kTrieNanos);
+  printf(
+      "  kTrieNanos = %.0f;    // proteus/design_search.h; %.0f at present\n",
+      trie, DesignSearch::kTrieNanos);
   for (const AmqType* type : AmqTypes()) {
     const std::string design = head + type->name + std::to_string(kSetBits);
     double one = 0;

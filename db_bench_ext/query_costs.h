@@ -1,6 +1,6 @@
 //  Measures the constants by which the design search weighs time: what a query
-//  of a Proteus filter costs in its trie, and for each prefix that it tests in a
-//  set of each kind.
+//  of a Proteus filter costs in its trie, and for each prefix that it tests in
+//  a set of each kind.
 
 #pragma once
 

@@ -54,7 +54,7 @@ class QuerySource {
   // are none.
   bool DrawEmpty(Rng* rng, Query* query) const;
 
-  // Draws so many. InvalidArgument if almost all queries find something.
+  // Draws that many. InvalidArgument if almost all queries find something.
   Status DrawEmpty(uint64_t num, Rng* rng, std::vector<Query>* queries) const;
 
  private:

@@ -40,7 +40,7 @@ class Timeseries : public DbWorkload {
  private:
   static constexpr size_t kValueSize = 1024;
   static constexpr double kCounted = 1000;
-  // A walk over so many records takes as long as so many seeks.
+  // A walk over that many records takes as long as that many seeks.
   static constexpr uint64_t kSeeksPerCount = 10;
   static constexpr double kMeanGapNs = 0.2e9;  // between events of one sensor
 

@@ -51,7 +51,7 @@ KeyMaker MakerOf(KeyType type, Rng* rng);
 // What the queries on a data set are.
 enum class WorkloadKind {
   kPoint,       // keys of the data set
-  kRange,       // numbers: [K + r, K + 2r] behind a key, where a stored key
+  kRange,       // numbers: [K + r, K + 2r] after a key, where a stored key
                 // falls in about as many as in the SuRF paper; times: the same
                 // as a window over all sensors; text: [K, K with its last
                 // byte + 1]
@@ -74,7 +74,7 @@ class DataSet {
   // `num_keys` must be positive.
   DataSet(KeyType type, uint64_t num_keys, uint64_t seed);
 
-  // The stored keys, sorted. They lie one behind the other in memory, so that
+  // The stored keys, sorted. They lie one after the other in memory, so that
   // reading them costs a filter's build as little as reading a block.
   std::vector<std::string> StoredKeys() const;
 
@@ -103,17 +103,19 @@ std::string BigEndianKey(uint64_t number);
 // [key, key with its last byte + 1], for text.
 Query TextRange(const std::string& key);
 
-// Reads keys: SOSD format (a 64-bit count, then so many 64-bit numbers, little
-// endian) or, if `text`, one key a line. Sorts them and drops duplicates.
+// Reads keys: SOSD format (a 64-bit count, then that many 64-bit numbers,
+// little endian) or, if `text`, one key a line. Sorts them and drops
+// duplicates.
 Status ReadKeys(const std::string& file, bool text,
                 std::vector<std::string>* keys);
 
-// Reads queries: a 64-bit count and so many pairs lo, hi, or, if `text`, a line
-// each, of one key or lo<TAB>hi. InvalidArgument names the first inverted one.
+// Reads queries: a 64-bit count and that many pairs lo, hi, or, if `text`, a
+// line each, of one key or lo<TAB>hi. InvalidArgument names the first inverted
+// one.
 Status ReadQueries(const std::string& file, bool text,
                    std::vector<Query>* queries);
 
-// The stored keys of a data set and queries on it, and so many samples that
+// The stored keys of a data set and queries on it, and that many samples that
 // find nothing, if that many can be drawn. InvalidArgument if there is no such
 // workload or no key.
 Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,

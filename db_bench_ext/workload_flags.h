@@ -44,7 +44,7 @@ QueryFlags GivenQueryFlags();
 Status QueryOptionsFromFlags(const QueryFlags& flags, const KeySource& source,
                              QueryOptions* options);
 
-// Such as "25-byte uniform keys", "correlated queries up to 1024 behind a key,
+// Such as "25-byte uniform keys", "correlated queries up to 1024 after a key,
 // offsets 2 to 32".
 std::string DescribeKeys(const KeySource& source);
 std::string DescribeQueries(const QueryOptions& options,

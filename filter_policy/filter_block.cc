@@ -114,8 +114,8 @@ Status FilterBlock::Open(const Slice& contents) {
         "filter block is of the unknown kind " +
         std::to_string(static_cast<unsigned>(header_.kind)));
   }
-  return type->open(
-      Slice(data + payload_offset, payload_end - payload_offset), &filter_);
+  return type->open(Slice(data + payload_offset, payload_end - payload_offset),
+                    &filter_);
 }
 
 // Whether the range ends before the smallest key, or begins after the largest

@@ -49,11 +49,11 @@ struct FilterBlockHeader {
   static constexpr size_t kMaxStoredKey = 64;
 };
 
-// The size of a block with that header and a payload of so many bytes.
+// The size of a block with that header and a payload of that many bytes.
 size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
 
-// Writes the header to so many zero bytes at `block`. Returns where the payload
-// belongs; FinishFilterBlock completes the block when it is there.
+// Writes the header to that many zero bytes at `block`. Returns where the
+// payload belongs; FinishFilterBlock completes the block when it is there.
 char* StartFilterBlock(const FilterBlockHeader& header, char* block);
 void FinishFilterBlock(char* block, size_t size);
 

@@ -35,7 +35,7 @@ using OpenFilterFunction = Status (*)(const Slice& payload,
 struct PolicyType {
   const char* class_name;  // such as protean.SuRF
   const char* short_name;  // such as surf
-  const char* usage;       // of the short form, such as surf:HASH_BITS:REAL_BITS
+  const char* usage;  // of the short form, such as surf:HASH_BITS:REAL_BITS
 
   // A policy with default options.
   std::unique_ptr<const FilterPolicy> (*make)();

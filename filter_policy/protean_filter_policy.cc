@@ -92,9 +92,9 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
   }
 
   size_t EstimateEntriesAdded() override {
-    return builder_ == nullptr ? header_.num_keys
-                               : builder_->num_keys() + descending_.size() +
-                                     unordered_keys_;
+    return builder_ == nullptr
+               ? header_.num_keys
+               : builder_->num_keys() + descending_.size() + unordered_keys_;
   }
 
   Slice Finish(std::unique_ptr<const char[]>* buf) override {

@@ -33,9 +33,10 @@ struct RangeCount {
 
 // What a filter says of itself, for people.
 struct FilterReport {
-  std::string design;         // in words; empty if there was nothing to decide
-  double model_ms = 0;        // spent on the design
-  double predicted_fpr = -1;  // of queries like the samples; negative if unknown
+  std::string design;   // in words; empty if there was nothing to decide
+  double model_ms = 0;  // spent on the design
+  double predicted_fpr =
+      -1;  // of queries like the samples; negative if unknown
 };
 
 // The query side. Immutable and safe for any number of threads at once.
@@ -119,7 +120,7 @@ class RangeFilterBuilder {
     return Prepare(payload_size);
   }
 
-  // Writes the payload into so many zero bytes, which are followed by
+  // Writes the payload into that many zero bytes, which are followed by
   // kReadPadding zero bytes. Called once, after Finish returned OK.
   virtual void Write(char* payload) = 0;
 

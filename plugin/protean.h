@@ -35,7 +35,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // "{id=protean.Proteus;bits_per_key=12;...}".
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(double bits_per_key);
 
-// A policy that gives every SST file a SuRF with so many suffix bits a key,
+// A policy that gives every SST file a SuRF with that many suffix bits a key,
 // each from 0 to 32; DB::Open refuses others with InvalidArgument. Hash bits
 // help point queries only, real bits point and range queries.
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(

@@ -74,7 +74,7 @@ logged() {
     { grep -n -m 20 -E 'error|Error' "$log" >&2 || true; tail -n 20 "$log" >&2; die "failed: $*; log: $log"; }
 }
 
-# The objects go to the work folder: beside their sources, the plugin's would stand in the project.
+# The objects go to the work folder: beside their sources, the plugin's would be left in the project.
 build_make() {
   logged make make -j "$jobs" ROCKSDB_PLUGINS=protean DEBUG_LEVEL=0 PORTABLE=1 OBJ_DIR="$work/make" \
     EXTRA_CXXFLAGS="$warnings" "${tools[@]}"

@@ -20,7 +20,7 @@ WORKLOADS = {"point": "point queries", "range": "range queries", "mixed": "mixed
 SHORT_RANGES = "ranges of up to 2^10"
 SUFFIX_BITS = range(9)
 
-# The filter of a variant with so many suffix bits, or None if there is none.
+# The filter of a variant with that many suffix bits, or None if there is none.
 VARIANTS = {
     "Base": lambda bits: "surf:0:0" if bits == 0 else None,
     "Hash": lambda bits: f"surf:{bits}:0" if bits > 0 else None,

@@ -95,8 +95,7 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
   if (!s.ok() && !s.IsInvalidArgument()) {
     s = Status::InvalidArgument(
         "ProteanTable: filter_policy=" + opt_value +
-            " cannot be made; allowed: " +
-            PolicyUsage(/*object_forms=*/true) +
+            " cannot be made; allowed: " + PolicyUsage(/*object_forms=*/true) +
             ", or a filter policy of RocksDB",
         s.ToString());
   }

@@ -47,8 +47,7 @@ ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
     : reader_(reader),
       read_options_(read_options),
       arguments_(arguments),
-      markers_allowed_(
-          AllowsMarkers(read_options, arguments, reader->file())),
+      markers_allowed_(AllowsMarkers(read_options, arguments, reader->file())),
       lookup_context_(arguments.caller) {}
 
 ProteanTableIterator::~ProteanTableIterator() { Reset(); }
@@ -73,8 +72,7 @@ void ProteanTableIterator::SeekInner(const Slice& target) {
   }
 }
 
-const FilterBlock* ProteanTableIterator::Filter(
-    FilterHold* hold) {
+const FilterBlock* ProteanTableIterator::Filter(FilterHold* hold) {
   if (prepared_) return nullptr;
   return reader_->GetRangeFilter(read_options_, &lookup_context_, hold);
 }

@@ -59,9 +59,9 @@ class ProteanTableIterator final : public InternalIterator {
   void SeekForPrev(const Slice& target) override;
   void SeekToLast() override;
 
-  // Where keys are read one after the other, inner_ is a BlockBasedTableIterator
-  // nearly always, whose functions need not be looked up: these are asked first
-  // and all else is left to others.
+  // Where keys are read one after the other, inner_ is a
+  // BlockBasedTableIterator nearly always, whose functions need not be looked
+  // up: these are asked first and all else is left to others.
 
   bool Valid() const override {
     return state_ == State::kReading

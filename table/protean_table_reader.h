@@ -22,10 +22,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableReader : public TableReader {
  public:
-  // `has_range_filter` tells that `file` has a full filter block that was opened
-  // by a policy of Protean, and that its user keys are in bytewise order when
-  // their timestamps are taken away. `db_session_id` names the open DB that the
-  // reader is for; empty if there is none.
+  // `has_range_filter` tells that `file` has a full filter block that was
+  // opened by a policy of Protean, and that its user keys are in bytewise order
+  // when their timestamps are taken away. `db_session_id` names the open DB
+  // that the reader is for; empty if there is none.
   ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
                      bool has_range_filter, const std::string& db_session_id);
 
@@ -33,9 +33,9 @@ class ProteanTableReader : public TableReader {
   // through the block cache. `*hold` keeps it in memory for the caller.
   // Returns nullptr if it cannot be had, for instance because it would have to
   // be read and `read_options` forbids that; then the file may hold anything.
-  const FilterBlock* GetRangeFilter(
-      const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
-      FilterHold* hold) const;
+  const FilterBlock* GetRangeFilter(const ReadOptions& read_options,
+                                    BlockCacheLookupContext* lookup_context,
+                                    FilterHold* hold) const;
 
   // The key that filters know.
   Slice UserKey(const Slice& internal_key) const {
@@ -124,9 +124,7 @@ class ProteanTableReader : public TableReader {
   std::shared_ptr<const TableProperties> GetTableProperties() const override {
     return table_->GetTableProperties();
   }
-  void Prepare(const Slice& target) override {
-    table_->Prepare(target);
-  }
+  void Prepare(const Slice& target) override { table_->Prepare(target); }
   size_t ApproximateMemoryUsage() const override {
     return sizeof(*this) + table_->ApproximateMemoryUsage();
   }

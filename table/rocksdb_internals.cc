@@ -14,7 +14,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Private members ----
 
 // Explicit instantiation may name private members; a function that is declared
-// here and defined in the instantiated class lends them to the rest of the file.
+// here and defined in the instantiated class lends them to the rest of the
+// file.
 
 bool MarkFilterUsed(BlockBasedTableIterator* iterator);
 
@@ -136,9 +137,9 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                             bool prefetch_index_and_filter_in_cache,
                             std::unique_ptr<BlockBasedFile>* opened) {
   std::unique_ptr<BlockBasedTable> table;
-  Status s = OpenTable(factory, read_options, table_reader_options,
-                       std::move(file), file_size,
-                       prefetch_index_and_filter_in_cache, &table);
+  Status s =
+      OpenTable(factory, read_options, table_reader_options, std::move(file),
+                file_size, prefetch_index_and_filter_in_cache, &table);
   if (!s.ok()) return s;
   BlockBasedTable::Rep* const rep = table->get_rep();
   if (AsProteanFilterPolicy(rep->filter_policy) != nullptr &&

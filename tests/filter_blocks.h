@@ -106,7 +106,7 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   return BuildProteusBlock(keys, settings);
 }
 
-// A design of a trie (or none, for 0) and, behind it, a set. The trie's leading
+// A design of a trie (or none, for 0) and, after it, a set. The trie's leading
 // zeros vary with the lengths.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
                                 AmqKind amq = kBloomAmq,

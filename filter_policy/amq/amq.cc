@@ -60,9 +60,9 @@ AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes) {
 Status Amq::DecodeHeader(const char* header) {
   header_.DecodeFrom(header);
   const AmqType* type = FindAmqType(header_.kind);
-  const bool sane = type != nullptr ? type->is_sane(header_)
-                                    : header_.kind == AmqKind::kNone &&
-                                          header_.bytes == 0;
+  const bool sane = type != nullptr
+                        ? type->is_sane(header_)
+                        : header_.kind == AmqKind::kNone && header_.bytes == 0;
   return sane ? Status::OK()
               : Status::Corruption("prefix filter has an impossible header");
 }

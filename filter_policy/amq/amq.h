@@ -68,8 +68,8 @@ class Amq {
 
  private:
   AmqHeader header_;
-  AmqSet* set_ = nullptr;             // in memory_; nullptr contains everything
-  const BloomSet* bloom_ = nullptr;   // the same, if it is one
+  AmqSet* set_ = nullptr;            // in memory_; nullptr contains everything
+  const BloomSet* bloom_ = nullptr;  // the same, if it is one
   alignas(16) char memory_[AmqSet::kMostBytes];
 };
 

@@ -1,7 +1,7 @@
 //  What a kind of AMQ consists of (approximate membership query; Proteus paper,
-//  section 2.1): a set of hashes that may answer "contained" for hashes that are
-//  not in it. A new kind is one file that describes itself by an AmqType, and
-//  one line in amq.cc.
+//  section 2.1): a set of hashes that may answer "contained" for hashes that
+//  are not in it. A new kind is one file that describes itself by an AmqType,
+//  and one line in amq.cc.
 
 #pragma once
 

@@ -1,5 +1,5 @@
 //  Operations on bits that are stored in little-endian words: bit i is bit
-//  i mod 64 of word i / 64. The functions that read may load the word behind
+//  i mod 64 of word i / 64. The functions that read may load the word after
 //  the last bit.
 
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The bytes that so many bits take, in whole words.
+// The bytes that many bits take, in whole words.
 inline uint64_t BitArrayBytes(uint64_t bits) { return (bits + 63) / 64 * 8; }
 
 // Takes `size` bytes off the front of `input` into `*part`; false if there are
@@ -109,7 +109,7 @@ inline uint64_t PrevZero(const char* words, uint64_t pos) {
   return 64 * index + 63 - __builtin_clzll(word);
 }
 
-// Whether the bits of the last word that lie behind `size` are zero.
+// Whether the bits of the last word that lie after `size` are zero.
 inline bool TailIsZero(const char* words, uint64_t size) {
   return size % 64 == 0 || LoadWord(words, size / 64) >> (size % 64) == 0;
 }

@@ -12,8 +12,8 @@ class SelectVector {
  public:
   static constexpr uint64_t kSampleRate = 64;
 
-  // The size of a vector of so many bits and ones. It begins with the bits;
-  // Complete writes the samples behind them.
+  // The size of a vector of that many bits and ones. It begins with the bits;
+  // Complete writes the samples after them.
   static uint64_t Bytes(uint64_t bits, uint64_t ones) {
     return BitArrayBytes(bits) + (Samples(ones) * 4 + 7) / 8 * 8;
   }

@@ -1,5 +1,5 @@
 //  Bytes for FstBuilder, whose numbers and short runs of bytes are copied in
-//  pieces of constant size, hence without branches: what is behind their end is
+//  pieces of constant size, hence without branches: what is after their end is
 //  copied along, and overwritten by what follows.
 
 #pragma once
@@ -20,11 +20,11 @@ class ByteStack {
   size_t capacity() const { return capacity_; }
   const char* data() const { return bytes_.get(); }
 
-  // Whether so many bytes more would not make it grow.
+  // Whether that many bytes more would not make it grow.
   bool HasRoomFor(size_t bytes) const {
     return size_ + bytes + kSlack <= capacity_;
   }
-  // Makes room for so many bytes more, and for `least` in all.
+  // Makes room for that many bytes more, and for `least` in all.
   void Reserve(size_t bytes, size_t least) {
     if (!HasRoomFor(bytes)) Grow(std::max(size_ + bytes + kSlack, least));
   }
@@ -57,7 +57,7 @@ class ByteStack {
 
  private:
   static constexpr size_t kPiece = 64;
-  // There is always room for so many bytes more.
+  // There is always room for that many bytes more.
   static constexpr size_t kSlack = kPiece + 8;
 
   [[gnu::noinline]] void Grow(size_t capacity) {

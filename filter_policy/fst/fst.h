@@ -134,7 +134,7 @@ class Fst {
     return node.section->first_node + node.local;
   }
 
-  // Compares the node's run with what `target` has behind its first `*depth`
+  // Compares the node's run with what `target` has after its first `*depth`
   // bytes. 0 if that begins with the run, of which `*depth` is then advanced
   // past the end. Below (above) 0 if all keys of the node are below (above)
   // the target, which is above if the target ends within the run.
@@ -270,8 +270,8 @@ class Fst {
   const FstSection& Levels(const Node& node) const {
     return node.section->levels;
   }
-  // The place before an edge of the node's section, behind the terminators of
-  // so many of its nodes.
+  // The place before an edge of the node's section, after the terminators of
+  // that many of its nodes.
   Place PlaceAt(const Node& node, uint32_t edge, uint32_t edges_to_nodes,
                 uint32_t nodes) const {
     const Section& section = *node.section;

@@ -6,7 +6,7 @@
 //  lies below. So nodes are recorded in post-order instead, as soon as all keys
 //  below them have come; only the nodes on the path of the last key are open.
 //
-//    open nodes   a stack; their edges lie behind each other on another one,
+//    open nodes   a stack; their edges lie one after the other on another one,
 //                 because only the lowest of them grows
 //    records      a node each: its edges, values and run, 2 bytes an edge
 //
@@ -49,7 +49,7 @@ class FstBuilder {
   // fine. False if the trie is too large for 32-bit numbers.
   bool Prepare(uint64_t* size);
 
-  // Writes the trie into so many zero bytes at `out`, which are followed by
+  // Writes the trie into that many zero bytes at `out`, which are followed by
   // kReadPadding zero bytes. Called once, after Prepare returned true.
   void Write(char* out);
 

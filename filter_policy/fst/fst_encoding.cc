@@ -46,7 +46,7 @@ uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
          uint64_t{level.edges} * remainder_bits + children;
 }
 
-// ChooseEncoding, where another section costs so many bits.
+// ChooseEncoding, where another section costs that many bits.
 std::vector<FstSectionHeader> Partition(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options, uint64_t section_cost) {
@@ -61,7 +61,7 @@ std::vector<FstSectionHeader> Partition(
   };
 
   // From the bottom up: the least size of the levels from each one down if that
-  // one has so many remainder bits, and how many the next one has then.
+  // one has that many remainder bits, and how many the next one has then.
   struct Choice {
     uint64_t size = kNever;
     unsigned next = 0;

@@ -294,7 +294,7 @@ class FstSection {
   }
 
   // How many edges before that one lead to nodes. The edge is the node's, or
-  // the first one behind it.
+  // the first one after it.
   uint32_t ChildrenBefore(uint32_t node, uint32_t index) const {
     if (all_lead_) return index;
     if (none_leads_) return 0;
@@ -380,7 +380,7 @@ class FstSection {
   }
 
   // The place where the edges of a quotient begin, if it has any. The quotient
-  // is the node's, or the first one behind it.
+  // is the node's, or the first one after it.
   void FirstOfQuotient(uint32_t node, uint64_t quotient, Edge* edge) const {
     const uint64_t first = (uint64_t{node} >> group_shift_)
                            << FstSectionLayout::kGroupQuotientBits;
@@ -424,7 +424,7 @@ class FstSection {
   }
 
   // In LOUDS-Sparse, the node's first edge, all but its code, and the number
-  // behind its last.
+  // after its last.
   void FirstOfNode(uint32_t node, Edge* edge) const {
     uint64_t bit = Before(node).edges;
     const uint64_t skip = node & LowBits(group_shift_);

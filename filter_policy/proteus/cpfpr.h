@@ -26,7 +26,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// How the sets of a design are kept in so many bytes.
+// How the sets of a design are kept in that many bytes.
 struct PrefixSets {
   AmqPlan first;
   AmqPlan second;
@@ -42,7 +42,7 @@ class CpfprModel {
     uint32_t hi_shared;      // bits that its upper bound shares with a key
     uint32_t bounds_shared;  // bits that the bounds share
     uint32_t bytes;          // of the longer bound
-    // The bits of the bounds behind what they share.
+    // The bits of the bounds after what they share.
     uint64_t lo_rest;
     uint64_t hi_rest;
 
@@ -72,7 +72,7 @@ class CpfprModel {
   // How many of the samples find nothing because they lie beyond the keys.
   uint32_t outside() const { return outside_; }
 
-  // The false positive rate of a design whose sets take so many bytes.
+  // The false positive rate of a design whose sets take that many bytes.
   double Evaluate(const ProteusDesign& design, uint64_t set_bytes) const {
     return Average(design, PlanPrefixSets(design, statistics_, set_bytes), 1);
   }

@@ -45,8 +45,8 @@ struct ProteusDesign {
 
   uint32_t first_bits() const { return trie_bits + first_prefix_bits; }
 
-  // The longest prefix in the second layer that a key of so many bytes has: l2,
-  // or the last one of its series.
+  // The longest prefix in the second layer that a key of that many bytes has:
+  // l2, or the last one of its series.
   uint32_t LongestPrefix(uint64_t key_bytes) const {
     const uint64_t bits = std::min<uint64_t>(8 * key_bytes, kMaxSeriesBits);
     if (stride_bits == 0 || bits <= prefix_bits) return prefix_bits;
@@ -73,8 +73,8 @@ struct DesignReport {
 // No prefix is longer.
 constexpr uint32_t kMostPrefixBits = 8 * (64 << 10);
 
-// A query tests at most so many prefixes. If it takes more, the answer is "may
-// match".
+// A query tests at most that many prefixes. If it takes more, the answer is
+// "may match".
 constexpr uint64_t kMaxPrefixProbes = 512;
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -176,7 +176,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   }
 }
 
-// The depths that a trie in so many bytes can have, and 0.
+// The depths that a trie in that many bytes can have, and 0.
 std::vector<uint32_t> DesignSearch::TrieLengths(uint64_t bytes) const {
   // The size grows with the depth.
   uint32_t low = 0;
@@ -195,7 +195,7 @@ std::vector<uint32_t> DesignSearch::TrieLengths(uint64_t bytes) const {
   return lengths;
 }
 
-// Lengths from `first` to `last`, at most so many, evenly.
+// Lengths from `first` to `last`, at most that many, evenly.
 std::vector<uint32_t> DesignSearch::PrefixLengths(uint32_t first, uint32_t last,
                                                   size_t most) const {
   std::vector<uint32_t> lengths;
@@ -270,9 +270,8 @@ void DesignSearch::SearchSeries(uint64_t bytes,
         const PrefixSets sets =
             PlanPrefixSets(candidate.design, statistics_, bytes);
         if (sets.second.false_positive_rate > kUselessRate ||
-            sets.second.hashes >
-                FindAmqType(kind)->most_hashes_per_key *
-                    statistics_.num_keys()) {
+            sets.second.hashes > FindAmqType(kind)->most_hashes_per_key *
+                                     statistics_.num_keys()) {
           continue;
         }
         candidate.fpr = model_.Average(candidate.design, sets, step);

@@ -45,7 +45,7 @@ class DesignSearch {
   // little more and it is so much faster that this is worth it.
   ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
 
-  // Gives a design that is a trie alone a second layer in so many bytes that
+  // Gives a design that is a trie alone a second layer in that many bytes that
   // its trie, now built, has left, if that is worth it.
   void AddSecondLayer(uint64_t set_bytes, ProteusDesign* design) const;
 

@@ -1,4 +1,4 @@
-//  Keys as strings of bits, which go on with zeros behind their last byte
+//  Keys as strings of bits, which go on with zeros after their last byte
 //  (Proteus paper, section 7.1): the key space has one length, and "a" is the
 //  same key as "a\0". A prefix of l bits is the first l of them.
 //
@@ -66,7 +66,7 @@ inline void CopyPadded(const Slice& key, char* out, size_t size) {
   memset(out + copied, 0, size - copied);
 }
 
-// Clears all bits behind the first `bits` of `size` bytes.
+// Clears all bits after the first `bits` of `size` bytes.
 inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {

@@ -11,7 +11,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The alphabet is taken from about so many keys.
+// The alphabet is taken from about that many keys.
 constexpr size_t kAlphabetKeys = 4096;
 
 // The unsigned numbers of a histogram become those of all entries up to each.
@@ -23,7 +23,7 @@ void Accumulate(std::vector<uint64_t>* counts) {
 }  // namespace
 
 KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
-  // How many keys share so many bits with the one before them, and with the
+  // How many keys share that many bits with the one before them, and with the
   // nearer of their neighbours.
   std::vector<uint64_t> shared_before(65);
   std::vector<uint64_t> shared_most(65);
@@ -166,7 +166,7 @@ double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
 
 KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
                                                   uint64_t most_bytes) const {
-  // A trie may be larger by one part in so many to be faster.
+  // A trie may be larger by one part in that many to be faster.
   constexpr uint64_t kSizeRatio = 64;
   struct Choice {
     TrieSize size;

@@ -39,7 +39,7 @@ class KeyStatistics {
   // All prefixes that a series (design.h) holds.
   uint64_t PrefixesOfSeries(uint32_t first_bits, uint32_t stride_bits) const;
 
-  // The levels of a trie of all prefixes of `bits` bits, which have so many
+  // The levels of a trie of all prefixes of `bits` bits, which have that many
   // zeros in front of them (see ProteusDesign::trie_lead). Where several keys
   // share such a prefix, the trie may be smaller than this says.
   std::vector<FstLevelCounts> TrieLevels(uint32_t bits, uint32_t lead) const;

@@ -14,7 +14,7 @@ struct LastHead {
   char bytes[kMostSharedHead] = {};
 };
 
-// After so many misses in a row, only one head out of kIdlePeriod is kept and
+// After that many misses in a row, only one head out of kIdlePeriod is kept and
 // the next one compared with it: where a key is asked of one filter only, that
 // spares the copies. The period is a prime, so that it falls on the first of
 // the filters that a key is asked of soon, whatever their number (but 31).

@@ -8,15 +8,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Bounds of so many bytes need no allocation.
+// Bounds of that many bytes need no allocation.
 constexpr size_t kInlineBoundBytes = 64;
 
 constexpr uint64_t kTooMany = ~uint64_t{0};
 
-// The functions below take prefixes of `bits` bits as so many whole bytes, of
+// The functions below take prefixes of `bits` bits as that many whole bytes, of
 // which the last one's other bits do not matter.
 
-// Sets all bits behind the first `bits` of `size` bytes.
+// Sets all bits after the first `bits` of `size` bytes.
 void SetBehind(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {

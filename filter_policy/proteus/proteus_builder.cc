@@ -53,8 +53,8 @@ bool ProteusBuilder::BuildTrie() {
 bool ProteusBuilder::BuildChosen(const CpfprModel& model,
                                  const KeyStatistics& statistics,
                                  uint64_t bytes) {
-  // What is built may have so many times the false positives of what was
-  // chosen, and so many more.
+  // What is built may have that many times the false positives of what was
+  // chosen, and that many more.
   constexpr double kFactor = 1.1;
   constexpr double kMore = 0.005;
   constexpr uint64_t kLeastReserve = 64;

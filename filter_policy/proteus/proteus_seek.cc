@@ -28,7 +28,7 @@ class Position {
   // Whether it is above the key that it began as.
   bool moved() const { return moved_; }
 
-  // Moves to the beginning of the next prefix of so many bits. False if there
+  // Moves to the beginning of the next prefix of that many bits. False if there
   // is none.
   bool NextPrefix(uint32_t bits) {
     moved_ = true;
@@ -36,7 +36,7 @@ class Position {
     return Increment(bytes_.data(), bits);
   }
 
-  // Whether it is where a prefix of so many bits begins.
+  // Whether it is where a prefix of that many bits begins.
   bool Begins(uint32_t bits) const {
     if ((static_cast<unsigned>(bytes_[bits / 8]) & 0xff >> bits % 8) != 0) {
       return false;
@@ -97,7 +97,7 @@ bool Proteus::IsWorthProbing(const Slice& position) const {
     const uint64_t last = LowBits(l2 - l1);
     return last - (BitWindow(position, l1) >> (64 - (l2 - l1))) < kMaxProbes;
   }
-  // Keys that are spread out evenly have so many between them.
+  // Keys that are spread out evenly have that many between them.
   return l2 > 0 && l2 <= 64 &&
          (header_.largest - header_.smallest) >> (64 - l2) <
              kMaxProbes * (set_.bytes() * 8 / kUsualBits + 1);

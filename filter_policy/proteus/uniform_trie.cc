@@ -22,7 +22,7 @@ uint32_t SuffixWidth(uint32_t prefix_bits, size_t level) {
   return prefix_bits > stored ? static_cast<uint32_t>(prefix_bits - stored) : 0;
 }
 
-// Calls visit(piece, width) for the numbers that the bits of a prefix behind
+// Calls visit(piece, width) for the numbers that the bits of a prefix after
 // its first `depth` bytes are stored as, until it returns false.
 template <typename Visitor>
 void VisitPieces(const char* prefix, size_t prefix_bytes, size_t depth,
@@ -92,7 +92,7 @@ void UniformTrie::FindFullLevels(uint32_t lead) {
 }
 
 // Compares the suffix of a leaf, whose path is `depth` bytes long, with the
-// bits of `prefix` behind so many bytes.
+// bits of `prefix` after that many bytes.
 inline int UniformTrie::CompareSuffix(uint32_t leaf, size_t depth,
                                       const char* prefix) const {
   uint64_t bit;

@@ -9,7 +9,7 @@
 //              ceil(l1 / 8)
 //    leaves    4 bytes a level: the leaves on the levels above it; 4 zero bytes
 //              if their number is odd
-//    FST       without values; of the last byte of a prefix, bits behind l1 are
+//    FST       without values; of the last byte of a prefix, bits after l1 are
 //              zero
 //    suffixes  level after level, for each leaf the l1 - 8 * (level + 1) bits
 //              that are missing, in the order of the leaves: numbers of 56
@@ -39,7 +39,7 @@ class UniformTrie {
   const Fst& fst() const { return fst_; }
 
   // Prefixes are passed as BytesForBits(prefix_bits()) bytes, in which the bits
-  // behind the prefix are zero.
+  // after the prefix are zero.
 
   bool Contains(const char* prefix) const;
 
@@ -129,7 +129,7 @@ class UniformTrieBuilder {
   // False if there are too many.
   bool Prepare(uint64_t* size);
 
-  // Writes the trie into so many zero bytes at `out`, which are followed by
+  // Writes the trie into that many zero bytes at `out`, which are followed by
   // kReadPadding zero bytes.
   void Write(char* out);
 

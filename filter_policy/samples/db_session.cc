@@ -43,7 +43,8 @@ QueryQueue* DBSession::Queue(const std::shared_ptr<SampleStore>& store,
                              const std::string& column_family, Env* env,
                              Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::unique_ptr<SampleSession>& session = queues_[{store.get(), column_family}];
+  std::unique_ptr<SampleSession>& session =
+      queues_[{store.get(), column_family}];
   if (session == nullptr) session = store->Open(column_family, env, logger);
   return session->queue();
 }

@@ -1,9 +1,9 @@
 //  The sample query queues of a filter policy, one for each column family, and
 //  the files that they start from and survive in.
 //
-//  A queue is made when it is first asked for. It is saved when the last open DB
-//  that uses it is closed (db_session.h); the Options that hold the policy may
-//  live on. DBs that are opened with the same policy share its queues.
+//  A queue is made when it is first asked for. It is saved when the last open
+//  DB that uses it is closed (db_session.h); the Options that hold the policy
+//  may live on. DBs that are opened with the same policy share its queues.
 
 #pragma once
 

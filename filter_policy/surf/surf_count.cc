@@ -14,7 +14,7 @@ namespace {
 //
 // As long as the path of the bound is in the trie, that is found as a lookup
 // finds it. Below that, all nodes that hang on the edges before the place come
-// before it, and all others behind it, so the place is in front of the first of
+// before it, and all others after it, so the place is in front of the first of
 // those, whatever the bound is.
 class CountBound {
  public:

@@ -41,9 +41,9 @@ Status Parse(const std::string& spec,
                                    ", such as surf:0:8");
   }
   SurfPolicyOptions options;
-  Status s = ParseBoundedOption(owner, kHashOption, parts[1], 0,
-                                SurfSuffix::kMaxHashBits,
-                                &options.hash_suffix_bits);
+  Status s =
+      ParseBoundedOption(owner, kHashOption, parts[1], 0,
+                         SurfSuffix::kMaxHashBits, &options.hash_suffix_bits);
   if (s.ok()) {
     s = ParseBoundedOption(owner, kRealOption, parts[2], 0,
                            SurfSuffix::kMaxRealBits, &options.real_suffix_bits);

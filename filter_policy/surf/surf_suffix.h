@@ -2,7 +2,7 @@
 //  share the stored prefix (SuRF paper, sections 3.2 to 3.4).
 //
 //    value of a leaf = real << hash_bits | hash
-//      real   the real_bits bits of the key behind the prefix
+//      real   the real_bits bits of the key after the prefix
 //      hash   the lowest hash_bits bits of the key's hash
 //
 //  A key that ends before its real bits do is padded with zeros. That keeps the
@@ -50,7 +50,7 @@ struct SurfSuffix {
     return bytes >> (64 - real_bits);
   }
 
-  // Whether the real bits hold all of `key` behind its first `depth` bytes, and
+  // Whether the real bits hold all of `key` after its first `depth` bytes, and
   // no shorter key has the same: then a key with the same prefix and the same
   // real bits is `key` or above.
   bool RealIsWhole(const Slice& key, size_t depth) const {

@@ -23,9 +23,7 @@ using Hashes = std::vector<uint64_t>;
 constexpr AmqKind kKinds[] = {kBloomAmq, kRibbonAmq};
 
 std::string Name(AmqKind kind) {
-  return kind == kBloomAmq    ? "bloom"
-         : kind == kRibbonAmq ? "ribbon"
-                                    : "none";
+  return kind == kBloomAmq ? "bloom" : kind == kRibbonAmq ? "ribbon" : "none";
 }
 
 Hashes RandomHashes(size_t count, uint64_t seed) {
@@ -119,8 +117,7 @@ TEST(AmqTest, BloomIsNoWorseThanRocksDBs) {
   constexpr size_t kHashes = 50000;
   for (double bits_per_key : {6.0, 10.0, 12.0, 14.0, 16.0}) {
     const auto bytes = static_cast<uint64_t>(kHashes * bits_per_key / 8);
-    const double rate =
-        PlanAmq(kBloomAmq, kHashes, bytes).false_positive_rate;
+    const double rate = PlanAmq(kBloomAmq, kHashes, bytes).false_positive_rate;
     const int probes = FastLocalBloomImpl::ChooseNumProbes(
         static_cast<int>(1000 * bits_per_key));
     EXPECT_LE(rate, 1.02 * FastLocalBloomImpl::EstimatedFpRate(

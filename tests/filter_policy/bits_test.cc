@@ -16,7 +16,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Bits at an odd address, of which about one in `one_in` is set, and zeros that
-// may be read behind them.
+// may be read after them.
 class RandomBits {
  public:
   RandomBits(size_t size, int one_in, Random* rnd)

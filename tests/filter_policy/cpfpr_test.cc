@@ -122,7 +122,7 @@ TEST(KeyStatisticsTest, NoKeys) {
   EXPECT_TRUE(model.queries().empty());
 }
 
-// What is told apart behind the last bits that are counted still counts.
+// What is told apart after the last bits that are counted still counts.
 TEST(KeyStatisticsTest, LongSharedPrefixes) {
   Keys keys;
   for (int i = 0; i < 256; i++) {
@@ -562,8 +562,7 @@ TEST(CpfprTest, NoBytes) {
         DesignSpace::kProteus}) {
     for (uint64_t bytes : {0, 1, 60}) {
       const ProteusDesign design =
-          DesignSearch(model, statistics, {kBloomAmq})
-              .Choose(space, bytes);
+          DesignSearch(model, statistics, {kBloomAmq}).Choose(space, bytes);
       EXPECT_GE(model.Evaluate(design, bytes), 0.5);
       EXPECT_EQ(0u, design.trie_bits);
     }

@@ -278,7 +278,7 @@ TEST(FilterBlockTest, HasKeyAtOrAbove) {
 }
 
 // Only the first 64 bytes of the smallest and of the largest key are stored:
-// what lies behind them must never be taken for known.
+// what lies after them must never be taken for known.
 TEST(FilterBlockTest, LongKeysAreStoredInPart) {
   const std::string stored(FilterBlockHeader::kMaxStoredKey, 'm');
   const Keys keys = {stored + "b", stored + "d"};
@@ -595,7 +595,7 @@ TEST(FilterBlockTest, DamagedTriesUnderARightChecksum) {
 struct Field {
   enum Check {
     kFree,   // other values may pass
-    kOnes,   // the number of ones is checked, and that none is behind the end
+    kOnes,   // the number of ones is checked, and that none is after the end
     kExact,  // no other value passes
   };
 
@@ -603,10 +603,10 @@ struct Field {
   size_t offset;
   size_t size;  // in bytes: 1, 4 or 8
   Check check;
-  uint64_t used = ~uint64_t{0};  // the bits that are not behind the end
+  uint64_t used = ~uint64_t{0};  // the bits that are not after the end
 };
 
-// The fields of a SuRF's block, one behind the other.
+// The fields of a SuRF's block, one after the other.
 class FieldList {
  public:
   explicit FieldList(const std::string& block) : block_(block) {
@@ -660,7 +660,7 @@ class FieldList {
       Add(name + " " + std::to_string(i), 8, check);
     }
   }
-  // An array of so many bits.
+  // An array of that many bits.
   void AddBits(const std::string& name, uint64_t bits) {
     AddArray(name, BitArrayBytes(bits), Field::kOnes);
     if (bits % 64 != 0) fields_.back().used = LowBits(bits % 64);
@@ -731,7 +731,7 @@ uint64_t ValueOf(const Field& field, const std::string& block) {
                            : DecodeFixed64(at);
 }
 
-// With so many of the lowest bytes of `value`.
+// With that many of the lowest bytes of `value`.
 std::string WithValue(std::string block, const Field& field, uint64_t value) {
   char bytes[8];
   EncodeFixed64(bytes, value);

@@ -192,7 +192,7 @@ Keys MostlyTerminators() {
 
 using Build = std::function<std::string(const Keys&)>;
 
-// As RocksDB builds the filter of a file, with so many suffix bits.
+// As RocksDB builds the filter of a file, with that many suffix bits.
 Build Policy(uint32_t hash_bits, uint32_t real_bits) {
   return [=](const Keys& keys) {
     const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));

@@ -142,7 +142,8 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     EXPECT_NEAR(predicted, observed, std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
     EXPECT_EQ(Asked(keys, samples).size(), proteus.design_report().samples);
-    EXPECT_EQ(kSamples - proteus.design_report().samples, proteus.design_report().outside);
+    EXPECT_EQ(kSamples - proteus.design_report().samples,
+              proteus.design_report().outside);
     const double bits =
         8.0 * static_cast<double>(filter.contents().size()) / kKeys;
     EXPECT_LE(bits, 1.02 * BitsOf(spec));

@@ -18,7 +18,7 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-// All strings of at most so many bytes of these.
+// All strings of at most that many bytes of these.
 Keys AllStrings(const std::string& bytes, size_t longest) {
   Keys strings = {""};
   for (size_t i = 0; i < strings.size(); i++) {
@@ -141,7 +141,7 @@ std::string PrefixOf(std::string key, uint32_t bits) {
   return key;
 }
 
-// A bound as so many bytes, which is plenty, of zeros behind it.
+// A bound as that many bytes, which is plenty, of zeros after it.
 constexpr size_t kPlenty = 80;
 std::string Bits(std::string bound) {
   bound.resize(kPlenty);
@@ -154,9 +154,9 @@ std::string BitsBefore(std::string bound) {
   return bound;
 }
 
-// Whether a key's prefix of so many bits lies in the range, as a filter of them
-// can know it: a bound that keys lie before is the bits before its own, unless
-// a shorter key may be those.
+// Whether a key's prefix of that many bits lies in the range, as a filter of
+// them can know it: a bound that keys lie before is the bits before its own,
+// unless a shorter key may be those.
 bool PrefixInRange(const Keys& keys, uint32_t bits, const std::string& lo,
                    const std::string& hi, bool hi_inclusive) {
   size_t shortest = kPlenty;

@@ -347,9 +347,9 @@ TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
 TEST(ProteusTrapsTest, LongQueriesAreAnsweredSoon) {
   const std::string key(1 << 20, 'q');
   for (const ProteusDesign& design :
-       {TrieAndSet(0, 8, kBloomAmq, 8),
-        TrieAndSet(0, 8, kRibbonAmq, 64), TrieAndSet(0, 8 << 20),
-        TrieAndSet(8, 8 << 20), TwoSets(4000, 8 << 20), TrieAndSet(4000, 0)}) {
+       {TrieAndSet(0, 8, kBloomAmq, 8), TrieAndSet(0, 8, kRibbonAmq, 64),
+        TrieAndSet(0, 8 << 20), TrieAndSet(8, 8 << 20), TwoSets(4000, 8 << 20),
+        TrieAndSet(4000, 0)}) {
     SCOPED_TRACE(design.Describe());
     const Deadline deadline(1);
     const ForcedProteus proteus({"a", key, "z"}, design, 5000);

@@ -495,7 +495,7 @@ TEST(SurfTest, VeryLongKeys) {
   EXPECT_EQ(2u, surf->Count(prefix + "b", "q").count);
 }
 
-// Levels that want another encoding each: there are only so many sections.
+// Levels that want another encoding each: there are only that many sections.
 TEST(SurfTest, ManyDifferentLevels) {
   Keys keys;
   constexpr size_t kLevels = 90;

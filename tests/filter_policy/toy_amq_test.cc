@@ -42,8 +42,8 @@ class SortedSet final : public AmqSet {
       const size_t middle = (begin + end) / 2;
       const uint32_t head = DecodeFixed32(data_ + 4 * middle);
       if (head == Head(hash)) return true;
-      (head < Head(hash) ? begin : end) = head < Head(hash) ? middle + 1
-                                                            : middle;
+      (head < Head(hash) ? begin : end) =
+          head < Head(hash) ? middle + 1 : middle;
     }
     return false;
   }
@@ -150,10 +150,10 @@ TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
   for (uint64_t i = 1; i <= 5000; i++) {
     ASSERT_TRUE(filter.reader()->MayMatch(keys[i - 1]));
     ASSERT_FALSE(filter.reader()->MayMatch(BigEndian((i << 40) + i)));
-    ASSERT_TRUE(filter.block()->RangeMayMatch(
-        BigEndian((i << 40) - 3), BigEndian((i << 40) + 3), true));
-    ASSERT_FALSE(filter.block()->RangeMayMatch(
-        BigEndian((i << 40) + 3), BigEndian((i << 40) + 9), true));
+    ASSERT_TRUE(filter.block()->RangeMayMatch(BigEndian((i << 40) - 3),
+                                              BigEndian((i << 40) + 3), true));
+    ASSERT_FALSE(filter.block()->RangeMayMatch(BigEndian((i << 40) + 3),
+                                               BigEndian((i << 40) + 9), true));
   }
 }
 

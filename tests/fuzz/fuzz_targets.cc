@@ -32,7 +32,7 @@ class Input {
     size_--;
     return *data_++;
   }
-  // A length byte and so many bytes, or fewer at the end.
+  // A length byte and that many bytes, or fewer at the end.
   std::string String() {
     const size_t length = std::min<size_t>(Byte(), size_);
     std::string result(reinterpret_cast<const char*>(data_), length);
@@ -193,8 +193,7 @@ void FuzzBuild(const uint8_t* data, size_t size) {
   for (const std::string& key : keys) builder.AddKey(key);
 
   std::string bytes;
-  Check(FinishBlock(kSurfKind, &builder, &bytes),
-        "the filter can be built");
+  Check(FinishBlock(kSurfKind, &builder, &bytes), "the filter can be built");
   const ExactCopy copy(bytes);
   const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");

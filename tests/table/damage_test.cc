@@ -175,7 +175,7 @@ TEST_P(DamageTest, EverythingIsStillRead) {
   }
 }
 
-// Compaction leaves the damaged filter behind.
+// Compaction leaves the damaged filter after.
 TEST_P(DamageTest, CompactionMakesNewFilters) {
   TwinDB dbs("damage", Options(), NewProteanTable());
   Fill(&dbs);

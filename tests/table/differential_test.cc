@@ -25,7 +25,8 @@
 #include "test_util/testharness.h"
 #include "tests/table/differential/run.h"
 
-DEFINE_uint64(seed, 0, "Of the first run, the next has the next; 0: a random one");
+DEFINE_uint64(seed, 0,
+              "Of the first run, the next has the next; 0: a random one");
 DEFINE_uint64(runs, 0, "End after that many; 0: when the time is over");
 DEFINE_uint64(seconds, 60, "End after that many, unless --runs is given");
 DEFINE_uint64(failures, 1, "End after that many runs with a difference");
@@ -43,7 +44,7 @@ namespace {
 constexpr size_t kLinesToPrint = 40;
 constexpr unsigned kSecondsForARun = 30;
 
-// What a run that crashes or hangs leaves behind.
+// What a run that crashes or hangs leaves after.
 char reproduction[100];
 
 void SayHowToReproduce(int signal_number) {

@@ -228,7 +228,7 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     }
   }
 
-  // Inside the target's prefix, at its end, or far behind it.
+  // Inside the target's prefix, at its end, or far after it.
   std::string Bound(const std::string& target, Random* rnd) const {
     const std::string prefix = target.substr(0, kPrefix);
     if (rnd->OneIn(3)) return prefix + "\xff";

@@ -92,7 +92,7 @@ TEST_P(InstancesTest, IngestedFiles) {
     options.allow_ingest_behind = behind;
     const auto dbs = NewTwinsWithFolders(options);
     dbs->Open();
-    // Ingesting behind wants the last level for itself.
+    // Ingesting after wants the last level for itself.
     for (size_t i = 0; i < keys_.size(); i += 2) dbs->Put(keys_[i], "written");
     dbs->Flush();
     CompareGets(dbs.get(), queries_);
@@ -371,7 +371,7 @@ TEST_P(InstancesTest, Follower) {
       });
 }
 
-// A DB that puts the time behind each value.
+// A DB that puts the time after each value.
 TEST_P(InstancesTest, TimeToLive) {
   const auto dbs = NewTwins();
   dbs->SetOpener([&](TwinDB::Twin twin, DB** db) {

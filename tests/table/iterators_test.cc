@@ -300,7 +300,7 @@ TEST_P(IteratorsTest, MaxSkippableInternalKeys) {
   }
 }
 
-// Values come when PrepareValue asks for them: from the blocks behind an index
+// Values come when PrepareValue asks for them: from the blocks after an index
 // that knows their first keys, and from blob files.
 TEST_P(IteratorsTest, AllowUnpreparedValue) {
   ReadOptions options;

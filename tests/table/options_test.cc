@@ -150,8 +150,8 @@ TEST(OptionsTest, PoliciesOfThePrograms) {
     Options options;
     options.create_if_missing = true;
     options.table_factory = NewProteanTableFactory(table);
-    options.table_factory->GetOptions<BlockBasedTableOptions>()
-        ->filter_policy = policy;
+    options.table_factory->GetOptions<BlockBasedTableOptions>()->filter_policy =
+        policy;
     std::unique_ptr<DB> db;
     // Writes an OPTIONS file, and reads it again to see whether it is right.
     ASSERT_OK(OpenDB(&db, options, path));
@@ -160,8 +160,7 @@ TEST(OptionsTest, PoliciesOfThePrograms) {
     ColumnFamilyHandle* family;
     ASSERT_OK(db->CreateColumnFamily(options, "other", &family));
     ASSERT_OK(db->DestroyColumnFamilyHandle(family));
-    ASSERT_OK(
-        db->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
+    ASSERT_OK(db->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
     std::string value;
     ASSERT_OK(db->Get(ReadOptions(), "key", &value));
     EXPECT_EQ("value", value);

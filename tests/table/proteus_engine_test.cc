@@ -171,11 +171,9 @@ class AdaptationTest : public testing::Test {
     EXPECT_OK(DestroyDB(path_, Options()));
   }
 
-  void Open() {
-    EXPECT_OK(OpenDB(&db_, options_, path_));
-  }
+  void Open() { EXPECT_OK(OpenDB(&db_, options_, path_)); }
 
-  // Long ranges anywhere, or short ones close behind a key; none holds a key.
+  // Long ranges anywhere, or short ones close after a key; none holds a key.
   std::vector<Query> Queries(bool close, uint64_t seed) const {
     Rng rng(seed);
     std::vector<Query> queries;

@@ -548,9 +548,9 @@ TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
   ASSERT_GE(NumFiles(), 8u);
   for (const char* name : {"BlockBasedTable", "ProteanTable"}) {
     db_.reset();
-    const auto cache = table(name, name == std::string("ProteanTable")
-                                       ? "surf:0:16"
-                                       : "bloomfilter:14");
+    const auto cache =
+        table(name, name == std::string("ProteanTable") ? "surf:0:16"
+                                                        : "bloomfilter:14");
     Open();
     charged[name] = cache->GetPinnedUsage();
   }

@@ -114,8 +114,7 @@ std::unique_ptr<InternalIterator> MarkedForUsers(
   if (file->caller == TableReaderCaller::kUserIterator) {
     return WithMarkers(std::move(file));
   }
-  return std::make_unique<SpyIterator>(
-      std::move(file->inner));
+  return std::make_unique<SpyIterator>(std::move(file->inner));
 }
 
 using Truth = std::map<std::string, std::string>;
@@ -195,8 +194,13 @@ class MarkersTest : public ContractTest {
   // By Get, which knows no markers.
   static Truth Read(DB* db) {
     Truth truth;
-    const Keys keys = {"",  "a", "ab", "b", "bb", "bc", "c", "d", "e", "ee",
-                       "f", "in the memtable", "\xff", std::string("g\0", 2)};
+    const Keys keys = {"",     "a",
+                       "ab",   "b",
+                       "bb",   "bc",
+                       "c",    "d",
+                       "e",    "ee",
+                       "f",    "in the memtable",
+                       "\xff", std::string("g\0", 2)};
     for (const std::string& key : keys) {
       std::string value;
       if (db->Get(ReadOptions(), key, &value).ok()) truth[key] = value;
@@ -240,9 +244,8 @@ TEST_F(MarkersTest, BoundsAndOptions) {
     if (bits & 2) options.iterate_upper_bound = &upper;
     options.pin_data = (bits & 4) != 0;
     options.total_order_seek = (bits & 8) != 0;
-    const Truth within(
-        bits & 1 ? truth_.lower_bound("b") : truth_.begin(),
-        bits & 2 ? truth_.lower_bound("f") : truth_.end());
+    const Truth within(bits & 1 ? truth_.lower_bound("b") : truth_.begin(),
+                       bits & 2 ? truth_.lower_bound("f") : truth_.end());
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
     auto expected = within.begin();
     for (it->SeekToFirst(); it->Valid(); it->Next(), ++expected) {
@@ -294,8 +297,8 @@ TEST_F(MarkersTest, Transactions) {
     TransactionDBOptions transaction_options;
     transaction_options.write_policy = policy;
     TransactionDB* opened;
-    ASSERT_OK(TransactionDB::Open(options_, transaction_options, path_,
-                                  &opened));
+    ASSERT_OK(
+        TransactionDB::Open(options_, transaction_options, path_, &opened));
     const std::unique_ptr<TransactionDB> db(opened);
     AddFile(db.get(), 3, {"a", "b", "bb", "c", "d"});
     AddFile(db.get(), 2, {"ab", "b", "e", "ee"});
@@ -311,8 +314,8 @@ TEST_F(MarkersTest, Transactions) {
     Truth mine = truth_;
     mine["aa"] = "mine";
     mine.erase("e");
-    ExpectOnly(mine, std::unique_ptr<Iterator>(
-                         open->GetIterator(ReadOptions())));
+    ExpectOnly(mine,
+               std::unique_ptr<Iterator>(open->GetIterator(ReadOptions())));
     // Nobody else sees them, even where they are in the DB already.
     ASSERT_OK(open->SetName("open"));
     ASSERT_OK(open->Prepare());
@@ -342,8 +345,8 @@ TEST_F(MarkersTest, OptimisticTransactionsAndTimeToLive) {
         db->BeginTransaction(WriteOptions()));
     ASSERT_OK(open->Put("aa", "mine"));
     truth_["aa"] = "mine";
-    ExpectOnly(truth_, std::unique_ptr<Iterator>(
-                           open->GetIterator(ReadOptions())));
+    ExpectOnly(truth_,
+               std::unique_ptr<Iterator>(open->GetIterator(ReadOptions())));
     Release(db.get());
   }
   ASSERT_OK(DestroyDB(path_, options_));
@@ -400,9 +403,7 @@ class ScriptedIterator : public SpyIterator {
  public:
   ScriptedIterator(std::unique_ptr<SpiedFile> file, const std::string& name,
                    Script* script)
-      : SpyIterator(std::move(file->inner)),
-        name_(name),
-        script_(script) {}
+      : SpyIterator(std::move(file->inner)), name_(name), script_(script) {}
 
   bool Valid() const override { return !hidden_ && SpyIterator::Valid(); }
   Status status() const override {
@@ -444,10 +445,10 @@ class ScriptedIterator : public SpyIterator {
  private:
   static std::string Describe(const Slice& key) {
     const SequenceNumber sequence = GetInternalKeySeqno(key);
-    return ExtractUserKey(key).ToString() +
-           (sequence == kMaxSequenceNumber ? "@max"
-            : sequence == 0                ? "@0"
-                                           : "@snapshot");
+    return ExtractUserKey(key).ToString() + (sequence == kMaxSequenceNumber
+                                                 ? "@max"
+                                             : sequence == 0 ? "@0"
+                                                             : "@snapshot");
   }
   void Note(const std::string& call) {
     script_->calls.push_back(name_ + ": " + call);
@@ -570,7 +571,8 @@ TEST_F(CallsTest, SeekForPrevTellsWhetherItsTargetCounts) {
 }
 
 // With async_io, a seek whose block is on its way says so by TryAgain, and is
-// repeated with the same target to be completed: see ProteanTableIterator::Seek.
+// repeated with the same target to be completed: see
+// ProteanTableIterator::Seek.
 TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
   AddFile(db_.get(), 0, {"b2"});
   ReadOptions options;
@@ -754,8 +756,8 @@ TEST_F(ContractTest, KeysAndPrefixes) {
 // ---- Classes and calls ----
 
 // BlockBasedTable::NewIterator makes a BlockBasedTableIterator for all files
-// but those with embedded blobs, and FileIterator tells. If it made another one,
-// all would work, but slower.
+// but those with embedded blobs, and FileIterator tells. If it made another
+// one, all would work, but slower.
 TEST_F(ContractTest, IteratorsOfFilesAreExact) {
   size_t iterators = 0;
   SetTable([&](std::unique_ptr<SpiedFile> file) {
@@ -833,8 +835,8 @@ TEST_F(ContractTest, ReadersKnowTheirDB) {
                           std::unique_ptr<TableReader>* reader,
                           bool prefetch) const override {
       ids_->insert(options.cur_db_session_id);
-      return ProteanTableFactory::NewTableReader(
-          ro, options, std::move(file), file_size, reader, prefetch);
+      return ProteanTableFactory::NewTableReader(ro, options, std::move(file),
+                                                 file_size, reader, prefetch);
     }
 
    private:
@@ -849,8 +851,8 @@ TEST_F(ContractTest, ReadersKnowTheirDB) {
     ids.clear();
     AddFile(db_.get(), 0, {"a"});
     ColumnFamilyHandle* other;
-    ASSERT_OK(db_->CreateColumnFamily(options_, std::to_string(opened),
-                                      &other));
+    ASSERT_OK(
+        db_->CreateColumnFamily(options_, std::to_string(opened), &other));
     ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
     ASSERT_OK(db_->Flush(FlushOptions(), other));
     EXPECT_LE(2u, ids.size());
@@ -897,7 +899,8 @@ std::map<std::string, int> Overridden(const std::string& text,
   EXPECT_NE(std::string::npos, begin) << class_name;
   const std::string body = text.substr(begin, text.find("\n};", begin) - begin);
   std::map<std::string, int> names;
-  const std::regex declaration(R"((\w+)\(([^;{}]|\(\))*\)\s*(const\s*)?override)");
+  const std::regex declaration(
+      R"((\w+)\(([^;{}]|\(\))*\)\s*(const\s*)?override)");
   for (std::sregex_iterator it(body.begin(), body.end(), declaration), end;
        it != end; ++it) {
     names[(*it)[1]]++;
@@ -923,13 +926,17 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
   const std::string rocksdb = std::string(PROTEAN_ROCKSDB_DIR) + "/";
   const std::string protean = std::string(PROTEAN_SOURCE_DIR) + "/";
   const Extension extensions[] = {
-      {"table/table_reader.h", "TableReader", "table/protean_table_reader.h",
-       "ProteanTableReader", {}},
+      {"table/table_reader.h",
+       "TableReader",
+       "table/protean_table_reader.h",
+       "ProteanTableReader",
+       {}},
       {"table/internal_iterator.h",
        "InternalIteratorBase",
        "table/protean_table_iterator.h",
        "ProteanTableIterator",
-       // For range tombstones within a level, which have iterators of their own.
+       // For range tombstones within a level, which have iterators of their
+       // own.
        {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"}},
       {"table/block_based/filter_policy_internal.h",
        "FilterBitsBuilder",
@@ -951,8 +958,7 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
         Overridden(ReadFile(protean + extension.file), extension.name);
     EXPECT_FALSE(declared.empty());
     for (const auto& [name, count] : declared) {
-      if (name == extension.base ||
-          extension.inherited.count(name) > 0) {
+      if (name == extension.base || extension.inherited.count(name) > 0) {
         continue;
       }
       const auto found = overridden.find(name);

@@ -56,9 +56,7 @@ class SamplingTest : public ::testing::Test {
     table_.filter_policy = policy_;
     options_.table_factory = NewProteanTableFactory(table_);
   }
-  void Open() {
-    ASSERT_OK(OpenDB(&db_, options_, path_));
-  }
+  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
   void Close() {
     for (ColumnFamilyHandle* handle : handles_) {
       EXPECT_OK(db_->DestroyColumnFamilyHandle(handle));

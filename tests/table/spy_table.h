@@ -105,9 +105,8 @@ class SpyTableFactory : public ProteanTableFactory {
         *this, ro, table_reader_options, std::move(file), file_size,
         prefetch_index_and_filter_in_cache, &opened);
     if (s.ok()) {
-      table_reader->reset(
-          new SpyTableReader(std::move(opened),
-                             table_reader_options.cur_db_session_id, make_));
+      table_reader->reset(new SpyTableReader(
+          std::move(opened), table_reader_options.cur_db_session_id, make_));
     }
     return s;
   }

@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Keys that share more bytes than a filter block stores of its last key, and
-// then differ in any of the bytes behind.
+// then differ in any of the bytes after.
 std::vector<std::string> LongKeys(Dice* dice, size_t size) {
   std::vector<std::string> keys;
   const size_t shared = dice->Of({60, 64, 65, 100, 300});

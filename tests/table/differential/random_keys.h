@@ -35,7 +35,7 @@ class KeyPool {
   // there is a `domain`, one that lies in it.
   std::string PickAround(Dice* dice,
                          const SliceTransform* domain = nullptr) const;
-  // A key behind `from`, mostly within a few keys.
+  // A key after `from`, mostly within a few keys.
   std::string PickBehind(Dice* dice, const std::string& from) const;
 
  private:

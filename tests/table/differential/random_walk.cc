@@ -113,7 +113,7 @@ void RandomWalk::DrawOptions() {
   if (at_.has_start() && !plan.frozen) forward_only_ = true;
 
   // Tailing iterators know neither the way back, nor range tombstones, nor
-  // snapshots; and as memtables are flushed behind their back, they may return
+  // snapshots; and as memtables are flushed after their back, they may return
   // old values, in stock RocksDB too. Blobs they look up in the files of the
   // time when they were made. They take the prefix of every target and key.
   const SliceTransform* all_keys = view_.family->Domain();

@@ -211,7 +211,7 @@ WriteOptions DrawWriteOptions(RandomRun* run) {
 }
 
 // In a file that is ingested, all have one sequence number, and a range
-// tombstone with it lies behind an entity or a blob of the same key. Where one
+// tombstone with it lies after an entity or a blob of the same key. Where one
 // of its fragments begins there, iterators of stock RocksDB assert that it lies
 // before it. Merges may become the one, and puts the other, in compactions.
 bool MayComeBeforeTombstone(const FamilyPlan& family, const Write& point) {
