@@ -4,9 +4,12 @@
 
 #include "filter_policy/filter_block.h"
 #include "plugin/protean_db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/file_system.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/transaction_db.h"
+#include "table/range_counter.h"
 #include "tests/lcg.h"
 #include "tests/table/twin_db.h"
 #include "util/coding.h"
@@ -106,6 +109,69 @@ INSTANTIATE_TEST_CASE_P(
                       "block_size=300;no_block_cache=true"));
 
 class CountFeaturesTest : public CountTest {};
+
+namespace {
+
+// Reads of tables fail while `fails` says so.
+class FailingFileSystem : public FileSystemWrapper {
+ public:
+  FailingFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
+  const char* Name() const override { return "FailingFileSystem"; }
+
+  IOStatus NewRandomAccessFile(const std::string& name,
+                               const FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext* dbg) override {
+    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
+    if (s.ok()) *file = std::make_unique<File>(std::move(*file), &fails);
+    return s;
+  }
+
+  bool fails = false;
+
+ private:
+  class File : public FSRandomAccessFileOwnerWrapper {
+   public:
+    File(std::unique_ptr<FSRandomAccessFile>&& file, const bool* fails)
+        : FSRandomAccessFileOwnerWrapper(std::move(file)), fails_(fails) {}
+    IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
+                  Slice* result, char* scratch,
+                  IODebugContext* dbg) const override {
+      if (*fails_) return IOStatus::IOError("as the test wants it");
+      return target()->Read(offset, size, options, result, scratch, dbg);
+    }
+
+   private:
+    const bool* const fails_;
+  };
+};
+
+}  // namespace
+
+// A count that fails leaves nothing behind in its thread: iterators are what
+// they were.
+TEST_F(CountFeaturesTest, FailedCounts) {
+  const auto file_system = std::make_shared<FailingFileSystem>();
+  const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
+  Options options = ManySmallFiles(7);
+  options.env = env.get();
+  Open(options, "filter_policy=surf:0:0;no_block_cache=true");
+  Keys keys;
+  for (uint64_t i = 0; i < 1000; i++) keys.push_back(BigEndian(i << 20));
+  Fill(keys);
+  const Range range(keys[10], keys[900]);
+  file_system->fails = true;
+  CountResult result;
+  EXPECT_TRUE(db_->ApproximateCount(range, &result).IsIOError());
+  EXPECT_EQ(nullptr, RangeCounter::Current());
+  file_system->fails = false;
+  EXPECT_EQ(890u, Walk(keys[10], keys[900]));
+  ASSERT_OK(db_->ApproximateCount(range, &result));
+  EXPECT_EQ(890u, result.count);
+  db_.reset();
+  ASSERT_OK(DestroyDB(path_, options_));
+  options_.env = Env::Default();
+}
 
 TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
   Open(ManySmallFiles(7), "filter_policy=surf:0:4;block_size=256");

@@ -22,6 +22,7 @@
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
 #include "table/block_based/filter_policy_internal.h"
+#include "table/block_based/full_filter_block.h"
 #include "tests/table/spy_table.h"
 #include "tests/table/twin_db.h"
 #include "util/vector_iterator.h"
@@ -754,6 +755,41 @@ TEST_F(ContractTest, KeysAndPrefixes) {
 }
 
 // ---- Classes and calls ----
+
+// The factory's readers are BlockBasedTables, and their filter readers, where
+// the filter is not partitioned, FullFilterBlockReaders: BlockBasedFile takes
+// them for that.
+TEST_F(ContractTest, ClassesOfTablesAndFilters) {
+  class Factory : public BlockBasedTableFactory {
+   public:
+    using BlockBasedTableFactory::BlockBasedTableFactory;
+    Status NewTableReader(const ReadOptions& ro,
+                          const TableReaderOptions& options,
+                          std::unique_ptr<RandomAccessFileReader>&& file,
+                          uint64_t file_size,
+                          std::unique_ptr<TableReader>* reader,
+                          bool prefetch) const override {
+      const Status s = BlockBasedTableFactory::NewTableReader(
+          ro, options, std::move(file), file_size, reader, prefetch);
+      const TableReader& opened = **reader;
+      EXPECT_TRUE(typeid(opened) == typeid(BlockBasedTable));
+      const FilterBlockReader& filter =
+          *static_cast<const BlockBasedTable&>(opened).get_rep()->filter;
+      EXPECT_TRUE(typeid(filter) == typeid(FullFilterBlockReader));
+      return s;
+    }
+  };
+  for (const bool cached : {false, true}) {
+    BlockBasedTableOptions table;
+    table.filter_policy = NewSurfFilterPolicy(0, 8);
+    table.cache_index_and_filter_blocks = cached;
+    options_.table_factory = std::make_shared<Factory>(table);
+    Open();
+    AddFile(db_.get(), 0, {"a"});
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, Options()));
+  }
+}
 
 // BlockBasedTable::NewIterator makes a BlockBasedTableIterator for all files
 // but those with embedded blobs, and FileIterator tells. If it made another
