@@ -1,0 +1,526 @@
+//  SuRF over all subsets of small sets of keys that hurt, asked all queries
+//  around them. Each answer must be the one that the definition of SuRF gives
+//  (SuRF paper, sections 3.1 to 3.5): no false negative, and no false positive
+//  but those that the stored prefixes and suffix bits make inevitable.
+//
+//  The model that gives these answers shares no code with the product, neither
+//  the suffix bits nor the comparison of keys: a mistake in shared code would
+//  be on both sides and never show. It knows nothing of tries. To the model, a
+//  leaf is an interval: of all strings that its key may be.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "filter_policy/filter_block.h"
+#include "tests/filter_blocks.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// ---- The definition ----
+
+// Each bit as '0' or '1': these strings order as the bytes do.
+std::string Bits(const std::string& bytes) {
+  std::string bits;
+  for (char byte : bytes) {
+    for (int i = 7; i >= 0; i--) bits += (byte >> i & 1) != 0 ? '1' : '0';
+  }
+  return bits;
+}
+
+// The first string whose bits begin like that.
+std::string Bytes(const std::string& bits) {
+  std::string bytes((bits.size() + 7) / 8, '\0');
+  for (size_t i = 0; i < bits.size(); i++) {
+    if (bits[i] == '1') bytes[i / 8] |= static_cast<char>(0x80 >> i % 8);
+  }
+  return bytes;
+}
+
+// All strings whose bits are in [begin, end).
+struct Interval {
+  std::string begin;
+  std::string end;
+};
+
+Interval Just(const std::string& key) { return {Bits(key), Bits(key) + "0"}; }
+
+// The strings that share with `key` its first `depth` bytes and the `real_bits`
+// bits after them. A string that ends within these is padded with zeros, so
+// the first one does without the zero bytes at their end.
+//
+// If they end within a byte, so does `begin`, below every string that goes on
+// there with zeros: SuRF never takes such a string for the first one
+// (SurfSuffix::RealIsWhole).
+Interval WithSuffix(const std::string& key, size_t depth, size_t real_bits) {
+  const std::string prefix = Bits(key.substr(0, depth));
+  std::string suffix = Bits(key.substr(depth));
+  suffix.resize(real_bits, '0');
+  // '2' is above every bit that can follow.
+  const std::string end = prefix + suffix + "2";
+  while (!suffix.empty()) {
+    const size_t last_byte = (suffix.size() - 1) / 8 * 8;
+    if (suffix.find('1', last_byte) != std::string::npos) break;
+    suffix.resize(last_byte);
+  }
+  return {prefix + suffix, end};
+}
+
+size_t Shared(const std::string& a, const std::string& b) {
+  size_t shared = 0;
+  while (shared < a.size() && shared < b.size() && a[shared] == b[shared]) {
+    shared++;
+  }
+  return shared;
+}
+
+// ---- The model ----
+
+// An interval whose ends are numbers: all ends that occur, in their order.
+struct Span {
+  int begin = 0;
+  int end = 0;
+
+  bool Holds(int place) const { return begin <= place && place < end; }
+  bool Meets(const Span& other) const {
+    return std::max(begin, other.begin) < std::min(end, other.end);
+  }
+};
+
+struct Leaf {
+  std::string key;
+  size_t depth = 0;   // bytes in the stored prefix
+  std::string first;  // the first string that the key may be
+  Span span;          // all of them
+};
+
+using Subset = uint32_t;  // of the keys, a bit each
+
+struct Query {
+  std::string string;
+  Span span;          // of nothing else
+  Subset keys_below;  // the keys that are below it,
+  Subset keys_upto;   // or not above
+  // For each length, the keys that share so many bytes with it.
+  std::vector<Subset> sharing;
+};
+
+// The answers that a filter must give, or a block, which also knows its
+// smallest and its largest key.
+struct Answers {
+  Strings keys;
+  std::vector<const Leaf*> leaves;  // in the same order
+  bool of_block = false;
+
+  // Of these two keys, a block knows 64 bytes.
+  static std::string Known(const std::string& key) { return key.substr(0, 64); }
+  static bool IsAbove(const std::string& string, const std::string& key) {
+    return key.size() < 64 ? string > key : Known(string) > Known(key);
+  }
+
+  // The leaf that a lookup ends in, or nullptr.
+  const Leaf* LeafOf(const Query& query) const {
+    for (const Leaf* leaf : leaves) {
+      if (leaf->span.Holds(query.span.begin)) return leaf;
+    }
+    return nullptr;
+  }
+
+  RangeCount Count(const Query& lo, const Query& hi, bool hi_inclusive) const {
+    RangeCount count;
+    if (of_block) {
+      const std::string smallest = Known(keys.front());
+      if (hi.string < smallest || (hi.string == smallest && !hi_inclusive) ||
+          IsAbove(lo.string, keys.back())) {
+        return count;
+      }
+      if (lo.string <= smallest && IsAbove(hi.string, keys.back())) {
+        count.count = keys.size();
+        return count;
+      }
+    }
+    const Span range = {lo.span.begin,
+                        hi_inclusive ? hi.span.end : hi.span.begin};
+    for (const Leaf* leaf : leaves) {
+      if (!leaf->span.Meets(range)) continue;
+      count.count++;
+      if (leaf->span.begin < range.begin) {
+        count.low_ambiguous = true;
+        count.low_shared = leaf->depth;
+      }
+      if (leaf->span.end > range.end) {
+        count.high_ambiguous = true;
+        count.high_shared = leaf->depth;
+      }
+    }
+    return count;
+  }
+
+  // False if there is none.
+  bool LowerBound(const Query& target, std::string* bound) const {
+    if (of_block && IsAbove(target.string, keys.back())) return false;
+    for (const Leaf* leaf : leaves) {
+      if (leaf->span.end <= target.span.begin) continue;
+      *bound = std::max(target.string, leaf->first);
+      if (of_block) {
+        *bound = std::max(*bound, Known(keys.front()));
+        if (*bound > Known(keys.back())) *bound = target.string;
+      }
+      return true;
+    }
+    return false;
+  }
+};
+
+// The SuRFs with so many real bits of all subsets of `keys`. Keys and queries
+// ascend, and every key is a query.
+class Model {
+ public:
+  Model(const Strings& keys, const Strings& queries, size_t real_bits)
+      : keys_(keys), queries_(queries.size()), leaves_(keys.size()) {
+    std::vector<std::pair<Interval, Span*>> intervals;
+    for (size_t i = 0; i < queries.size(); i++) {
+      queries_[i] = CompareWithKeys(queries[i]);
+      intervals.emplace_back(Just(queries[i]), &queries_[i].span);
+    }
+    for (size_t i = 0; i < keys.size(); i++) {
+      const std::string& key = keys[i];
+      leaves_[i].resize(key.size() + 1);
+      for (size_t shared = 0; shared <= key.size(); shared++) {
+        // The prefix has one byte more than is shared. If the key has no more,
+        // it is stored whole, with a terminator.
+        const bool whole = shared == key.size();
+        const size_t depth = whole ? shared : shared + 1;
+        const Interval interval =
+            whole ? Just(key) : WithSuffix(key, depth, real_bits);
+        leaves_[i][shared] = {key, depth, Bytes(interval.begin), {}};
+        intervals.emplace_back(interval, &leaves_[i][shared].span);
+      }
+    }
+    std::map<std::string, int> numbers;
+    for (const auto& [interval, span] : intervals) {
+      numbers[interval.begin] = numbers[interval.end] = 0;
+    }
+    int next = 0;
+    for (auto& number : numbers) number.second = next++;
+    for (const auto& [interval, span] : intervals) {
+      *span = {numbers[interval.begin], numbers[interval.end]};
+    }
+  }
+
+  const std::vector<Query>& queries() const { return queries_; }
+
+  Answers AnswersOf(Subset subset) const {
+    Answers answers;
+    for (size_t i = 0; i < keys_.size(); i++) {
+      if ((subset >> i & 1) == 0) continue;
+      size_t shared = 0;
+      for (size_t j = 0; j < keys_.size(); j++) {
+        if ((subset >> j & 1) == 0 || j == i) continue;
+        shared = std::max(shared, Shared(keys_[i], keys_[j]));
+      }
+      answers.keys.push_back(keys_[i]);
+      answers.leaves.push_back(&leaves_[i][shared]);
+    }
+    return answers;
+  }
+
+ private:
+  Query CompareWithKeys(const std::string& string) const {
+    Query query = {string, {}, 0, 0, std::vector<Subset>(string.size() + 1)};
+    for (size_t i = 0; i < keys_.size(); i++) {
+      const Subset bit = Subset{1} << i;
+      if (keys_[i] < string) query.keys_below |= bit;
+      if (keys_[i] <= string) query.keys_upto |= bit;
+      for (size_t n = Shared(keys_[i], string) + 1; n-- > 0;) {
+        query.sharing[n] |= bit;
+      }
+    }
+    return query;
+  }
+
+  const Strings keys_;
+  std::vector<Query> queries_;
+  // Of each key, for each number of bytes that it may share with another one.
+  std::vector<std::vector<Leaf>> leaves_;
+};
+
+// Which pairs of strings have the same hash. The model does not know that, but
+// no two filters may disagree.
+using HashPairs = std::map<std::pair<std::string, std::string>, bool>;
+
+double ShareOfSame(const HashPairs& pairs) {
+  double same = 0;
+  for (const auto& pair : pairs) same += pair.second;
+  return same / static_cast<double>(pairs.size());
+}
+
+// ---- The checks; a Filter is a RangeFilter or a block ----
+
+// `hash` is nullptr if there are no hash bits.
+template <typename Filter>
+void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
+               const Answers& answers, HashPairs* hash) {
+  std::vector<Slice> slices;
+  std::vector<Slice*> pointers;
+  for (const Query& query : queries) slices.emplace_back(query.string);
+  for (Slice& slice : slices) pointers.push_back(&slice);
+  const std::unique_ptr<bool[]> found(new bool[queries.size()]);
+  filter.KeysMayMatch(queries.size(), pointers.data(), found.get());
+  for (size_t i = 0; i < queries.size(); i++) {
+    const std::string& query = queries[i].string;
+    ASSERT_EQ(found[i], filter.KeyMayMatch(query)) << Hex(query);
+    const Leaf* leaf = answers.LeafOf(queries[i]);
+    if (std::binary_search(answers.keys.begin(), answers.keys.end(), query)) {
+      ASSERT_TRUE(leaf != nullptr && leaf->key == query && found[i])
+          << Hex(query);
+    } else if (leaf == nullptr || hash == nullptr) {
+      ASSERT_EQ(leaf != nullptr, found[i]) << Hex(query);
+    } else {
+      const auto pair = hash->emplace(std::minmax(query, leaf->key), found[i]);
+      ASSERT_EQ(pair.first->second, found[i]) << Hex(query);
+    }
+  }
+}
+
+template <typename Filter>
+void CheckLowerBounds(const Filter& filter, const std::vector<Query>& queries,
+                      const Answers& answers) {
+  const Strings& keys = answers.keys;
+  for (const Query& query : queries) {
+    const std::string& target = query.string;
+    std::string wanted;
+    std::string bound;
+    const bool any = answers.LowerBound(query, &wanted);
+    ASSERT_EQ(any, filter.LowerBound(target, &bound)) << Hex(target);
+    const auto next = std::lower_bound(keys.begin(), keys.end(), target);
+    ASSERT_TRUE(any || next == keys.end()) << Hex(target);
+    if (!any) continue;
+    ASSERT_EQ(Hex(wanted), Hex(bound)) << Hex(target);
+    ASSERT_LE(target, bound);
+    ASSERT_TRUE(next == keys.end() || *next >= bound) << Hex(target);
+    std::string again;
+    ASSERT_TRUE(filter.LowerBound(bound, &again)) << Hex(target);
+    ASSERT_EQ(bound, again) << Hex(target);
+  }
+}
+
+bool SameCount(const RangeCount& a, const RangeCount& b) {
+  return a.count == b.count && a.low_ambiguous == b.low_ambiguous &&
+         a.high_ambiguous == b.high_ambiguous &&
+         (!a.low_ambiguous || a.low_shared == b.low_shared) &&
+         (!a.high_ambiguous || a.high_shared == b.high_shared);
+}
+
+// Whether the keys counted are those inside the range and the ambiguous ones,
+// which share so many bytes with a bound, as no other key does.
+bool CountHolds(const RangeCount& count, Subset subset, Subset inside,
+                const Query& lo, const Query& hi) {
+  Subset low = 0;
+  Subset high = 0;
+  if (count.low_ambiguous) low = lo.sharing[count.low_shared] & subset;
+  if (count.high_ambiguous) high = hi.sharing[count.high_shared] & subset;
+  const auto size = [](Subset keys) { return std::bitset<32>(keys).count(); };
+  return size(low) == count.low_ambiguous &&
+         size(high) == count.high_ambiguous &&
+         size((inside & subset) | low | high) == count.count;
+}
+
+template <typename Filter>
+void CheckRanges(const Filter& filter, const std::vector<Query>& queries,
+                 const Answers& answers, Subset subset) {
+  for (const Query& lo : queries) {
+    for (const Query& hi : queries) {
+      for (bool inclusive : {false, true}) {
+        const RangeCount wanted = answers.Count(lo, hi, inclusive);
+        const Subset inside =
+            (inclusive ? hi.keys_upto : hi.keys_below) & ~lo.keys_below;
+        RangeCount count;
+        ASSERT_TRUE(
+            filter.RangeMayMatch(lo.string, hi.string, inclusive) ==
+                (wanted.count > 0) &&
+            filter.CountRange(lo.string, hi.string, inclusive, &count) &&
+            SameCount(wanted, count) &&
+            CountHolds(count, subset, inside, lo, hi))
+            << Hex(lo.string) << " to " << Hex(hi.string)
+            << (inclusive ? " inclusive: " : ": ") << count.count
+            << " counted, not " << wanted.count;
+      }
+    }
+  }
+}
+
+void CheckEnds(const FilterBlock& block, const std::vector<Query>& queries,
+               const Answers& answers) {
+  const std::string& smallest = answers.keys.front();
+  const std::string& largest = answers.keys.back();
+  for (const Query& query : queries) {
+    const std::string& bound = query.string;
+    ASSERT_EQ(Answers::IsAbove(bound, smallest), block.HasKeyBelow(bound));
+    ASSERT_EQ(bound <= Answers::Known(largest), block.HasKeyAtOrAbove(bound));
+    ASSERT_NE(Answers::IsAbove(bound, largest),
+              block.MayHaveKeyAtOrAbove(bound));
+  }
+}
+
+// ---- Keys and queries ----
+
+// All strings of these letters up to a length, each behind `head`, and `more`.
+Strings Words(const std::string& letters, size_t length,
+              const std::string& head = "", const Strings& more = {}) {
+  Strings words = {head};
+  for (size_t i = 0; i < words.size(); i++) {
+    if (words[i].size() == head.size() + length) continue;
+    for (char letter : letters) words.push_back(words[i] + letter);
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  SortUnique(&words);
+  return words;
+}
+
+// The keys, each with every letter behind it, without its last byte, and with
+// that byte one lower and one higher.
+Strings QueriesAround(const Strings& keys, const std::string& letters) {
+  std::set<std::string> queries(keys.begin(), keys.end());
+  for (const std::string& key : keys) {
+    for (char letter : letters) queries.insert(key + letter);
+    if (key.empty()) continue;
+    const std::string head = key.substr(0, key.size() - 1);
+    queries.insert(head);
+    queries.insert(head + static_cast<char>(key.back() - 1));
+    queries.insert(head + static_cast<char>(key.back() + 1));
+  }
+  return Strings(queries.begin(), queries.end());
+}
+
+// A literal with zeros in it.
+std::string operator""_s(const char* bytes, size_t size) {
+  return std::string(bytes, size);
+}
+
+}  // namespace
+
+class SurfExhaustiveTest : public testing::Test {
+ protected:
+  // Asks all queries of the SuRFs of all subsets.
+  void CheckSubsets(const Strings& keys, const std::string& letters,
+                    const SurfSuffix& suffix, const FstOptions& options = {},
+                    bool blocks = false) {
+    const Model model(keys, QueriesAround(keys, letters), suffix.real_bits);
+    const std::vector<Query>& queries = model.queries();
+    HashPairs* const hash =
+        suffix.hash_bits > 0 ? &hashes_[suffix.hash_bits] : nullptr;
+    // Filters with the same bytes answer alike, so of those that are also the
+    // same to the model, one is asked for all ranges.
+    std::set<std::string> checked;
+    for (Subset subset = 0; subset >> keys.size() == 0; subset++) {
+      SCOPED_TRACE("suffix " + std::to_string(suffix.hash_bits) + ":" +
+                   std::to_string(suffix.real_bits) + ", subset " +
+                   std::to_string(subset) + ", last key " + Hex(keys.back()));
+      Answers answers = model.AnswersOf(subset);
+      const std::string contents =
+          BuildSurfBlock(answers.keys, suffix, options);
+      const FilterBlock block(contents);
+      ASSERT_TRUE(block.CanFilter()) << block.status().ToString();
+      const RangeFilter& filter = *block.filter();
+      CheckKeys(filter, queries, answers, hash);
+      CheckLowerBounds(filter, queries, answers);
+      // The false positive flag of moveToNext.
+      Surf::Iterator it(static_cast<const Surf*>(block.filter()));
+      for (const Query& query : queries) {
+        const Leaf* leaf = answers.LeafOf(query);
+        ASSERT_EQ(leaf != nullptr && leaf->span.begin < query.span.begin,
+                  it.Seek(query.string))
+            << Hex(query.string);
+      }
+      std::string same =
+          contents.substr(DecodeFixed32(contents.data() + kPayloadOffset));
+      for (const Leaf* leaf : answers.leaves) {
+        same += " " + std::to_string(leaf->depth) + " " +
+                std::to_string(leaf->span.begin) + " " +
+                std::to_string(leaf->span.end);
+      }
+      if (checked.insert(same).second) {
+        CheckRanges(filter, queries, answers, subset);
+      }
+      if (blocks && subset != 0) {
+        answers.of_block = true;
+        CheckKeys(block, queries, answers, hash);
+        CheckLowerBounds(block, queries, answers);
+        CheckRanges(block, queries, answers, subset);
+        CheckEnds(block, queries, answers);
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  std::map<uint32_t, HashPairs> hashes_;  // by their bits
+};
+
+TEST_F(SurfExhaustiveTest, Suffixes) {
+  const std::string bits = "\0\1"_s;
+  const std::string ends = "\0\xff"_s;
+  const std::pair<Strings, std::string> sets[] = {
+      {Words(bits, 2, "\0"_s, Words(bits, 2)), bits},
+      {Words(ends, 2, "\xff", Words(ends, 2)), ends},
+      {Words("ab", 2, "b", Words("ab", 2)), "ab"},
+      // Each key a prefix of the next one.
+      {Words("a", 6, "", {"aaab", "ab"}), "ab"},
+      {Words("\0"_s, 3, "k", {"", "k\0\1"_s, "k\0\0\1"_s, "k\1"}), bits},
+      // Real bits that end within a byte.
+      {{"", "x", "x\x20", "x\x40", "x\x60", "x\x60\0"_s, "x\x60\x60", "y"},
+       "\0\x20\x60\x80"_s},
+      // Runs, and room for 32 real bits.
+      {{"k", "kabc", "kabc\0\0"_s, "kabcd", "kabcdefg", "kabcdefh", "kaz", "l"},
+       "\0dez"_s}};
+  const SurfSuffix suffixes[] = {{0, 0}, {4, 0}, {0, 4}, {2, 3},
+                                 {0, 8}, {8, 0}, {0, 32}};
+  for (const auto& [keys, letters] : sets) {
+    for (const SurfSuffix& suffix : suffixes) {
+      CheckSubsets(keys, letters, suffix);
+      if (HasFatalFailure()) return;
+    }
+  }
+  // There are as many hash bits as were asked for.
+  EXPECT_NEAR(1.0 / 4, ShareOfSame(hashes_[2]), 0.3 / 4);
+  EXPECT_NEAR(1.0 / 16, ShareOfSame(hashes_[4]), 0.3 / 16);
+}
+
+TEST_F(SurfExhaustiveTest, AllWordsOfThreeBytes) {
+  CheckSubsets(Words("\0\1"_s, 3), "\0\1"_s, {0, 0});
+}
+
+TEST_F(SurfExhaustiveTest, Encodings) {
+  for (const unsigned remainder_bits : {0, 1, 8}) {
+    FstOptions options;
+    options.forced = {remainder_bits};
+    options.runs = remainder_bits != 1;
+    CheckSubsets({"", "a", "ab", "abcx", "abcy", "abcyy", "b", "bzz0", "bzz1"},
+                 "xz", {3, 4}, options);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(SurfExhaustiveTest, Blocks) {
+  // Of a longer key, a block stores 64 bytes.
+  const std::string head(62, 'p');
+  const Strings longer =
+      Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});
+  for (const SurfSuffix& suffix : {SurfSuffix{0, 0}, SurfSuffix{4, 8}}) {
+    for (const Strings& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), longer}) {
+      CheckSubsets(keys, "\0p\xff"_s, suffix, {}, /*blocks=*/true);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
