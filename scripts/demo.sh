@@ -16,7 +16,7 @@ if ! { head -c 4096 /dev/zero >"$out/probe" && dd if="$out/probe" of=/dev/null b
 fi
 rm -f "$out/probe"
 
-say "running the time-series workload, about 2 minutes"
+say "running the time-series workload, about 3 minutes"
 # Stock RocksDB's best for seeks is an index of the blocks' first keys.
 filters=none,bloom:14,bloom:14+first_key,surf:0:4,surf:4:0,proteus:12,proteus:14,oracle
 build/protean_bench --workload=timeseries --filters=$filters --num=400000 --queries=25000 "$reads" --db="$out" \

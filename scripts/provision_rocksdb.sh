@@ -160,7 +160,7 @@ if [ -n "$library" ]; then
     ln -sf "$library" "$build/librocksdb.so"
   fi
 elif [ ! -f "$build/librocksdb.a" ] || [ -n "${source_tree##"$cache"/*}" ]; then
-  say "building RocksDB in $build: 6 to 12 minutes on 2 cores, once"
+  say "building RocksDB in $build: 4 to 10 minutes on 2 cores, once"
   configure
   if ! cmake --build "$build" --target rocksdb --parallel "${PROTEAN_JOBS:-$(nproc)}" 2>&1 | tee "$build/build.log" |
     show_progress "building RocksDB"; then

@@ -58,7 +58,7 @@ if command -v apt-get >/dev/null; then
   fi
 fi
 
-say "step 2 of 3: RocksDB; seconds if it is there already, 6 to 12 minutes if it must be compiled"
+say "step 2 of 3: RocksDB; seconds if it is there already, 4 to 10 minutes if it must be compiled"
 cmake -S . -B build -G Ninja "${cmake_arguments[@]}" >&2
 
 say "step 3 of 3: building ${targets[*]:-the programs and tests}, a minute or more the first time"
