@@ -34,7 +34,8 @@ command -v mmdebstrap >/dev/null ||
   { apt-get -q update && apt-get -q -y install --no-install-recommends mmdebstrap; } >&2
 
 project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-mirror=$(apt_sources | sed -n '/security/!{p;q}')
+# Of several, one that looks like Debian's.
+mirror=$(apt_sources | sed -n '/\/debian\/$/{p;q}')
 security=$(apt_sources | sed -n '/security/{p;q}')
 [ -n "$mirror" ] || die "apt on this machine has no package source to take a mirror from"
 
@@ -75,7 +76,13 @@ enter() {
     exec chroot "$@"' enter "$room" "$@"
 }
 
-summary=()
+summary=() room=""
+finish() {
+  [ -z "$room" ] || [ $keep = 1 ] || rm -rf --one-file-system "$room"
+  for line in "${summary[@]}"; do say "$line"; done
+}
+trap finish EXIT
+
 for release in "${releases[@]}"; do
   for command in "${commands[@]}"; do
     room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
@@ -90,7 +97,7 @@ for release in "${releases[@]}"; do
     enter "$room" su - "$user" -c "cd protean && scripts/$command.sh" </dev/null || outcome="FAILED with code $?"
     summary+=("$release $command as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
     [ $keep = 1 ] && say "the room is left in $room" || rm -rf --one-file-system "$room"
+    room=""
   done
 done
-for line in "${summary[@]}"; do say "$line"; done
 ! printf '%s\n' "${summary[@]}" | grep -q FAILED || die "not all commands passed"

@@ -129,7 +129,8 @@ library=""
 if [ -n "$library" ]; then
   # The layout of RocksDB's classes depends on whether its asserts are on, and so do symbols that it exports.
   asserts=-DNDEBUG
-  if nm -D --defined-only "$library" | grep SyncPoint11GetInstance >/dev/null; then asserts=-UNDEBUG; fi
+  symbols=$(nm -D --defined-only "$library")
+  case $symbols in *SyncPoint11GetInstance*) asserts=-UNDEBUG ;; esac
   flags+=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$asserts")
 elif [ $assertions = 1 ]; then
   flags+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")

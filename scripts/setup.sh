@@ -29,7 +29,7 @@ done
 packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
   liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3
   python3-matplotlib)
-# RocksDB itself, where the distribution has the version that Protean is tested with.
+# The distribution's RocksDB is taken if it is the version that Protean is tested with.
 readonly rocksdb_package=librocksdb-dev rocksdb_version=9.10.0
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -43,18 +43,22 @@ if command -v apt-get >/dev/null; then
   for package in "${packages[@]}"; do
     is_installed "$package" || missing+=("$package")
   done
+  install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends)
   if [ ${#missing[@]} -gt 0 ]; then
     may_install || die "root or sudo is needed to install these packages: ${missing[*]}"
     say "step 1 of 3: installing ${#missing[@]} packages, about a minute: ${missing[*]}"
     as_root "to install packages" apt-get -q update >&2
-  fi
-  if [ $distribution = 1 ] && ! is_installed $rocksdb_package && may_install; then
-    candidate=$(apt-cache policy $rocksdb_package 2>/dev/null | awk '$1 == "Candidate:" { print $2 }')
-    case $candidate in "$rocksdb_version"-*) missing+=($rocksdb_package) ;; esac
-  fi
-  if [ ${#missing[@]} -gt 0 ]; then
-    as_root "to install packages" env DEBIAN_FRONTEND=noninteractive \
-      apt-get -q -y install --no-install-recommends "${missing[@]}" >&2
+    as_root "to install packages" "${install[@]}" "${missing[@]}" >&2
+    # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
+    if [ $distribution = 1 ] && ! is_installed $rocksdb_package; then
+      candidate=$(apt-cache policy $rocksdb_package | awk '$1 == "Candidate:" { print $2 }')
+      case $candidate in
+        "$rocksdb_version"-*)
+          as_root "to install packages" "${install[@]}" $rocksdb_package >&2 ||
+            say "$rocksdb_package cannot be installed: RocksDB is compiled instead"
+          ;;
+      esac
+    fi
   fi
 fi
 

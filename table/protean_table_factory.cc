@@ -19,7 +19,11 @@ namespace {
 class PolicyNames {
  public:
   void Add(const FilterPolicy* policy) {
-    if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr) return;
+    // All others can be made from their names.
+    if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr ||
+        policy->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
+      return;
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
     names_.insert(policy->Name());
   }
@@ -89,7 +93,7 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
       TableFactory::ParseOption(strict, opt_info, opt_name, opt_value, opt_ptr);
   if (!s.ok() && !s.IsInvalidArgument() &&
       IsMadeInCode(config_options, opt_value)) {
-    // As the plain table does: a policy that is not there.
+    // As the plain table does: without a policy.
     s = Status::OK();
   }
   if (!s.ok() && !s.IsInvalidArgument()) {

@@ -27,6 +27,16 @@ QueryQueue* OpenQueue(const BlockBasedFile& file, DBSession* session) {
                         file.env(), file.info_log());
 }
 
+// What the readers of a DB have in common, whose name RocksDB may not tell: in
+// that case, its log.
+std::string SessionId(const std::string& db_session_id,
+                      const BlockBasedFile& file) {
+  if (!db_session_id.empty() || file.info_log() == nullptr) {
+    return db_session_id;
+  }
+  return "log " + std::to_string(reinterpret_cast<uintptr_t>(file.info_log()));
+}
+
 }  // namespace
 
 ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
@@ -36,7 +46,7 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
       table_(file_->table()),
       has_range_filter_(has_range_filter),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
-      session_(DBSession::Join(db_session_id)),
+      session_(DBSession::Join(SessionId(db_session_id, *file_))),
       queue_(has_range_filter ? OpenQueue(*file_, session_.get()) : nullptr) {
   // A damaged filter is reported when the file is opened, if the table keeps it
   // in memory, and else when an iterator comes upon it.

@@ -1,5 +1,7 @@
 #include "table/rocksdb_internals.h"
 
+#include <cstring>
+
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
 #include "db/range_del_aggregator.h"
@@ -101,7 +103,10 @@ const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
 // The table of virtual functions tells of which class an object is. RTTI would
 // too, but RocksDB is often compiled without it.
 const void* ClassOf(const InternalIterator& iterator) {
-  return *reinterpret_cast<const void* const*>(&iterator);
+  const void* virtual_functions;
+  memcpy(&virtual_functions, static_cast<const void*>(&iterator),
+         sizeof(virtual_functions));
+  return virtual_functions;
 }
 
 // What ClassOf says of a BlockBasedTableIterator: one is made to find out.

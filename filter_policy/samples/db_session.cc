@@ -1,5 +1,7 @@
 #include "filter_policy/samples/db_session.h"
 
+#include <map>
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -30,6 +32,7 @@ std::shared_ptr<DBSession> DBSession::Join(const std::string& id) {
 }
 
 DBSession::~DBSession() {
+  for (UsedQueue& used : queues_) used.session.reset();
   OpenSessions& sessions = Sessions();
   const std::lock_guard<std::mutex> lock(sessions.mutex);
   const auto open = sessions.by_id.find(id_);
@@ -43,10 +46,14 @@ QueryQueue* DBSession::Queue(const std::shared_ptr<SampleStore>& store,
                              const std::string& column_family, Env* env,
                              Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::unique_ptr<SampleSession>& session =
-      queues_[{store.get(), column_family}];
-  if (session == nullptr) session = store->Open(column_family, env, logger);
-  return session->queue();
+  for (const UsedQueue& used : queues_) {
+    if (used.store == store && used.column_family == column_family) {
+      return used.session->queue();
+    }
+  }
+  queues_.push_back(
+      {store, column_family, store->Open(column_family, env, logger)});
+  return queues_.back().session->queue();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

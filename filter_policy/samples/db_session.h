@@ -7,11 +7,11 @@
 
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "filter_policy/samples/sample_store.h"
 
@@ -20,8 +20,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Thread safe.
 class DBSession {
  public:
-  // The session of the open DB with that session id; a session of its own if
-  // the id is empty, as it is for files that are read outside of a DB.
+  // The session of the open DB with that id; a session of its own if the id is
+  // empty, as for files that are read outside of a DB.
   static std::shared_ptr<DBSession> Join(const std::string& id);
 
   // Leaves all queues, which saves those that nobody else uses.
@@ -38,10 +38,17 @@ class DBSession {
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
 
+  struct UsedQueue {
+    std::shared_ptr<SampleStore> store;
+    std::string column_family;
+    std::unique_ptr<SampleSession> session;
+  };
+
   const std::string id_;
   std::mutex mutex_;
-  std::map<std::pair<SampleStore*, std::string>, std::unique_ptr<SampleSession>>
-      queues_;
+  // In the order of their first use, in which they are also saved in the end:
+  // that of the latest policy last.
+  std::vector<UsedQueue> queues_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

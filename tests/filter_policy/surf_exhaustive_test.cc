@@ -110,7 +110,7 @@ struct Query {
   Span span;          // of nothing else
   Subset keys_below;  // the keys that are below it,
   Subset keys_upto;   // or not above
-  // For each length, the keys that share so many bytes with it.
+  // For each length, the keys that share that many bytes with it.
   std::vector<Subset> sharing;
 };
 
@@ -181,7 +181,7 @@ struct Answers {
   }
 };
 
-// The SuRFs with so many real bits of all subsets of `keys`. Keys and queries
+// The SuRFs with that many real bits of all subsets of `keys`. Keys and queries
 // ascend, and every key is a query.
 class Model {
  public:
@@ -322,7 +322,7 @@ bool SameCount(const RangeCount& a, const RangeCount& b) {
 }
 
 // Whether the keys counted are those inside the range and the ambiguous ones,
-// which share so many bytes with a bound, as no other key does.
+// which share that many bytes with a bound, as no other key does.
 bool CountHolds(const RangeCount& count, Subset subset, Subset inside,
                 const Query& lo, const Query& hi) {
   Subset low = 0;
@@ -374,7 +374,7 @@ void CheckEnds(const FilterBlock& block, const std::vector<Query>& queries,
 
 // ---- Keys and queries ----
 
-// All strings of these letters up to a length, each behind `head`, and `more`.
+// All strings of these letters up to a length, each after `head`, and `more`.
 Strings Words(const std::string& letters, size_t length,
               const std::string& head = "", const Strings& more = {}) {
   Strings words = {head};
@@ -387,7 +387,7 @@ Strings Words(const std::string& letters, size_t length,
   return words;
 }
 
-// The keys, each with every letter behind it, without its last byte, and with
+// The keys, each with every letter after it, without its last byte, and with
 // that byte one lower and one higher.
 Strings QueriesAround(const Strings& keys, const std::string& letters) {
   std::set<std::string> queries(keys.begin(), keys.end());

@@ -367,6 +367,28 @@ TEST_F(SamplingTest, ColumnFamilies) {
   EXPECT_EQ(Lines(Queries{Point("b")}), Lines(saved));
 }
 
+// A policy that takes another one's place, with the same samples file: what it
+// has sampled is what stays.
+TEST_F(SamplingTest, ChangedPolicies) {
+  Fill(1, file_);
+  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
+                              "{id=protean.Proteus;sample_every=1;"
+                              "samples_file=" +
+                                  file_ + "}"}}));
+  ASSERT_OK(db_->Put(WriteOptions(), BigEndian(1), "value"));
+  ASSERT_OK(db_->Put(WriteOptions(), BigEndian(9), "value"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  // The new file's reader samples for the new policy, the others for the old.
+  EXPECT_FALSE(Get(BigEndian(5)));
+  EXPECT_FALSE(Get(BigEndian(kGap + 2)));
+  Close();
+  Queries saved;
+  Keys refused;
+  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
+  EXPECT_EQ(Lines(Queries{Point(BigEndian(5))}), Lines(saved));
+}
+
 // More files than may be open: their readers come and go, but the DB stays.
 TEST_F(SamplingTest, SmallTableCache) {
   constexpr int kFiles = 40;
