@@ -916,8 +916,8 @@ std::string ReadFile(const std::string& path) {
   EXPECT_TRUE(in.good()) << path;
   std::ostringstream text;
   text << in.rdbuf();
-  // Without comments.
-  return std::regex_replace(text.str(), std::regex("//[^\n]*"), "");
+  // Without comments and preprocessor lines.
+  return std::regex_replace(text.str(), std::regex("//[^\n]*|#[^\n]*"), "");
 }
 
 // How often each virtual function is declared in a class, by its name. The
