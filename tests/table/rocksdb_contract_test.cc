@@ -300,7 +300,7 @@ TEST_F(MarkersTest, Transactions) {
     TransactionDB* opened;
     ASSERT_OK(
         TransactionDB::Open(options_, transaction_options, path_, &opened));
-    const std::unique_ptr<TransactionDB> db(opened);
+    std::unique_ptr<TransactionDB> db(opened);
     AddFile(db.get(), 3, {"a", "b", "bb", "c", "d"});
     AddFile(db.get(), 2, {"ab", "b", "e", "ee"});
     AddFile(db.get(), 0, {"bc", "f"});
@@ -308,8 +308,7 @@ TEST_F(MarkersTest, Transactions) {
     ASSERT_EQ(10u, truth_.size());
     ExpectOnly(truth_, db.get());
 
-    const std::unique_ptr<Transaction> open(
-        db->BeginTransaction(WriteOptions()));
+    std::unique_ptr<Transaction> open(db->BeginTransaction(WriteOptions()));
     ASSERT_OK(open->Put("aa", "mine"));
     ASSERT_OK(open->Delete("e"));
     Truth mine = truth_;
@@ -330,7 +329,8 @@ TEST_F(MarkersTest, Transactions) {
       old.snapshot = snapshot.snapshot();
       ExpectOnly(mine, db.get(), old);
     }
-    ASSERT_OK(db->Close());
+    open.reset();
+    db.reset();
     ASSERT_OK(DestroyDB(path_, options_));
   }
 }
