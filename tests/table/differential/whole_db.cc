@@ -203,6 +203,12 @@ void VerifyChecksums(RandomRun* run) {
 
 void CompareCheckpoints(RandomRun* run) {
   if (run->plan.in_memory) return;  // where files cannot be linked
+#ifndef NDEBUG
+  // Stock RocksDB 9.10.0 stops at an assertion of its own (WriteBatchInternal::
+  // Iterate) when a log with prepared transactions is opened read only, instead
+  // of returning NotSupported.
+  if (run->plan.Pessimistic()) return;
+#endif
   Copies copies;
   const auto path = [run](Twin twin) {
     return run->twins.path(twin) + "_checkpoint";
