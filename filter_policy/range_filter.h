@@ -34,6 +34,7 @@ struct RangeCount {
 // What a filter says of itself, for people.
 struct FilterReport {
   std::string design;   // in words; empty if there was nothing to decide
+  std::string basis;    // on what the design rests, in words
   double model_ms = 0;  // spent on the design
   double predicted_fpr =
       -1;  // of queries like the samples; negative if unknown

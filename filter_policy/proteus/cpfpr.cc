@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/proteus/key_bits.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -114,12 +112,17 @@ uint64_t CpfprModel::Query::CountTested(uint32_t first, uint32_t bits) const {
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes) {
   PrefixSets sets;
-  if (design.prefix_bits == 0) return sets;
-  if (design.first_prefix_bits > 0) {
-    sets.first = PlanAmq(
-        design.amq, statistics.Prefixes(design.first_prefix_bits),
-        static_cast<uint64_t>(design.first_share * static_cast<double>(bytes)));
+  if (design.key_set || design.first_prefix_bits > 0) {
+    sets.first =
+        PlanAmq(design.amq,
+                design.key_set ? statistics.num_keys()
+                               : statistics.Prefixes(design.first_prefix_bits),
+                design.prefix_bits == 0
+                    ? bytes
+                    : static_cast<uint64_t>(design.first_share *
+                                            static_cast<double>(bytes)));
   }
+  if (design.prefix_bits == 0) return sets;
   sets.second = PlanAmq(
       design.amq,
       statistics.PrefixesOfSeries(design.prefix_bits, design.stride_bits),
@@ -128,7 +131,8 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
 }
 
 CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
-                       const std::vector<SampleQuery>& samples)
+                       const std::vector<SampleQuery>& samples,
+                       const std::vector<Query>& prior)
     : statistics_(statistics) {
   if (keys.size() == 0) return;
   const Slice smallest = keys[0];
@@ -154,43 +158,56 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     return a.head != b.head ? a.head < b.head : a.sample->lo < b.sample->lo;
   });
 
-  queries_.reserve(order.size());
+  queries_.reserve(order.size() + prior.size());
   size_t index = 0;
-  std::string inclusive;
   for (const Entry& entry : order) {
     const SampleQuery& sample = *entry.sample;
     GallopTo(keys, sample.lo, &index);
     const bool has_next = index < keys.size();
+    const Slice next = has_next ? keys[index] : Slice();
     if (has_next) {
-      const int to_hi = keys[index].compare(sample.hi);
+      const int to_hi = next.compare(sample.hi);
       if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
     }
-    Slice hi = sample.hi;
-    if (!sample.hi_inclusive && EndsBefore(hi, statistics.shortest_key())) {
-      inclusive = sample.hi;
-      if (!MakeInclusive(
-              &inclusive,
-              std::max(sample.lo.size(), statistics.longest_key()) + 8)) {
-        continue;
-      }
-      hi = inclusive;
+    const Slice last = index > 0 ? keys[index - 1] : Slice();
+    Query query;
+    if (MakeQuery(sample.lo, sample.hi, sample.hi_inclusive,
+                  index > 0 ? &last : nullptr, has_next ? &next : nullptr,
+                  statistics, &query)) {
+      queries_.push_back(query);
     }
-    Query query = {};
-    auto share = [&](const Slice& key) {
-      query.lo_shared = std::max(query.lo_shared, SharedBits(sample.lo, key));
-      query.hi_shared = std::max(query.hi_shared, SharedBits(hi, key));
-    };
-    if (index > 0) share(keys[index - 1]);
-    if (has_next) share(keys[index]);
-    query.bytes =
-        static_cast<uint32_t>(std::max(sample.lo.size(), sample.hi.size()));
-    query.bounds_shared = SharedBits(sample.lo, hi);
-    if (query.bounds_shared != kAllBits) {
-      query.lo_rest = BitWindow(sample.lo, query.bounds_shared);
-      query.hi_rest = BitWindow(hi, query.bounds_shared);
-    }
-    queries_.push_back(query);
   }
+  num_samples_ = queries_.size();
+  queries_.insert(queries_.end(), prior.begin(), prior.end());
+}
+
+bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                           const Slice* left, const Slice* right,
+                           const KeyStatistics& statistics, Query* query) {
+  Slice last = hi;
+  std::string inclusive;
+  if (!hi_inclusive && EndsBefore(hi, statistics.shortest_key())) {
+    inclusive = hi.ToString();
+    if (!MakeInclusive(&inclusive,
+                       std::max(lo.size(), statistics.longest_key()) + 8)) {
+      return false;
+    }
+    last = inclusive;
+  }
+  *query = {};
+  for (const Slice* key : {left, right}) {
+    if (key == nullptr) continue;
+    query->lo_shared = std::max(query->lo_shared, SharedBits(lo, *key));
+    query->hi_shared = std::max(query->hi_shared, SharedBits(last, *key));
+  }
+  query->bytes = static_cast<uint32_t>(std::max(lo.size(), hi.size()));
+  query->weight = 1;
+  query->bounds_shared = SharedBits(lo, last);
+  if (query->bounds_shared != kAllBits) {
+    query->lo_rest = BitWindow(lo, query->bounds_shared);
+    query->hi_rest = BitWindow(last, query->bounds_shared);
+  }
+  return true;
 }
 
 // Equations 1 and 5, and the same for a series.
@@ -253,19 +270,36 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
 
 double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
                                double first_rate, double rate) const {
-  return design.first_prefix_bits > 0 ? TwoSets(query, design, first_rate, rate)
-                                      : OneLayer(query, design, rate);
+  if (design.first_prefix_bits > 0) {
+    return TwoSets(query, design, first_rate, rate);
+  }
+  const double probability = OneLayer(query, design, rate);
+  return design.key_set && query.is_point() ? first_rate * probability
+                                            : probability;
 }
 
-double CpfprModel::Average(const ProteusDesign& design, const PrefixSets& sets,
-                           size_t step) const {
-  double sum = 0;
-  size_t count = 0;
-  for (size_t i = 0; i < queries_.size(); i += step, count++) {
-    sum += Probability(queries_[i], design, sets.first.false_positive_rate,
-                       sets.second.false_positive_rate);
+CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
+                                      const PrefixSets& sets,
+                                      size_t step) const {
+  Rates sums;
+  double weights = 0;
+  double promised_weights = 0;
+  for (size_t i = 0; i < queries_.size(); i += step) {
+    const Query& query = queries_[i];
+    const double weight = query.weight;
+    const double sum =
+        weight * Probability(query, design, sets.first.false_positive_rate,
+                             sets.second.false_positive_rate);
+    sums.all += sum;
+    weights += weight;
+    if (query.promised) {
+      sums.promised += sum;
+      promised_weights += weight;
+    }
   }
-  return count == 0 ? 0 : sum / static_cast<double>(count);
+  if (weights > 0) sums.all /= weights;
+  if (promised_weights > 0) sums.promised /= promised_weights;
+  return sums;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

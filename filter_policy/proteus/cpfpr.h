@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/key_statistics.h"
 #include "filter_policy/samples/query_queue.h"
 
@@ -42,11 +43,15 @@ class CpfprModel {
     uint32_t hi_shared;      // bits that its upper bound shares with a key
     uint32_t bounds_shared;  // bits that the bounds share
     uint32_t bytes;          // of the longer bound
+    float weight;            // among the other queries; a sample's is 1
+    // Whether it is one of those that a Bloom filter must not be better at.
+    bool promised;
     // The bits of the bounds after what they share.
     uint64_t lo_rest;
     uint64_t hi_rest;
 
     uint32_t shared() const { return std::max(lo_shared, hi_shared); }
+    bool is_point() const { return bounds_shared == kAllBits; }
 
     // Counts above kMaxPrefixProbes may be less than they are.
 
@@ -64,22 +69,39 @@ class CpfprModel {
 
   // Finds out what it needs of those of `samples` that the file would be asked
   // and that find nothing in it. `keys` ascend; `statistics` are theirs, and
-  // must outlive the model.
+  // must outlive the model. The queries of `prior` (prior.h) count as well.
   CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
-             const std::vector<SampleQuery>& samples);
+             const std::vector<SampleQuery>& samples,
+             const std::vector<Query>& prior = {});
 
+  // What the model needs of a query that lies between two keys; these are
+  // nullptr where there are none. False if no string of bits lies in it. The
+  // weight is 1.
+  static bool MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                        const Slice* left, const Slice* right,
+                        const KeyStatistics& statistics, Query* query);
+
+  // The samples, then the prior.
   const std::vector<Query>& queries() const { return queries_; }
+  size_t num_samples() const { return num_samples_; }
   // How many of the samples find nothing because they lie beyond the keys.
   uint32_t outside() const { return outside_; }
 
-  // The false positive rate of a design whose sets take that many bytes.
+  // False positive rates.
+  struct Rates {
+    double all = 0;
+    double promised = 0;  // of the promised queries
+  };
+
+  // Those of a design whose sets take that many bytes.
   double Evaluate(const ProteusDesign& design, uint64_t set_bytes) const {
-    return Average(design, PlanPrefixSets(design, statistics_, set_bytes), 1);
+    return Average(design, PlanPrefixSets(design, statistics_, set_bytes), 1)
+        .all;
   }
 
   // The same with these sets, on every `step`-th query.
-  double Average(const ProteusDesign& design, const PrefixSets& sets,
-                 size_t step) const;
+  Rates Average(const ProteusDesign& design, const PrefixSets& sets,
+                size_t step) const;
 
  private:
   double Probability(const Query& query, const ProteusDesign& design,
@@ -91,6 +113,7 @@ class CpfprModel {
 
   const KeyStatistics& statistics_;
   std::vector<Query> queries_;
+  size_t num_samples_ = 0;
   uint32_t outside_ = 0;
 };
 

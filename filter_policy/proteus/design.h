@@ -9,6 +9,10 @@
 //  neighbours. So the second layer may hold a series of prefixes, of l2, l2 +
 //  stride, l2 + 2 * stride, ... bits, up to the length of each key and to
 //  kMaxSeriesBits, and a query takes the longest that its bounds have.
+//
+//  Point queries for keys that are much like those of the file share long
+//  prefixes with them. Where there is no set of l1, a set of the whole keys may
+//  take its place, which point queries ask first.
 
 #pragma once
 
@@ -40,6 +44,7 @@ struct ProteusDesign {
   uint32_t prefix_bits = 0;        // l2; 0 for none
   uint32_t stride_bits = 0;        // whole bytes; 0 for no series
   AmqKind amq = AmqKind::kNone;    // of the sets
+  bool key_set = false;            // whether the first set holds the whole keys
   // The part of the memory of both sets that the first one gets.
   double first_share = 0;
 
@@ -59,15 +64,19 @@ struct ProteusDesign {
 
 // Where a design comes from and what it promises. Stored with the filter.
 struct DesignReport {
-  // Sample queries that the file would be asked and that find nothing in it.
+  // Sample queries that the file would be asked and that find nothing in it. If
+  // there are none, the design rests on the prior alone (prior.h).
   uint32_t samples = 0;
   // Of all sample queries, those that find nothing but lie beyond the file's
   // keys.
   uint32_t outside = 0;
-  // Of the queries that the file is asked; negative if there were too few
-  // samples to choose a design, which then is the default one.
+  // Of the queries that the file is asked: the samples, and the prior for as
+  // much as it counts. Negative if the design was not chosen by the model.
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
+
+  // On what it rests, in words, such as "from the keys alone".
+  std::string Basis() const;
 };
 
 // No prefix is longer.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "util/bloom_impl.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -13,6 +15,9 @@ constexpr size_t kFirstRoundQueries = 4096;
 constexpr size_t kGridQueries = 128;
 constexpr size_t kTwoSetQueries = 1024;
 constexpr size_t kSeriesQueries = 512;
+constexpr size_t kKeySetQueries = 2048;
+// Of the memory, for series.
+constexpr double kSeriesKeyShares[] = {0, 0.5};
 // Designs of least rate, and of least cost, that meet the whole sample.
 constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
@@ -34,6 +39,37 @@ constexpr uint32_t kMaxTrieBits = 512;
 constexpr size_t kBins = 12;
 static_assert(kMaxPrefixProbes < 1 << (kBins - 2));
 
+// Less than the weight of any query.
+constexpr double kNoWeight = 1e-9;
+
+// How large a part of the queries shares that many bits with a key.
+class SharedShares {
+ public:
+  void Add(uint32_t bits, double weight) {
+    queries_.emplace_back(bits, weight);
+    total_ += weight;
+  }
+  // Called once, between Add and AtLeast.
+  void Sort() {
+    std::sort(queries_.begin(), queries_.end());
+    double sum = 0;
+    for (size_t i = queries_.size(); i-- > 0;) {
+      queries_[i].second = sum += queries_[i].second;
+    }
+  }
+  // Of at least `bits` bits.
+  double AtLeast(uint32_t bits) const {
+    const auto first = std::lower_bound(queries_.begin(), queries_.end(),
+                                        std::make_pair(bits, -1.0));
+    return first == queries_.end() ? 0 : first->second / total_;
+  }
+  double total() const { return total_; }
+
+ private:
+  std::vector<std::pair<uint32_t, double>> queries_;
+  double total_ = 0;
+};
+
 size_t BinOf(uint64_t prefixes) {
   return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
 }
@@ -48,14 +84,30 @@ double DesignSearch::Candidate::Cost() const {
   return fpr + nanos / kFalsePositiveNanos;
 }
 
-// Half a query more than there are samples shares one bit more with a key than
-// all of these, a fourth of one two bits, and so on.
-double DesignSearch::Unseen(const ProteusDesign& design) const {
-  const uint32_t bits =
-      design.prefix_bits > 0 ? design.prefix_bits : design.trie_bits;
-  if (bits <= most_shared_) return 0;
-  return std::ldexp(1.0 / static_cast<double>(model_.queries().size()),
-                    -static_cast<int>(std::min(bits - most_shared_, 60u)));
+// A promise that is broken weighs more than all else that the prior may gain,
+// and as little as the prior where there are samples.
+double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
+  constexpr double kFactor = 50;
+  // The rate is an estimate by few queries.
+  constexpr double kSafety = 0.8;
+  if (promises_ == 0) return 0;
+  const double bits = 8 * static_cast<double>(bytes) /
+                      static_cast<double>(statistics_.num_keys());
+  const double allowed = BloomMath::CacheLocalFpRate(
+      bits, FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
+      512);
+  return promises_ * kFactor * std::max(promised_rate - kSafety * allowed, 0.0);
+}
+
+// On every `step`-th query.
+void DesignSearch::Evaluate(uint64_t bytes, size_t step,
+                            Candidate* candidate) const {
+  const CpfprModel::Rates rates =
+      model_.Average(candidate->design,
+                     PlanPrefixSets(candidate->design, statistics_,
+                                    bytes - candidate->trie_bytes),
+                     step);
+  candidate->fpr = rates.all + Penalty(rates.promised, bytes);
 }
 
 // Algorithm 1. The lengths ascend; a first length of 0 means no trie.
@@ -80,11 +132,14 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         prefixes > kMaxPrefixProbes ? kBins - 1 : BinOf(prefixes);
     return bins[(first * num_lengths + length) * kBins + number];
   };
-  std::vector<uint32_t> all_shared;
+  SharedShares all_shared;
+  SharedShares promised;
   for (size_t q = 0; q < model_.queries().size(); q += step) {
     const CpfprModel::Query& query = model_.queries()[q];
     const uint32_t shared = query.shared();
-    all_shared.push_back(shared);
+    const double weight = query.weight;
+    all_shared.Add(shared, weight);
+    if (query.promised) promised.Add(shared, weight);
     const size_t begin_length =
         std::upper_bound(lengths.begin(), lengths.end(), shared) -
         lengths.begin();
@@ -100,31 +155,26 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       if (end_common > 0) {
         const uint64_t prefixes = query.CountAll(lengths[j]);
         Bin& enter = bin(0, j, prefixes);
-        enter.prefixes += static_cast<double>(prefixes);
-        enter.queries++;
+        enter.prefixes += weight * static_cast<double>(prefixes);
+        enter.queries += weight;
         Bin& leave = bin(end_common, j, prefixes);
-        leave.prefixes -= static_cast<double>(prefixes);
-        leave.queries--;
+        leave.prefixes -= weight * static_cast<double>(prefixes);
+        leave.queries -= weight;
       }
       for (size_t i = end_common; i < end_first; i++) {
         const uint64_t prefixes =
             query.CountTested(first_lengths[i], lengths[j]);
         Bin& enter = bin(i, j, prefixes);
-        enter.prefixes += static_cast<double>(prefixes);
-        enter.queries++;
+        enter.prefixes += weight * static_cast<double>(prefixes);
+        enter.queries += weight;
         Bin& leave = bin(i + 1, j, prefixes);
-        leave.prefixes -= static_cast<double>(prefixes);
-        leave.queries--;
+        leave.prefixes -= weight * static_cast<double>(prefixes);
+        leave.queries -= weight;
       }
     }
   }
-  std::sort(all_shared.begin(), all_shared.end());
-  const auto total = static_cast<double>(all_shared.size());
-  auto share_at_least = [&](uint32_t bits) {
-    return static_cast<double>(
-        all_shared.end() -
-        std::lower_bound(all_shared.begin(), all_shared.end(), bits));
-  };
+  all_shared.Sort();
+  promised.Sort();
 
   for (size_t i = 0; i < num_first; i++) {
     if (i > 0) {
@@ -144,7 +194,8 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     candidate.design.trie_bits = first;
     candidate.design.trie_lead = size.lead;
     if (first > 0) {
-      candidate.fpr = share_at_least(first) / total + Unseen(candidate.design);
+      candidate.fpr =
+          all_shared.AtLeast(first) + Penalty(promised.AtLeast(first), bytes);
       found->push_back(candidate);
     }
     for (size_t j = 0; j < num_lengths; j++) {
@@ -152,8 +203,8 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       candidate.design.prefix_bits = lengths[j];
       // Those that share so much with a key are certain; the last bin too.
       const Bin* counts = &bins[(i * num_lengths + j) * kBins];
-      const double certain =
-          share_at_least(lengths[j]) + counts[kBins - 1].queries;
+      const double certain = all_shared.AtLeast(lengths[j]) +
+                             counts[kBins - 1].queries / all_shared.total();
       for (AmqKind kind : kinds_) {
         candidate.design.amq = kind;
         const AmqPlan plan =
@@ -163,13 +214,18 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         double sum = certain;
         candidate.prefixes = 0;
         for (size_t k = 1; k + 1 < kBins; k++) {
-          if (counts[k].queries < 0.5) continue;
-          candidate.prefixes += counts[k].prefixes / total;
+          // What is left of sums that should be zero.
+          if (counts[k].queries < kNoWeight) continue;
+          candidate.prefixes += counts[k].prefixes / all_shared.total();
           sum -=
-              counts[k].queries *
+              counts[k].queries / all_shared.total() *
               std::expm1(counts[k].prefixes / counts[k].queries * log_negative);
         }
-        candidate.fpr = sum / total + Unseen(candidate.design);
+        const double reached = promised.AtLeast(first);
+        const double shared = promised.AtLeast(lengths[j]);
+        candidate.fpr = sum + Penalty(shared + (reached - shared) *
+                                                   plan.false_positive_rate,
+                                      bytes);
         found->push_back(candidate);
       }
     }
@@ -214,7 +270,7 @@ std::vector<uint32_t> DesignSearch::PrefixLengths(uint32_t first, uint32_t last,
 namespace {
 
 // Of equals, those of longer prefixes are better: they resolve more of the
-// queries that no sample is like.
+// queries that none of these is like.
 template <typename Candidate>
 bool IsLonger(const Candidate& a, const Candidate& b) {
   if (a.design.prefix_bits != b.design.prefix_bits) {
@@ -245,8 +301,22 @@ void KeepBest(size_t most, std::vector<Candidate>* candidates) {
 
 }  // namespace
 
+// What a plain Bloom filter does, however long the keys are.
+void DesignSearch::AddWholeKeys(uint64_t bytes,
+                                std::vector<Candidate>* found) const {
+  for (AmqKind kind : kinds_) {
+    Candidate candidate;
+    candidate.design.amq = kind;
+    candidate.design.prefix_bits = static_cast<uint32_t>(
+        8 * std::max<size_t>(statistics_.longest_key(), 1));
+    candidate.prefixes = 1;
+    Evaluate(bytes, 1, &candidate);
+    found->push_back(candidate);
+  }
+}
+
 // Series of prefixes for keys of different lengths, in whole bytes.
-void DesignSearch::SearchSeries(uint64_t bytes,
+void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
                                 std::vector<Candidate>* found) const {
   constexpr uint32_t kStrides[] = {1, 2, 3, 4, 6, 8};
   // As long as most queries: one long key must not make the grid coarse.
@@ -265,6 +335,8 @@ void DesignSearch::SearchSeries(uint64_t bytes,
       Candidate candidate;
       candidate.design.prefix_bits = 8 * first;
       candidate.design.stride_bits = 8 * stride;
+      candidate.design.key_set = key_share > 0;
+      candidate.design.first_share = key_share;
       for (AmqKind kind : kinds_) {
         candidate.design.amq = kind;
         const PrefixSets sets =
@@ -274,7 +346,7 @@ void DesignSearch::SearchSeries(uint64_t bytes,
                                      statistics_.num_keys()) {
           continue;
         }
-        candidate.fpr = model_.Average(candidate.design, sets, step);
+        Evaluate(bytes, step, &candidate);
         candidate.prefixes = kUsualPrefixes;
         found->push_back(candidate);
       }
@@ -294,9 +366,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   auto evaluate = [&](size_t num_queries, Candidate* candidate) {
     const size_t step =
         std::max<size_t>(1, model_.queries().size() / num_queries);
-    candidate->fpr = model_.Average(
-        candidate->design,
-        PlanPrefixSets(candidate->design, statistics_, bytes), step);
+    Evaluate(bytes, step, candidate);
   };
 
   // Evenly, and where queries part from the keys.
@@ -371,6 +441,35 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   }
 }
 
+// The designs found so far, with a set of whole keys in a part of what their
+// sets have, and such a set alone.
+void DesignSearch::SearchKeySets(uint64_t bytes,
+                                 std::vector<Candidate>* found) const {
+  constexpr double kShares[] = {0.2, 0.3, 0.4, 0.5, 0.6};
+  const size_t step =
+      std::max<size_t>(1, model_.queries().size() / kKeySetQueries);
+  std::vector<Candidate> with_key_set = *found;
+  for (AmqKind kind : kinds_) {
+    Candidate keys_only;
+    keys_only.design.amq = kind;
+    keys_only.prefixes = 1;
+    with_key_set.push_back(keys_only);
+  }
+  for (Candidate& candidate : with_key_set) {
+    ProteusDesign& design = candidate.design;
+    if (design.first_prefix_bits > 0) continue;
+    design.key_set = true;
+    for (double share : kShares) {
+      design.first_share = share;
+      const PrefixSets sets =
+          PlanPrefixSets(design, statistics_, bytes - candidate.trie_bytes);
+      if (sets.first.false_positive_rate > kUselessRate) continue;
+      Evaluate(bytes, step, &candidate);
+      found->push_back(candidate);
+    }
+  }
+}
+
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   std::vector<Candidate> found;
   const std::vector<uint32_t> tries = space == DesignSpace::kProteus
@@ -396,8 +495,11 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   }
   if (space == DesignSpace::kProteus &&
       statistics_.longest_key() != statistics_.shortest_key()) {
-    SearchSeries(bytes, &found);
+    for (double key_share : kSeriesKeyShares) {
+      SearchSeries(bytes, key_share, &found);
+    }
   }
+  AddWholeKeys(bytes, &found);
   // Proteus may be 2PBF as well, where nothing else is good.
   constexpr double kGood = 0.002;
   double least = 1;
@@ -409,11 +511,13 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, &found);
+  if (space == DesignSpace::kProteus) {
+    SearchKeySets(bytes, &found);
+    KeepBest(kFinalists, &found);
+  }
 
   for (Candidate& candidate : found) {
-    candidate.fpr =
-        model_.Evaluate(candidate.design, bytes - candidate.trie_bytes) +
-        Unseen(candidate.design);
+    Evaluate(bytes, 1, &candidate);
   }
   KeepBest(kFinalists, &found);
   // Too few bytes for anything?
@@ -434,32 +538,26 @@ void DesignSearch::AddSecondLayer(uint64_t set_bytes,
   const size_t step =
       std::max<size_t>(1, model_.queries().size() / kFirstRoundQueries);
   const ProteusDesign alone = *design;
-  double best = model_.Average(alone, PrefixSets(), step) + Unseen(alone);
+  Candidate candidate;
+  candidate.design = alone;
+  Evaluate(set_bytes, step, &candidate);
+  double best = candidate.fpr;
   const uint32_t last =
       std::min(alone.trie_bits + kNearest, statistics_.max_bits());
   for (uint32_t bits = alone.trie_bits + 1; bits <= last; bits++) {
-    ProteusDesign candidate = alone;
-    candidate.prefix_bits = bits;
+    candidate.design.prefix_bits = bits;
     for (AmqKind kind : kinds_) {
-      candidate.amq = kind;
-      const PrefixSets sets = PlanPrefixSets(candidate, statistics_, set_bytes);
+      candidate.design.amq = kind;
+      const PrefixSets sets =
+          PlanPrefixSets(candidate.design, statistics_, set_bytes);
       if (sets.second.false_positive_rate > kUselessRate) continue;
-      const double fpr =
-          model_.Average(candidate, sets, step) + Unseen(candidate);
-      if (fpr < best) {
-        best = fpr;
-        *design = candidate;
+      Evaluate(set_bytes, step, &candidate);
+      if (candidate.fpr < best) {
+        best = candidate.fpr;
+        *design = candidate.design;
       }
     }
   }
-}
-
-ProteusDesign DefaultDesign(const KeyStatistics& statistics, AmqKind kind) {
-  ProteusDesign design;
-  design.amq = kind;
-  design.prefix_bits = static_cast<uint32_t>(8 * statistics.longest_key());
-  design.prefix_bits = std::max(design.prefix_bits, uint32_t{8});
-  return design;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

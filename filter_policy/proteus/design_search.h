@@ -8,8 +8,6 @@
 //  - The first round takes a part of the sample, and for long keys a part of
 //    the lengths; a second round looks at all lengths near the best one; at
 //    last, the best designs meet the whole sample.
-//  - Queries closer to the keys than all samples are allowed for: else the
-//    shortest prefix that resolves the samples looks as good as longer ones.
 //  - Among those that are nearly as good as the best one, the time of a query
 //    decides too.
 
@@ -19,6 +17,7 @@
 
 #include "filter_policy/proteus/cpfpr.h"
 #include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -34,11 +33,13 @@ class DesignSearch {
   DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
                std::vector<AmqKind> kinds)
       : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {
+    double weights = 0;
+    double promised = 0;
     for (const CpfprModel::Query& query : model.queries()) {
-      // A bound that is a key, as bits, is resolved by no prefix.
-      if (query.shared() == kAllBits) continue;
-      most_shared_ = std::max(most_shared_, query.shared());
+      weights += query.weight;
+      if (query.promised) promised = kPriorSamples;
     }
+    if (weights > 0) promises_ = promised / weights;
   }
 
   // The best design in `bytes` bytes: its false positive rate is the least, or
@@ -52,7 +53,7 @@ class DesignSearch {
  private:
   struct Candidate {
     ProteusDesign design;
-    double fpr = 1;
+    double fpr = 1;       // and the penalty
     double prefixes = 0;  // tested by a query, on average
     uint64_t trie_bytes = 0;
 
@@ -60,13 +61,18 @@ class DesignSearch {
     double Cost() const;
   };
 
-  // The false positives to be expected of queries that no sample is like.
-  double Unseen(const ProteusDesign& design) const;
+  // What is added to the false positives of a design in that many bytes that
+  // is worse on the promised queries than a Bloom filter of RocksDB's.
+  double Penalty(double promised_rate, uint64_t bytes) const;
+  void Evaluate(uint64_t bytes, size_t step, Candidate* candidate) const;
+  void AddWholeKeys(uint64_t bytes, std::vector<Candidate>* found) const;
+  void SearchKeySets(uint64_t bytes, std::vector<Candidate>* found) const;
 
   void SearchPairs(const std::vector<uint32_t>& first_lengths,
                    const std::vector<uint32_t>& lengths, uint64_t bytes,
                    std::vector<Candidate>* found) const;
-  void SearchSeries(uint64_t bytes, std::vector<Candidate>* found) const;
+  void SearchSeries(uint64_t bytes, double key_share,
+                    std::vector<Candidate>* found) const;
   void SearchTwoSets(uint64_t bytes, std::vector<Candidate>* found) const;
   std::vector<uint32_t> TrieLengths(uint64_t bytes) const;
   std::vector<uint32_t> PrefixLengths(uint32_t first, uint32_t last,
@@ -75,11 +81,8 @@ class DesignSearch {
   const CpfprModel& model_;
   const KeyStatistics& statistics_;
   const std::vector<AmqKind> kinds_;
-  uint32_t most_shared_ = 0;  // bits that a query shares with a key
+  // The part of the prior among all queries, if any of it is promised.
+  double promises_ = 0;
 };
-
-// The design for a file without samples: a set of whole keys, so that a query
-// for a key is answered as by a plain Bloom filter.
-ProteusDesign DefaultDesign(const KeyStatistics& statistics, AmqKind kind);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "util/hash.h"
 
@@ -63,6 +64,15 @@ inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes < kLeastSharedHead) return HashPrefix(key, length);
   return HashWindow(LoadBits64(key, length.head_bytes),
                     HashHeadOnce(HeadOf(key, length), length.salt), length);
+}
+
+// The hash of a whole key, of which kMostPrefixBits count. Unlike a prefix, it
+// goes on with nothing after its end: "a" and "a\0" differ.
+inline uint64_t HashKey(const Slice& key) {
+  constexpr uint64_t kSalt = 0xa0761d6478bd642fu;
+  const size_t size = std::min<size_t>(key.size(), kMostPrefixBits / 8);
+  return size <= 8 ? MixBits(LoadBits64(key, 0), kSalt + size)
+                   : Hash64(key.data(), size, kSalt);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,6 +13,9 @@ constexpr size_t kInlineBoundBytes = 64;
 
 constexpr uint64_t kTooMany = ~uint64_t{0};
 
+// In place of l1.
+constexpr uint32_t kWholeKeys = ~uint32_t{0};
+
 // The functions below take prefixes of `bits` bits as that many whole bytes, of
 // which the last one's other bits do not matter.
 
@@ -101,7 +104,8 @@ class BoundBytes {
 
 void ProteusHeader::EncodeTo(char* out) const {
   EncodeFixed32(out, design.trie_bits);
-  EncodeFixed32(out + 4, design.first_prefix_bits);
+  EncodeFixed32(out + 4,
+                design.key_set ? kWholeKeys : design.first_prefix_bits);
   EncodeFixed32(out + 8, design.prefix_bits);
   EncodeFixed32(out + 12, design.stride_bits);
   EncodeFixed64(out + 16, smallest);
@@ -119,6 +123,8 @@ void ProteusHeader::EncodeTo(char* out) const {
 void ProteusHeader::DecodeFrom(const char* in) {
   design.trie_bits = DecodeFixed32(in);
   design.first_prefix_bits = DecodeFixed32(in + 4);
+  design.key_set = design.first_prefix_bits == kWholeKeys;
+  if (design.key_set) design.first_prefix_bits = 0;
   design.prefix_bits = DecodeFixed32(in + 8);
   design.stride_bits = DecodeFixed32(in + 12);
   smallest = DecodeFixed64(in + 16);
@@ -172,7 +178,7 @@ Status Proteus::Open(const Slice& payload,
       !input.empty()) {
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
-  design.amq = proteus->set_.kind();
+  design.amq = has_second ? proteus->set_.kind() : proteus->first_set_.kind();
   proteus->first_length_ = PrefixLength(design.first_prefix_bits);
   proteus->length_ = PrefixLength(design.prefix_bits);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
@@ -187,6 +193,7 @@ std::string ProteusDesign::Describe() const {
   std::string text;
   if (trie_bits > 0) text = "trie " + std::to_string(trie_bits);
   if (first_prefix_bits > 0) text = name + std::to_string(first_prefix_bits);
+  if (key_set) text += (text.empty() ? "" : ", ") + name + "keys";
   if (prefix_bits > 0) {
     if (!text.empty()) text += ", ";
     text += name + std::to_string(prefix_bits);
@@ -195,18 +202,28 @@ std::string ProteusDesign::Describe() const {
   return text.empty() ? "none" : text;
 }
 
+std::string DesignReport::Basis() const {
+  if (samples > 0) {
+    return "from " + std::to_string(samples) + " sample queries and the keys";
+  }
+  return predicted_fpr < 0 ? "without a model" : "from the keys alone";
+}
+
 // The design, and how the trie is encoded.
 FilterReport Proteus::Report() const {
   FilterReport report;
   report.design = header_.design.Describe();
   if (HasTrie()) report.design += " (" + trie_.fst().Describe() + ")";
   const DesignReport& modelled = header_.report;
+  report.basis = modelled.Basis();
   report.model_ms = static_cast<double>(modelled.model_micros) / 1000;
   if (modelled.predicted_fpr >= 0) {
-    // Samples beyond the keys find nothing, and the filter knows it.
-    report.predicted_fpr = static_cast<double>(modelled.predicted_fpr) *
-                           modelled.samples /
-                           (modelled.samples + modelled.outside);
+    report.predicted_fpr = modelled.predicted_fpr;
+    if (modelled.samples > 0) {
+      // Samples beyond the keys find nothing, and the filter knows it.
+      report.predicted_fpr *= static_cast<double>(modelled.samples) /
+                              (modelled.samples + modelled.outside);
+    }
   }
   return report;
 }
@@ -235,6 +252,7 @@ inline bool Proteus::TrieContains(const Slice& key) const {
 bool Proteus::KeyMayMatch(const Slice& key) const {
   const uint64_t word = LoadBits64(key, 0);
   if (word < header_.smallest || word > header_.largest) return false;
+  if (HasKeySet() && !first_set_.MayContain(HashKey(key))) return false;
   if (HasTrie()) {
     if (!TrieContains(key)) return false;
   } else if (first_length_.bits > 0 &&
@@ -255,6 +273,7 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
 void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
                             bool* may_match) const {
   const bool has_first_set = first_length_.bits > 0;
+  const bool has_key_set = HasKeySet();
   // Copies, since the compiler must assume that storing answers changes this
   // object.
   const PrefixLength asked = has_first_set ? first_length_ : length_;
@@ -265,10 +284,13 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
   for (uint32_t i = 0; i < num_keys; i++) {
     const uint64_t word = LoadBits64(*keys[i], 0);
     // The hash that is wanted first, if the prefix fits into a word.
-    left[count] = {HashWindow(word, asked.salt, asked), i};
+    left[count] = {
+        has_key_set ? HashKey(*keys[i]) : HashWindow(word, asked.salt, asked),
+        i};
     count += word >= smallest && word <= largest;
     may_match[i] = false;
   }
+  if (has_key_set) count = first_set_.Keep(count, left);
   if (HasTrie()) count = KeepInTrie(count, keys, left);
   if (has_first_set) {
     if (first_length_.bits > 64) {
@@ -279,7 +301,7 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
     count = first_set_.Keep(count, left);
   }
   if (length_.bits > 0) {
-    if (has_first_set || length_.bits > 64 || HasSeries()) {
+    if (has_first_set || has_key_set || length_.bits > 64 || HasSeries()) {
       for (size_t j = 0; j < count; j++) {
         left[j].hash = HashLongestPrefix(*keys[left[j].index]);
       }
@@ -497,6 +519,9 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
   if (lo_word >= hi_word) {
     const int order = lo.compare(hi);
     if (order > 0 || (order == 0 && !hi_inclusive)) return false;
+    if (order == 0 && HasKeySet() && !first_set_.MayContain(HashKey(lo))) {
+      return false;
+    }
   }
   const bool before_hi = !hi_inclusive && EndsBefore(hi, header_.shortest_key);
   if (before_hi && IsZeroBehind(hi, sizeof(hi_word))) {

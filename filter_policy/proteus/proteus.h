@@ -4,7 +4,8 @@
 //
 //    offset  size
 //         0     4   l1 of the trie, in bits; 0 if there is none
-//         4     4   l1 of the first set of prefixes; 0 if there is none
+//         4     4   l1 of the first set of prefixes; 0 if there is none,
+//                   2^32-1 if it holds the whole keys
 //         8     4   l2; 0 if there is no second layer
 //        12     4   stride of the series; 0 if there is none
 //        16     8   the first 8 bytes of the smallest key, as a number
@@ -117,6 +118,7 @@ class Proteus : public RangeFilter {
 
   bool HasTrie() const { return header_.design.trie_bits > 0; }
   bool HasSeries() const { return header_.design.stride_bits > 0; }
+  bool HasKeySet() const { return header_.design.key_set; }
 
   // For designs whose prefixes fit into a word, with bounds that belong to the
   // range.

@@ -5,16 +5,9 @@
 #include <cstdio>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/proteus/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
-
-// With fewer sample queries the design is the default one: one query that
-// happens to be answered would decide it.
-constexpr size_t kFewestSamples = 10;
-
-}  // namespace
 
 // False if it is too large.
 bool ProteusBuilder::BuildTrie() {
@@ -70,7 +63,7 @@ bool ProteusBuilder::BuildChosen(const CpfprModel& model,
     if (trie_size_ <= bytes &&
         model.Evaluate(design, bytes - trie_size_) <=
             kFactor * model.Evaluate(design, bytes - estimate) + kMore) {
-      if (design.prefix_bits == 0) {
+      if (design.prefix_bits == 0 && !design.key_set) {
         search.AddSecondLayer(bytes - trie_size_, &design);
       }
       return true;
@@ -90,10 +83,11 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const KeyStatistics statistics(keys_);
   const CpfprModel model(
       keys_, statistics,
-      samples_ == nullptr ? std::vector<SampleQuery>() : samples_());
+      samples_ == nullptr ? std::vector<SampleQuery>() : samples_(),
+      settings_.forced.has_value() ? std::vector<CpfprModel::Query>()
+                                   : MakePrior(keys_, statistics));
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
-  const bool has_samples = model.queries().size() >= kFewestSamples;
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -103,10 +97,8 @@ Status ProteusBuilder::Design(uint64_t bytes) {
     design.prefix_bits = std::min(design.prefix_bits, kMostPrefixBits);
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTrie();
-  } else if (has_samples) {
-    built = BuildChosen(model, statistics, bytes);
   } else {
-    design = DefaultDesign(statistics, settings_.kinds.front());
+    built = BuildChosen(model, statistics, bytes);
   }
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");
@@ -115,8 +107,8 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   sets_ = PlanPrefixSets(design, statistics, set_bytes);
   DesignReport& report = header_.report;
   report.outside = model.outside();
-  report.samples = static_cast<uint32_t>(model.queries().size());
-  if (has_samples) {
+  report.samples = static_cast<uint32_t>(model.num_samples());
+  if (!model.queries().empty()) {
     report.predicted_fpr =
         static_cast<float>(model.Evaluate(design, set_bytes));
   }
@@ -124,7 +116,7 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   report.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   // Write needs them for the sets only.
-  if (design.prefix_bits == 0) keys_.Clear();
+  if (design.prefix_bits == 0 && !design.key_set) keys_.Clear();
   return Status::OK();
 }
 
@@ -201,9 +193,13 @@ void ProteusBuilder::Write(char* payload) {
     trie_.reset();
   }
   const ProteusDesign& design = header_.design;
-  if (design.first_prefix_bits > 0) {
+  if (num_keys() > 0 && (design.key_set || design.first_prefix_bits > 0)) {
     AmqBuilder set(sets_.first, payload + ProteusHeader::kFirstSetOffset, out);
-    AddPrefixes(design.first_prefix_bits, &set);
+    if (design.key_set) {
+      keys_.ForEach([&set](const Slice& key) { set.Add(HashKey(key)); });
+    } else {
+      AddPrefixes(design.first_prefix_bits, &set);
+    }
     set.Finish();
     out += sets_.first.bytes;
   }
@@ -231,17 +227,12 @@ size_t ProteusBuilder::Memory() const {
 
 std::string ProteusBuilder::Describe() const {
   const DesignReport& report = header_.report;
-  std::string text = header_.design.Describe();
-  if (report.predicted_fpr < 0) {
-    return text + ", the default design: only " +
-           std::to_string(report.samples) +
-           " sample queries lie within the keys and find nothing";
-  }
-  char numbers[128];
+  std::string text = header_.design.Describe() + " " + report.Basis();
+  if (report.predicted_fpr < 0) return text;
+  char numbers[96];
   snprintf(numbers, sizeof(numbers),
-           " from %u sample queries: predicted false positive rate %.5f, "
-           "modelled in %.1f ms",
-           report.samples, static_cast<double>(report.predicted_fpr),
+           ": predicted false positive rate %.5f, modelled in %.1f ms",
+           static_cast<double>(report.predicted_fpr),
            static_cast<double>(report.model_micros) / 1000);
   return text + numbers;
 }

@@ -19,7 +19,7 @@ struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
   // What the whole filter takes, its envelope included.
   double bits_per_key = 12;
-  // The kinds of sets to choose from; the first one without samples.
+  // The kinds of sets to choose from.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, what to build whatever the queries are.
   std::optional<ProteusDesign> forced;

@@ -1,0 +1,312 @@
+#include "filter_policy/proteus/prior.h"
+
+#include <random>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Queries of each kind: that many, or fewer for a file of few keys, whose
+// design must not take longer than all else.
+constexpr size_t kMostOfKind = 256;
+constexpr size_t kLeastOfKind = 16;
+constexpr size_t kKeysPerQuery = 32;
+// So many times more of those that promise something, since that is a low rate.
+constexpr size_t kPartsOfPromise = 4;
+// Queries behind a key are less than 2^kStepBits away from it, and ranges there
+// are less than 2^kLengthBits long.
+constexpr uint32_t kStepBits = 11;
+constexpr uint32_t kLengthBits = 5;
+
+enum class Family {
+  kNumber,  // keys of up to 8 bytes
+  kRecord,  // longer ones of one length: a time and a sensor, say
+  kText,    // of different lengths
+};
+
+Family FamilyOf(const KeyStatistics& statistics) {
+  if (statistics.shortest_key() != statistics.longest_key()) {
+    return Family::kText;
+  }
+  return statistics.longest_key() <= 8 ? Family::kNumber : Family::kRecord;
+}
+
+class PriorMaker {
+ public:
+  PriorMaker(const KeyStore& keys, const KeyStatistics& statistics)
+      : keys_(keys),
+        statistics_(statistics),
+        family_(FamilyOf(statistics)),
+        of_kind_(
+            std::clamp(keys.size() / kKeysPerQuery, kLeastOfKind, kMostOfKind)),
+        random_(keys.size()) {}
+
+  std::vector<CpfprModel::Query> Make() {
+    using Maker = bool (PriorMaker::*)(size_t);
+    struct Kind {
+      Maker make;
+      double weight;
+      size_t parts = 1;
+    };
+    std::vector<Kind> kinds = {
+        {&PriorMaker::PointAlike, 2, kPartsOfPromise},
+        {&PriorMaker::PointBehind, 0.5},
+    };
+    switch (family_) {
+      case Family::kNumber:
+        kinds.push_back({&PriorMaker::RangeAlike, 6});
+        kinds.push_back({&PriorMaker::RangeSpread, 0.5});
+        kinds.push_back({&PriorMaker::RangeBehind, 4});
+        break;
+      case Family::kRecord:
+        kinds.push_back({&PriorMaker::RangeAlike, 10});
+        kinds.push_back({&PriorMaker::RangeSpread, 1});
+        kinds.push_back({&PriorMaker::RangeBehind, 0.5});
+        break;
+      case Family::kText:
+        kinds.push_back({&PriorMaker::Sibling, 6});
+        kinds.push_back({&PriorMaker::PrefixScan, 2});
+        break;
+    }
+    double all = 0;
+    for (const Kind& kind : kinds) {
+      const size_t begin = queries_.size();
+      const size_t count = kind.parts * of_kind_;
+      for (size_t i = 0; i < count; i++) (this->*kind.make)(Index(i, count));
+      const size_t made = queries_.size() - begin;
+      if (made == 0) continue;
+      all += kind.weight;
+      for (size_t i = begin; i < queries_.size(); i++) {
+        queries_[i].weight =
+            static_cast<float>(kind.weight / static_cast<double>(made));
+      }
+    }
+    for (CpfprModel::Query& query : queries_) {
+      query.weight *= static_cast<float>(kPriorSamples / all);
+    }
+    return std::move(queries_);
+  }
+
+ private:
+  // A key of that part of `parts` of the file.
+  size_t Index(size_t part, size_t parts) {
+    return static_cast<size_t>((static_cast<double>(part) + Fraction()) /
+                               static_cast<double>(parts) *
+                               static_cast<double>(keys_.size()));
+  }
+  // In [0, 1).
+  double Fraction() {
+    return static_cast<double>(random_() >> 11) / (uint64_t{1} << 53);
+  }
+  // In [0, bound); bound > 0
+  uint64_t Uniform(uint64_t bound) { return random_() % bound; }
+
+  uint32_t BitsOf(const Slice& key) const {
+    return static_cast<uint32_t>(8 * key.size());
+  }
+
+  // Adds a random number to a key, its highest bit at that bit of the key.
+  // False if that takes it past the largest key of its length.
+  bool Advance(uint32_t bit, std::string* key) {
+    std::string step(key->size(), '\0');
+    const uint64_t word = random_() | uint64_t{1} << 63;
+    for (size_t i = bit / 8; i < step.size(); i++) {
+      const size_t byte = i - bit / 8;
+      // Of 64 random bits, and zeros after them.
+      uint64_t bits = byte < 8 ? word << (8 * byte) : 0;
+      bits >>= bit % 8;
+      if (byte > 0 && byte <= 8 && bit % 8 != 0) {
+        bits |= word << (8 * byte - 8) >> 56 << (64 - bit % 8);
+      }
+      step[i] = static_cast<char>(bits >> 56);
+    }
+    unsigned carry = 0;
+    for (size_t i = key->size(); i-- > 0;) {
+      carry += static_cast<uint8_t>((*key)[i]) + static_cast<uint8_t>(step[i]);
+      (*key)[i] = static_cast<char>(carry);
+      carry >>= 8;
+    }
+    return carry == 0;
+  }
+
+  // The neighbours of keys_[index], and how many bits it shares with the
+  // nearer one.
+  Slice Left(size_t index) const {
+    return index > 0 ? keys_[index - 1] : Slice();
+  }
+  bool HasRight(size_t index) const { return index + 1 < keys_.size(); }
+  uint32_t Shared(size_t index) const {
+    uint32_t shared = 0;
+    if (index > 0) shared = SharedBits(keys_[index - 1], keys_[index]);
+    if (HasRight(index)) {
+      shared = std::max(shared, SharedBits(keys_[index], keys_[index + 1]));
+    }
+    return std::min(shared, BitsOf(keys_[index]));
+  }
+  // The last bit of the number of 8 bytes in which a key parts from others,
+  // with which it shares `shared` bits.
+  static uint32_t Unit(uint32_t shared, uint32_t bits) {
+    return std::min(64 * (shared / 64 + 1), bits) - 1;
+  }
+  // The highest bit of a length: from an eighth of the distance to the nearest
+  // key, which shares so many bits, down to one. Longer ones are more likely.
+  uint32_t LengthBit(uint32_t shared, uint32_t bits) {
+    const uint32_t last = Unit(shared, bits);
+    const uint32_t nearer = family_ == Family::kNumber ? 3 : 0;
+    const uint32_t first = std::min(shared + nearer, last);
+    const uint64_t range = last - first + 1;
+    return first +
+           static_cast<uint32_t>(std::min(Uniform(range), Uniform(range)));
+  }
+
+  // Adds a query between two keys, which are nullptr where there are none.
+  bool Add(const Slice& lo, const Slice& hi, bool hi_inclusive,
+           const Slice* left, const Slice* right) {
+    if (left != nullptr && left->compare(lo) >= 0) return false;
+    if (right != nullptr) {
+      const int order = right->compare(hi);
+      if (order < 0 || (order == 0 && hi_inclusive)) return false;
+    }
+    CpfprModel::Query query;
+    if (!CpfprModel::MakeQuery(lo, hi, hi_inclusive, left, right, statistics_,
+                               &query)) {
+      return false;
+    }
+    queries_.push_back(query);
+    return true;
+  }
+  // In place of the key of that index.
+  bool AddInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
+                    bool hi_inclusive) {
+    const Slice left = Left(index);
+    const Slice right = HasRight(index) ? keys_[index + 1] : Slice();
+    return Add(lo, hi, hi_inclusive, index > 0 ? &left : nullptr,
+               HasRight(index) ? &right : nullptr);
+  }
+  // Wherever it lies among the keys.
+  bool AddAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive) {
+    size_t begin = 0;
+    size_t end = keys_.size();
+    while (begin < end) {
+      const size_t middle = begin + (end - begin) / 2;
+      if (keys_[middle].compare(lo) < 0) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    // Others are not asked of the file.
+    if (begin == 0 || begin == keys_.size()) return false;
+    const Slice left = keys_[begin - 1];
+    const Slice right = keys_[begin];
+    return Add(lo, hi, hi_inclusive, &left, &right);
+  }
+
+  bool PointAlike(size_t index) {
+    const Slice key = keys_[index];
+    if (!AddInPlaceOf(index, key, key, true)) return false;
+    queries_.back().promised = true;
+    return true;
+  }
+
+  bool PointBehind(size_t index) {
+    std::string key = keys_[index].ToString();
+    if (key.empty()) return false;
+    switch (Uniform(family_ == Family::kText ? 4 : 2)) {
+      case 0:
+        if (!Follow(index, &key)) return false;
+        break;
+      case 1: {
+        const Slice other = keys_[Uniform(keys_.size())];
+        const size_t place = Uniform(key.size());
+        if (place < other.size()) key[place] = other[place];
+        break;
+      }
+      case 2:
+        key.push_back(key.back());
+        break;
+      default:
+        key.pop_back();
+    }
+    return AddAnywhere(key, key, true);
+  }
+
+  bool RangeAlike(size_t index) {
+    const Slice lo = keys_[index];
+    std::string hi = lo.ToString();
+    return Advance(LengthBit(Shared(index), BitsOf(lo)), &hi) &&
+           AddInPlaceOf(index, lo, hi, true);
+  }
+  // Moves a key on to one of the kMostSteps numbers behind it.
+  bool Follow(size_t index, std::string* key) {
+    const uint32_t last = Unit(Shared(index), BitsOf(*key));
+    const uint32_t bits = BitsFor(1 + Uniform((1 << kStepBits) - 1));
+    return Advance(last - std::min(last, bits - 1), key);
+  }
+
+  bool RangeBehind(size_t index) {
+    std::string lo = keys_[index].ToString();
+    if (lo.empty() || !Follow(index, &lo)) return false;
+    std::string hi = lo;
+    const uint32_t last = Unit(Shared(index), BitsOf(lo));
+    const auto length = static_cast<uint32_t>(Uniform(kLengthBits));
+    return Advance(last - std::min(last, length), &hi) &&
+           AddAnywhere(lo, hi, true);
+  }
+
+  bool RangeSpread(size_t index) {
+    const Slice smallest = keys_[0];
+    const Slice largest = keys_[keys_.size() - 1];
+    const size_t same = SharedBits(smallest, largest) / 8;
+    std::string lo = keys_[index].ToString();
+    if (same >= lo.size()) return false;
+    const uint64_t first = LoadBits64(smallest, same);
+    const uint64_t span = LoadBits64(largest, same) - first;
+    if (span == 0) return false;
+    const uint64_t word = first + Uniform(span);
+    for (size_t i = 0; i < 8 && same + i < lo.size(); i++) {
+      lo[same + i] = static_cast<char>(word >> (56 - 8 * i));
+    }
+    std::string hi = lo;
+    return Advance(LengthBit(Shared(index), BitsOf(lo)), &hi) &&
+           AddAnywhere(lo, hi, true);
+  }
+
+  bool Sibling(size_t index) {
+    const Slice lo = keys_[index];
+    std::string hi = lo.ToString();
+    if (hi.empty() || hi.back() == '\xff') return false;
+    hi.back() = static_cast<char>(hi.back() + 1);
+    return AddInPlaceOf(index, lo, hi, true);
+  }
+
+  bool PrefixScan(size_t index) {
+    const Slice key = keys_[index];
+    const size_t least = Shared(index) / 8 + 1;
+    if (least > key.size()) return false;
+    const size_t size = least + Uniform(key.size() - least + 1);
+    const Slice lo(key.data(), size);
+    std::string hi = lo.ToString();
+    if (hi.back() == '\xff') return false;
+    hi.back() = static_cast<char>(hi.back() + 1);
+    return AddInPlaceOf(index, lo, hi, false);
+  }
+
+  const KeyStore& keys_;
+  const KeyStatistics& statistics_;
+  const Family family_;
+  const size_t of_kind_;
+  // Of whose numbers the standard says which they are.
+  std::mt19937_64 random_;
+  std::vector<CpfprModel::Query> queries_;
+};
+
+}  // namespace
+
+std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
+                                         const KeyStatistics& statistics) {
+  if (keys.size() == 0) return {};
+  return PriorMaker(keys, statistics).Make();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
