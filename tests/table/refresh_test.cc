@@ -976,17 +976,32 @@ TEST_F(RefreshTest, ColumnFamilyOfATransactionDB) {
   ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
-TEST_F(RefreshTest, ReadOnly) {
+// Once RocksDB makes its instance for a single level of files, once the other.
+TEST_F(RefreshTest, InstancesThatOnlyRead) {
   FillForWide();
-  Run(Queries(/*close=*/true, 2));
-  db_.reset();
-  ASSERT_OK(OpenReadOnly(&db_, options_, path_));
-  RefreshOptions dry;
-  dry.dry_run = true;
-  ASSERT_OK(Refresh(dry));
-  EXPECT_GT(Count(Outcome::kWouldRewrite), 2u);
-  EXPECT_TRUE(Refresh().IsNotSupported());
-  EXPECT_EQ(1u, Count(Outcome::kFailed));
+  for (const bool one_level : {true, false}) {
+    SCOPED_TRACE(one_level);
+    if (!one_level) {
+      ASSERT_OK(db_->Put(WriteOptions(), keys_[0], "value"));
+      ASSERT_OK(db_->Flush(FlushOptions()));
+    }
+    Run(Queries(/*close=*/true, 2));
+    db_.reset();
+    ASSERT_OK(OpenReadOnly(&db_, options_, path_));
+    RefreshOptions dry;
+    dry.dry_run = true;
+    ASSERT_OK(Refresh(dry));
+    EXPECT_GT(Count(Outcome::kWouldRewrite), 2u);
+    EXPECT_TRUE(Refresh().IsNotSupported());
+    EXPECT_TRUE(result_.files.empty());
+    db_.reset();
+    const std::string secondary = path_ + "_secondary";
+    ASSERT_OK(OpenSecondary(&db_, options_, path_, secondary));
+    EXPECT_TRUE(Refresh().IsNotSupported());
+    db_.reset();
+    ASSERT_OK(DestroyDB(secondary, options_));
+    Open();
+  }
 }
 
 // It neither adds samples nor saves them.
