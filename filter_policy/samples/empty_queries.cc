@@ -39,7 +39,7 @@ void GapQueries::AddBetween(const Slice& low, const Slice& high) {
   const uint64_t lo = below + 1 + random_.Uniform(above - below - 1);
   // Every other query is a point.
   const uint64_t width = queries_.size() % 2 == 0 ? 0 : (above - below) / 64;
-  const uint64_t hi = std::min(lo + width, above - 1);
+  const uint64_t hi = lo + std::min(width, above - 1 - lo);
   const Slice prefix(high.data(), shared);
   queries_.push_back({WithNumber(prefix, lo), WithNumber(prefix, hi),
                       /*hi_inclusive=*/true});
