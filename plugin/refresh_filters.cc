@@ -41,10 +41,12 @@ class Refresh {
         result_(result),
         family_options_(db->GetOptions(column_family)) {
     if (options.bytes_per_second > 0) {
-      limiter_.reset(
-          NewGenericRateLimiter(static_cast<int64_t>(options.bytes_per_second),
-                                /*refill_period_us=*/100 * 1000,
-                                /*fairness=*/10, RateLimiter::Mode::kAllIo));
+      // The limiter counts in tenths of a second.
+      limiter_.reset(NewGenericRateLimiter(
+          static_cast<int64_t>(
+              std::max<uint64_t>(options.bytes_per_second, 10)),
+          /*refill_period_us=*/100 * 1000, /*fairness=*/10,
+          RateLimiter::Mode::kAllIo));
     }
   }
 

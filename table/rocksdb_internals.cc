@@ -125,7 +125,6 @@ class SeparateTables : public BlockBasedTableFactory {
   static BlockBasedTableOptions Uncached(BlockBasedTableOptions options) {
     options.no_block_cache = true;
     options.block_cache = nullptr;
-    options.persistent_cache = nullptr;
     options.cache_index_and_filter_blocks = false;
     options.cache_usage_options = CacheUsageOptions();
     return options;

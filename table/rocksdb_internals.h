@@ -178,9 +178,9 @@ class BlockBasedFile {
   const std::unique_ptr<BlockBasedTable> table_;
 };
 
-// An SST file that is read apart from the DB that may have it open: through
-// none of the DB's caches, and without a trace in its statistics. It can be
-// read on after the DB has deleted it.
+// An SST file that is read apart from the DB that may have it open: not through
+// its block cache, and without a trace in its statistics. It can be read on
+// after the DB has deleted it.
 class SeparateFile {
  public:
   // `options` are those of the file's column family, whose table factory is a
