@@ -106,20 +106,23 @@ void BenchReport::Row(const ShiftBatch& batch) {
   row["filter_fpr"] = FprJson(seeks);
   row["background_jobs"] = batch.jobs;
   row["seconds"] = batch.seconds;
+  row["refreshed_bytes"] = batch.refreshed_bytes;
   row["wrong_results"] = seeks.wrong_results;
   wrong_ = wrong_ || seeks.wrong_results > 0;
-  Print(row,
-        Format("%-18s %6s %10s %10s %9s %9s %10s %10s %9s %9s %6s", "filter",
-               "batch", "transition", "ops/s", "p50 us", "p99 us", "blocks/op",
-               "filter fpr", "bg jobs", "seconds", "wrong"),
-        Format("%-18s %6llu %10.3f %10.0f %9.1f %9.1f %10.4f %10s %9llu %9.2f "
-               "%6llu",
-               filter_.filter.c_str(),
-               static_cast<unsigned long long>(batch.batch), batch.transition,
-               seeks.ops_per_sec, seeks.p50_us, seeks.p99_us,
-               seeks.block_reads_per_op, Fpr(seeks).c_str(),
-               static_cast<unsigned long long>(batch.jobs), batch.seconds,
-               static_cast<unsigned long long>(seeks.wrong_results)));
+  Print(
+      row,
+      Format("%-18s %6s %10s %10s %9s %9s %10s %10s %9s %9s %12s %6s", "filter",
+             "batch", "transition", "ops/s", "p50 us", "p99 us", "blocks/op",
+             "filter fpr", "bg jobs", "seconds", "MB refreshed", "wrong"),
+      Format("%-18s %6llu %10.3f %10.0f %9.1f %9.1f %10.4f %10s %9llu %9.2f "
+             "%12.1f %6llu",
+             filter_.filter.c_str(),
+             static_cast<unsigned long long>(batch.batch), batch.transition,
+             seeks.ops_per_sec, seeks.p50_us, seeks.p99_us,
+             seeks.block_reads_per_op, Fpr(seeks).c_str(),
+             static_cast<unsigned long long>(batch.jobs), batch.seconds,
+             static_cast<double>(batch.refreshed_bytes) / (1 << 20),
+             static_cast<unsigned long long>(seeks.wrong_results)));
 }
 
 void BenchReport::Print(const Json& json, const std::string& header,

@@ -25,7 +25,8 @@ struct ShiftBatch {
   double transition =
       0;               // share of queries of the new distribution, on average
   uint64_t jobs = 0;   // flushes and compactions since the first query
-  double seconds = 0;  // since the first query, writes included
+  double seconds = 0;  // since the first query, writes and refreshing included
+  uint64_t refreshed_bytes = 0;  // of files with old filters, rewritten so far
   QueryResult seeks;
 };
 

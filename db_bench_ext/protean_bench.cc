@@ -34,6 +34,8 @@ DEFINE_string(shift, "none",
 DEFINE_string(query_dist_end, "", "--shift: as --query_dist");
 DEFINE_string(rmax_end, "", "--shift: as --rmax");
 DEFINE_string(corr_degree_end, "", "--shift: as --corr_degree");
+DEFINE_bool(refresh, false,
+            "--shift: rewrite the files with old filters after each batch");
 DEFINE_uint64(batches, 12, "--shift: parts that are reported");
 DEFINE_int64(puts, -1,
              "--shift: new records, spread evenly over the queries; -1: twice "
@@ -146,6 +148,7 @@ Status MakeShift(const RangeWorkloadOptions& ranges, const KeySource& source,
   options.ranges = ranges;
   options.gradual = FLAGS_shift == "gradual";
   options.batches = FLAGS_batches;
+  options.refresh = FLAGS_refresh;
   options.puts =
       FLAGS_puts < 0 ? 2 * FLAGS_num : static_cast<uint64_t>(FLAGS_puts);
   QueryFlags end = GivenQueryFlags();

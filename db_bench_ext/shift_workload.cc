@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/refresh_filters.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 Status ShiftWorkload::Create(const ShiftOptions& options,
@@ -83,13 +86,26 @@ Status ShiftWorkload::RunBatch(BenchDb* db, uint64_t begin, uint64_t end,
     if (!s.ok()) return s;
     meter.Time([&] { return records_.SeekFindsNothing(db, step.query); });
   }
+  const QueryResult seeks = meter.Finish(/*files_with_answer=*/0);
   s = db->db()->WaitForCompact(WaitForCompactOptions());
+  if (s.ok() && options_.refresh) s = Refresh(db, batch);
   batch->seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  batch->seeks = meter.Finish(/*files_with_answer=*/0);
+  batch->seeks = seeks;
   batch->seeks.empty_share = 1;
   batch->transition = (Transition(begin) + Transition(end - 1)) / 2;
+  return s;
+}
+
+Status ShiftWorkload::Refresh(BenchDb* db, ShiftBatch* batch) const {
+  const ProteanFilterPolicy* policy =
+      AsProteanFilterPolicy(db->filter_policy());
+  if (policy == nullptr || policy->Samples() == nullptr) return Status::OK();
+  RefreshResult result;
+  const Status s = RefreshFilters(db->db(), db->db()->DefaultColumnFamily(),
+                                  RefreshOptions(), &result);
+  batch->refreshed_bytes += result.bytes_rewritten;
   return s;
 }
 

@@ -25,6 +25,9 @@ struct ShiftOptions {
   bool gradual = true;
   uint64_t batches = 12;
   uint64_t puts = 0;  // new records
+  // After each batch, RefreshFilters is called, if the filters design
+  // themselves.
+  bool refresh = false;
 };
 
 class ShiftWorkload : public DbWorkload {
@@ -78,6 +81,7 @@ class ShiftWorkload : public DbWorkload {
                    std::vector<Step>* steps) const;
   Status RunBatch(BenchDb* db, uint64_t begin, uint64_t end, Rng* rng,
                   ShiftBatch* batch) const;
+  Status Refresh(BenchDb* db, ShiftBatch* batch) const;
   uint64_t CountMissingKeys(BenchDb* db, Rng* rng) const;
 
   const ShiftOptions options_;

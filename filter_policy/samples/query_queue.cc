@@ -75,6 +75,7 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
 void QueryQueue::Add(SampleQuery query) {
   const std::lock_guard<std::mutex> lock(mutex_);
   *NextPlace() = std::move(query);
+  added_.fetch_add(1, std::memory_order_relaxed);
   recorded_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -86,6 +87,13 @@ class QueryQueue {
   }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
+  // Those that Record has added: sampled from queries since created(). The
+  // others have been restored or seeded.
+  uint64_t sampled() const {
+    return recorded() - added_.load(std::memory_order_relaxed);
+  }
+  std::chrono::steady_clock::time_point created() const { return created_; }
+
   size_t capacity() const { return capacity_; }
   uint32_t sample_every() const { return sample_every_; }
 
@@ -108,6 +116,8 @@ class QueryQueue {
   const uint64_t unsampled_ = sample_every_ - 1;  // between two samples
   const uint64_t owner_;
   const size_t slot_;
+  const std::chrono::steady_clock::time_point created_ =
+      std::chrono::steady_clock::now();
 
   // Apart from the above, which every Tick reads.
   alignas(CACHE_LINE_SIZE) mutable std::mutex mutex_;
@@ -116,6 +126,7 @@ class QueryQueue {
   std::atomic<uint32_t> starts_{0};
   std::atomic<size_t> size_{0};
   std::atomic<uint64_t> recorded_{0};
+  std::atomic<uint64_t> added_{0};  // of these, by Add
   std::atomic<uint64_t> dropped_{0};
 };
 

@@ -1,0 +1,634 @@
+#include "plugin/refresh_filters.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <queue>
+
+#include "filter_policy/samples/empty_queries.h"
+#include "rocksdb/metadata.h"
+#include "rocksdb/rate_limiter.h"
+#include "rocksdb/system_clock.h"
+#include "table/filter_trial.h"
+#include "table/protean_table_factory.h"
+#include "util/repeatable_thread.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Outcome = RefreshOutcome;
+using Queries = std::vector<const SampleQuery*>;
+
+bool IsGone(const Status& s) { return s.IsNotFound() || s.IsPathNotFound(); }
+
+// One call of RefreshFilters.
+//
+// The file that saves most per byte comes first. What a new filter saves is
+// known only after all keys of the file have been read, but it cannot save more
+// than what the old filter lets through. So files wait in the order of that
+// bound; the first one is tried, waits again with what it really saves, and is
+// rewritten when it is the first once more. Whatever is behind it by then
+// cannot be better, and need not be read if the limit is reached.
+class Refresh {
+ public:
+  Refresh(DB* db, ColumnFamilyHandle* column_family,
+          const RefreshOptions& options, RefreshResult* result)
+      : db_(db),
+        column_family_(column_family),
+        options_(options),
+        result_(result),
+        family_options_(db->GetOptions(column_family)) {
+    if (options.bytes_per_second > 0) {
+      // The limiter counts in tenths of a second.
+      limiter_.reset(NewGenericRateLimiter(
+          static_cast<int64_t>(
+              std::max<uint64_t>(options.bytes_per_second, 10)),
+          /*refill_period_us=*/100 * 1000, /*fairness=*/10,
+          RateLimiter::Mode::kAllIo));
+    }
+  }
+
+  Status Run();
+
+ private:
+  struct Candidate {
+    RefreshedFile* file;
+    std::string path;
+    Queries queries;   // that lie within its keys, by lower bound
+    double asked = 0;  // its share of all that filters are asked
+    double saved = 0;  // of these; at most, until it has been tried
+    bool is_tried = false;
+
+    double Value() const {
+      return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
+    }
+  };
+  struct LessValue {
+    bool operator()(const Candidate* a, const Candidate* b) const {
+      return a->Value() < b->Value();
+    }
+  };
+
+  Status Check() const;
+  void TakeSamples();
+  void ListFiles();
+  void ListQueries(const ColumnFamilyMetaData& metadata);
+  bool IsUnfiltered(const ColumnFamilyMetaData& metadata,
+                    const SstFileMetaData& file, int level) const;
+
+  // Each decides about the file, or leaves it a candidate. They return an error
+  // only if refreshing must end.
+  Status Screen(Candidate* candidate);
+  Status Try(Candidate* candidate);
+  Status Rewrite(const Candidate& candidate);
+
+  // Opens the candidate's file, or decides about it.
+  std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
+  Status Compact(const Candidate& candidate);
+  // Where the file is now; false if it is no more.
+  bool Locate(const std::string& name, SstFileMetaData* file, int* level) const;
+  void CountRewritten(const RefreshedFile& file);
+
+  // Of all that the samples stand for, what these do.
+  double Share(const Queries& queries) const;
+
+  Slice UserKey(const std::string& key) const {
+    return Slice(key.data(),
+                 key.size() - family_options_.comparator->timestamp_size());
+  }
+
+  void Decide(RefreshedFile* file, Outcome outcome,
+              const Status& status = Status::OK()) {
+    file->outcome = outcome;
+    file->status = status;
+    progress_.files_decided++;
+  }
+
+  // Reports the progress, after a pause for the sake of the rate if so many
+  // bytes are read or rewritten.
+  Status GoOn(uint64_t bytes = 0);
+
+  DB* const db_;
+  ColumnFamilyHandle* const column_family_;
+  const RefreshOptions& options_;
+  RefreshResult* const result_;
+  const Options family_options_;
+  std::unique_ptr<RateLimiter> limiter_;
+
+  std::vector<SampleQuery> samples_;  // by lower bound
+  std::vector<double> weights_;       // of each, for each file that encloses it
+  double questions_per_second_ = 0;   // that all samples stand for
+  std::vector<Candidate> candidates_;
+  RefreshProgress progress_;
+};
+
+Status Refresh::Check() const {
+  const auto invalid = [this](const std::string& why) {
+    return Status::InvalidArgument("RefreshFilters needs " + why +
+                                   " in column family " +
+                                   column_family_->GetName());
+  };
+  if (!family_options_.table_factory->IsInstanceOf(
+          ProteanTableFactory::kClassName())) {
+    return invalid("the table factory ProteanTable, not " +
+                   std::string(family_options_.table_factory->Name()) + ",");
+  }
+  const auto* table =
+      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  if (AsProteanFilterPolicy(table->filter_policy.get()) == nullptr) {
+    return invalid("a filter policy of Protean");
+  }
+  const Comparator* comparator = family_options_.comparator;
+  if ((comparator != BytewiseComparator() &&
+       comparator != BytewiseComparatorWithU64Ts()) ||
+      !table->whole_key_filtering) {
+    return Status::NotSupported(
+        "range filters are off in column family " + column_family_->GetName() +
+        ": they need the comparator " + BytewiseComparator()->Name() +
+        " and whole_key_filtering");
+  }
+  if (options_.dry_run) return Status::OK();
+  // Not every instance that only reads refuses CompactFiles (one crashes), but
+  // they all refuse this, which does nothing.
+  std::atomic<bool> canceled{true};
+  CompactRangeOptions nothing;
+  nothing.canceled = &canceled;
+  const Status s = db_->CompactRange(nothing, column_family_, nullptr, nullptr);
+  return s.IsNotSupported() ? s : Status::OK();
+}
+
+void Refresh::TakeSamples() {
+  const auto* table =
+      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  const std::shared_ptr<SampleStore> store =
+      AsProteanFilterPolicy(table->filter_policy.get())->Samples();
+  if (store == nullptr) return;
+  const std::shared_ptr<QueryQueue> queue = store->Queue(
+      column_family_->GetName(), db_->GetEnv(), /*logger=*/nullptr);
+  samples_ = queue->Snapshot();
+  std::sort(
+      samples_.begin(), samples_.end(),
+      [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
+  result_->samples = samples_.size();
+  result_->rate_known = queue->sampled() > 0;
+  const std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - queue->created();
+  questions_per_second_ = static_cast<double>(queue->sampled()) *
+                          queue->sample_every() /
+                          std::max(elapsed.count(), 1e-6);
+}
+
+void Refresh::ListFiles() {
+  ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(column_family_, &metadata);
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      RefreshedFile listed;
+      listed.name = file.relative_filename;
+      listed.level = level.level;
+      listed.bytes = file.size;
+      listed.entries = file.num_entries;
+      result_->files.push_back(std::move(listed));
+      Candidate candidate;
+      candidate.path = file.directory + "/" + file.relative_filename;
+      // Unless ListQueries knows better.
+      candidate.asked =
+          static_cast<double>(file.size) /
+          static_cast<double>(std::max<uint64_t>(metadata.size, 1));
+      candidates_.push_back(std::move(candidate));
+    }
+  }
+  progress_.files = candidates_.size();
+  for (size_t i = 0; i < candidates_.size(); i++) {
+    candidates_[i].file = &result_->files[i];
+    candidates_[i].saved = candidates_[i].asked;
+  }
+  if (!samples_.empty()) ListQueries(metadata);
+  if (!family_options_.optimize_filters_for_hits) return;
+  RefreshedFile* listed = result_->files.data();
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      if (IsUnfiltered(metadata, file, level.level)) {
+        Decide(listed, Outcome::kUnfiltered);
+      }
+      listed++;
+    }
+  }
+}
+
+// A query that begins or ends beyond a file's keys, and yet overlaps it, finds
+// the file's first or last key. So it can only be empty in a file that encloses
+// it; in all others it is decided without a filter.
+void Refresh::ListQueries(const ColumnFamilyMetaData& metadata) {
+  weights_.resize(samples_.size());
+  std::vector<size_t> enclosing;
+  for (size_t i = 0; i < samples_.size(); i++) {
+    const SampleQuery& query = samples_[i];
+    enclosing.clear();
+    size_t level_begin = 0;
+    for (const LevelMetaData& level : metadata.levels) {
+      const std::vector<SstFileMetaData>& files = level.files;
+      auto file = files.begin();
+      auto end = files.end();
+      if (level.level > 0) {
+        file = std::partition_point(
+            file, end, [this, &query](const SstFileMetaData& f) {
+              return UserKey(f.largestkey).compare(query.lo) <= 0;
+            });
+        if (file != end) end = file + 1;
+      }
+      for (; file != end; ++file) {
+        if (UserKey(file->smallestkey).compare(query.lo) < 0 &&
+            IsInverted(UserKey(file->largestkey), query.hi,
+                       query.hi_inclusive)) {
+          enclosing.push_back(level_begin +
+                              static_cast<size_t>(file - files.begin()));
+        }
+      }
+      level_begin += files.size();
+    }
+    if (enclosing.empty()) continue;
+    weights_[i] = 1 / static_cast<double>(enclosing.size());
+    for (size_t file : enclosing) candidates_[file].queries.push_back(&query);
+  }
+  for (Candidate& candidate : candidates_) {
+    candidate.asked = Share(candidate.queries);
+    candidate.file->queries = candidate.queries.size();
+  }
+}
+
+// As RocksDB decides when it writes the file: if nothing that is older than the
+// file overlaps it.
+bool Refresh::IsUnfiltered(const ColumnFamilyMetaData& metadata,
+                           const SstFileMetaData& file, int level) const {
+  const auto overlaps = [&](const SstFileMetaData& other) {
+    return UserKey(other.largestkey).compare(UserKey(file.smallestkey)) >= 0 &&
+           UserKey(other.smallestkey).compare(UserKey(file.largestkey)) <= 0;
+  };
+  for (const LevelMetaData& other : metadata.levels) {
+    auto first = other.files.begin();
+    if (other.level == level) {
+      // In level 0 the newest file comes first.
+      first += level == 0 ? &file - other.files.data() + 1
+                          : static_cast<ptrdiff_t>(other.files.size());
+    }
+    if (other.level >= level &&
+        std::any_of(first, other.files.end(), overlaps)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+double Refresh::Share(const Queries& queries) const {
+  double sum = 0;
+  for (const SampleQuery* query : queries) {
+    sum += weights_[static_cast<size_t>(query - samples_.data())];
+  }
+  return sum / static_cast<double>(samples_.size());
+}
+
+Status Refresh::GoOn(uint64_t bytes) {
+  do {
+    if (limiter_ != nullptr && bytes > 0) {
+      const uint64_t part = std::min(
+          bytes, static_cast<uint64_t>(limiter_->GetSingleBurstBytes()));
+      limiter_->Request(static_cast<int64_t>(part), Env::IO_LOW,
+                        /*stats=*/nullptr, RateLimiter::OpType::kRead);
+      bytes -= part;
+    } else {
+      bytes = 0;
+    }
+    if (options_.progress && !options_.progress(progress_)) {
+      return Status::Incomplete("RefreshFilters was told to end");
+    }
+  } while (bytes > 0);
+  return Status::OK();
+}
+
+std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
+  std::unique_ptr<FilterTrial> trial;
+  const Status s = FilterTrial::Open(family_options_, candidate.path, &trial);
+  if (!s.ok()) {
+    Decide(candidate.file,
+           IsGone(s)          ? Outcome::kGone
+           : s.IsCorruption() ? Outcome::kDamaged
+                              : Outcome::kFailed,
+           s);
+    return nullptr;
+  }
+  candidate.file->old_design = trial->old_filter().Describe();
+  return trial;
+}
+
+Status Refresh::Screen(Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  if (samples_.empty()) return Status::OK();
+  if (candidate->queries.empty()) {
+    Decide(file, Outcome::kNotAsked);
+    return Status::OK();
+  }
+  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+  if (trial == nullptr) return Status::OK();
+  Queries positives;
+  for (const SampleQuery* query : candidate->queries) {
+    if (trial->old_filter().MayMatch(*query)) positives.push_back(query);
+  }
+  candidate->saved = Share(positives);
+  file->old_fpr = static_cast<double>(positives.size()) /
+                  static_cast<double>(candidate->queries.size());
+  if (file->old_fpr < options_.min_gain) {
+    Decide(file, Outcome::kTooLittleGain);
+  }
+  return GoOn(trial->opened_bytes());
+}
+
+Status Refresh::Try(Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  candidate->is_tried = true;
+  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+  if (trial == nullptr) return Status::OK();
+
+  EmptySamples empty_samples(std::move(candidate->queries));
+  GapQueries gap_queries(file->entries);
+  const double entry_bytes =
+      static_cast<double>(file->bytes) /
+      static_cast<double>(std::max<uint64_t>(file->entries, 1));
+  constexpr double kBytesPerReport = 64 << 10;
+  double unreported = 0;
+  Status stopped;
+  const auto report = [&] {
+    const auto bytes = static_cast<uint64_t>(unreported);
+    unreported = 0;
+    progress_.bytes_read += bytes;
+    stopped = GoOn(bytes);
+    return stopped.ok();
+  };
+  Status s =
+      trial->Build({family_options_, column_family_->GetName(), file->level},
+                   [&](const Slice& key) {
+                     if (samples_.empty()) {
+                       gap_queries.Pass(key);
+                     } else {
+                       empty_samples.Pass(key);
+                     }
+                     unreported += entry_bytes;
+                     return unreported < kBytesPerReport || report();
+                   });
+  if (s.ok()) report();
+  if (!stopped.ok()) return stopped;
+  if (!s.ok()) {
+    Decide(file, s.IsCorruption() ? Outcome::kDamaged : Outcome::kFailed, s);
+    return Status::OK();
+  }
+
+  const std::vector<SampleQuery> made_up = gap_queries.Finish();
+  Queries empty = empty_samples.Finish();
+  for (const SampleQuery& query : made_up) empty.push_back(&query);
+  // By one of the two filters only.
+  Queries denied_by_new;
+  Queries denied_by_old;
+  uint64_t old_positives = 0;
+  for (const SampleQuery* query : empty) {
+    const bool by_old = trial->old_filter().MayMatch(*query);
+    const bool by_new = trial->new_filter().MayMatch(*query);
+    if (by_old) old_positives++;
+    if (by_old && !by_new) denied_by_new.push_back(query);
+    if (by_new && !by_old) denied_by_old.push_back(query);
+  }
+  file->new_design = trial->new_filter().Describe();
+  file->queries = empty.size();
+  if (empty.empty()) {
+    Decide(file, Outcome::kNotAsked);
+    return Status::OK();
+  }
+  const auto all = static_cast<double>(empty.size());
+  const auto better = static_cast<double>(denied_by_new.size());
+  const auto worse = static_cast<double>(denied_by_old.size());
+  file->old_fpr = static_cast<double>(old_positives) / all;
+  file->new_fpr = file->old_fpr - (better - worse) / all;
+  if (samples_.empty()) {
+    candidate->saved = candidate->asked * (better - worse) / all;
+  } else {
+    candidate->asked = Share(empty);
+    candidate->saved = Share(denied_by_new) - Share(denied_by_old);
+  }
+  if (result_->rate_known) {
+    file->asked_per_second = candidate->asked * questions_per_second_;
+    file->saved_reads_per_second = candidate->saved * questions_per_second_;
+  }
+
+  // If the filters were equally good, each query that only one of them denies
+  // would be as likely denied by the old one: that is two standard deviations
+  // of chance.
+  const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
+  const auto* table =
+      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  const double cost =
+      2 * static_cast<double>(file->bytes) /
+      static_cast<double>(std::max<uint64_t>(table->block_size, 1));
+  const bool pays_back =
+      !result_->rate_known ||
+      file->saved_reads_per_second * options_.payback_seconds >= cost;
+  if (by_chance || file->old_fpr - file->new_fpr < options_.min_gain ||
+      candidate->saved <= 0 || !pays_back) {
+    Decide(file, Outcome::kTooLittleGain);
+  }
+  return Status::OK();
+}
+
+bool Refresh::Locate(const std::string& name, SstFileMetaData* file,
+                     int* level) const {
+  ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(column_family_, &metadata);
+  for (const LevelMetaData& candidate : metadata.levels) {
+    for (const SstFileMetaData& live : candidate.files) {
+      if (live.relative_filename != name) continue;
+      *file = live;
+      *level = candidate.level;
+      return true;
+    }
+  }
+  return false;
+}
+
+Status Refresh::Compact(const Candidate& candidate) {
+  SstFileMetaData file;
+  int level = 0;
+  if (!Locate(candidate.file->name, &file, &level)) return Status::NotFound();
+  CompactionOptions compaction;
+  // One file becomes one. But if the last key of a file has an older version in
+  // the next file, both are compacted, and should not become one.
+  compaction.output_file_size_limit = file.size + file.size / 4;
+  compaction.max_subcompactions = 1;
+  // RocksDB does not choose a path itself if there are several.
+  const std::vector<DbPath>& paths = family_options_.cf_paths.empty()
+                                         ? family_options_.db_paths
+                                         : family_options_.cf_paths;
+  const auto path = std::find_if(
+      paths.begin(), paths.end(),
+      [&file](const DbPath& p) { return p.path == file.directory; });
+  const Status s = db_->CompactFiles(
+      compaction, column_family_, {file.relative_filename}, level,
+      path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
+  // RocksDB says InvalidArgument, as for other things.
+  if (s.IsInvalidArgument() && !Locate(candidate.file->name, &file, &level)) {
+    return Status::NotFound();
+  }
+  return s;
+}
+
+Status Refresh::Rewrite(const Candidate& candidate) {
+  RefreshedFile* const file = candidate.file;
+  if (options_.dry_run) {
+    Decide(file, Outcome::kWouldRewrite);
+    CountRewritten(*file);
+    return Status::OK();
+  }
+  Status s = GoOn(file->bytes);
+  if (!s.ok()) return s;
+  s = Compact(candidate);
+  if (s.ok()) {
+    Decide(file, Outcome::kRewritten);
+    CountRewritten(*file);
+  } else if (s.IsNotFound()) {
+    Decide(file, Outcome::kGone, s);
+  } else if (s.IsAborted()) {
+    Decide(file, Outcome::kBeingCompacted);
+  } else if (!s.IsIncomplete()) {
+    Decide(file, Outcome::kFailed, s);
+    // A smaller file may find room, and others may not be where this one is.
+    if (!s.IsCompactionTooLarge() && !s.IsInvalidArgument()) return s;
+  } else {
+    return s;
+  }
+  return Status::OK();
+}
+
+void Refresh::CountRewritten(const RefreshedFile& file) {
+  progress_.bytes_rewritten += file.bytes;
+  result_->files_rewritten++;
+  result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
+}
+
+Status Refresh::Run() {
+  Status s = Check();
+  if (!s.ok()) return s;
+  TakeSamples();
+  ListFiles();
+
+  const auto is_undecided = [](const Candidate* candidate) {
+    return candidate->file->outcome == Outcome::kNotReached;
+  };
+  std::priority_queue<Candidate*, std::vector<Candidate*>, LessValue> waiting;
+  for (Candidate& candidate : candidates_) {
+    if (s.ok() && is_undecided(&candidate)) s = Screen(&candidate);
+    if (is_undecided(&candidate)) waiting.push(&candidate);
+  }
+  while (s.ok() && !waiting.empty()) {
+    Candidate* const best = waiting.top();
+    waiting.pop();
+    if (best->file->bytes > options_.max_bytes - progress_.bytes_rewritten) {
+      Decide(best->file, Outcome::kLimitReached);
+    } else if (best->is_tried) {
+      s = Rewrite(*best);
+    } else {
+      s = Try(best);
+      if (s.ok() && is_undecided(best)) waiting.push(best);
+    }
+  }
+
+  result_->bytes_read = progress_.bytes_read;
+  result_->bytes_rewritten = progress_.bytes_rewritten;
+  Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,
+      "Protean: %s of column family %s: %llu of %zu files%s, %llu bytes, by "
+      "%zu samples: %s",
+      options_.dry_run ? "trial refresh" : "refresh",
+      column_family_->GetName().c_str(),
+      static_cast<unsigned long long>(result_->files_rewritten),
+      result_->files.size(), options_.dry_run ? " to rewrite" : " rewritten",
+      static_cast<unsigned long long>(result_->bytes_rewritten),
+      samples_.size(), s.ToString().c_str());
+  return s;
+}
+
+}  // namespace
+
+const char* ToString(RefreshOutcome outcome) {
+  switch (outcome) {
+    case Outcome::kRewritten:
+      return "rewritten";
+    case Outcome::kWouldRewrite:
+      return "would be rewritten";
+    case Outcome::kNotAsked:
+      return "not asked";
+    case Outcome::kTooLittleGain:
+      return "too little gain";
+    case Outcome::kUnfiltered:
+      return "unfiltered";
+    case Outcome::kLimitReached:
+      return "limit reached";
+    case Outcome::kBeingCompacted:
+      return "being compacted";
+    case Outcome::kGone:
+      return "gone";
+    case Outcome::kDamaged:
+      return "damaged";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kNotReached:
+      return "not reached";
+  }
+  return "unknown";
+}
+
+Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
+                      const RefreshOptions& options, RefreshResult* result) {
+  *result = RefreshResult();
+  return Refresh(db, column_family, options, result).Run();
+}
+
+class FilterRefresher::Thread {
+ public:
+  Thread(DB* db, ColumnFamilyHandle* column_family,
+         const RefreshOptions& options, uint64_t period_seconds, Report report)
+      : db_(db),
+        column_family_(column_family),
+        options_(options),
+        report_(std::move(report)),
+        thread_([this] { Refresh(); }, "protean", SystemClock::Default().get(),
+                std::max<uint64_t>(period_seconds, 1) * 1000 * 1000,
+                std::max<uint64_t>(period_seconds, 1) * 1000 * 1000) {}
+
+  ~Thread() { ending_ = true; }
+
+ private:
+  void Refresh() {
+    RefreshOptions options = options_;
+    options.progress = [this](const RefreshProgress& progress) {
+      return !ending_ && (!options_.progress || options_.progress(progress));
+    };
+    RefreshResult result;
+    const Status s = RefreshFilters(db_, column_family_, options, &result);
+    if (report_) report_(s, result);
+  }
+
+  DB* const db_;
+  ColumnFamilyHandle* const column_family_;
+  const RefreshOptions options_;
+  const Report report_;
+  std::atomic<bool> ending_{false};
+  RepeatableThread thread_;  // ends first
+};
+
+FilterRefresher::FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
+                                 const RefreshOptions& options,
+                                 uint64_t period_seconds, Report report)
+    : thread_(std::make_unique<Thread>(db, column_family, options,
+                                       period_seconds, std::move(report))) {}
+
+FilterRefresher::~FilterRefresher() = default;
+
+}  // namespace ROCKSDB_NAMESPACE::protean
