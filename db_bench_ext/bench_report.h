@@ -15,6 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct FilterFigures {
   std::string filter;
   double bits_per_key = 0;
+  uint64_t filter_bytes = 0;  // in all files
   uint64_t filter_bytes_in_cache = 0;
   double load_seconds = 0;
 };

@@ -47,6 +47,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "rocksdb/rocksdb_namespace.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The filter of a file in the tree.
