@@ -11,11 +11,17 @@ namespace {
 // The sorted runs of a tree.
 class Shape {
  public:
-  explicit Shape(const std::vector<FileFilter>& tree) {
+  Shape(const std::vector<FileFilter>& tree, double bits_per_key) {
     std::map<int, double> by_level;
     for (const FileFilter& file : tree) {
       by_level[file.level] += static_cast<double>(file.keys);
       bits_ += static_cast<double>(file.bits);
+      const double more = static_cast<double>(file.bits) -
+                          bits_per_key * static_cast<double>(file.keys);
+      if (more > 0) {
+        taken_ += more;
+        takers_ += static_cast<double>(file.keys);
+      }
     }
     for (const auto& [level, keys] : by_level) {
       keys_ += keys;
@@ -33,6 +39,9 @@ class Shape {
   double bits() const { return bits_; }
   double mean_height() const { return mean_height_; }
 
+  // What files have beyond their share, for each key of the other files.
+  double taken() const { return taken_ / std::max(1.0, keys_ - takers_); }
+
   // The keys in a level and in all above it.
   double DownTo(int level) const {
     const auto below = down_to_.upper_bound(level);
@@ -47,6 +56,8 @@ class Shape {
   double keys_ = 0;
   double bits_ = 0;
   double mean_height_ = 0;
+  double taken_ = 0;
+  double takers_ = 0;
   std::map<int, double> down_to_;
 };
 
@@ -55,7 +66,7 @@ class Shape {
 double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
                   double bits_per_key) {
   if (file.level < 0 || file.keys == 0) return bits_per_key;
-  const Shape shape(tree);
+  const Shape shape(tree, bits_per_key);
   if (shape.keys() == 0) return bits_per_key;
   double run = static_cast<double>(file.keys);
   if (file.is_bottommost) {
@@ -63,12 +74,12 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
   } else if (file.level > 0) {
     run = std::max(run, shape.DownTo(file.level));
   }
-  // The last level's height is 0: it gives up the mean.
+  // The last level's height is 0: it gives the mean.
   const double scale =
       std::min(1.0, kMostGiven / std::max(kMostGiven, shape.mean_height()));
   const double more =
       std::min(kMostTaken, scale * (shape.Height(run) - shape.mean_height()));
-  if (more <= 0) return bits_per_key + more;
+  if (more <= 0) return bits_per_key - std::min(-more, shape.taken());
   // All files of the run will ask for the same, before the first one of them is
   // part of the tree.
   const double left =

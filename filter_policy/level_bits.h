@@ -24,17 +24,18 @@
 //  - A bit divides the rate of a range filter by 1.1 (text) to 3 (where a trie
 //    comes to fit), so no factor is right for all. The rule is scaled such that
 //    the last level, which most reads end in, gives up at most kMostGiven bits:
-//    a quarter of a bit, a factor of 1.2 at most. With T = 10 that leaves 97 %
-//    of the gain, with T = 4 90 %.
+//    a quarter of a bit, a factor of 1.2. With T = 10 that leaves 97 % of the
+//    gain, with T = 4 nine tenths.
 //  - A compaction does not say how many keys it will write. All files in its
 //    output level and above may end up in the run that it writes, so they count
 //    as that run. Its height comes out low, by log2(T / (T - 1)) bits. A file
 //    of level 0 is a run of its own.
 //  - Files may come to lie elsewhere than where they were written (trivial
-//    moves: keys that ascend are never rewritten below level 0), and a tree may
-//    lose its last level. So nobody takes what is not there: together with the
-//    new run, all filters take at most kTolerance more than promised, as they
-//    are, not as they should be.
+//    moves: keys that ascend are never rewritten below level 0), runs may be
+//    merged all at once, and a tree may lose its last level. So the filters
+//    that are there decide, not those that should be. Nobody takes what is not
+//    left: together with the new run, all filters take at most kTolerance more
+//    than promised. And nobody gives what others have not taken.
 //
 //  From FilterBuildingContext alone, nothing of this can be had. It has the
 //  level, but neither T nor the number of levels in use, nor the size of
