@@ -223,8 +223,9 @@ Status BenchDb::Load(const std::vector<uint8_t>& runs,
       progress((static_cast<double>(run) + done) / count);
     });
   }
-  for (size_t run = 0; options_.rewrite && run < count && s.ok(); run++) {
-    s = CompactLevel(options_.runs.Level(run), options_.runs.Level(run));
+  for (size_t i = 0; i < options_.rewrites * count && s.ok(); i++) {
+    const int level = options_.runs.Level(i % count);
+    s = CompactLevel(level, level);
   }
   return s;
 }

@@ -39,9 +39,10 @@ struct BenchDbOptions {
   bool direct_reads = false;     // past the page cache
   uint32_t read_latency_us = 0;  // added to each read of a file
   SortedRuns runs;
-  // Write each run once more when all are there, the last level first. So do
-  // compactions in the long run, and a filter may depend on the whole tree.
-  bool rewrite = false;
+  // How often to write each run once more when all are there, the last level
+  // first. So do compactions in the long run, and a filter may depend on the
+  // whole tree.
+  uint32_t rewrites = 0;
   // Bytes that will be loaded and bytes that will be written afterwards. With
   // the latter, the tree compacts itself once it is loaded, and its files and
   // memtables are small enough for dozens of flushes and compactions.

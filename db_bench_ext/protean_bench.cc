@@ -29,10 +29,9 @@ DEFINE_uint64(value_bytes, 512, "ranges, strings: size of a value");
 DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
 DEFINE_uint32(size_ratio, 2,
               "How many times as large as the run above it a run is, 2 to 100");
-DEFINE_bool(
-    rewrite, false,
-    "Write each run once more when all are loaded, as compactions do in "
-    "the long run");
+DEFINE_uint32(rewrites, 0,
+              "How often to write each run once more when all are loaded, as "
+              "compactions do in the long run");
 DEFINE_string(shift, "none",
               "ranges, strings: how queries change while new records are "
               "written: gradual, from --query_dist in the beginning to "
@@ -87,7 +86,7 @@ Status RunFilter(const std::string& filter, const std::string& path,
   options.direct_reads = FLAGS_direct_reads;
   options.read_latency_us = FLAGS_read_latency_us;
   options.runs = RunsFromFlags();
-  options.rewrite = FLAGS_rewrite;
+  options.rewrites = FLAGS_rewrites;
   options.loaded_bytes = workload.loaded_records() * workload.record_bytes();
   options.written_bytes = workload.written_records() * workload.record_bytes();
   std::unique_ptr<BenchDb> db;

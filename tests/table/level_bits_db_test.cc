@@ -138,7 +138,6 @@ class LevelBitsDBTest : public testing::Test {
       Check();
       if (HasFailure()) return;
     }
-    Print();
   }
 
   const std::string path_ = test::PerThreadDBPath("level_bits");
@@ -152,34 +151,43 @@ class LevelBitsDBTest : public testing::Test {
 }  // namespace
 
 TEST_F(LevelBitsDBTest, Leveled) {
-  for (int ratio : {4, 10}) {
-    for (bool dynamic : {false, true}) {
-      SCOPED_TRACE(ratio);
-      SCOPED_TRACE(dynamic);
-      ASSERT_OK(DestroyDB(path_, options_));
-      options_.max_bytes_for_level_base = ratio == 4 ? 512 << 10 : 256 << 10;
-      options_.max_bytes_for_level_multiplier = ratio;
-      options_.level_compaction_dynamic_level_bytes = dynamic;
-      Open();
-      Write(160);
-      const std::map<int, Size> levels = Levels();
-      // What the last level has given is what the others have.
-      ASSERT_GE(levels.size(), 2u);
-      EXPECT_LT(levels.rbegin()->second.PerKey(), kBits);
-      EXPECT_GT(levels.begin()->second.PerKey(), kBits + 0.5);
-      // A full compaction leaves one run, which still has that.
-      ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-      Check();
-      Print();
-      // After the DB is opened again, the tree is known from the beginning.
-      Open();
-      Flush();
-      const double flushed = Levels()[0].PerKey();
-      EXPECT_GT(flushed, kBits + 2);
-      Write(20);
-      db_.reset();
-    }
+  struct Tree {
+    int ratio;
+    uint64_t base;
+    bool dynamic;
+  };
+  for (const Tree& tree : {Tree{4, 512 << 10, false}, {10, 256 << 10, true}}) {
+    SCOPED_TRACE(tree.ratio);
+    ASSERT_OK(DestroyDB(path_, options_));
+    options_.max_bytes_for_level_base = tree.base;
+    options_.max_bytes_for_level_multiplier = tree.ratio;
+    options_.level_compaction_dynamic_level_bytes = tree.dynamic;
+    Open();
+    Write(120);
+    const std::map<int, Size> levels = Levels();
+    // What the last level has given is what the others have.
+    ASSERT_GE(levels.size(), 2u);
+    EXPECT_LT(levels.rbegin()->second.PerKey(), kBits);
+    EXPECT_GT(levels.begin()->second.PerKey(), kBits + 0.5);
+    // A full compaction leaves one run, which still has that.
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    Check();
+    // After the DB is opened again, the tree is known from the beginning.
+    Open();
+    Flush();
+    const double flushed = Levels()[0].PerKey();
+    EXPECT_GT(flushed, kBits + 2);
+    Write(20);
+    db_.reset();
   }
+}
+
+// The rule then sees a part of the tree.
+TEST_F(LevelBitsDBTest, FewOpenFiles) {
+  options_.max_open_files = 20;
+  options_.table_cache_numshardbits = 0;
+  Open();
+  Write(100);
 }
 
 TEST_F(LevelBitsDBTest, Universal) {
@@ -238,7 +246,6 @@ TEST_F(LevelBitsDBTest, FilesFromOutside) {
   ASSERT_EQ(1u, Levels().size());
   EXPECT_NEAR(kBits, Total(Levels()).PerKey(), 0.01);
   Write(60);
-  Print();
 }
 
 TEST_F(LevelBitsDBTest, Equal) {
