@@ -106,6 +106,8 @@ void BenchReport::Row(const ShiftBatch& batch) {
   row["p99_us"] = seeks.p99_us;
   row["block_reads_per_op"] = seeks.block_reads_per_op;
   row["filter_fpr"] = FprJson(seeks);
+  row["false_positives_per_op"] = seeks.false_positives_per_op;
+  row["bits_per_key"] = batch.bits_per_key;
   row["background_jobs"] = batch.jobs;
   row["seconds"] = batch.seconds;
   row["wrong_results"] = seeks.wrong_results;

@@ -27,6 +27,7 @@ struct ShiftBatch {
       0;               // share of queries of the new distribution, on average
   uint64_t jobs = 0;   // flushes and compactions since the first query
   double seconds = 0;  // since the first query, writes included
+  double bits_per_key = 0;  // of the filters of all files, in the end
   QueryResult seeks;
 };
 

@@ -13,19 +13,20 @@
 //    b + (h - H) bits per key,   h = log2(1 / p) its height,
 //                                H = the sum of p * h over all runs.
 //
-//  The average is b, whatever the shape of the tree. If every run is T times as
-//  large as the one above it, and T = 10, H is about 0.36 bits: what the last
-//  run gives up, 90 % of the keys, buys the next one 3 bits, and the one above
-//  it more than 6. Three runs have 1.42 instead of 3 times the false positives
-//  of one, five have 1.43 instead of 5 times.
+//  The average is b, whatever the shape of the tree, and the sum is 2^H times
+//  the rate that one run has with b bits. If every run is T = 10 times as large
+//  as the one above it, the last one gives up 0.36 bits. That buys the next
+//  one 3 bits, and the one above it more than 6: three runs have 1.42 instead
+//  of 3 times the false positives of one, five have 1.43 instead of 5 times.
 //
 //  Three departures make that safe:
 //
 //  - A bit divides the rate of a range filter by 1.1 (text) to 3 (where a trie
 //    comes to fit), so no factor is right for all. The rule is scaled such that
 //    the last level, which most reads end in, gives up at most kMostGiven bits:
-//    a quarter of a bit, a factor of 1.2. With T = 10 that leaves 97 % of the
-//    gain, with T = 4 nine tenths.
+//    a quarter of a bit, a factor of 1.2. Then three runs have 1.48 instead of
+//    1.42 times the false positives of one with T = 10, and 2.18 instead
+//    of 1.95 times with T = 4.
 //  - A compaction does not say how many keys it will write. All files in its
 //    output level and above may end up in the run that it writes, so they count
 //    as that run. Its height comes out low, by log2(T / (T - 1)) bits. A file
