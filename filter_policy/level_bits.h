@@ -3,8 +3,8 @@
 //
 //  A query asks every sorted run, and each false positive costs it a block,
 //  whichever run it comes from. So what counts is the sum of the runs' false
-//  positive rates, and bits are cheapest in small runs: a tenth of the keys
-//  take ten bits each for what one bit each costs the tree (Monkey: Dayan,
+//  positive rates, and bits are cheapest in small runs: ten bits for each of a
+//  tenth of the keys cost as much as one bit for each of all (Monkey: Dayan,
 //  Athanassoulis and Idreos, SIGMOD 2017). Let a bit per key divide a run's
 //  rate by 2, roughly as in a Ribbon filter. The sum is least, at a given
 //  total, where the rates are in proportion to the keys of the runs. A run with
