@@ -92,11 +92,17 @@ class JobCounter : public EventListener {
   std::atomic<uint64_t> jobs_{0};
 };
 
-uint8_t SortedRuns::Pick(uint64_t random) {
-  static constexpr int kWeights[kRuns] = {4, 2, 1};
-  int pick = static_cast<int>(random % 7);
+uint64_t SortedRuns::Size() const {
+  uint64_t size = 0;
+  for (uint32_t run = 0; run < count; run++) size = size * size_ratio + 1;
+  return size;
+}
+
+uint8_t SortedRuns::Pick(uint64_t random) const {
+  uint64_t pick = random % Size();
+  uint64_t size = Size() - Size() / size_ratio;  // of the last level
   uint8_t run = 0;
-  while (pick >= kWeights[run]) pick -= kWeights[run++];
+  for (; pick >= size; size /= size_ratio, run++) pick -= size;
   return run;
 }
 
@@ -183,15 +189,16 @@ Status BenchDb::Open(bool loaded) {
   db_options.target_file_size_base = FileBytes(options_);
   db_options.write_buffer_size = 4 * kFileBytes;
   db_options.max_background_jobs = 2;
-  db_options.num_levels = 4;
+  db_options.num_levels = options_.runs.Level(0) + 1;
   db_options.level_compaction_dynamic_level_bytes = false;
   db_options.listeners.push_back(jobs_);
   if (loaded && options_.written_bytes > 0) {
-    // As the loaded tree, the levels are full and in proportion; level 3 takes
-    // all that is written.
+    // As the loaded tree, the levels are full and in proportion; the last one
+    // takes all that is written.
     db_options.disable_auto_compactions = false;
-    db_options.max_bytes_for_level_base = options_.loaded_bytes / 7;
-    db_options.max_bytes_for_level_multiplier = 3;
+    db_options.max_bytes_for_level_base =
+        options_.loaded_bytes / options_.runs.Size();
+    db_options.max_bytes_for_level_multiplier = options_.runs.size_ratio + 1;
     db_options.write_buffer_size = std::clamp<uint64_t>(
         options_.written_bytes / kFlushes, 64 << 10, 4 * kFileBytes);
   }
@@ -210,10 +217,15 @@ BenchDb::~BenchDb() {
 Status BenchDb::Load(const std::vector<uint8_t>& runs,
                      const RecordSource& records, const Progress& progress) {
   Status s;
-  for (size_t run = 0; run < SortedRuns::kRuns && s.ok(); run++) {
+  const uint32_t count = options_.runs.count;
+  for (size_t run = 0; run < count && s.ok(); run++) {
     s = LoadRun(run, runs, records, [&](double done) {
-      progress((static_cast<double>(run) + done) / SortedRuns::kRuns);
+      progress((static_cast<double>(run) + done) / count);
     });
+  }
+  for (size_t i = 0; i < options_.rewrites * count && s.ok(); i++) {
+    const int level = options_.runs.Level(i % count);
+    s = CompactLevel(level, level);
   }
   return s;
 }
@@ -238,20 +250,21 @@ Status BenchDb::LoadRun(size_t run, const std::vector<uint8_t>& runs,
     }
   }
   if (s.ok()) s = db_->Flush(FlushOptions());
-  if (!s.ok()) return s;
+  return s.ok() ? CompactLevel(0, options_.runs.Level(run)) : s;
+}
 
+Status BenchDb::CompactLevel(int from, int to) {
   std::vector<LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
-  std::vector<std::string> level0;
+  std::vector<std::string> names;
   for (const LiveFileMetaData& file : files) {
-    if (file.level == 0) level0.push_back(file.name);
+    if (file.level == from) names.push_back(file.name);
   }
   CompactionOptions compaction;
   compaction.compression = kNoCompression;
   compaction.output_file_size_limit = FileBytes(options_);
-  return level0.empty()
-             ? s
-             : db_->CompactFiles(compaction, level0, SortedRuns::Level(run));
+  return names.empty() ? Status::OK()
+                       : db_->CompactFiles(compaction, names, to);
 }
 
 Status BenchDb::WarmUp(size_t num_records, const RecordSource& records,
@@ -282,17 +295,19 @@ std::string BenchDb::TreeShape() const {
   return shape + " files";
 }
 
-Status BenchDb::FilterBitsPerKey(double* bits) const {
+Status BenchDb::FilterSize(uint64_t* bytes, double* bits_per_key) const {
   TablePropertiesCollection properties;
   const Status s = db_->GetPropertiesOfAllTables(&properties);
   if (!s.ok()) return s;
-  double filter_bits = 0;
-  double keys = 0;
+  *bytes = 0;
+  uint64_t keys = 0;
   for (const auto& file : properties) {
-    filter_bits += 8.0 * static_cast<double>(file.second->filter_size);
-    keys += static_cast<double>(file.second->num_entries);
+    *bytes += file.second->filter_size;
+    keys += file.second->num_entries;
   }
-  *bits = keys > 0 ? filter_bits / keys : 0;
+  *bits_per_key =
+      keys > 0 ? 8.0 * static_cast<double>(*bytes) / static_cast<double>(keys)
+               : 0;
   return s;
 }
 

@@ -16,27 +16,38 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The tree that is loaded: sorted runs over the whole key space, each on a
+// level of its own, from the last one up to level 1.
+struct SortedRuns {
+  uint32_t count = 3;       // at most kMost
+  uint32_t size_ratio = 2;  // of each run to the one above it
+  static constexpr uint32_t kMost = 8;
+
+  int Level(size_t run) const {
+    return static_cast<int>(count) - static_cast<int>(run);
+  }
+  // How many times as large as the first one all runs are.
+  uint64_t Size() const;
+  // The run of a record, by a random number; the last level's is 0.
+  uint8_t Pick(uint64_t random) const;
+};
+
 struct BenchDbOptions {
   std::string path;
   std::string filter;            // as in filter_spec.h, perhaps +first_key
   uint64_t cache_bytes = 0;      // block cache
   bool direct_reads = false;     // past the page cache
   uint32_t read_latency_us = 0;  // added to each read of a file
+  SortedRuns runs;
+  // How often to write each run once more when all are there, the last level
+  // first. So do compactions in the long run, and a filter may depend on the
+  // whole tree.
+  uint32_t rewrites = 0;
   // Bytes that will be loaded and bytes that will be written afterwards. With
   // the latter, the tree compacts itself once it is loaded, and its files and
   // memtables are small enough for dozens of flushes and compactions.
   uint64_t loaded_bytes = 0;
   uint64_t written_bytes = 0;
-};
-
-// The tree that is loaded: sorted runs over the whole key space, each half as
-// large as the one below it, on levels 3, 2 and 1.
-class SortedRuns {
- public:
-  static constexpr size_t kRuns = 3;
-  static int Level(size_t run) { return 3 - static_cast<int>(run); }
-  // The run of a record, by a random number.
-  static uint8_t Pick(uint64_t random);
 };
 
 // What a seek found.
@@ -93,8 +104,8 @@ class BenchDb {
 
   // The files of each level that has any, such as "L1: 4, L2: 7, L3: 14 files".
   std::string TreeShape() const;
-  // Bits of filter per key over all files; 0 without filters.
-  Status FilterBitsPerKey(double* bits) const;
+  // Bytes of filters and their bits per key over all files; 0 without filters.
+  Status FilterSize(uint64_t* bytes, double* bits_per_key) const;
   // Bytes of filter blocks that the block cache holds now.
   uint64_t FilterBytesInCache() const;
 
@@ -104,6 +115,8 @@ class BenchDb {
   Status Open(bool loaded);
   Status LoadRun(size_t run, const std::vector<uint8_t>& runs,
                  const RecordSource& records, const Progress& progress);
+  // Compacts the files of a level to a level.
+  Status CompactLevel(int from, int to);
 
   BenchDbOptions options_;
   // One for all opens, as it may hold sample queries.

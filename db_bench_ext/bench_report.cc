@@ -70,22 +70,24 @@ void BenchReport::Row(const QueryResult& result) {
   row["p99_us"] = result.p99_us;
   row["block_reads_per_op"] = result.block_reads_per_op;
   row["filter_fpr"] = FprJson(result);
+  row["false_positives_per_op"] = result.false_positives_per_op;
   row["bits_per_key"] = filter_.bits_per_key;
+  row["filter_bytes"] = filter_.filter_bytes;
   row["filter_bytes_in_cache"] = filter_.filter_bytes_in_cache;
   row["load_seconds"] = filter_.load_seconds;
   row["wrong_results"] = result.wrong_results;
   wrong_ = wrong_ || result.wrong_results > 0;
   Print(row,
-        Format("%-18s %-11s %6s %10s %9s %9s %10s %10s %9s %10s %7s %6s",
+        Format("%-18s %-11s %6s %10s %9s %9s %10s %10s %9s %9s %10s %7s %6s",
                "filter", "query", "empty", "ops/s", "p50 us", "p99 us",
-               "blocks/op", "filter fpr", "bits/key", "cached MB", "load s",
-               "wrong"),
-        Format("%-18s %-11s %5.0f%% %10.0f %9.1f %9.1f %10.4f %10s %9.2f "
+               "blocks/op", "filter fpr", "fp/op", "bits/key", "cached MB",
+               "load s", "wrong"),
+        Format("%-18s %-11s %5.0f%% %10.0f %9.1f %9.1f %10.4f %10s %9.5f %9.2f "
                "%10.2f %7.1f %6llu",
                filter_.filter.c_str(), QueryKindName(result.kind),
                100 * result.empty_share, result.ops_per_sec, result.p50_us,
                result.p99_us, result.block_reads_per_op, Fpr(result).c_str(),
-               filter_.bits_per_key,
+               result.false_positives_per_op, filter_.bits_per_key,
                static_cast<double>(filter_.filter_bytes_in_cache) / (1 << 20),
                filter_.load_seconds,
                static_cast<unsigned long long>(result.wrong_results)));
@@ -104,6 +106,8 @@ void BenchReport::Row(const ShiftBatch& batch) {
   row["p99_us"] = seeks.p99_us;
   row["block_reads_per_op"] = seeks.block_reads_per_op;
   row["filter_fpr"] = FprJson(seeks);
+  row["false_positives_per_op"] = seeks.false_positives_per_op;
+  row["bits_per_key"] = batch.bits_per_key;
   row["background_jobs"] = batch.jobs;
   row["seconds"] = batch.seconds;
   row["refreshed_bytes"] = batch.refreshed_bytes;

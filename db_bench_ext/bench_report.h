@@ -15,6 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct FilterFigures {
   std::string filter;
   double bits_per_key = 0;
+  uint64_t filter_bytes = 0;  // in all files
   uint64_t filter_bytes_in_cache = 0;
   double load_seconds = 0;
 };
@@ -27,6 +28,7 @@ struct ShiftBatch {
   uint64_t jobs = 0;   // flushes and compactions since the first query
   double seconds = 0;  // since the first query, writes and refreshing included
   uint64_t refreshed_bytes = 0;  // of files with old filters, rewritten so far
+  double bits_per_key = 0;  // of the filters of all files, in the end
   QueryResult seeks;
 };
 

@@ -34,7 +34,7 @@ std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
 }
 
 std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
-    const std::string& /*column_family*/) const {
+    const FilterBuildingContext& /*context*/) const {
   FstOptions options;
   options.dense = steps_ >= 1;
   options.quotient = steps_ >= 2;

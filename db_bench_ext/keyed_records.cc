@@ -9,7 +9,8 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 KeyedRecords::KeyedRecords(KeySource source, std::vector<std::string> keys,
-                           size_t value_bytes, uint64_t seed)
+                           size_t value_bytes, const SortedRuns& runs,
+                           uint64_t seed)
     : source_(std::move(source)),
       keys_(std::move(keys)),
       seed_(seed),
@@ -17,7 +18,7 @@ KeyedRecords::KeyedRecords(KeySource source, std::vector<std::string> keys,
       values_(value_bytes, &rng_) {
   runs_.reserve(keys_.size());
   for (size_t i = 0; i < keys_.size(); i++) {
-    runs_.push_back(SortedRuns::Pick(rng_()));
+    runs_.push_back(runs.Pick(rng_()));
   }
 }
 

@@ -16,7 +16,7 @@ class KeyedRecords {
  public:
   // `keys` are those to load, ascending; `source` is what drew them.
   KeyedRecords(KeySource source, std::vector<std::string> keys,
-               size_t value_bytes, uint64_t seed);
+               size_t value_bytes, const SortedRuns& runs, uint64_t seed);
 
   const KeySource& source() const { return source_; }
   const std::vector<std::string>& keys() const { return keys_; }

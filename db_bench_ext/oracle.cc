@@ -136,7 +136,7 @@ class OracleBuilder : public RangeFilterBuilder {
 }  // namespace
 
 std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
-    const std::string& /*column_family*/) const {
+    const FilterBuildingContext& /*context*/) const {
   return std::make_unique<OracleBuilder>();
 }
 

@@ -17,7 +17,7 @@ class OracleFilterPolicy : public ProteanFilterPolicy {
 
   FilterKind kind() const override { return kOracleKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const std::string& /*column_family*/) const override;
+      const FilterBuildingContext& /*context*/) const override;
 };
 
 // Makes the kind and the policy, protean.Oracle or oracle, known to this

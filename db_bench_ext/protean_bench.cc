@@ -26,6 +26,12 @@ DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
 DEFINE_string(empty_percents, "10,25,50,75,90,99",
               "timeseries: shares of closed seeks that find nothing");
 DEFINE_uint64(value_bytes, 512, "ranges, strings: size of a value");
+DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
+DEFINE_uint32(size_ratio, 2,
+              "How many times as large as the run above it a run is, 2 to 100");
+DEFINE_uint32(rewrites, 0,
+              "How often to write each run once more when all are loaded, as "
+              "compactions do in the long run");
 DEFINE_string(shift, "none",
               "ranges, strings: how queries change while new records are "
               "written: gradual, from --query_dist in the beginning to "
@@ -53,6 +59,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+SortedRuns RunsFromFlags() {
+  SortedRuns runs;
+  runs.count = FLAGS_sorted_runs;
+  runs.size_ratio = FLAGS_size_ratio;
+  return runs;
+}
+
 // Indexes, filters and about a sixteenth of the data.
 uint64_t CacheBytes(const DbWorkload& workload) {
   if (FLAGS_cache_mb > 0) return FLAGS_cache_mb << 20;
@@ -74,6 +87,8 @@ Status RunFilter(const std::string& filter, const std::string& path,
   options.cache_bytes = CacheBytes(workload);
   options.direct_reads = FLAGS_direct_reads;
   options.read_latency_us = FLAGS_read_latency_us;
+  options.runs = RunsFromFlags();
+  options.rewrites = FLAGS_rewrites;
   options.loaded_bytes = workload.loaded_records() * workload.record_bytes();
   options.written_bytes = workload.written_records() * workload.record_bytes();
   std::unique_ptr<BenchDb> db;
@@ -94,7 +109,7 @@ Status RunFilter(const std::string& filter, const std::string& path,
     s = report->Tree(workload.Describe(), db->TreeShape(),
                      workload.loaded_records(), options.cache_bytes);
   }
-  if (s.ok()) s = db->FilterBitsPerKey(&figures.bits_per_key);
+  if (s.ok()) s = db->FilterSize(&figures.filter_bytes, &figures.bits_per_key);
   line->Show("warming the cache", 0);
   if (s.ok()) s = db->Reopen();
   if (s.ok()) s = workload.WarmUp(db.get());
@@ -124,6 +139,7 @@ Status MakeTimeseries(std::unique_ptr<DbWorkload>* workload) {
   options.sensors = FLAGS_sensors;
   options.queries = FLAGS_queries;
   options.samples = FLAGS_samples;
+  options.runs = RunsFromFlags();
   options.seed = FLAGS_seed;
   if (FLAGS_num < 100 || FLAGS_sensors < 1 || FLAGS_queries < 1) {
     return Status::InvalidArgument(
@@ -176,6 +192,7 @@ Status MakeRanges(std::unique_ptr<DbWorkload>* workload) {
   options.queries = FLAGS_queries;
   options.samples = FLAGS_samples;
   options.value_bytes = FLAGS_value_bytes;
+  options.runs = RunsFromFlags();
   options.seed = FLAGS_seed;
   if (s.ok()) {
     s = QueryOptionsFromFlags(GivenQueryFlags(), source,
@@ -190,6 +207,11 @@ Status MakeRanges(std::unique_ptr<DbWorkload>* workload) {
 }
 
 Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
+  if (FLAGS_sorted_runs < 1 || FLAGS_sorted_runs > SortedRuns::kMost ||
+      FLAGS_size_ratio < 2 || FLAGS_size_ratio > 100) {
+    return Status::InvalidArgument(
+        "--sorted_runs must be from 1 to 8, --size_ratio from 2 to 100");
+  }
   if (FLAGS_workload == "timeseries") return MakeTimeseries(workload);
   if (IsFlagWorkload(FLAGS_workload)) return MakeRanges(workload);
   return Status::InvalidArgument(

@@ -65,6 +65,7 @@ QueryResult QueryMeter::Finish(uint64_t files_with_answer) const {
         static_cast<double>(passed - std::min(passed, files_with_answer));
     const double asked = false_positives + static_cast<double>(held_back);
     result.filter_fpr = asked > 0 ? false_positives / asked : 0;
+    if (ops > 0) result.false_positives_per_op = false_positives / ops;
   }
   return result;
 }

@@ -25,6 +25,8 @@ struct QueryResult {
   // Of the files that held nothing for a query and whose filter was asked, the
   // share of which the filter said "may match"; negative if none was asked.
   double filter_fpr = -1;
+  // Such files per query.
+  double false_positives_per_op = 0;
   uint64_t wrong_results = 0;
 };
 

@@ -18,6 +18,7 @@ struct RangeWorkloadOptions {
   uint64_t queries = 0;
   uint64_t samples = 0;
   size_t value_bytes = 512;
+  SortedRuns runs;
   QueryOptions query_options;
   uint64_t seed = 42;
 };
@@ -45,7 +46,8 @@ class RangeWorkload : public DbWorkload {
   RangeWorkload(const RangeWorkloadOptions& options, const KeySource& source,
                 std::vector<std::string> keys)
       : options_(options),
-        records_(source, std::move(keys), options.value_bytes, options.seed) {}
+        records_(source, std::move(keys), options.value_bytes, options.runs,
+                 options.seed) {}
   Status DrawQueries();
 
   const RangeWorkloadOptions options_;

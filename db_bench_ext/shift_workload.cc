@@ -132,6 +132,8 @@ Status ShiftWorkload::Run(BenchDb* db, BenchReport* report,
     s = RunBatch(db, queries * i / options_.batches,
                  queries * (i + 1) / options_.batches, &rng, &batch);
     batch.jobs = db->BackgroundJobs() - jobs_before;
+    uint64_t filter_bytes;
+    if (s.ok()) s = db->FilterSize(&filter_bytes, &batch.bits_per_key);
     if (i + 1 == options_.batches) {
       batch.seeks.wrong_results += CountMissingKeys(db, &rng);
     }

@@ -64,7 +64,7 @@ class ShiftWorkload : public DbWorkload {
         all_keys_(std::move(all_keys)),
         puts_(std::move(puts)),
         records_(source, std::move(loaded), options.ranges.value_bytes,
-                 options.ranges.seed) {}
+                 options.ranges.runs, options.ranges.seed) {}
 
   // The share of the new distribution among queries like number `i`.
   double Transition(uint64_t i) const;

@@ -16,7 +16,7 @@ Timeseries::Timeseries(const TimeseriesOptions& options)
       records_(MakeRecords()),
       values_(kValueSize, &rng_) {
   for (size_t i = 0; i < records_.size(); i++) {
-    runs_.push_back(SortedRuns::Pick(rng_()));
+    runs_.push_back(options_.runs.Pick(rng_()));
   }
   samples_ = MakeSamples();
 }

@@ -20,6 +20,7 @@ struct TimeseriesOptions {
   uint64_t queries = 10000;  // for each kind of query; a tenth of it to count
   uint64_t samples = 20000;  // of point queries and closed seeks together
   std::vector<int> empty_percents = {10, 25, 50, 75, 90, 99};
+  SortedRuns runs;
   uint64_t seed = 42;
 };
 

@@ -53,10 +53,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  public:
   ProteanFilterBitsBuilder(const ProteanFilterPolicy& policy,
                            const FilterBuildingContext& context)
-      : builder_(policy.NewRangeFilterBuilder(
-            // Files that are written outside of a DB have none.
-            context.column_family_name.empty() ? kDefaultColumnFamilyName
-                                               : context.column_family_name)),
+      : builder_(policy.NewRangeFilterBuilder(context)),
         info_log_(context.info_log),
         verify_(context.table_options.detect_filter_construct_corruption) {
     header_.kind = policy.kind();
@@ -208,6 +205,11 @@ Status PartitionedFiltersRefused(const FilterPolicy& policy) {
       std::string(
           "partition_filters=true is not supported with filter_policy ") +
       policy.Name() + "; allowed: partition_filters=false");
+}
+
+const std::string& ColumnFamilyOf(const FilterBuildingContext& context) {
+  return context.column_family_name.empty() ? kDefaultColumnFamilyName
+                                            : context.column_family_name;
 }
 
 Status ProteanFilterPolicy::ValidateOptions(

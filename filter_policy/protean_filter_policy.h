@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/open_filters.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -70,9 +71,11 @@ class ProteanFilterPolicy : public FilterPolicy {
     return new ProteanFilterBitsReader(contents);
   }
 
-  // A builder for the filter of one SST file of that column family.
+  // A builder for the filter of one SST file. `context` need not outlive the
+  // call; RocksDB fills all of it in for flushes and compactions, but for files
+  // that are written outside of a DB only the options and the log.
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const std::string& column_family) const = 0;
+      const FilterBuildingContext& context) const = 0;
 
   // The kind of filter that it builds.
   virtual FilterKind kind() const = 0;
@@ -81,7 +84,16 @@ class ProteanFilterPolicy : public FilterPolicy {
   // filters that design themselves; nullptr if this policy has no use for them.
   // Always the same object.
   virtual std::shared_ptr<SampleStore> Samples() const { return nullptr; }
+
+  // Where the readers of all column families announce their files, for filters
+  // whose size depends on the others; nullptr if this policy has no use for
+  // that. Always the same object.
+  virtual std::shared_ptr<OpenFilters> Filters() const { return nullptr; }
 };
+
+// The column family that a file is written for: the default one if it is
+// written outside of a DB.
+const std::string& ColumnFamilyOf(const FilterBuildingContext& context);
 
 // `policy` if it is one of Protean's, else nullptr.
 inline const ProteanFilterPolicy* AsProteanFilterPolicy(

@@ -16,15 +16,35 @@ bool IsForUser(TableReaderCaller caller) {
          caller == TableReaderCaller::kSSTFileReader;
 }
 
+// Files from outside the DB do not say for which column family they are.
+std::string ColumnFamilyOf(const BlockBasedFile& file) {
+  const std::string name = file.column_family();
+  return name.empty() ? kDefaultColumnFamilyName : name;
+}
+
 // The queue of the file's column family, or nullptr if its policy needs none.
 QueryQueue* OpenQueue(const BlockBasedFile& file, DBSession* session) {
   const std::shared_ptr<SampleStore> store =
       AsProteanFilterPolicy(file.filter_policy())->Samples();
   if (store == nullptr) return nullptr;
-  // Files from outside the DB do not say for which column family they are.
-  const std::string name = file.column_family();
-  return session->Queue(store, name.empty() ? kDefaultColumnFamilyName : name,
-                        file.env(), file.info_log());
+  return session->Queue(store, ColumnFamilyOf(file), file.env(),
+                        file.info_log());
+}
+
+// Announces the file's filter, if it is part of a tree and its policy needs to
+// know.
+std::unique_ptr<OpenFilter> AnnounceFilter(const BlockBasedFile& file) {
+  std::shared_ptr<OpenFilters> all =
+      AsProteanFilterPolicy(file.filter_policy())->Filters();
+  if (all == nullptr || file.level() < 0) return nullptr;
+  const auto properties = file.table()->GetTableProperties();
+  FileFilter filter;
+  filter.level = file.level();
+  filter.keys = properties->num_filter_entries;
+  filter.bits = 8 * properties->filter_size;
+  return std::make_unique<OpenFilter>(
+      std::move(all), OpenFilters::Tree{file.info_log(), ColumnFamilyOf(file)},
+      filter);
 }
 
 // What the readers of a DB have in common, whose name RocksDB may not tell: in
@@ -47,7 +67,8 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
       has_range_filter_(has_range_filter),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       session_(DBSession::Join(SessionId(db_session_id, *file_))),
-      queue_(has_range_filter ? OpenQueue(*file_, session_.get()) : nullptr) {
+      queue_(has_range_filter ? OpenQueue(*file_, session_.get()) : nullptr),
+      open_filter_(has_range_filter ? AnnounceFilter(*file_) : nullptr) {
   // A damaged filter is reported when the file is opened, if the table keeps it
   // in memory, and else when an iterator comes upon it.
   if (has_range_filter_) Checked(file_->GetPinnedFilter());

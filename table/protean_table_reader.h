@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/open_filters.h"
 #include "filter_policy/samples/db_session.h"
 #include "table/rocksdb_internals.h"
 
@@ -168,6 +169,7 @@ class ProteanTableReader : public TableReader {
   const size_t timestamp_size_;
   const std::shared_ptr<DBSession> session_;
   QueryQueue* const queue_;
+  const std::unique_ptr<OpenFilter> open_filter_;
   mutable std::atomic<bool> damage_reported_{false};
 };
 

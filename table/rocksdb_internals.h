@@ -143,6 +143,9 @@ class BlockBasedFile {
   const FilterPolicy* filter_policy() const { return rep()->filter_policy; }
   bool whole_key_filtering() const { return rep()->whole_key_filtering; }
   bool IsLastLevel() const { return table_->IsLastLevel(); }
+  // The level that it was opened for; negative if unknown. A file that is moved
+  // to another level stays open.
+  int level() const { return rep()->level; }
   // The column family that the file was written for; empty if it was written
   // outside of a DB.
   std::string column_family() const;

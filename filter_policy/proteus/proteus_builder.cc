@@ -133,8 +133,11 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
   envelope.smallest = first_key();
   envelope.largest = last_key();
   const uint64_t overhead = FilterBlockSize(envelope, ProteusHeader::kSize);
-  const auto all = static_cast<uint64_t>(settings_.bits_per_key / 8 *
-                                         static_cast<double>(num_keys()));
+  const double bits_per_key = settings_.bits_of_file == nullptr
+                                  ? settings_.bits_per_key
+                                  : settings_.bits_of_file(num_keys());
+  const auto all =
+      static_cast<uint64_t>(bits_per_key / 8 * static_cast<double>(num_keys()));
   // Of a few keys, the filter may take more than its share.
   constexpr uint64_t kLeastBytes = 64;
   const uint64_t bytes =

@@ -19,6 +19,8 @@ struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
   // What the whole filter takes, its envelope included.
   double bits_per_key = 12;
+  // If set, gives what it takes instead when all keys are there.
+  std::function<double(uint64_t num_keys)> bits_of_file;
   // The kinds of sets to choose from.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, what to build whatever the queries are.

@@ -18,10 +18,13 @@ constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
 
 const std::string kBitsOption = "bits_per_key";
 const std::string kAmqOption = "amq";
+const std::string kLevelBitsOption = "level_bits";
 const std::string kCapacityOption = "sample_capacity";
 const std::string kEveryOption = "sample_every";
 
 const std::string kAutoAmq = "auto";
+const std::string kAutoLevelBits = "auto";
+const std::string kEqualLevelBits = "equal";
 
 // The kinds of sets that a value of the option allows; none if it is unknown.
 std::vector<AmqKind> ParseAmq(const std::string& name) {
@@ -69,6 +72,13 @@ Status CheckAmq(const std::string& owner, const std::string& name) {
                                  kAutoAmq);
 }
 
+Status CheckLevelBits(const std::string& owner, const std::string& name) {
+  if (name == kAutoLevelBits || name == kEqualLevelBits) return Status::OK();
+  return Status::InvalidArgument(owner + ": " + kLevelBitsOption + "=" + name +
+                                 " is not allowed; allowed: " + kAutoLevelBits +
+                                 ", " + kEqualLevelBits);
+}
+
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
 
 TypeInfo* MakeTypeInfo(const std::string& owner) {
@@ -86,6 +96,15 @@ TypeInfo* MakeTypeInfo(const std::string& owner) {
                                  const std::string& /*name*/,
                                  const std::string& text, void* addr) {
              const Status s = CheckAmq(owner, text);
+             if (s.ok()) *static_cast<std::string*>(addr) = text;
+             return s;
+           })},
+      {kLevelBitsOption,
+       OptionTypeInfo(offsetof(Options, level_bits), OptionType::kString)
+           .SetParseFunc([owner](const ConfigOptions& /*options*/,
+                                 const std::string& /*name*/,
+                                 const std::string& text, void* addr) {
+             const Status s = CheckLevelBits(owner, text);
              if (s.ok()) *static_cast<std::string*>(addr) = text;
              return s;
            })},
@@ -188,6 +207,7 @@ Status ProteusFilterPolicy::CheckOptions() const {
   const std::string owner = Name();
   Status s = CheckBits(owner, options_.bits_per_key);
   if (s.ok()) s = CheckAmq(owner, options_.amq);
+  if (s.ok()) s = CheckLevelBits(owner, options_.level_bits);
   if (s.ok()) {
     s = CheckOptionRange(owner, kCapacityOption, options_.sample_capacity, 1,
                          kMaxCount);
@@ -218,7 +238,7 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
 }
 
 std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
-    const std::string& column_family) const {
+    const FilterBuildingContext& context) const {
   // Whoever writes files without a DB validates nothing: then bad options are
   // the default ones.
   const bool valid = CheckOptions().ok();
@@ -228,6 +248,19 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
   settings.space = space_;
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = ParseAmq(options.amq);
+  const std::string& column_family = ColumnFamilyOf(context);
+  if (options.level_bits == kAutoLevelBits) {
+    NewFile file;
+    file.level = context.level_at_creation;
+    file.is_bottommost = context.is_bottommost;
+    settings.bits_of_file =
+        [file, filters = filters_, bits_per_key = options.bits_per_key,
+         tree = OpenFilters::Tree{context.info_log, column_family}](
+            uint64_t keys) mutable {
+          file.keys = keys;
+          return BitsOfFile(filters->Of(tree), file, bits_per_key);
+        };
+  }
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(column_family, /*env=*/nullptr, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(

@@ -18,12 +18,18 @@ struct ProteusPolicyOptions {
   static constexpr double kMinBitsPerKey = 2;
   static constexpr double kMaxBitsPerKey = 64;
 
-  // The size of each filter. 2 to 64.
+  // The size of each filter, or with level_bits=auto of all filters of the tree
+  // on average. 2 to 64.
   double bits_per_key = 12;
 
   // How sets of prefixes are kept: the name of a kind of AMQ (amq.h), "bloom"
   // or "ribbon", or "auto", by which the model weighs them all.
   std::string amq = "auto";
+
+  // "equal": each filter has bits_per_key. "auto": small sorted runs have more
+  // and the last level has less, for fewer false positives in all
+  // (level_bits.h).
+  std::string level_bits = "auto";
 
   // Sample queries that are kept, and of how many queries that find nothing one
   // is kept. Positive.
@@ -55,8 +61,9 @@ class ProteusFilterPolicy : public ProteanFilterPolicy {
 
   FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const std::string& column_family) const override;
+      const FilterBuildingContext& context) const override;
   std::shared_ptr<SampleStore> Samples() const override;
+  std::shared_ptr<OpenFilters> Filters() const override { return filters_; }
 
  private:
   Status CheckOptions() const;
@@ -66,6 +73,7 @@ class ProteusFilterPolicy : public ProteanFilterPolicy {
   // Made when it is first asked for: by then all options are set.
   mutable std::once_flag samples_made_;
   mutable std::shared_ptr<SampleStore> samples_;
+  const std::shared_ptr<OpenFilters> filters_ = std::make_shared<OpenFilters>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

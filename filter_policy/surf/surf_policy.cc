@@ -89,7 +89,7 @@ Status SurfFilterPolicy::ValidateOptions(
 }
 
 std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
-    const std::string& /*column_family*/) const {
+    const FilterBuildingContext& /*context*/) const {
   // Whoever writes files without a DB validates nothing: then bad options are
   // the default ones.
   const SurfPolicyOptions options =

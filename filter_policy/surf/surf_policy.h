@@ -36,7 +36,7 @@ class SurfFilterPolicy : public ProteanFilterPolicy {
 
   FilterKind kind() const override { return kSurfKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const std::string& /*column_family*/) const override;
+      const FilterBuildingContext& /*context*/) const override;
 
  private:
   Status CheckOptions() const;

@@ -74,7 +74,7 @@ class ToyPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return "protean.Toy"; }
   FilterKind kind() const override { return kToyKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const std::string&) const override {
+      const FilterBuildingContext&) const override {
     return std::make_unique<ToyBuilder>();
   }
 };

@@ -128,6 +128,7 @@ TEST_P(ProteusOptionsTest, ShortForm) {
   EXPECT_EQ(Id(), PolicyOf(options)->Name());
   EXPECT_EQ(14, std::stod(Option(PolicyOf(options), "bits_per_key")));
   EXPECT_EQ("auto", Option(PolicyOf(options), "amq"));
+  EXPECT_EQ("auto", Option(PolicyOf(options), "level_bits"));
   EXPECT_EQ("20000", Option(PolicyOf(options), "sample_capacity"));
   EXPECT_EQ("100", Option(PolicyOf(options), "sample_every"));
   for (const char* amq : {"bloom", "ribbon", "auto"}) {
@@ -142,12 +143,13 @@ TEST_P(ProteusOptionsTest, ShortForm) {
 TEST_P(ProteusOptionsTest, ObjectForm) {
   ColumnFamilyOptions options;
   ASSERT_OK(Parse(Object("bits_per_key=9.75;amq=ribbon;sample_capacity=17;"
-                         "sample_every=3"),
+                         "sample_every=3;level_bits=equal"),
                   &options));
   const FilterPolicy* policy = PolicyOf(options);
   EXPECT_EQ(Id(), policy->Name());
   EXPECT_EQ(9.75, std::stod(Option(policy, "bits_per_key")));
   EXPECT_EQ("ribbon", Option(policy, "amq"));
+  EXPECT_EQ("equal", Option(policy, "level_bits"));
   const auto samples = AsProteanFilterPolicy(policy)->Samples();
   EXPECT_EQ(17u, samples->options().capacity);
   EXPECT_EQ(3u, samples->options().sample_every);
@@ -160,13 +162,15 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     double bits;
     std::string amq;
     std::string every;
+    std::string level_bits;
   };
   for (const Case& c : {
-           Case{ShortName() + ":11", 11, "auto", "100"},
-           {ShortName() + ":10.123:bloom", 10.123, "bloom", "100"},
-           {Object("bits_per_key=7.5;amq=ribbon;sample_every=5;seed_file=" +
+           Case{ShortName() + ":11", 11, "auto", "100", "auto"},
+           {ShortName() + ":10.123:bloom", 10.123, "bloom", "100", "auto"},
+           {Object("bits_per_key=7.5;amq=ribbon;level_bits=equal;"
+                   "sample_every=5;seed_file=" +
                    file_ + ";samples_file=" + file_ + ".saved"),
-            7.5, "ribbon", "5"},
+            7.5, "ribbon", "5", "equal"},
        }) {
     SCOPED_TRACE(c.policy);
     ASSERT_OK(DestroyDB(path_, options_));
@@ -190,6 +194,7 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     EXPECT_NEAR(c.bits, std::stod(Option(policy, "bits_per_key")), 1e-5);
     EXPECT_EQ(c.amq, Option(policy, "amq"));
     EXPECT_EQ(c.every, Option(policy, "sample_every"));
+    EXPECT_EQ(c.level_bits, Option(policy, "level_bits"));
     EXPECT_EQ(Option(PolicyOf(options_), "seed_file"),
               Option(policy, "seed_file"));
     EXPECT_EQ(Option(PolicyOf(options_), "samples_file"),
@@ -229,6 +234,10 @@ TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
     ExpectPolicyRefused(Object("amq=" + std::string(amq)),
                         {Id(), "amq", amq, "bloom, ribbon, auto"});
   }
+  for (const char* level_bits : {"Auto", "monkey", "on", "equal,auto"}) {
+    ExpectPolicyRefused(Object("level_bits=" + std::string(level_bits)),
+                        {Id(), "level_bits", level_bits, "auto, equal"});
+  }
   for (const char* number : {"0", "-1", "4294967296", "many", "1.5"}) {
     for (const std::string option : {"sample_capacity", "sample_every"}) {
       ExpectPolicyRefused(Object(option + "=" + number),
@@ -248,6 +257,9 @@ TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
   options = {};
   options.amq = "cuckoo";
   ExpectOptionsRefused(options, {Id(), "amq", "cuckoo", "bloom, ribbon, auto"});
+  options = {};
+  options.level_bits = "monkey";
+  ExpectOptionsRefused(options, {Id(), "level_bits", "monkey", "auto, equal"});
   options = {};
   options.sample_capacity = 0;
   ExpectOptionsRefused(options, {Id(), "sample_capacity", "0", "1 to "});
@@ -276,7 +288,7 @@ TEST_P(ProteusOptionsTest, BadFilesAreRefusedAtOpen) {
 
 // A writer of SST files validates nothing: it must do without.
 TEST_P(ProteusOptionsTest, BadOptionsInSstFileWriter) {
-  for (int bad = 0; bad < 4; bad++) {
+  for (int bad = 0; bad < 5; bad++) {
     ProteusPolicyOptions options;
     if (bad == 0) options.amq = "cuckoo";
     if (bad == 1) options.bits_per_key = 1e300;
@@ -284,6 +296,7 @@ TEST_P(ProteusOptionsTest, BadOptionsInSstFileWriter) {
       options.bits_per_key = std::numeric_limits<double>::quiet_NaN();
     }
     if (bad == 3) options.seed_file = path_ + "_missing";
+    if (bad == 4) options.level_bits = "monkey";
     SCOPED_TRACE(bad);
     BlockBasedTableOptions table;
     table.filter_policy =

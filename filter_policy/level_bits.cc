@@ -1,0 +1,90 @@
+#include "filter_policy/level_bits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The sorted runs of a tree.
+class Shape {
+ public:
+  Shape(const std::vector<FileFilter>& tree, double bits_per_key) {
+    std::map<int, double> by_level;
+    for (const FileFilter& file : tree) {
+      by_level[file.level] += static_cast<double>(file.keys);
+      bits_ += static_cast<double>(file.bits);
+      const double more = static_cast<double>(file.bits) -
+                          bits_per_key * static_cast<double>(file.keys);
+      if (more > 0) {
+        taken_ += more;
+        takers_ += static_cast<double>(file.keys);
+      }
+    }
+    for (const auto& [level, keys] : by_level) {
+      keys_ += keys;
+      down_to_[level] = keys_;
+    }
+    for (const FileFilter& file : tree) {
+      if (file.keys == 0) continue;
+      const auto keys = static_cast<double>(file.keys);
+      mean_height_ +=
+          Height(file.level == 0 ? keys : DownTo(file.level)) * keys / keys_;
+    }
+  }
+
+  double keys() const { return keys_; }
+  double bits() const { return bits_; }
+  double mean_height() const { return mean_height_; }
+
+  // What files have beyond their share, for each key of the other files.
+  double taken() const { return taken_ / std::max(1.0, keys_ - takers_); }
+
+  // The keys in a level and in all above it.
+  double DownTo(int level) const {
+    const auto below = down_to_.upper_bound(level);
+    return below == down_to_.begin() ? 0 : std::prev(below)->second;
+  }
+  // Of a run of that many keys.
+  double Height(double run) const {
+    return run < keys_ ? std::log2(keys_ / run) : 0;
+  }
+
+ private:
+  double keys_ = 0;
+  double bits_ = 0;
+  double mean_height_ = 0;
+  double taken_ = 0;
+  double takers_ = 0;
+  std::map<int, double> down_to_;
+};
+
+}  // namespace
+
+double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
+                  double bits_per_key) {
+  if (file.level < 0 || file.keys == 0) return bits_per_key;
+  const Shape shape(tree, bits_per_key);
+  if (shape.keys() == 0) return bits_per_key;
+  double run = static_cast<double>(file.keys);
+  if (file.is_bottommost) {
+    run = std::max(run, shape.keys());
+  } else if (file.level > 0) {
+    run = std::max(run, shape.DownTo(file.level));
+  }
+  // The last level's height is 0: it gives the mean.
+  const double scale =
+      std::min(1.0, kMostGiven / std::max(kMostGiven, shape.mean_height()));
+  const double more =
+      std::min(kMostTaken, scale * (shape.Height(run) - shape.mean_height()));
+  if (more <= 0) return bits_per_key - std::min(-more, shape.taken());
+  // All files of the run will ask for the same, before the first one of them is
+  // part of the tree.
+  const double left =
+      (1 + kTolerance) * bits_per_key * shape.keys() - shape.bits();
+  return bits_per_key + std::clamp(left / run, 0.0, more);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,194 @@
+//  How bits are divided among the sorted runs of a tree: the rule alone,
+//  without a DB.
+
+#include "filter_policy/level_bits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "filter_policy/open_filters.h"
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr double kBits = 12;
+
+FileFilter FileOf(int level, uint64_t keys, double bits_per_key = kBits) {
+  FileFilter file;
+  file.level = level;
+  file.keys = keys;
+  file.bits = static_cast<uint64_t>(bits_per_key * static_cast<double>(keys));
+  return file;
+}
+
+NewFile New(int level, uint64_t keys, bool is_bottommost = false) {
+  NewFile file;
+  file.level = level;
+  file.keys = keys;
+  file.is_bottommost = is_bottommost;
+  return file;
+}
+
+// Levels `first` to `first` + 2, each `ratio` times as large as the one above.
+std::vector<FileFilter> ThreeLevels(int first, uint64_t ratio) {
+  return {FileOf(first, 100000), FileOf(first + 1, 100000 * ratio),
+          FileOf(first + 2, 100000 * ratio * ratio)};
+}
+
+// Bits per key of all files together.
+double Average(const std::vector<FileFilter>& tree) {
+  double keys = 0;
+  double bits = 0;
+  for (const FileFilter& file : tree) {
+    keys += static_cast<double>(file.keys);
+    bits += static_cast<double>(file.bits);
+  }
+  return bits / keys;
+}
+
+// Writes each file of the tree once more, as a whole level, the last one first.
+void Rewrite(std::vector<FileFilter>* tree) {
+  for (size_t i = tree->size(); i-- > 0;) {
+    FileFilter& file = (*tree)[i];
+    const bool last = i + 1 == tree->size();
+    file = FileOf(file.level, file.keys,
+                  BitsOfFile(*tree, New(file.level, file.keys, last), kBits));
+  }
+}
+
+}  // namespace
+
+TEST(LevelBitsTest, UnknownMeansEqual) {
+  const std::vector<FileFilter> tree = ThreeLevels(4, 10);
+  EXPECT_EQ(kBits, BitsOfFile(tree, New(-1, 1000), kBits));
+  EXPECT_EQ(kBits, BitsOfFile(tree, New(-1, 1000, true), kBits));
+  EXPECT_EQ(kBits, BitsOfFile(tree, New(0, 0), kBits));
+  for (int level = 0; level < 7; level++) {
+    for (bool last : {false, true}) {
+      EXPECT_EQ(kBits, BitsOfFile({}, New(level, 1000, last), kBits));
+      EXPECT_EQ(kBits,
+                BitsOfFile({FileOf(6, 0)}, New(level, 1000, last), kBits));
+    }
+  }
+}
+
+// Nothing is to be had where all runs are of one size, and nothing is given up
+// where there is one.
+TEST(LevelBitsTest, EqualRunsHaveEqualBits) {
+  std::vector<FileFilter> tree;
+  for (int files = 1; files < 40; files++) {
+    tree.push_back(FileOf(0, 50000));
+    EXPECT_DOUBLE_EQ(kBits, BitsOfFile(tree, New(0, 50000), kBits)) << files;
+  }
+  const std::vector<FileFilter> last(7, FileOf(6, 1000000));
+  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(last, New(6, 1000000, true), kBits));
+  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(last, New(6, 1000000, false), kBits));
+}
+
+// For whatever levels the tree uses, as dynamic level sizes choose them.
+TEST(LevelBitsTest, SmallRunsGetMore) {
+  for (int first : {1, 3, 4}) {
+    std::vector<FileFilter> tree = ThreeLevels(first, 10);
+    for (int i = 0; i < 4; i++) Rewrite(&tree);
+    const auto bits = [&](size_t i) {
+      return static_cast<double>(tree[i].bits) /
+             static_cast<double>(tree[i].keys);
+    };
+    EXPECT_NEAR(11.75, bits(2), 0.01);
+    EXPECT_NEAR(14.1, bits(1), 0.2);
+    EXPECT_NEAR(16.7, bits(0), 0.3);
+    EXPECT_NEAR(kBits, Average(tree), 0.05);
+    // A flush is a run of its own, and gets most.
+    EXPECT_NEAR(bits(0), BitsOfFile(tree, New(0, 100000), kBits), 0.1);
+    EXPECT_GT(BitsOfFile(tree, New(0, 10000), kBits), bits(0) + 2);
+    EXPECT_LE(BitsOfFile(tree, New(0, 1), kBits), kBits + kMostTaken);
+    // Whatever its level, the last run of its keys gives.
+    EXPECT_NEAR(11.75, BitsOfFile(tree, New(first, 1000, true), kBits), 0.01);
+  }
+}
+
+TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
+  for (uint64_t ratio : {1, 2, 3, 4, 7, 10, 30, 100}) {
+    for (double bits : {2.0, 8.0, 12.0, 64.0}) {
+      const std::vector<FileFilter> tree = ThreeLevels(2, ratio);
+      for (int level = 0; level < 7; level++) {
+        for (bool last : {false, true}) {
+          const double got = BitsOfFile(tree, New(level, 5000, last), bits);
+          EXPECT_GE(got, bits - kMostGiven - 1e-9);
+          EXPECT_LE(got, bits + kMostTaken + 1e-9);
+          if (last) {
+            EXPECT_LE(got, bits);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Nobody takes what has not been given: the last level has all its bits yet.
+TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
+  for (uint64_t ratio : {2, 4, 10, 100}) {
+    std::vector<FileFilter> tree = ThreeLevels(4, ratio);
+    for (int i = 0; i < 200; i++) {
+      const double bits = BitsOfFile(tree, New(0, 20000), kBits);
+      EXPECT_GE(bits, kBits - kMostGiven - 1e-9);
+      tree.push_back(FileOf(0, 20000, bits));
+      EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
+    }
+  }
+  // The last level has been dropped, and what is left has more than its share:
+  // it is not made worse.
+  const std::vector<FileFilter> rest = {FileOf(4, 1000, 18),
+                                        FileOf(5, 9000, 14)};
+  EXPECT_LE(BitsOfFile(rest, New(0, 10), kBits), kBits);
+  EXPECT_LE(BitsOfFile(rest, New(4, 1000), kBits), kBits);
+}
+
+// Without anyone who has taken, nobody gives.
+TEST(LevelBitsTest, NothingIsGivenInVain) {
+  const std::vector<FileFilter> tree = ThreeLevels(4, 10);
+  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(tree, New(6, 1000, true), kBits));
+  std::vector<FileFilter> level0;
+  for (uint64_t keys = 1000; keys < 100000; keys *= 2) {
+    level0.push_back(FileOf(0, keys));
+  }
+  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(level0, New(1, 100000, true), kBits));
+  // With a little taken, a little is given.
+  std::vector<FileFilter> some = tree;
+  some[0] = FileOf(4, 100000, kBits + 1);
+  const double given = kBits - BitsOfFile(some, New(6, 1000, true), kBits);
+  EXPECT_NEAR(1.0 / 110, given, 1e-4);
+}
+
+// The files that a compaction writes do not see each other.
+TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
+  std::vector<FileFilter> tree = ThreeLevels(4, 10);
+  const double bits = BitsOfFile(tree, New(5, 10000), kBits);
+  EXPECT_GT(bits, kBits + 1);
+  // All of level 4 and 5 in files of 10,000 keys, while those are there too.
+  for (int i = 0; i < 110; i++) tree.push_back(FileOf(5, 10000, bits));
+  EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
+}
+
+TEST(OpenFiltersTest, TreesAreToldApart) {
+  const auto all = std::make_shared<OpenFilters>();
+  const OpenFilters::Tree one{nullptr, "one"};
+  const OpenFilters::Tree two{nullptr, "two"};
+  auto a = std::make_unique<OpenFilter>(all, one, FileOf(0, 10));
+  auto b = std::make_unique<OpenFilter>(all, one, FileOf(0, 20));
+  const OpenFilter c(all, two, FileOf(6, 30));
+  EXPECT_EQ(2u, all->Of(one).size());
+  EXPECT_EQ(1u, all->Of(two).size());
+  a.reset();
+  ASSERT_EQ(1u, all->Of(one).size());
+  EXPECT_EQ(20u, all->Of(one)[0].keys);
+  b.reset();
+  EXPECT_TRUE(all->Of(one).empty());
+  EXPECT_TRUE(all->Of({nullptr, "three"}).empty());
+  EXPECT_EQ(1u, all->Of(two).size());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
