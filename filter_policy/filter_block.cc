@@ -20,6 +20,7 @@ constexpr size_t kPayloadOffset = 12;
 constexpr size_t kNumKeysOffset = 16;
 constexpr size_t kSmallestSizeOffset = 24;
 constexpr size_t kLargestSizeOffset = 26;
+constexpr size_t kKeyLengthsOffset = 28;
 constexpr size_t kHeaderSize = 32;
 
 Slice StoredPart(const Slice& key) {
@@ -60,6 +61,7 @@ char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
                 static_cast<uint16_t>(smallest.size()));
   EncodeFixed16(block + kLargestSizeOffset,
                 static_cast<uint16_t>(largest.size()));
+  EncodeFixed32(block + kKeyLengthsOffset, header.key_lengths);
   memcpy(block + kHeaderSize, smallest.data(), smallest.size());
   memcpy(block + kHeaderSize + smallest.size(), largest.data(), largest.size());
   return block + payload_offset;
@@ -67,6 +69,14 @@ char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
 
 void FinishFilterBlock(char* block, size_t size) {
   EncodeFixed32(block + kChecksumOffset, Checksum(Slice(block, size)));
+}
+
+bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
+  end->assign(prefix.data(), prefix.size());
+  while (!end->empty() && end->back() == '\xff') end->pop_back();
+  if (end->empty()) return false;
+  end->back() = static_cast<char>(static_cast<uint8_t>(end->back()) + 1);
+  return true;
 }
 
 FilterBlock::FilterBlock(const Slice& contents) : status_(Open(contents)) {
@@ -93,6 +103,8 @@ Status FilterBlock::Open(const Slice& contents) {
   header_.kind = static_cast<FilterKind>(data[kKindOffset]);
   header_.flags = DecodeFixed16(data + kFlagsOffset);
   header_.num_keys = DecodeFixed64(data + kNumKeysOffset);
+  header_.key_lengths = DecodeFixed32(data + kKeyLengthsOffset);
+  key_lengths_ = header_.key_lengths == 0 ? ~uint32_t{0} : header_.key_lengths;
   const size_t smallest_size = DecodeFixed16(data + kSmallestSizeOffset);
   const size_t largest_size = DecodeFixed16(data + kLargestSizeOffset);
   const size_t payload_offset = DecodeFixed32(data + kPayloadOffset);
@@ -171,12 +183,9 @@ bool FilterBlock::PrefixMayMatch(const Slice& prefix) const {
       (header_.flags & FilterBlockHeader::kPrefixesUnknown) != 0) {
     return true;
   }
-  // The first string above all that start with the prefix.
-  std::string end = prefix.ToString();
-  while (!end.empty() && end.back() == '\xff') end.pop_back();
-  if (end.empty()) return true;
-  end.back() = static_cast<char>(static_cast<uint8_t>(end.back()) + 1);
-  return RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
+  std::string end;
+  return !FirstBehindPrefix(prefix, &end) ||
+         RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -11,7 +11,9 @@
 //        16     8   number of distinct keys
 //        24     2   length of the stored part of the smallest key, at most 64
 //        26     2   length of the stored part of the largest key, at most 64
-//        28     4   zero
+//        28     4   lengths of the keys: bit (length % 32) is set for each;
+//        zero
+//                   if they are not known
 //        32         the stored parts of the smallest and of the largest key
 //                   payload
 //                   16 zero bytes, so that queries may read whole words
@@ -45,6 +47,12 @@ struct FilterBlockHeader {
   // The smallest and largest key, or the first 64 bytes of them.
   Slice smallest;
   Slice largest;
+  // The lengths of the keys modulo 32, a bit for each; 0 if unknown.
+  uint32_t key_lengths = 0;
+
+  static uint32_t LengthBit(const Slice& key) {
+    return uint32_t{1} << (key.size() % 32);
+  }
 
   static constexpr size_t kMaxStoredKey = 64;
 };
@@ -56,6 +64,10 @@ size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
 // payload belongs; FinishFilterBlock completes the block when it is there.
 char* StartFilterBlock(const FilterBlockHeader& header, char* block);
 void FinishFilterBlock(char* block, size_t size);
+
+// Stores the first string above all that start with `prefix`. False if there is
+// none.
+bool FirstBehindPrefix(const Slice& prefix, std::string* end);
 
 // An opened filter block. Immutable and thread safe.
 class FilterBlock {
@@ -76,12 +88,16 @@ class FilterBlock {
 
   // As RangeFilter, on the whole block.
   bool KeyMayMatch(const Slice& key) const {
-    return filter_ == nullptr || filter_->KeyMayMatch(key);
+    return filter_ == nullptr ||
+           (LengthMayMatch(key) && filter_->KeyMayMatch(key));
   }
   // Stores an answer for each of the `num_keys` keys.
   void KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
     if (filter_ != nullptr) {
       filter_->KeysMayMatch(num_keys, keys, may_match);
+      for (size_t i = 0; i < num_keys; i++) {
+        may_match[i] &= LengthMayMatch(*keys[i]);
+      }
     } else {
       std::fill_n(may_match, num_keys, true);
     }
@@ -121,6 +137,10 @@ class FilterBlock {
 
  private:
   Status Open(const Slice& contents);
+  // False if no key has that length: one that is cut or continued, say.
+  bool LengthMayMatch(const Slice& key) const {
+    return (key_lengths_ & FilterBlockHeader::LengthBit(key)) != 0;
+  }
   bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   // Whether `key` is certainly above the key of which that part is stored: that
   // key starts with it.
@@ -136,6 +156,7 @@ class FilterBlock {
   // The first 8 bytes of the smallest and of the largest key, as numbers.
   uint64_t smallest_head_ = 0;
   uint64_t largest_head_ = 0;
+  uint32_t key_lengths_ = 0;  // all if unknown
   std::unique_ptr<RangeFilter> filter_;
   Status status_;
 };

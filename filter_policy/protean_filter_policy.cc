@@ -73,6 +73,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     if (unordered_ || !descending_.empty() || !builder_->AddKey(key)) {
       AddOutOfOrder(key);
     }
+    header_.key_lengths |= FilterBlockHeader::LengthBit(key);
     uncharged_bytes_ += key.size();
     if (uncharged_bytes_ >= kBytesPerCharge) {
       Charge(builder_->MemoryUsage() + descending_.MemoryUsage());

@@ -9,12 +9,22 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+BlockBasedTableOptions WithRecommendedPolicy(BlockBasedTableOptions options) {
+  if (options.filter_policy == nullptr) {
+    options.filter_policy =
+        NewProteusFilterPolicy(ProteusPolicyOptions().bits_per_key);
+  }
+  return options;
+}
+
 void RegisterTableFactory(ObjectLibrary& library) {
   library.AddFactory<TableFactory>(
       ProteanTableFactory::kClassName(),
       [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
          std::string* /*errmsg*/) {
-        guard->reset(new ProteanTableFactory());
+        // Options that follow may name another policy, or nullptr.
+        guard->reset(new ProteanTableFactory(
+            WithRecommendedPolicy(BlockBasedTableOptions())));
         return guard->get();
       });
 }
@@ -38,7 +48,14 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
 
 std::shared_ptr<TableFactory> NewProteanTableFactory(
     const BlockBasedTableOptions& options) {
-  return std::make_shared<ProteanTableFactory>(options);
+  return std::make_shared<ProteanTableFactory>(WithRecommendedPolicy(options));
+}
+
+std::shared_ptr<TableFactory> NewProteanTableFactoryWithoutFilters(
+    const BlockBasedTableOptions& options) {
+  BlockBasedTableOptions none = options;
+  none.filter_policy = nullptr;
+  return std::make_shared<ProteanTableFactory>(none);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -43,8 +43,15 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
 
 // The block-based table with these options, whose iterators ask the files'
 // range filters before they read data. Any filter policy may be set in
-// `options`; with another than Protean's it is the plain block-based table.
+// `options`; with another than Protean's it is the plain block-based table, and
+// if none is set, it is NewProteusFilterPolicy(12), as in an options string
+// that names none.
 std::shared_ptr<TableFactory> NewProteanTableFactory(
+    const BlockBasedTableOptions& options = BlockBasedTableOptions());
+
+// The same without any filter policy: new files get no filters, those that have
+// some keep using them. As "filter_policy=nullptr" in an options string.
+std::shared_ptr<TableFactory> NewProteanTableFactoryWithoutFilters(
     const BlockBasedTableOptions& options = BlockBasedTableOptions());
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -23,18 +23,22 @@ void MoveBelow(std::string* key) {
   }
 }
 
+// Whether seeks ask for keys with the prefix of their target only.
+bool SeeksPrefixes(const ReadOptions& read_options,
+                   const ProteanTableIterator::Arguments& arguments) {
+  return arguments.prefix_extractor != nullptr &&
+         (read_options.prefix_same_as_start ||
+          !(read_options.total_order_seek || read_options.auto_prefix_mode));
+}
+
 bool AllowsMarkers(const ReadOptions& read_options,
                    const ProteanTableIterator::Arguments& arguments,
                    const BlockBasedFile& file) {
   // Markers may be on their way when keys with a prefix of their own are
   // expected; a tailing iterator sees all sequence numbers; and whoever limits
   // how many keys may be skipped, does not mean markers.
-  const bool total_order =
-      arguments.prefix_extractor == nullptr ||
-      ((read_options.total_order_seek || read_options.auto_prefix_mode) &&
-       !read_options.prefix_same_as_start);
-  return arguments.caller == TableReaderCaller::kUserIterator && total_order &&
-         !read_options.tailing &&
+  return arguments.caller == TableReaderCaller::kUserIterator &&
+         !SeeksPrefixes(read_options, arguments) && !read_options.tailing &&
          read_options.max_skippable_internal_keys == 0 &&
          file.user_comparator() == BytewiseComparator();
 }
@@ -48,9 +52,18 @@ ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
       read_options_(read_options),
       arguments_(arguments),
       markers_allowed_(AllowsMarkers(read_options, arguments, reader->file())),
+      patience_(reader->patience()),
       lookup_context_(arguments.caller) {}
 
-ProteanTableIterator::~ProteanTableIterator() { Reset(); }
+ProteanTableIterator::~ProteanTableIterator() {
+  if (search_ != nullptr) search_->Leave(this);
+  Reset();
+}
+
+void ProteanTableIterator::EnterSearch() {
+  search_ = RunSearch::Of(read_options_);
+  search_->Enter(this);
+}
 
 void ProteanTableIterator::MakeInner() {
   inner_.Make(reader_->file(), read_options_, arguments_.prefix_extractor,
@@ -105,7 +118,10 @@ void ProteanTableIterator::Prepare(const MultiScanArgs* scans) {
 #endif
 
 void ProteanTableIterator::Reset() {
-  if (state_ == State::kWaiting && !waits_in_vain_) RecordFiltered();
+  if (state_ == State::kWaiting && !waits_in_vain_) {
+    RecordFiltered();
+    patience_.Passed();
+  }
   SetReading();
   waits_in_vain_ = false;
 }
@@ -136,7 +152,8 @@ void ProteanTableIterator::ReadFromMarker() {
   SeekInner(marker_);
   if (waits_in_vain_) return;
   RecordMatch();
-  if (reader_->queue() != nullptr) Sample(target_);
+  patience_.Reached();
+  if (search_ != nullptr) search_->Move(this);
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {
@@ -187,9 +204,6 @@ bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
     SetFilteredBelow(filter, *upper_bound);
     return true;
   }
-  if (reader_->queue() != nullptr) {
-    target_.assign(target.data(), target.size());
-  }
   Wait(/*filtered=*/false);
   return true;
 }
@@ -201,14 +215,16 @@ void ProteanTableIterator::Seek(const Slice& target) {
     if (reader_->queue() != nullptr) Sample(reader_->UserKey(target));
     return;
   }
+  BeginSeek();
   Reset();
   const Slice user_key = reader_->UserKey(target);
   const bool closed = read_options_.iterate_upper_bound != nullptr;
+  const bool may_wait = CanWait() && patience_.MayWait();
   FilterHold hold;
-  const FilterBlock* filter = closed || CanWait() ? Filter(&hold) : nullptr;
+  const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
   const bool decided =
       filter != nullptr && ((closed && FilterRange(*filter, user_key)) ||
-                            (CanWait() && SkipAhead(*filter, user_key)));
+                            (may_wait && SkipAhead(*filter, user_key)));
   if (!decided) {
     Inner()->Seek(target);
     if (filter != nullptr) RecordMatch();
@@ -220,6 +236,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
 // one, only the iterator over the level knows its target. For the same reason
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
+  BeginSeek();
   Reset();
   FilterHold hold;
   const FilterBlock* filter =
@@ -249,6 +266,7 @@ bool ProteanTableIterator::FilterBackwards(const FilterBlock& filter,
 }
 
 void ProteanTableIterator::SeekForPrev(const Slice& target) {
+  BeginSeek();
   Reset();
   const Slice user_key = reader_->UserKey(target);
   // That is how RocksDB looks for what lies before an upper bound.
@@ -260,12 +278,11 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
     Inner()->SeekForPrev(target);
     if (filter != nullptr) RecordMatch();
   }
-  if (reader_->queue() != nullptr && closed) {
-    SampleBackwards(user_key, inclusive);
-  }
+  if (reader_->queue() != nullptr) SampleBackwards(user_key, inclusive);
 }
 
 void ProteanTableIterator::SeekToLast() {
+  BeginSeek();
   Reset();
   const Slice* lo = read_options_.iterate_lower_bound;
   FilterHold hold;
@@ -281,24 +298,53 @@ void ProteanTableIterator::SeekToLast() {
   Inner()->SeekToLast();
 }
 
+void ProteanTableIterator::RecordEmpty(const Slice& target) const {
+  if (read_options_.iterate_upper_bound != nullptr) {
+    Record(target, *read_options_.iterate_upper_bound, /*hi_inclusive=*/false);
+    return;
+  }
+  const SliceTransform* extractor = arguments_.prefix_extractor;
+  if (!SeeksPrefixes(read_options_, arguments_) ||
+      !extractor->InDomain(target)) {
+    return;
+  }
+  // What the filter was asked for.
+  const Slice prefix = extractor->Transform(target);
+  std::string end;
+  if (target.starts_with(prefix) && FirstBehindPrefix(prefix, &end)) {
+    Record(prefix, end, /*hi_inclusive=*/false);
+  }
+}
+
+// Beyond all keys of the file, there is nothing to learn without a bound: the
+// filter knows the largest key.
 void ProteanTableIterator::Sample(const Slice& target) {
-  const Slice* upper_bound = read_options_.iterate_upper_bound;
-  if (upper_bound == nullptr || Valid() || !status().ok()) return;
-  if (reader_->queue()->Tick()) {
-    reader_->queue()->Record(target, *upper_bound, /*hi_inclusive=*/false);
+  if (!status().ok()) return;
+  const bool found = Valid();
+  const bool bounded = read_options_.iterate_upper_bound != nullptr ||
+                       arguments_.prefix_extractor != nullptr;
+  if (found ? search_ == nullptr : !bounded) return;
+  if (!reader_->queue()->Tick()) return;
+  if (found) {
+    search_->Watch(this, target, /*backwards=*/false, /*inclusive=*/true);
+  } else {
+    RecordEmpty(target);
   }
 }
 
 void ProteanTableIterator::SampleBackwards(const Slice& target,
                                            bool inclusive) {
-  const Slice& lower_bound = *read_options_.iterate_lower_bound;
   if (!status().ok()) return;
-  if (Valid() && !waits_in_vain_ &&
-      reader_->UserKey(key()).compare(lower_bound) >= 0) {
-    return;
-  }
-  if (reader_->queue()->Tick()) {
-    reader_->queue()->Record(lower_bound, target, inclusive);
+  const Slice* lower_bound = read_options_.iterate_lower_bound;
+  const bool found = Valid() && !waits_in_vain_ &&
+                     (lower_bound == nullptr ||
+                      reader_->UserKey(key()).compare(*lower_bound) >= 0);
+  if (found ? search_ == nullptr : lower_bound == nullptr) return;
+  if (!reader_->queue()->Tick()) return;
+  if (found) {
+    search_->Watch(this, target, /*backwards=*/true, inclusive);
+  } else {
+    Record(*lower_bound, target, inclusive);
   }
 }
 

@@ -30,8 +30,10 @@
 #include <optional>
 #include <string>
 
+#include "table/patience.h"
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals.h"
+#include "table/run_search.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -170,6 +172,23 @@ class ProteanTableIterator final : public InternalIterator {
   void Prepare(const MultiScanArgs* scans) override;
 #endif
 
+  // For the search that it takes part in (run_search.h):
+
+  // The user key that it is at or waits at. False if there is none.
+  bool Position(Slice* key) const {
+    if (!Valid()) return false;
+    *key = reader_->UserKey(this->key());
+    return true;
+  }
+  // The latest round that it has sought in.
+  uint64_t round() const { return round_; }
+  // Keep a sample: that the file holds nothing in a range, or nothing from
+  // `target` to the upper bound.
+  void Record(const Slice& lo, const Slice& hi, bool hi_inclusive) const {
+    reader_->queue()->Record(lo, hi, hi_inclusive);
+  }
+  void RecordEmpty(const Slice& target) const;
+
  private:
   enum class State {
     kReading,     // the inner iterator decides, a BlockBasedTableIterator
@@ -233,8 +252,17 @@ class ProteanTableIterator final : public InternalIterator {
   void RecordFiltered();
   void RecordMatch();
 
-  // Sample a closed seek that found nothing. The block-based table's iterator
-  // compares with the upper bound itself.
+  // Called before a seek changes anything.
+  void BeginSeek() {
+    if (reader_->queue() == nullptr || pinned_iters_manager_ == nullptr) return;
+    if (search_ == nullptr) EnterSearch();
+    search_->BeginSeek(&round_);
+  }
+  void EnterSearch();
+
+  // Sample a seek that found nothing, or that perhaps found what the search
+  // does not come to. The block-based table's iterator compares with the upper
+  // bound itself.
   void Sample(const Slice& target);
   void SampleBackwards(const Slice& target, bool inclusive);
 
@@ -242,6 +270,7 @@ class ProteanTableIterator final : public InternalIterator {
   const ReadOptions& read_options_;
   const Arguments arguments_;
   const bool markers_allowed_;
+  Patience patience_;
   BlockCacheLookupContext lookup_context_;
   FileIterator inner_;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
@@ -251,7 +280,8 @@ class ProteanTableIterator final : public InternalIterator {
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here
-  std::string target_;  // of the seek that waits, if it is to be sampled
+  std::shared_ptr<RunSearch> search_;  // if seeks are sampled
+  uint64_t round_ = 0;                 // of the search
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -67,6 +67,7 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
       has_range_filter_(has_range_filter),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       session_(DBSession::Join(SessionId(db_session_id, *file_))),
+      patience_(session_->Shared(ColumnFamilyOf(*file_), file_->level())),
       queue_(has_range_filter ? OpenQueue(*file_, session_.get()) : nullptr),
       open_filter_(has_range_filter ? AnnounceFilter(*file_) : nullptr) {
   // A damaged filter is reported when the file is opened, if the table keeps it

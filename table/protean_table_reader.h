@@ -17,6 +17,7 @@
 #include "filter_policy/filter_block.h"
 #include "filter_policy/open_filters.h"
 #include "filter_policy/samples/db_session.h"
+#include "table/patience.h"
 #include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -44,6 +45,10 @@ class ProteanTableReader : public TableReader {
   }
 
   const BlockBasedFile& file() const { return *file_; }
+
+  // Whether it pays to wait at markers, as far as iterators over the files of
+  // this level have found out.
+  Patience::Shared* patience() const { return patience_; }
 
   // Where queries that found nothing in this file are sampled, or nullptr.
   QueryQueue* queue() const { return queue_; }
@@ -168,6 +173,7 @@ class ProteanTableReader : public TableReader {
   const bool has_range_filter_;
   const size_t timestamp_size_;
   const std::shared_ptr<DBSession> session_;
+  Patience::Shared* const patience_;
   QueryQueue* const queue_;
   const std::unique_ptr<OpenFilter> open_filter_;
   mutable std::atomic<bool> damage_reported_{false};

@@ -135,7 +135,9 @@ class Proteus : public RangeFilter {
   bool SeriesContains(const Slice& key, uint32_t bits) const;
 
   bool NextTriePrefix(const Slice& key, size_t size, std::string* next) const;
-  bool IsWorthProbing(const Slice& position) const;
+  class Position;
+  uint32_t AbsentPrefix(const Position& position) const;
+  uint32_t AbsentInSeries(const Position& position) const;
 
   ProteusHeader header_;
   bool in_words_ = false;

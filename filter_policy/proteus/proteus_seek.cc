@@ -1,8 +1,13 @@
 //  Proteus::LowerBound: where the next key may be. The trie knows the next
-//  prefix of l1 bits. A set of prefixes knows no next one, but where one must
-//  be near, the prefixes of l2 bits are tried one after the other, as long as
-//  that costs less than what it may save. Of a series of prefixes, only the
-//  shortest are tried, which every key has.
+//  prefix of l1 bits. A set knows no next one: its prefixes are tried one after
+//  the other, up to the end of a *window* of 2^kWindowBits of them, and the
+//  search may skip those that are not there. A window ends where it ends for
+//  any target within it, and nothing is tried from the beginning of one: so the
+//  filter that is asked with a bound of its own stores it again.
+//
+//  With two sets, an absent prefix of l1 bits takes the search further than one
+//  of l2 bits does, and has windows of its own. In a series, the shortest
+//  prefix that is absent does.
 
 #include <algorithm>
 
@@ -13,12 +18,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // A read from the block cache costs as much as some hundred probes.
-constexpr uint64_t kMaxProbes = 64;
-// What a prefix takes in a set, roughly.
-constexpr uint64_t kUsualBits = 12;
+constexpr uint32_t kWindowBits = 6;
+// More only where windows of prefixes of both lengths have to be tried.
+constexpr uint64_t kMaxProbes = 4 << kWindowBits;
+
+}  // namespace
 
 // The beginning of a key on its way up.
-class Position {
+class Proteus::Position {
  public:
   Position(const Slice& key, size_t size) : bytes_(size, '\0') {
     CopyPadded(key, bytes_.data(), size);
@@ -44,12 +51,23 @@ class Position {
     return bytes_.find_first_not_of('\0', bits / 8 + 1) == std::string::npos;
   }
 
+  // Whether it is where a window of prefixes of that many bits begins.
+  bool BeginsWindow(uint32_t bits) const {
+    return bits > kWindowBits && Begins(bits - kWindowBits);
+  }
+
+  // Without the zeros at its end.
+  Slice Stripped() const {
+    size_t length = bytes_.size();
+    while (length > 0 && bytes_[length - 1] == '\0') length--;
+    return Slice(bytes_.data(), length);
+  }
+
   // Stores a string that no key from here on is below: a key may end where the
   // zeros begin.
   void CopyTo(std::string* bound) const {
-    size_t length = bytes_.size();
-    while (length > 0 && bytes_[length - 1] == '\0') length--;
-    bound->assign(bytes_, 0, length);
+    const Slice stripped = Stripped();
+    bound->assign(stripped.data(), stripped.size());
   }
 
   // Moves to the beginning of a prefix above it, given by its bytes.
@@ -62,8 +80,6 @@ class Position {
   std::string bytes_;
   bool moved_ = false;
 };
-
-}  // namespace
 
 // Looks for the first prefix in the trie that is not below that of `key`. False
 // if there is none. If it is the key's own, `*next` is empty, else the `size`
@@ -87,52 +103,63 @@ bool Proteus::NextTriePrefix(const Slice& key, size_t size,
   return true;
 }
 
-// Whether the next prefix of the second layer is likely to be near enough.
-bool Proteus::IsWorthProbing(const Slice& position) const {
-  const uint32_t l1 = header_.design.trie_bits;
-  const uint32_t l2 = length_.bits;
-  if (l1 > 0) {
-    // There is one before the end of the prefix in the trie.
-    if (l2 - l1 >= 64) return false;
-    const uint64_t last = LowBits(l2 - l1);
-    return last - (BitWindow(position, l1) >> (64 - (l2 - l1))) < kMaxProbes;
+// The length of a prefix of `position` that is not there; 0 if the position is
+// to stay: all of them may be there, or a window begins.
+uint32_t Proteus::AbsentPrefix(const Position& position) const {
+  const uint32_t bits = length_.bits;
+  const uint32_t first_bits = header_.design.first_bits();
+  const Slice key = position.slice();
+  if (first_length_.bits > 0 && position.Begins(first_bits)) {
+    if (position.BeginsWindow(first_bits)) return 0;
+  } else if (bits - first_bits > kWindowBits && position.BeginsWindow(bits)) {
+    return 0;
   }
-  // Keys that are spread out evenly have that many between them.
-  return l2 > 0 && l2 <= 64 &&
-         (header_.largest - header_.smallest) >> (64 - l2) <
-             kMaxProbes * (set_.bytes() * 8 / kUsualBits + 1);
+  if (first_length_.bits > 0 &&
+      !first_set_.MayContain(HashPrefix(key, first_length_))) {
+    return first_bits;
+  }
+  return set_.MayContain(HashPrefix(key, length_)) ? 0 : bits;
+}
+
+// The same in a series, whose windows are those of the last byte.
+uint32_t Proteus::AbsentInSeries(const Position& position) const {
+  // A shorter key, which goes on with zeros, has no longer prefixes.
+  const Slice key = position.Stripped();
+  if (key.empty() ||
+      (static_cast<uint8_t>(key[key.size() - 1]) & LowBits(kWindowBits)) == 0) {
+    return 0;
+  }
+  const uint32_t longest = header_.design.LongestPrefix(key.size());
+  for (uint32_t bits = length_.bits; bits <= longest;
+       bits += header_.design.stride_bits) {
+    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits)))) return bits;
+  }
+  return 0;
 }
 
 bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
   if (LoadBits64(target, 0) > header_.largest) return false;
   const ProteusDesign& design = header_.design;
-  const size_t size = BytesForBits(std::max(design.first_bits(), length_.bits));
-  if (size > kMaxBoundBytes || (!HasTrie() && !IsWorthProbing(target))) {
-    return true;
-  }
+  if (!HasTrie() && length_.bits == 0) return true;
+  const size_t size = BytesForBits(
+      std::max(design.first_bits(), design.LongestPrefix(target.size())));
+  if (size > kMaxBoundBytes) return true;
 
   Position position(target, size);
   std::string next;
   bool in_trie = !HasTrie();  // whether the prefix in the trie is there
-  // Below at most two prefixes in the trie: the second one has keys from here
-  // on. (More only in a damaged filter.)
-  for (uint64_t probes = 0; probes < (HasTrie() ? 2 : 1) * kMaxProbes;
-       probes++) {
+  // (More probes only in a damaged filter, but for two sets.)
+  for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
     if (!in_trie) {
       if (!NextTriePrefix(position.slice(), size, &next)) return false;
       if (!next.empty()) position.MoveTo(next);
-      if (position.moved()) position.CopyTo(bound);
-      if (length_.bits == 0 || !IsWorthProbing(position.slice())) return true;
       in_trie = true;
     }
-    uint32_t absent = 0;  // the length of a prefix that is not there
-    if (first_length_.bits > 0 &&
-        !first_set_.MayContain(HashPrefix(position.slice(), first_length_))) {
-      absent = first_length_.bits;
-    } else if (!set_.MayContain(HashPrefix(position.slice(), length_))) {
-      absent = length_.bits;
-    } else {
+    const uint32_t absent = length_.bits == 0 ? 0
+                            : HasSeries()     ? AbsentInSeries(position)
+                                              : AbsentPrefix(position);
+    if (absent == 0) {
       if (position.moved()) position.CopyTo(bound);
       return true;
     }

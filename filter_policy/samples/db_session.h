@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +37,12 @@ class DBSession {
   QueryQueue* Queue(const std::shared_ptr<SampleStore>& store,
                     const std::string& column_family, Env* env, Logger* logger);
 
+  // A number, at first 0, that the files of a level of a column family share.
+  std::atomic<uint64_t>* Shared(const std::string& column_family, int level) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return &shared_[{column_family, level}];
+  }
+
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
 
@@ -49,6 +57,7 @@ class DBSession {
   // In the order of their first use, in which they are also saved in the end:
   // that of the latest policy last.
   std::vector<UsedQueue> queues_;
+  std::map<std::pair<std::string, int>, std::atomic<uint64_t>> shared_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,84 @@
+#include "table/run_search.h"
+
+#include <algorithm>
+
+#include "table/protean_table_iterator.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
+  static thread_local std::weak_ptr<RunSearch> latest;
+  std::shared_ptr<RunSearch> search = latest.lock();
+  if (search == nullptr || search->read_options_ != &read_options) {
+    search.reset(new RunSearch(&read_options));
+    latest = search;
+  }
+  return search;
+}
+
+void RunSearch::Leave(ProteanTableIterator* run) {
+  // A file that was part of an earlier search only makes room for another one.
+  if (run->round() == round_ && !watches_.empty()) Finish();
+  runs_.erase(std::find(runs_.begin(), runs_.end(), run));
+}
+
+void RunSearch::Watch(ProteanTableIterator* run, const Slice& target,
+                      bool backwards, bool inclusive) {
+  Slice landing;
+  if (!run->Position(&landing)) return;
+  watches_.push_back(
+      {run, target.ToString(), landing.ToString(), backwards, inclusive});
+}
+
+void RunSearch::Move(ProteanTableIterator* run) {
+  for (size_t i = watches_.size(); i-- > 0;) {
+    if (watches_[i].run != run) continue;
+    Slice landing;
+    if (run->Position(&landing)) {
+      watches_[i].landing = landing.ToString();
+    } else {
+      // Nothing at all, up to the bound that the iterator has, if any.
+      run->RecordEmpty(watches_[i].target);
+      watches_.erase(watches_.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+}
+
+bool RunSearch::FindEnd(const WatchedSeek& watch, std::string* end) const {
+  bool found = false;
+  for (const ProteanTableIterator* run : runs_) {
+    Slice position;
+    if (run == watch.run || run->round() != round_ ||
+        !run->Position(&position)) {
+      continue;
+    }
+    const int order = found ? position.compare(*end) : 0;
+    if (!found || (watch.backwards ? order > 0 : order < 0)) {
+      end->assign(position.data(), position.size());
+    }
+    found = true;
+  }
+  return found;
+}
+
+void RunSearch::Finish() {
+  std::string end;
+  for (const WatchedSeek& watch : watches_) {
+    Slice position;
+    // It has moved, so its key was part of the search.
+    if (!watch.run->Position(&position) || position != watch.landing ||
+        !FindEnd(watch, &end)) {
+      continue;
+    }
+    if (watch.backwards) {
+      if (position.compare(end) < 0) {
+        watch.run->Record(end, watch.target, watch.inclusive);
+      }
+    } else if (position.compare(end) > 0) {
+      watch.run->Record(watch.target, end, /*hi_inclusive=*/true);
+    }
+  }
+  watches_.clear();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

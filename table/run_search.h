@@ -1,0 +1,83 @@
+//  What a search teaches that ends before some of the files it asked have had
+//  their turn.
+//
+//  A search of the user's iterator seeks one file of each sorted run, and ends
+//  at the first key that any of them has, or at a later one if the application
+//  goes on. A file whose next key lies behind that has been asked in vain: it
+//  has no key from the target to where the search ended, and its filter should
+//  have known. Only all files together tell where that is. So the iterators
+//  over the files of one search know each other, and when the next search
+//  begins, or the first of them goes, those that are *watched* are looked at.
+//
+//  An answer from a memtable is not seen: then the search seems to have gone on
+//  to the first key of the files. What is sampled is empty all the same.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/options.h"
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class ProteanTableIterator;
+
+// Not thread safe, as the user's iterator is not.
+class RunSearch {
+ public:
+  RunSearch(const RunSearch&) = delete;
+  RunSearch& operator=(const RunSearch&) = delete;
+
+  // The search of the user's iterator that has these ReadOptions, which each
+  // has for itself: the latest one of this thread, or a new one.
+  static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
+
+  // An iterator over a file takes part until it leaves.
+  void Enter(ProteanTableIterator* run) { runs_.push_back(run); }
+  void Leave(ProteanTableIterator* run);
+
+  // An iterator is about to seek, whose latest round was `*round`. That begins
+  // a new one if it has sought in this round before.
+  void BeginSeek(uint64_t* round) {
+    if (*round == round_) {
+      if (!watches_.empty()) Finish();
+      round_++;
+    }
+    *round = round_;
+  }
+
+  // Samples the seek of `run`, which has found a key or waits before one, if it
+  // turns out to be in vain.
+  void Watch(ProteanTableIterator* run, const Slice& target, bool backwards,
+             bool inclusive);
+  // A watched iterator that has waited is at a key now, or at none.
+  void Move(ProteanTableIterator* run);
+
+ private:
+  struct WatchedSeek {
+    ProteanTableIterator* run;
+    std::string target;
+    std::string landing;  // where the seek has ended
+    bool backwards;
+    bool inclusive;  // whether the target belongs to the range, backwards
+  };
+
+  explicit RunSearch(const ReadOptions* read_options)
+      : read_options_(read_options) {}
+
+  void Finish();
+  // Where the search has come to, as far as the other runs tell. False if they
+  // do not.
+  bool FindEnd(const WatchedSeek& watch, std::string* end) const;
+
+  const ReadOptions* const read_options_;
+  uint64_t round_ = 1;
+  std::vector<ProteanTableIterator*> runs_;
+  std::vector<WatchedSeek> watches_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
