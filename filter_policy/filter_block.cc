@@ -71,14 +71,6 @@ void FinishFilterBlock(char* block, size_t size) {
   EncodeFixed32(block + kChecksumOffset, Checksum(Slice(block, size)));
 }
 
-bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
-  end->assign(prefix.data(), prefix.size());
-  while (!end->empty() && end->back() == '\xff') end->pop_back();
-  if (end->empty()) return false;
-  end->back() = static_cast<char>(static_cast<uint8_t>(end->back()) + 1);
-  return true;
-}
-
 FilterBlock::FilterBlock(const Slice& contents) : status_(Open(contents)) {
   if (!status_.ok()) filter_.reset();
 }

@@ -65,10 +65,6 @@ size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
 char* StartFilterBlock(const FilterBlockHeader& header, char* block);
 void FinishFilterBlock(char* block, size_t size);
 
-// Stores the first string above all that start with `prefix`. False if there is
-// none.
-bool FirstBehindPrefix(const Slice& prefix, std::string* end);
-
 // An opened filter block. Immutable and thread safe.
 class FilterBlock {
  public:

@@ -105,6 +105,9 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     descending_.MoveTo(builder_.get());
     header_.smallest = builder_->first_key();
     header_.largest = builder_->last_key();
+    if ((header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0) {
+      builder_->ExpectPrefixesOnly();
+    }
     uint64_t payload_size = 0;
     const Status s =
         unordered_ ? Status::NotSupported(
@@ -122,6 +125,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
       header_.kind = FilterKind::kAlwaysTrue;
       header_.smallest = Slice();
       header_.largest = Slice();
+      header_.key_lengths = 0;
       payload_size = 0;
     }
     const size_t size = FilterBlockSize(header_, payload_size);

@@ -31,6 +31,16 @@ struct RangeCount {
   size_t high_shared = 0;
 };
 
+// Stores the first string above all that start with `prefix`. False if there is
+// none.
+inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
+  end->assign(prefix.data(), prefix.size());
+  while (!end->empty() && end->back() == '\xff') end->pop_back();
+  if (end->empty()) return false;
+  end->back() = static_cast<char>(static_cast<uint8_t>(end->back()) + 1);
+  return true;
+}
+
 // What a filter says of itself, for people.
 struct FilterReport {
   std::string design;   // in words; empty if there was nothing to decide
@@ -109,6 +119,10 @@ class RangeFilterBuilder {
   // REQUIRES: num_keys() == 1
   void TakeBackKey() { num_keys_ = 0; }
 
+  // Called before Finish if the filter will be asked whether any key starts
+  // with a string, and only that, even by whoever looks for a whole key.
+  void ExpectPrefixesOnly() { prefixes_only_ = true; }
+
   uint64_t num_keys() const { return num_keys_; }
   // The smallest and the largest key.
   Slice first_key() const { return first_key_.slice(); }
@@ -145,6 +159,8 @@ class RangeFilterBuilder {
   virtual void AddLast(const Slice& key, size_t shared) = 0;
   virtual Status Prepare(uint64_t* payload_size) = 0;
   virtual size_t Memory() const = 0;
+
+  bool prefixes_only() const { return prefixes_only_; }
 
  private:
   // Below, equal to or above 0 as `a` is below, equal to or above `b` in
@@ -212,6 +228,7 @@ class RangeFilterBuilder {
   KeyCopy last_key_;
   size_t shared_ = 0;  // with the key before it
   uint64_t num_keys_ = 0;
+  bool prefixes_only_ = false;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -94,7 +94,8 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
   if (!s.ok() && !s.IsInvalidArgument() &&
       IsMadeInCode(config_options, opt_value)) {
     // As the plain table does: without a policy.
-    s = Status::OK();
+    s = TableFactory::ParseOption(strict, opt_info, opt_name, kNullptrString,
+                                  opt_ptr);
   }
   if (!s.ok() && !s.IsInvalidArgument()) {
     s = Status::InvalidArgument(

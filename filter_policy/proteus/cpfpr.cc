@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "filter_policy/range_filter.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -132,7 +134,7 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
 
 CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
                        const std::vector<SampleQuery>& samples,
-                       const std::vector<Query>& prior)
+                       const std::vector<Query>& prior, bool prefixes_only)
     : statistics_(statistics) {
   if (keys.size() == 0) return;
   const Slice smallest = keys[0];
@@ -160,8 +162,15 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
 
   queries_.reserve(order.size() + prior.size());
   size_t index = 0;
+  SampleQuery scan;
   for (const Entry& entry : order) {
-    const SampleQuery& sample = *entry.sample;
+    const bool is_scan = prefixes_only && entry.sample->lo == entry.sample->hi;
+    if (is_scan) {
+      scan.lo = entry.sample->lo;
+      scan.hi_inclusive = false;
+      if (!FirstBehindPrefix(scan.lo, &scan.hi)) continue;
+    }
+    const SampleQuery& sample = is_scan ? scan : *entry.sample;
     GallopTo(keys, sample.lo, &index);
     const bool has_next = index < keys.size();
     const Slice next = has_next ? keys[index] : Slice();

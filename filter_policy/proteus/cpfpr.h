@@ -69,10 +69,11 @@ class CpfprModel {
 
   // Finds out what it needs of those of `samples` that the file would be asked
   // and that find nothing in it. `keys` ascend; `statistics` are theirs, and
-  // must outlive the model. The queries of `prior` (prior.h) count as well.
+  // must outlive the model. The queries of `prior` (prior.h) count as well. If
+  // `prefixes_only`, a point query asks for all keys that start with its key.
   CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
              const std::vector<SampleQuery>& samples,
-             const std::vector<Query>& prior = {});
+             const std::vector<Query>& prior = {}, bool prefixes_only = false);
 
   // What the model needs of a query that lies between two keys; these are
   // nullptr where there are none. False if no string of bits lies in it. The

@@ -496,7 +496,9 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   if (space == DesignSpace::kProteus &&
       statistics_.longest_key() != statistics_.shortest_key()) {
     for (double key_share : kSeriesKeyShares) {
-      SearchSeries(bytes, key_share, &found);
+      if (key_share == 0 || key_sets_) {
+        SearchSeries(bytes, key_share, &found);
+      }
     }
   }
   AddWholeKeys(bytes, &found);
@@ -511,7 +513,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, &found);
-  if (space == DesignSpace::kProteus) {
+  if (space == DesignSpace::kProteus && key_sets_) {
     SearchKeySets(bytes, &found);
     KeepBest(kFinalists, &found);
   }

@@ -42,6 +42,8 @@ class DesignSearch {
     if (weights > 0) promises_ = promised / weights;
   }
 
+  void ForbidKeySets() { key_sets_ = false; }
+
   // The best design in `bytes` bytes: its false positive rate is the least, or
   // little more and it is so much faster that this is worth it.
   ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
@@ -81,6 +83,7 @@ class DesignSearch {
   const CpfprModel& model_;
   const KeyStatistics& statistics_;
   const std::vector<AmqKind> kinds_;
+  bool key_sets_ = true;
   // The part of the prior among all queries, if any of it is promised.
   double promises_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "filter_policy/range_filter.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -33,9 +35,11 @@ Family FamilyOf(const KeyStatistics& statistics) {
 
 class PriorMaker {
  public:
-  PriorMaker(const KeyStore& keys, const KeyStatistics& statistics)
+  PriorMaker(const KeyStore& keys, const KeyStatistics& statistics,
+             bool prefixes_only)
       : keys_(keys),
         statistics_(statistics),
+        prefixes_only_(prefixes_only),
         family_(FamilyOf(statistics)),
         of_kind_(
             std::clamp(keys.size() / kKeysPerQuery, kLeastOfKind, kMostOfKind)),
@@ -202,9 +206,18 @@ class PriorMaker {
     return Add(lo, hi, hi_inclusive, &left, &right);
   }
 
+  // The bound of a query for `key`, and whether it belongs to the range.
+  Slice PointEnd(const Slice& key, std::string* end, bool* inclusive) const {
+    *inclusive = !prefixes_only_ || !FirstBehindPrefix(key, end);
+    return *inclusive ? key : Slice(*end);
+  }
+
   bool PointAlike(size_t index) {
     const Slice key = keys_[index];
-    if (!AddInPlaceOf(index, key, key, true)) return false;
+    std::string end;
+    bool inclusive;
+    const Slice hi = PointEnd(key, &end, &inclusive);
+    if (!AddInPlaceOf(index, key, hi, inclusive)) return false;
     queries_.back().promised = true;
     return true;
   }
@@ -228,7 +241,10 @@ class PriorMaker {
       default:
         key.pop_back();
     }
-    return AddAnywhere(key, key, true);
+    std::string end;
+    bool inclusive;
+    const Slice hi = PointEnd(key, &end, &inclusive);
+    return AddAnywhere(key, hi, inclusive);
   }
 
   bool RangeAlike(size_t index) {
@@ -294,6 +310,7 @@ class PriorMaker {
 
   const KeyStore& keys_;
   const KeyStatistics& statistics_;
+  const bool prefixes_only_;
   const Family family_;
   const size_t of_kind_;
   // Of whose numbers the standard says which they are.
@@ -304,9 +321,10 @@ class PriorMaker {
 }  // namespace
 
 std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
-                                         const KeyStatistics& statistics) {
+                                         const KeyStatistics& statistics,
+                                         bool prefixes_only) {
   if (keys.size() == 0) return {};
-  return PriorMaker(keys, statistics).Make();
+  return PriorMaker(keys, statistics, prefixes_only).Make();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -28,9 +28,10 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The queries, whose weights sum to kPriorSamples; none if there are no keys.
-// `statistics` are those of `keys`.
+// `statistics` are those of `keys`. For `prefixes_only` see CpfprModel.
 std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
-                                         const KeyStatistics& statistics);
+                                         const KeyStatistics& statistics,
+                                         bool prefixes_only);
 
 // The prior counts as that many sample queries. By the rule of succession, of
 // n queries that were all alike, the next one is of another kind with a

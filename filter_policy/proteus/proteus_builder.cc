@@ -51,7 +51,9 @@ bool ProteusBuilder::BuildChosen(const CpfprModel& model,
   constexpr double kFactor = 1.1;
   constexpr double kMore = 0.005;
   constexpr uint64_t kLeastReserve = 64;
-  const DesignSearch search(model, statistics, settings_.kinds);
+  DesignSearch search(model, statistics, settings_.kinds);
+  // It does not answer for prefixes.
+  if (prefixes_only()) search.ForbidKeySets();
   ProteusDesign& design = header_.design;
   uint64_t reserve = 0;
   for (int tries = 3; tries > 0 && reserve < bytes; tries--) {
@@ -84,8 +86,10 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const CpfprModel model(
       keys_, statistics,
       samples_ == nullptr ? std::vector<SampleQuery>() : samples_(),
-      settings_.forced.has_value() ? std::vector<CpfprModel::Query>()
-                                   : MakePrior(keys_, statistics));
+      settings_.forced.has_value()
+          ? std::vector<CpfprModel::Query>()
+          : MakePrior(keys_, statistics, prefixes_only()),
+      prefixes_only());
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   ProteusDesign& design = header_.design;

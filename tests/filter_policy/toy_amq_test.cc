@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "db_bench_ext/design_policy.h"
+#include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/proteus/proteus_policy.h"
@@ -144,7 +145,9 @@ TEST(ToyAmqTest, OptionsNameIt) {
 TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
   std::vector<std::string> keys;
   for (uint64_t i = 1; i <= 5000; i++) keys.push_back(BigEndian(i << 40));
-  const MemoryFilter filter(Policy("proteus:40:sorted"), keys);
+  std::shared_ptr<const FilterPolicy> policy;
+  ASSERT_OK(MakeFilterPolicy("design:40:sorted64", &policy));
+  const MemoryFilter filter(policy, keys);
   ASSERT_NE(nullptr, filter.proteus());
   EXPECT_EQ("sorted 64", filter.proteus()->Report().design);
   for (uint64_t i = 1; i <= 5000; i++) {
