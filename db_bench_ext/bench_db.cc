@@ -223,8 +223,14 @@ Status BenchDb::Load(const std::vector<uint8_t>& runs,
       progress((static_cast<double>(run) + done) / count);
     });
   }
-  for (size_t i = 0; i < options_.rewrites * count && s.ok(); i++) {
-    const int level = options_.runs.Level(i % count);
+  for (uint32_t i = 0; i < options_.rewrites && s.ok(); i++) s = RewriteRuns();
+  return s;
+}
+
+Status BenchDb::RewriteRuns() {
+  Status s;
+  for (uint32_t run = 0; run < options_.runs.count && s.ok(); run++) {
+    const int level = options_.runs.Level(run);
     s = CompactLevel(level, level);
   }
   return s;

@@ -81,6 +81,9 @@ class BenchDb {
   Status Load(const std::vector<uint8_t>& runs, const RecordSource& records,
               const Progress& progress);
 
+  // Writes each sorted run once more, the last level first.
+  Status RewriteRuns();
+
   // Reads stored records until the block cache is full.
   Status WarmUp(size_t num_records, const RecordSource& records, uint64_t seed);
 

@@ -28,7 +28,7 @@ struct ShiftBatch {
   uint64_t jobs = 0;   // flushes and compactions since the first query
   double seconds = 0;  // since the first query, writes and refreshing included
   uint64_t refreshed_bytes = 0;  // of files with old filters, rewritten so far
-  double bits_per_key = 0;  // of the filters of all files, in the end
+  double bits_per_key = 0;       // of the filters of all files, in the end
   QueryResult seeks;
 };
 

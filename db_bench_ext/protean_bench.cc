@@ -8,6 +8,7 @@
 #include "db_bench_ext/bench_db.h"
 #include "db_bench_ext/bench_report.h"
 #include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/open_seek_workload.h"
 #include "db_bench_ext/range_workload.h"
 #include "db_bench_ext/shift_workload.h"
 #include "db_bench_ext/timeseries.h"
@@ -15,7 +16,9 @@
 
 DEFINE_string(workload, "timeseries",
               "timeseries (SuRF paper); ranges, strings (Proteus paper), as "
-              "--key_dist, --query_dist and the flags beside them say");
+              "--key_dist, --query_dist and the flags beside them say; "
+              "open_seeks: as ranges, without any bound, before and after the "
+              "filters have learned from it");
 DEFINE_string(filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
               ROCKSDB_NAMESPACE::protean::FiltersHelp(
                   "Any of them may end with +first_key, for an index of the "
@@ -25,6 +28,7 @@ DEFINE_uint64(queries, 10000, "Queries of each kind");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
 DEFINE_string(empty_percents, "10,25,50,75,90,99",
               "timeseries: shares of closed seeks that find nothing");
+DEFINE_uint64(keys_read, 1, "open_seeks: keys that each seek reads");
 DEFINE_uint64(value_bytes, 512, "ranges, strings: size of a value");
 DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
 DEFINE_uint32(size_ratio, 2,
@@ -58,6 +62,8 @@ DEFINE_string(json_file, "", "Write the json report to this file as well");
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+constexpr char kOpenSeeks[] = "open_seeks";
 
 SortedRuns RunsFromFlags() {
   SortedRuns runs;
@@ -185,6 +191,9 @@ Status MakeRanges(std::unique_ptr<DbWorkload>* workload) {
     return Status::InvalidArgument(
         "--num must be at least 100, --queries at least 1");
   }
+  if (FLAGS_keys_read < 1) {
+    return Status::InvalidArgument("--keys_read must be at least 1");
+  }
   KeySource source;
   Status s = KeySourceFromFlags(FLAGS_workload, &source);
   RangeWorkloadOptions options;
@@ -201,6 +210,9 @@ Status MakeRanges(std::unique_ptr<DbWorkload>* workload) {
   if (!s.ok()) return s;
   options.description = FLAGS_workload + ": " + DescribeKeys(source) + ", " +
                         DescribeQueries(options.query_options, source);
+  if (FLAGS_workload == kOpenSeeks) {
+    return OpenSeekWorkload::Create(options, source, FLAGS_keys_read, workload);
+  }
   return FLAGS_shift == "none"
              ? RangeWorkload::Create(options, source, workload)
              : MakeShift(options, source, workload);
@@ -213,10 +225,12 @@ Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
         "--sorted_runs must be from 1 to 8, --size_ratio from 2 to 100");
   }
   if (FLAGS_workload == "timeseries") return MakeTimeseries(workload);
-  if (IsFlagWorkload(FLAGS_workload)) return MakeRanges(workload);
+  if (IsFlagWorkload(FLAGS_workload) || FLAGS_workload == kOpenSeeks) {
+    return MakeRanges(workload);
+  }
   return Status::InvalidArgument(
       "--workload=" + FLAGS_workload +
-      " is unknown; allowed: timeseries, ranges, strings");
+      " is unknown; allowed: timeseries, ranges, strings, open_seeks");
 }
 
 Status Run(BenchReport* report) {

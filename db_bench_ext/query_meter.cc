@@ -17,6 +17,8 @@ const char* QueryKindName(QueryKind kind) {
       return "closed_seek";
     case QueryKind::kCount:
       return "count";
+    case QueryKind::kTaughtOpenSeek:
+      return "taught_open_seek";
   }
   return "";
 }

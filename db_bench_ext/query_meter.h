@@ -11,7 +11,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-enum class QueryKind { kPoint, kOpenSeek, kClosedSeek, kCount };
+enum class QueryKind {
+  kPoint,
+  kOpenSeek,
+  kClosedSeek,
+  kCount,
+  kTaughtOpenSeek,  // under filters that have learned from such seeks
+};
 const char* QueryKindName(QueryKind kind);
 
 // What one kind of query did under one filter.

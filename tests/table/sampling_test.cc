@@ -6,6 +6,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
 #include "tests/table/twin_db.h"
+#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -305,6 +306,150 @@ TEST_F(SamplingTest, ScansAreNotSampled) {
   for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) found++;
   EXPECT_EQ(kKeys - 1, found);
   EXPECT_EQ(0u, queue()->recorded());
+}
+
+// Three sorted runs, of which each holds every third key.
+class OpenSeekSamplingTest : public SamplingTest {
+ protected:
+  static constexpr uint64_t kRuns = 3;
+
+  OpenSeekSamplingTest() {
+    options_.disable_auto_compactions = true;
+    SetPolicy(1);
+    Open();
+    for (uint64_t run = 0; run < kRuns; run++) {
+      for (uint64_t i = run; i < kKeys; i += kRuns) {
+        EXPECT_OK(db_->Put(WriteOptions(), BigEndian(kGap * i), "a value"));
+      }
+      EXPECT_OK(db_->Flush(FlushOptions()));
+    }
+  }
+
+  // That all samples lie in [lo, hi], end at `hi`, and that there are so many.
+  void ExpectSamples(size_t count, const std::string& lo,
+                     const std::string& hi) {
+    const Queries samples = queue()->Snapshot();
+    EXPECT_EQ(count, samples.size());
+    for (const SampleQuery& sample : samples) {
+      EXPECT_EQ(lo, sample.lo) << QueryLine(sample);
+      EXPECT_EQ(hi, sample.hi) << QueryLine(sample);
+      EXPECT_TRUE(sample.hi_inclusive);
+    }
+  }
+};
+
+// The run that has the next key is not sampled; the others were asked in vain.
+TEST_F(OpenSeekSamplingTest, UpToTheNextKey) {
+  const std::string target = BigEndian(kGap * 99 + 1);
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek(target);
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(0u, queue()->recorded());
+  }
+  ExpectSamples(kRuns - 1, target, BigEndian(kGap * 100));
+}
+
+// A run whose key was passed by was of use.
+TEST_F(OpenSeekSamplingTest, UpToWhereTheScanEnds) {
+  const std::string target = BigEndian(kGap * 99 + 1);
+  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+  it->Seek(target);
+  it->Next();
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(BigEndian(kGap * 101), it->key());
+  it->Seek(BigEndian(kGap * 500));
+  ASSERT_GE(queue()->recorded(), 1u);
+  const SampleQuery sample = queue()->Snapshot().front();
+  EXPECT_EQ(target, sample.lo);
+  EXPECT_EQ(BigEndian(kGap * 101), sample.hi);
+}
+
+TEST_F(OpenSeekSamplingTest, ScanThroughAllRuns) {
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek(BigEndian(kGap * 99 + 1));
+    for (uint64_t i = 0; i < 3 * kRuns; i++) it->Next();
+  }
+  EXPECT_EQ(0u, queue()->recorded());
+}
+
+// Backwards, the search steps over the key that it finds, to be sure that there
+// is no newer version of it: it ends at the key before.
+TEST_F(OpenSeekSamplingTest, Backwards) {
+  const std::string target = BigEndian(kGap * 100 - 1);
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->SeekForPrev(target);
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(BigEndian(kGap * 99), it->key());
+  }
+  ExpectSamples(kRuns - 2, BigEndian(kGap * 98), target);
+}
+
+// The same under an upper bound that the search does not come to.
+TEST_F(OpenSeekSamplingTest, UnderABound) {
+  const std::string target = BigEndian(kGap * 99 + 1);
+  const std::string hi = BigEndian(kGap * 110);
+  EXPECT_TRUE(Seek(target, hi));
+  ExpectSamples(kRuns - 1, target, BigEndian(kGap * 100));
+}
+
+// Samples are empty for the run that has been asked: the truth of all of them,
+// on any searches.
+TEST_F(OpenSeekSamplingTest, AllAreEmptyForARun) {
+  Random64 rnd(5);
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (int i = 0; i < 2000; i++) {
+      const std::string target = BigEndian(rnd.Uniform(kGap * kKeys));
+      if (rnd.OneIn(3)) {
+        it->SeekForPrev(target);
+      } else {
+        it->Seek(target);
+      }
+      for (uint64_t n = rnd.Uniform(4); n > 0 && it->Valid(); n--) {
+        if (rnd.OneIn(3)) {
+          it->Prev();
+        } else {
+          it->Next();
+        }
+      }
+    }
+  }
+  const Queries samples = queue()->Snapshot();
+  EXPECT_GT(samples.size(), 1000u);
+  for (const SampleQuery& sample : samples) {
+    size_t empty = 0;
+    for (uint64_t run = 0; run < kRuns; run++) {
+      bool found = false;
+      for (uint64_t i = run; i < kKeys && !found; i += kRuns) {
+        const std::string key = BigEndian(kGap * i);
+        found = sample.lo <= key && key <= sample.hi;
+      }
+      empty += !found;
+    }
+    ASSERT_GT(empty, 0u) << QueryLine(sample);
+  }
+}
+
+// Prefix seeks are asked for all keys with a prefix.
+TEST_F(SamplingTest, PrefixSeeks) {
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
+  SetPolicy(1);
+  Open();
+  for (uint64_t i = 0; i < kKeys; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(1024 * i), "a value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+  it->Seek(BigEndian(1024 * 5 + 256 + 7));
+  EXPECT_FALSE(it->Valid());
+  ASSERT_EQ(1u, queue()->recorded());
+  const SampleQuery sample = queue()->Snapshot().front();
+  EXPECT_EQ(BigEndian(1024 * 5 + 256).substr(0, 7), sample.lo);
+  EXPECT_EQ(BigEndian(1024 * 5 + 512).substr(0, 7), sample.hi);
+  EXPECT_FALSE(sample.hi_inclusive);
 }
 
 TEST_F(SamplingTest, PolicyWithoutSamples) {
