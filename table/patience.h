@@ -1,7 +1,8 @@
 //  Whether it pays to wait at markers (protean_table_iterator.h). A marker
 //  spares a read if the search ends before it, and costs a little if the search
-//  comes by, as it always does where there is a single sorted run. Whoever has
-//  come to find that stops waiting for a while, then tries again.
+//  comes by, as it always does where there is a single sorted run; so does the
+//  filter that is asked and knows nothing. Whoever has come to find that stops
+//  waiting for a while, then tries again.
 
 #pragma once
 
@@ -35,7 +36,8 @@ class Patience {
     state_ -= kPauseUnit;
     return false;
   }
-  // The search has come to the marker, or has ended before it.
+  // The search has come to the marker, or there was nothing to wait for; or it
+  // has ended before.
   void Reached() {
     if (++state_ >= kMostReached) {
       state_ = kPause * kPauseUnit + kMostReached - kTries;

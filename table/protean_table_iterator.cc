@@ -228,6 +228,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
   if (!decided) {
     Inner()->Seek(target);
     if (filter != nullptr) RecordMatch();
+    if (may_wait) patience_.Reached();
   }
   if (reader_->queue() != nullptr) Sample(user_key);
 }

@@ -1,13 +1,15 @@
 //  Proteus::LowerBound: where the next key may be. The trie knows the next
-//  prefix of l1 bits. A set knows no next one: its prefixes are tried one after
-//  the other, up to the end of a *window* of 2^kWindowBits of them, and the
-//  search may skip those that are not there. A window ends where it ends for
-//  any target within it, and nothing is tried from the beginning of one: so the
-//  filter that is asked with a bound of its own stores it again.
+//  prefix of l1 bits. A set knows no next one: where the next key is likely to
+//  be near, its prefixes are tried one after the other, up to the end of a
+//  *window* of 2^kWindowBits of them, and the search may skip those that are
+//  not there. A window ends where it ends for any target within it, and nothing
+//  is tried from the beginning of one: so the filter that is asked with a bound
+//  of its own stores it again.
 //
-//  With two sets, an absent prefix of l1 bits takes the search further than one
-//  of l2 bits does, and has windows of its own. In a series, the shortest
-//  prefix that is absent does.
+//  With two sets, the windows are those of the prefixes of l1 bits. Below one
+//  that is there, in a set or in the trie, the prefixes of l2 bits are tried if
+//  only a few are left. In a series, the shortest prefix that is absent takes
+//  the search furthest.
 
 #include <algorithm>
 
@@ -18,9 +20,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // A read from the block cache costs as much as some hundred probes.
-constexpr uint32_t kWindowBits = 6;
-// More only where windows of prefixes of both lengths have to be tried.
+constexpr uint32_t kWindowBits = 5;
+// More only where there are prefixes of both lengths to be tried.
 constexpr uint64_t kMaxProbes = 4 << kWindowBits;
+// Of prefixes of l2 bits below one of l1 bits.
+constexpr uint64_t kMostLeft = 64;
+// What a prefix takes in a set, roughly.
+constexpr uint64_t kUsualBits = 12;
 
 }  // namespace
 
@@ -103,20 +109,38 @@ bool Proteus::NextTriePrefix(const Slice& key, size_t size,
   return true;
 }
 
+// Whether the next key is likely to be within a window of prefixes of that many
+// bits, as far as keys are spread out evenly. If it is not, trying them costs
+// more than a read from the block cache.
+bool Proteus::IsDense(uint32_t bits) const {
+  const uint64_t keys = set_.bytes() * 8 / kUsualBits + 1;
+  return bits <= 64 && (header_.largest - header_.smallest) >> (64 - bits) >>
+                           kWindowBits < keys;
+}
+
 // The length of a prefix of `position` that is not there; 0 if the position is
-// to stay: all of them may be there, or a window begins.
+// to stay: all of them may be there, or a window begins, or the next key is not
+// likely to be near.
 uint32_t Proteus::AbsentPrefix(const Position& position) const {
   const uint32_t bits = length_.bits;
   const uint32_t first_bits = header_.design.first_bits();
   const Slice key = position.slice();
-  if (first_length_.bits > 0 && position.Begins(first_bits)) {
-    if (position.BeginsWindow(first_bits)) return 0;
-  } else if (bits - first_bits > kWindowBits && position.BeginsWindow(bits)) {
-    return 0;
+  if (!HasTrie()) {
+    const uint32_t asked = first_bits > 0 ? first_bits : bits;
+    if (!IsDense(asked) || position.BeginsWindow(asked)) return 0;
+    if (first_bits > 0 &&
+        !first_set_.MayContain(HashPrefix(key, first_length_))) {
+      return first_bits;
+    }
   }
-  if (first_length_.bits > 0 &&
-      !first_set_.MayContain(HashPrefix(key, first_length_))) {
-    return first_bits;
+  if (first_bits > 0) {
+    // There is a key below this prefix of l1 bits: how many prefixes of l2 bits
+    // are left of it?
+    if (bits - first_bits >= 64) return 0;
+    const uint64_t last = LowBits(bits - first_bits);
+    const uint64_t here =
+        BitWindow(key, first_bits) >> (64 - (bits - first_bits));
+    if (last - here >= kMostLeft) return 0;
   }
   return set_.MayContain(HashPrefix(key, length_)) ? 0 : bits;
 }
