@@ -72,6 +72,14 @@ std::vector<ProteusDesign> DesignsWithSets() {
       }
     }
   }
+  // The same with a set of whole keys.
+  const size_t count = designs.size();
+  for (size_t i = 0; i < count; i += 3) {
+    if (designs[i].first_prefix_bits > 0) continue;
+    designs.push_back(designs[i]);
+    designs.back().key_set = true;
+    designs.back().first_share = 0.4;
+  }
   return designs;
 }
 

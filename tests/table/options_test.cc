@@ -48,6 +48,54 @@ void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
 
 }  // namespace
 
+// The shortest line is the recommended one, and whoever wants no filter says
+// so.
+TEST(OptionsTest, WithoutAPolicy) {
+  for (const char* line :
+       {"table_factory=ProteanTable", "table_factory={id=ProteanTable}",
+        "table_factory={id=ProteanTable;block_size=8192}"}) {
+    SCOPED_TRACE(line);
+    ColumnFamilyOptions options;
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(), line, &options));
+    ASSERT_NE(nullptr, PolicyOf(options));
+    EXPECT_STREQ("protean.Proteus", PolicyOf(options)->Name());
+    EXPECT_EQ("12", Option(PolicyOf(options), "bits_per_key").substr(0, 2));
+  }
+  ColumnFamilyOptions in_code;
+  in_code.table_factory = NewProteanTableFactory();
+  ASSERT_NE(nullptr, PolicyOf(in_code));
+  EXPECT_STREQ("protean.Proteus", PolicyOf(in_code)->Name());
+
+  ColumnFamilyOptions none;
+  ASSERT_OK(Parse("filter_policy=nullptr", &none));
+  EXPECT_EQ(nullptr, PolicyOf(none));
+  none.table_factory = NewProteanTableFactoryWithoutFilters();
+  EXPECT_EQ(nullptr, PolicyOf(none));
+}
+
+// Both survive the OPTIONS file.
+TEST(OptionsTest, WithoutAPolicyInTheFile) {
+  const std::string path = test::PerThreadDBPath("protean_no_policy");
+  for (bool filters : {true, false}) {
+    ASSERT_OK(DestroyDB(path, Options()));
+    Options options;
+    options.create_if_missing = true;
+    options.table_factory = filters ? NewProteanTableFactory()
+                                    : NewProteanTableFactoryWithoutFilters();
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options, path));
+    db.reset();
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ASSERT_OK(LoadLatestOptions(ConfigOptions(), path, &db_options, &families));
+    ASSERT_EQ(1u, families.size());
+    EXPECT_STREQ("ProteanTable", families[0].options.table_factory->Name());
+    EXPECT_EQ(filters, PolicyOf(families[0].options) != nullptr);
+  }
+  ASSERT_OK(DestroyDB(path, Options()));
+}
+
 TEST(OptionsTest, ShortForm) {
   ColumnFamilyOptions options;
   ASSERT_OK(Parse("filter_policy=surf:4:7", &options));

@@ -1,0 +1,221 @@
+//  The prior: queries made from the keys alone, and the designs that rest on
+//  them.
+
+#include "filter_policy/proteus/prior.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/query_source.h"
+#include "db_bench_ext/seed_samples.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+#include "tests/key_families.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+using PriorQueries = std::vector<CpfprModel::Query>;
+
+KeyStore Stored(const Keys& keys) {
+  KeyStore store;
+  for (const std::string& key : keys) store.Append(key);
+  return store;
+}
+
+PriorQueries PriorOf(const Keys& keys, bool prefixes_only = false) {
+  const KeyStore store = Stored(keys);
+  return MakePrior(store, KeyStatistics(store), prefixes_only);
+}
+
+std::vector<KeyFamily> HurtfulFamilies() {
+  std::vector<KeyFamily> families = KeyFamilies(300, 41);
+  families.push_back({"no key", {}});
+  families.push_back({"the empty key", {""}});
+  families.push_back({"one key", {"a key"}});
+  families.push_back(
+      {"zeros", {"", std::string(1, '\0'), std::string(9, '\0')}});
+  families.push_back({"the last keys", {"\xff", "\xff\xff", "\xff\xff\xff"}});
+  families.push_back(
+      {"long keys", {std::string(5000, 'a'), std::string(70000, 'b')}});
+  return families;
+}
+
+}  // namespace
+
+TEST(PriorTest, IsTheSameForTheSameKeys) {
+  for (const KeyFamily& family : HurtfulFamilies()) {
+    SCOPED_TRACE(family.name);
+    for (bool prefixes_only : {false, true}) {
+      const PriorQueries once = PriorOf(family.keys, prefixes_only);
+      const PriorQueries again = PriorOf(family.keys, prefixes_only);
+      ASSERT_EQ(once.size(), again.size());
+      for (size_t i = 0; i < once.size(); i++) {
+        EXPECT_EQ(once[i].lo_shared, again[i].lo_shared);
+        EXPECT_EQ(once[i].hi_shared, again[i].hi_shared);
+        EXPECT_EQ(once[i].lo_rest, again[i].lo_rest);
+        EXPECT_EQ(once[i].hi_rest, again[i].hi_rest);
+        EXPECT_EQ(once[i].weight, again[i].weight);
+      }
+    }
+  }
+}
+
+TEST(PriorTest, CountsAsOneSample) {
+  for (const KeyFamily& family : HurtfulFamilies()) {
+    SCOPED_TRACE(family.name);
+    const PriorQueries queries = PriorOf(family.keys);
+    if (family.keys.empty()) {
+      EXPECT_TRUE(queries.empty());
+      continue;
+    }
+    ASSERT_FALSE(queries.empty());
+    double weight = 0;
+    for (const CpfprModel::Query& query : queries) {
+      EXPECT_GT(query.weight, 0);
+      weight += query.weight;
+    }
+    EXPECT_NEAR(kPriorSamples, weight, 1e-4);
+  }
+}
+
+// Whatever the keys, the design that follows holds them all.
+TEST(PriorTest, DesignsHoldAllKeys) {
+  for (const KeyFamily& family : HurtfulFamilies()) {
+    SCOPED_TRACE(family.name);
+    for (const char* spec : {"proteus:12", "proteus:5:bloom", "prefixbloom:12",
+                             "prefixbloom2:12"}) {
+      std::shared_ptr<const FilterPolicy> policy;
+      ASSERT_OK(MakeFilterPolicy(spec, &policy));
+      const MemoryFilter filter(policy, family.keys);
+      ASSERT_OK(filter.block()->status());
+      SCOPED_TRACE(filter.proteus()->Report().design);
+      for (const std::string& key : family.keys) {
+        ASSERT_TRUE(filter.block()->KeyMayMatch(key)) << Hex(key);
+        ASSERT_TRUE(filter.block()->RangeMayMatch(key, key, true)) << Hex(key);
+        ASSERT_TRUE(filter.block()->RangeMayMatch(key, key + '\0', false));
+        ASSERT_TRUE(LowerBoundHolds(*filter.block(), family.keys, key));
+      }
+    }
+  }
+}
+
+namespace {
+
+double RateOf(const MemoryFilter& filter, const std::vector<Query>& queries) {
+  size_t matches = 0;
+  for (const Query& query : queries) matches += filter.MayMatch(query);
+  return static_cast<double>(matches) / static_cast<double>(queries.size());
+}
+
+struct UntaughtCase {
+  const char* name;
+  const char* keys;
+  const char* queries;
+  uint64_t rmax;
+  double most;
+};
+
+constexpr UntaughtCase kUntaught[] = {
+    {"points", "uniform", "uniform", 0, 0.002},
+    {"short_ranges", "uniform", "uniform", 1 << 10, 0.03},
+    {"long_ranges", "uniform", "uniform", 1 << 30, 0.06},
+    {"behind_keys", "uniform", "correlated", 1 << 5, 0.08},
+    {"normal_split", "normal", "split", 1 << 30, 0.08},
+};
+
+class UntaughtTest : public testing::TestWithParam<UntaughtCase> {};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Workloads, UntaughtTest, testing::ValuesIn(kUntaught),
+                         [](const auto& test) { return test.param.name; });
+
+// One design, chosen without any query, serves all of these.
+TEST_P(UntaughtTest, FiltersFromTheFirstFileOn) {
+  Rng rng(43);
+  KeySourceOptions key_options;
+  key_options.distribution = GetParam().keys;
+  KeySource source;
+  ASSERT_OK(MakeKeySource(key_options, &source));
+  Keys keys;
+  ASSERT_OK(DrawKeys(source, 100000, &rng, &keys));
+  QueryOptions query_options;
+  ASSERT_OK(ParseQueryDistribution(GetParam().queries, source,
+                                   &query_options.distribution));
+  query_options.rmax = GetParam().rmax;
+  query_options.corr_degree = 1 << 10;
+  const QuerySource query_source(query_options, source, keys);
+  std::vector<Query> queries;
+  ASSERT_OK(query_source.DrawEmpty(20000, &rng, &queries));
+  std::shared_ptr<const FilterPolicy> policy;
+  ASSERT_OK(MakeFilterPolicy("proteus:14", &policy));
+  const MemoryFilter filter(policy, keys);
+  EXPECT_LE(RateOf(filter, queries), GetParam().most)
+      << filter.proteus()->Report().design;
+  EXPECT_EQ("from the keys alone", filter.proteus()->Report().basis);
+}
+
+// A few samples count, and do not make it forget all else.
+TEST(PriorTest, ThreeSamples) {
+  Rng rng(44);
+  KeySource source;
+  ASSERT_OK(MakeKeySource(KeySourceOptions(), &source));
+  Keys keys;
+  ASSERT_OK(DrawKeys(source, 50000, &rng, &keys));
+  QueryOptions near;
+  near.distribution = QueryDistribution::kCorrelated;
+  near.rmax = 1 << 5;
+  near.corr_degree = 1 << 10;
+  std::vector<Query> samples;
+  std::vector<Query> points;
+  ASSERT_OK(QuerySource(near, source, keys).DrawEmpty(3, &rng, &samples));
+  QueryOptions anywhere;
+  anywhere.distribution = QueryDistribution::kUniform;
+  anywhere.rmax = 0;
+  ASSERT_OK(
+      QuerySource(anywhere, source, keys).DrawEmpty(20000, &rng, &points));
+  std::shared_ptr<const FilterPolicy> policy;
+  ASSERT_OK(MakeFilterPolicy("proteus:14", &policy));
+  SeedSamples(policy.get(), samples);
+  const MemoryFilter filter(policy, keys);
+  EXPECT_EQ(3u, filter.proteus()->design_report().samples);
+  EXPECT_EQ("from 3 sample queries and the keys",
+            filter.proteus()->Report().basis);
+  EXPECT_LT(RateOf(filter, points), 0.01);
+}
+
+// A key that is cut or continued has a length that no key has.
+TEST(KeyLengthsTest, NeedNoProbe) {
+  Keys keys;
+  for (uint64_t i = 0; i < 10000; i++) keys.push_back(BigEndianKey(i * 1001));
+  for (const char* spec : {"proteus:12", "surf:0:4", "surf:0:0"}) {
+    std::shared_ptr<const FilterPolicy> policy;
+    ASSERT_OK(MakeFilterPolicy(spec, &policy));
+    const MemoryFilter filter(policy, keys);
+    std::vector<std::string> others;
+    for (const std::string& key : keys) {
+      ASSERT_TRUE(filter.reader()->MayMatch(key));
+      others.push_back(key + 'x');
+      others.push_back(key + '\0');
+      others.push_back(key.substr(0, 7));
+    }
+    std::vector<Slice> slices(others.begin(), others.end());
+    std::vector<Slice*> pointers;
+    for (Slice& slice : slices) {
+      EXPECT_FALSE(filter.reader()->MayMatch(slice)) << spec;
+      pointers.push_back(&slice);
+    }
+    const std::unique_ptr<bool[]> answers(new bool[slices.size()]);
+    filter.reader()->MayMatch(static_cast<int>(slices.size()), pointers.data(),
+                              answers.get());
+    for (size_t i = 0; i < slices.size(); i++) EXPECT_FALSE(answers[i]);
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
