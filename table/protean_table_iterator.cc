@@ -152,7 +152,7 @@ void ProteanTableIterator::ReadFromMarker() {
   SeekInner(marker_);
   if (waits_in_vain_) return;
   RecordMatch();
-  patience_.Reached();
+  LosePatience();
   if (search_ != nullptr) search_->Move(this);
 }
 
@@ -219,7 +219,8 @@ void ProteanTableIterator::Seek(const Slice& target) {
   Reset();
   const Slice user_key = reader_->UserKey(target);
   const bool closed = read_options_.iterate_upper_bound != nullptr;
-  const bool may_wait = CanWait() && patience_.MayWait();
+  // Under a bound, the filter is asked in any case.
+  const bool may_wait = CanWait() && (closed || patience_.MayWait());
   FilterHold hold;
   const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
   const bool decided =
@@ -228,7 +229,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
   if (!decided) {
     Inner()->Seek(target);
     if (filter != nullptr) RecordMatch();
-    if (may_wait) patience_.Reached();
+    if (may_wait) LosePatience();
   }
   if (reader_->queue() != nullptr) Sample(user_key);
 }

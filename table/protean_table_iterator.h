@@ -209,6 +209,11 @@ class ProteanTableIterator final : public InternalIterator {
     return markers_allowed_ && pinned_iters_manager_ != nullptr;
   }
 
+  // Waiting was of no use for an open seek.
+  void LosePatience() {
+    if (read_options_.iterate_upper_bound == nullptr) patience_.Reached();
+  }
+
   // The block-based table's iterator.
   InternalIterator* Inner() {
     if (inner_.get() == nullptr) MakeInner();
