@@ -249,6 +249,7 @@ class PriorMaker {
 
   bool RangeAlike(size_t index) {
     const Slice lo = keys_[index];
+    if (lo.empty()) return false;
     std::string hi = lo.ToString();
     return Advance(LengthBit(Shared(index), BitsOf(lo)), &hi) &&
            AddInPlaceOf(index, lo, hi, true);

@@ -8,14 +8,17 @@
 //    alike    a point, or the beginning of a range, that is drawn as the keys
 //             were: a key of the file, which is taken away for as long as this
 //             query is looked at ("leave one out")
-//    behind   a little after a key that is there, or a key with one byte
-//             changed, one more or one less
+//    behind   a little after a key that is there, or a key with a byte of
+//             another one; of text, also with a byte more or less
 //    spread   anywhere between the first and the last key
 //
-//  A range is as long as anything from the smallest step to the distance of the
-//  keys around it, every order of magnitude as likely as the next. Where keys
-//  differ in length, they are text, and there are also ranges up to the next
-//  sibling of a key, and scans of all keys that begin with a prefix.
+//  Ranges are of all lengths from one to about the distance of the keys around
+//  them, in orders of magnitude, longer ones being more likely. Behind a key,
+//  they are short. Where keys differ in length, they are text: then ranges go
+//  from a key to its last byte + 1, or over all keys that begin with a prefix.
+//  How much each kind counts is in prior.cc; the weights are such that, at 14
+//  bits per key, one design serves all kinds that a filter of that size can
+//  serve at once (docs/results/engine.md).
 //
 //  It is the same for the same keys.
 
