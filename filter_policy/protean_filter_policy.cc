@@ -209,7 +209,9 @@ Status PartitionedFiltersRefused(const FilterPolicy& policy) {
   return Status::InvalidArgument(
       std::string(
           "partition_filters=true is not supported with filter_policy ") +
-      policy.Name() + "; allowed: partition_filters=false");
+      policy.Name() +
+      "; allowed: partition_filters=false, or filter_policy=nullptr, since "
+      "ProteanTable has this policy where none is named");
 }
 
 const std::string& ColumnFamilyOf(const FilterBuildingContext& context) {

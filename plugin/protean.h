@@ -45,7 +45,7 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
 // range filters before they read data. Any filter policy may be set in
 // `options`; with another than Protean's it is the plain block-based table, and
 // if none is set, it is NewProteusFilterPolicy(12), as in an options string
-// that names none.
+// that names none. DB::Open refuses partition_filters with it.
 std::shared_ptr<TableFactory> NewProteanTableFactory(
     const BlockBasedTableOptions& options = BlockBasedTableOptions());
 

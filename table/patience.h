@@ -1,9 +1,9 @@
 //  Whether it pays to wait at markers (protean_table_iterator.h) in open seeks,
-//  which ask the filter for nothing else. A marker
-//  spares a read if the search ends before it, and costs a little if the search
-//  comes by, as it always does where there is a single sorted run; so does the
-//  filter that is asked and knows nothing. Whoever has come to find that stops
-//  waiting for a while, then tries again.
+//  which ask the filter for nothing else. A marker spares a read if the search
+//  ends before it, and costs a little if the search comes by, as it always does
+//  where there is a single sorted run; so does a filter that is asked and knows
+//  nothing. Whoever has come to find that stops waiting for a while, then tries
+//  again.
 
 #pragma once
 

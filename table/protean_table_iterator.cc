@@ -120,7 +120,7 @@ void ProteanTableIterator::Prepare(const MultiScanArgs* scans) {
 void ProteanTableIterator::Reset() {
   if (state_ == State::kWaiting && !waits_in_vain_) {
     RecordFiltered();
-    patience_.Passed();
+    if (read_options_.iterate_upper_bound == nullptr) patience_.Passed();
   }
   SetReading();
   waits_in_vain_ = false;
@@ -153,7 +153,7 @@ void ProteanTableIterator::ReadFromMarker() {
   if (waits_in_vain_) return;
   RecordMatch();
   LosePatience();
-  if (search_ != nullptr) search_->Move(this);
+  if (search_ != nullptr && status().ok()) search_->Move(this);
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {

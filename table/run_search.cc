@@ -19,6 +19,10 @@ std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
 void RunSearch::Leave(ProteanTableIterator* run) {
   // A file that was part of an earlier search only makes room for another one.
   if (run->round() == round_ && !watches_.empty()) Finish();
+  watches_.erase(
+      std::remove_if(watches_.begin(), watches_.end(),
+                     [run](const WatchedSeek& w) { return w.run == run; }),
+      watches_.end());
   runs_.erase(std::find(runs_.begin(), runs_.end(), run));
 }
 

@@ -10,7 +10,9 @@
 //  begins, or the first of them goes, those that are *watched* are looked at.
 //
 //  An answer from a memtable is not seen: then the search seems to have gone on
-//  to the first key of the files. What is sampled is empty all the same.
+//  to the first key of the files, and so it does if a file makes room for the
+//  next one of its level before all runs have sought. What is sampled is empty
+//  all the same.
 
 #pragma once
 

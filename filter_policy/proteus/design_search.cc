@@ -472,6 +472,11 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   std::vector<Candidate> found;
+  if (model_.queries().empty()) {
+    // Nothing to go by: keys all of whose bits are the same, say.
+    AddWholeKeys(bytes, &found);
+    return found.front().design;
+  }
   const std::vector<uint32_t> tries = space == DesignSpace::kProteus
                                           ? TrieLengths(bytes)
                                           : std::vector<uint32_t>{0};
@@ -501,7 +506,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
       }
     }
   }
-  AddWholeKeys(bytes, &found);
+  if (statistics_.longest_key() > max_bits / 8) AddWholeKeys(bytes, &found);
   // Proteus may be 2PBF as well, where nothing else is good.
   constexpr double kGood = 0.002;
   double least = 1;

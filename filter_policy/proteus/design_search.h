@@ -28,8 +28,8 @@ class DesignSearch {
   // set's AmqType.
   static constexpr double kTrieNanos = 45;
 
-  // `kinds` are the allowed kinds of sets. The model has queries, and outlives
-  // the search, as do the statistics.
+  // `kinds` are the allowed kinds of sets. The model outlives the search, as do
+  // the statistics.
   DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
                std::vector<AmqKind> kinds)
       : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {

@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kMostOfKind = 256;
 constexpr size_t kLeastOfKind = 16;
 constexpr size_t kKeysPerQuery = 32;
+// Beside many samples, the prior counts so little that it need not be exact.
+constexpr size_t kManySamples = 1000;
+constexpr size_t kMostBesideSamples = 32;
 // So many times more of those that promise something, since that is a low rate.
 constexpr size_t kPartsOfPromise = 4;
 // Queries behind a key are less than 2^kStepBits away from it, and ranges there
@@ -36,13 +39,14 @@ Family FamilyOf(const KeyStatistics& statistics) {
 class PriorMaker {
  public:
   PriorMaker(const KeyStore& keys, const KeyStatistics& statistics,
-             bool prefixes_only)
+             size_t num_samples, bool prefixes_only)
       : keys_(keys),
         statistics_(statistics),
         prefixes_only_(prefixes_only),
         family_(FamilyOf(statistics)),
-        of_kind_(
-            std::clamp(keys.size() / kKeysPerQuery, kLeastOfKind, kMostOfKind)),
+        of_kind_(std::clamp(
+            keys.size() / kKeysPerQuery, kLeastOfKind,
+            num_samples < kManySamples ? kMostOfKind : kMostBesideSamples)),
         random_(keys.size()) {}
 
   std::vector<CpfprModel::Query> Make() {
@@ -94,9 +98,10 @@ class PriorMaker {
  private:
   // A key of that part of `parts` of the file.
   size_t Index(size_t part, size_t parts) {
-    return static_cast<size_t>((static_cast<double>(part) + Fraction()) /
-                               static_cast<double>(parts) *
-                               static_cast<double>(keys_.size()));
+    const double place = (static_cast<double>(part) + Fraction()) /
+                         static_cast<double>(parts) *
+                         static_cast<double>(keys_.size());
+    return std::min(static_cast<size_t>(place), keys_.size() - 1);
   }
   // In [0, 1).
   double Fraction() {
@@ -254,7 +259,7 @@ class PriorMaker {
     return Advance(LengthBit(Shared(index), BitsOf(lo)), &hi) &&
            AddInPlaceOf(index, lo, hi, true);
   }
-  // Moves a key on to one of the kMostSteps numbers behind it.
+  // Moves a key on to one of the 2^kStepBits numbers behind it.
   bool Follow(size_t index, std::string* key) {
     const uint32_t last = Unit(Shared(index), BitsOf(*key));
     const uint32_t bits = BitsFor(1 + Uniform((1 << kStepBits) - 1));
@@ -323,9 +328,10 @@ class PriorMaker {
 
 std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
                                          const KeyStatistics& statistics,
+                                         size_t num_samples,
                                          bool prefixes_only) {
   if (keys.size() == 0) return {};
-  return PriorMaker(keys, statistics, prefixes_only).Make();
+  return PriorMaker(keys, statistics, num_samples, prefixes_only).Make();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

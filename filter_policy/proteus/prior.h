@@ -30,10 +30,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The queries, whose weights sum to kPriorSamples; none if there are no keys.
-// `statistics` are those of `keys`. For `prefixes_only` see CpfprModel.
+// The queries, whose weights sum to kPriorSamples; none if none can be made: if
+// there are no keys, or none with a place between them. `statistics` are those
+// of `keys`. The more samples there are, the fewer queries stand for the prior.
+// For `prefixes_only` see CpfprModel.
 std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
                                          const KeyStatistics& statistics,
+                                         size_t num_samples,
                                          bool prefixes_only);
 
 // The prior counts as that many sample queries. By the rule of succession, of

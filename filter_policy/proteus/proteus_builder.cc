@@ -83,13 +83,13 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const KeyStatistics statistics(keys_);
-  const CpfprModel model(
-      keys_, statistics,
-      samples_ == nullptr ? std::vector<SampleQuery>() : samples_(),
-      settings_.forced.has_value()
-          ? std::vector<CpfprModel::Query>()
-          : MakePrior(keys_, statistics, prefixes_only()),
-      prefixes_only());
+  const std::vector<SampleQuery> samples =
+      samples_ == nullptr ? std::vector<SampleQuery>() : samples_();
+  std::vector<CpfprModel::Query> prior;
+  if (!settings_.forced.has_value()) {
+    prior = MakePrior(keys_, statistics, samples.size(), prefixes_only());
+  }
+  const CpfprModel model(keys_, statistics, samples, prior, prefixes_only());
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   ProteusDesign& design = header_.design;

@@ -173,7 +173,8 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   Position position(target, size);
   std::string next;
   bool in_trie = !HasTrie();  // whether the prefix in the trie is there
-  // (More probes only in a damaged filter, but for two sets.)
+  // (More probes only in a damaged filter, or where lengths multiply; then
+  // nothing is skipped.)
   for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
     if (!in_trie) {
       if (!NextTriePrefix(position.slice(), size, &next)) return false;
@@ -184,7 +185,9 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
                             : HasSeries()     ? AbsentInSeries(position)
                                               : AbsentPrefix(position);
     if (absent == 0) {
-      if (position.moved()) position.CopyTo(bound);
+      if (!position.moved()) return true;
+      if (LoadBits64(position.slice(), 0) > header_.largest) return false;
+      position.CopyTo(bound);
       return true;
     }
     if (!position.NextPrefix(absent)) return false;

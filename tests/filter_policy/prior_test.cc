@@ -30,7 +30,8 @@ KeyStore Stored(const Keys& keys) {
 
 PriorQueries PriorOf(const Keys& keys, bool prefixes_only = false) {
   const KeyStore store = Stored(keys);
-  return MakePrior(store, KeyStatistics(store), prefixes_only);
+  return MakePrior(store, KeyStatistics(store), /*num_samples=*/0,
+                   prefixes_only);
 }
 
 std::vector<KeyFamily> HurtfulFamilies() {
@@ -101,6 +102,38 @@ TEST(PriorTest, DesignsHoldAllKeys) {
         ASSERT_TRUE(filter.block()->RangeMayMatch(key, key + '\0', false));
         ASSERT_TRUE(LowerBoundHolds(*filter.block(), family.keys, key));
       }
+    }
+  }
+}
+
+// Nothing lies between keys of which each is a prefix of the next, as prefixes,
+// or which share all the bits that are looked at.
+TEST(PriorTest, NoQueryCanBeMade) {
+  Keys chain;
+  for (int i = 1; i <= 1100; i++) chain.push_back(std::string(i, 'a'));
+  Keys same_head;
+  for (int i = 0; i < 200; i++) {
+    same_head.push_back(std::string(65536, 'x') + static_cast<char>(i));
+  }
+  for (const char* spec : {"proteus:12", "prefixbloom:12", "prefixbloom2:12"}) {
+    for (size_t length = 800; length <= chain.size(); length += 5) {
+      std::shared_ptr<const FilterPolicy> policy;
+      ASSERT_OK(MakeFilterPolicy(spec, &policy));
+      const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder(*policy);
+      for (size_t i = 0; i < length; i++) builder->AddKeyAndAlt(chain[i], "a");
+      std::unique_ptr<const char[]> buffer;
+      const FilterBlock block(builder->Finish(&buffer));
+      ASSERT_OK(block.status());
+      for (size_t i = 0; i < length; i++) {
+        ASSERT_TRUE(block.PrefixMayMatch(chain[i]));
+      }
+    }
+    std::shared_ptr<const FilterPolicy> policy;
+    ASSERT_OK(MakeFilterPolicy(spec, &policy));
+    const MemoryFilter filter(policy, same_head);
+    ASSERT_OK(filter.block()->status());
+    for (const std::string& key : same_head) {
+      ASSERT_TRUE(filter.block()->KeyMayMatch(key));
     }
   }
 }
