@@ -56,9 +56,9 @@ class QueryQueue {
   QueryQueue(const QueryQueue&) = delete;
   QueryQueue& operator=(const QueryQueue&) = delete;
 
-  // Readers call it for each query that found nothing, and record the query if
-  // it returns true, which it does for every `sample_every`-th call of a
-  // thread. The first thread starts with a full count, others in between, so
+  // Readers call it for each query that found nothing, or that may turn out to
+  // have been in vain, and record the query, then or later, if it returns true,
+  // which it does for every `sample_every`-th call of a thread. The first thread starts with a full count, others in between, so
   // that threads that make a few queries each are sampled too.
   bool Tick() {
     uint64_t& slot = countdowns_[slot_];
