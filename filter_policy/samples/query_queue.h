@@ -58,8 +58,9 @@ class QueryQueue {
 
   // Readers call it for each query that found nothing, or that may turn out to
   // have been in vain, and record the query, then or later, if it returns true,
-  // which it does for every `sample_every`-th call of a thread. The first thread starts with a full count, others in between, so
-  // that threads that make a few queries each are sampled too.
+  // which it does for every `sample_every`-th call of a thread. The first
+  // thread starts with a full count, others in between, so that threads that
+  // make a few queries each are sampled too.
   bool Tick() {
     uint64_t& slot = countdowns_[slot_];
     // One comparison: the difference is large if the count has run out, and
