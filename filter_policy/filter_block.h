@@ -11,9 +11,7 @@
 //        16     8   number of distinct keys
 //        24     2   length of the stored part of the smallest key, at most 64
 //        26     2   length of the stored part of the largest key, at most 64
-//        28     4   lengths of the keys: bit (length % 32) is set for each;
-//        zero
-//                   if they are not known
+//        28     4   key lengths % 32, a bit for each; zero if not known
 //        32         the stored parts of the smallest and of the largest key
 //                   payload
 //                   16 zero bytes, so that queries may read whole words

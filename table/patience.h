@@ -37,13 +37,13 @@ class Patience {
     state_ -= kPauseUnit;
     return false;
   }
-  // The search has come to the marker, or there was nothing to wait for; or it
-  // has ended before.
+  // The search has come to the marker, or there was nothing to wait for.
   void Reached() {
     if (++state_ >= kMostReached) {
       state_ = kPause * kPauseUnit + kMostReached - kTries;
     }
   }
+  // The search has ended before the marker: a read was spared.
   void Passed() { state_ = 0; }
 
  private:
