@@ -7,6 +7,7 @@
 #include "db_bench_ext/seed_samples.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "rocksdb/statistics.h"
+#include "tests/table/empty_seeks.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -197,16 +198,7 @@ class AdaptationTest : public testing::Test {
   }
 
   void Run(const std::vector<Query>& queries) {
-    for (const Query& query : queries) {
-      const std::string hi = query.hi + '\0';
-      const Slice upper(hi);
-      ReadOptions read;
-      read.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-      it->Seek(query.lo);
-      ASSERT_FALSE(it->Valid());
-      ASSERT_OK(it->status());
-    }
+    SeekEmptyRanges(db_.get(), queries);
   }
 
   // The false positive rate of the DB's filters, by whether the files are read.

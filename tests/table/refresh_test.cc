@@ -13,6 +13,7 @@
 #include "rocksdb/listener.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/transaction_db.h"
+#include "tests/table/empty_seeks.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -101,16 +102,7 @@ class RefreshTest : public ::testing::Test {
   }
 
   void Run(const std::vector<Query>& queries) {
-    for (const Query& query : queries) {
-      const std::string hi = query.hi + '\0';
-      const Slice upper(hi);
-      ReadOptions read;
-      read.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-      it->Seek(query.lo);
-      ASSERT_FALSE(it->Valid());
-      ASSERT_OK(it->status());
-    }
+    SeekEmptyRanges(db_.get(), queries);
   }
 
   // The share of the queries for which the DB reads a file in vain.
