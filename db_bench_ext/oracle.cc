@@ -146,6 +146,7 @@ void RegisterOracle() {
   };
   static const FilterType type = {
       kOracleKind,
+      "oracle",
       Oracle::Open,
       {{OracleFilterPolicy::kClassName(), "oracle", "oracle", make,
         [](const std::string& spec,

@@ -37,7 +37,7 @@ struct TypeList {
 TypeList& Types() {
   static TypeList* const types = [] {
     static const FilterType always_true = {
-        FilterKind::kAlwaysTrue, AlwaysTrue::Open, {}};
+        FilterKind::kAlwaysTrue, "none", AlwaysTrue::Open, {}};
     auto* list = new TypeList;
     list->Add(&always_true);
     list->Add(&ProteusFilterType());

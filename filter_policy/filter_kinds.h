@@ -47,6 +47,7 @@ struct PolicyType {
 
 struct FilterType {
   FilterKind kind;
+  const char* name;  // for people
   OpenFilterFunction open;
   std::vector<PolicyType> policies;  // that build filters of this kind
 };

@@ -39,6 +39,19 @@ class DescendingKeys {
   std::vector<size_t> ends_;
 };
 
+// What has been decided about a filter, for the log; empty if nothing has.
+std::string LogLine(const FilterReport& report) {
+  if (report.basis.empty()) return "";
+  std::string text = report.design + " " + report.basis;
+  if (report.predicted_fpr < 0) return text;
+  char numbers[96];
+  snprintf(numbers, sizeof(numbers),
+           ": predicted false positive rate %.5f, modelled in %.1f ms",
+           report.predicted_fpr,
+           static_cast<double>(report.model_micros) / 1000);
+  return text + numbers;
+}
+
 // RocksDB's FilterBitsBuilder has these functions since 10.9. Without
 // `override` here, they are the same to all versions.
 class SizingFilterBitsBuilder : public FilterBitsBuilder {
@@ -52,8 +65,10 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
 class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  public:
   ProteanFilterBitsBuilder(const ProteanFilterPolicy& policy,
-                           const FilterBuildingContext& context)
+                           const FilterBuildingContext& context,
+                           std::shared_ptr<UserCollectedProperties> properties)
       : builder_(policy.NewRangeFilterBuilder(context)),
+        properties_(std::move(properties)),
         info_log_(context.info_log),
         verify_(context.table_options.detect_filter_construct_corruption) {
     header_.kind = policy.kind();
@@ -115,10 +130,15 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
                          "bytewise order")
                    : builder_->Finish(&payload_size);
     const bool filters = s.ok();
-    if (!filters) {
+    FilterReport report;
+    if (filters) {
+      report = builder_->Report();
+    } else {
+      report.design = s.ToString();
       Log(InfoLogLevel::WARN_LEVEL, info_log_,
           "Protean: no filter for this file: %s", s.ToString().c_str());
-    } else if (const std::string text = builder_->Describe(); !text.empty()) {
+    }
+    if (const std::string text = LogLine(report); !text.empty()) {
       Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
     }
     if (!filters) {
@@ -136,6 +156,12 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     FinishFilterBlock(block.get(), size);
     builder_.reset();
     Charge(size);
+    if (properties_ != nullptr) {
+      const double bits_per_key = 8.0 * static_cast<double>(size) /
+                                  std::max<double>(header_.num_keys, 1);
+      *properties_ = MakeFilterProperties(FindFilterType(header_.kind)->name,
+                                          bits_per_key, report);
+    }
     *buf = std::move(block);
     return Slice(buf->get(), size);
   }
@@ -191,6 +217,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
   }
 
   std::unique_ptr<RangeFilterBuilder> builder_;
+  const std::shared_ptr<UserCollectedProperties> properties_;
   Logger* const info_log_;
   const bool verify_;
   const double bits_per_key_ = builder_->ApproximateBitsPerKey();
@@ -235,15 +262,16 @@ Status ProteanFilterPolicy::ValidateOptions(
   return FilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 
-FilterBitsBuilder* ProteanFilterPolicy::GetBuilderWithContext(
-    const FilterBuildingContext& context) const {
+FilterBitsBuilder* ProteanFilterPolicy::NewBuilder(
+    const FilterBuildingContext& context,
+    std::shared_ptr<UserCollectedProperties> properties) const {
   if (context.table_options.partition_filters) {
     Log(InfoLogLevel::WARN_LEVEL, context.info_log,
         "Protean: no filter for this file: %s",
         PartitionedFiltersRefused(*this).ToString().c_str());
     return nullptr;
   }
-  return new ProteanFilterBitsBuilder(*this, context);
+  return new ProteanFilterBitsBuilder(*this, context, std::move(properties));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

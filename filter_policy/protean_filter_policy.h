@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/open_filters.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
@@ -64,7 +65,14 @@ class ProteanFilterPolicy : public FilterPolicy {
   // Nullptr, hence no filter, for partitioned filters, should nobody have
   // called ValidateOptions.
   FilterBitsBuilder* GetBuilderWithContext(
-      const FilterBuildingContext& context) const override;
+      const FilterBuildingContext& context) const override {
+    return NewBuilder(context, /*properties=*/nullptr);
+  }
+  // The same. Unless `properties` is nullptr, the facts of the filter are
+  // stored there when it is finished.
+  FilterBitsBuilder* NewBuilder(
+      const FilterBuildingContext& context,
+      std::shared_ptr<UserCollectedProperties> properties) const;
 
   // Always a ProteanFilterBitsReader.
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {

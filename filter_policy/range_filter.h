@@ -43,11 +43,13 @@ inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
 
 // What a filter says of itself, for people.
 struct FilterReport {
-  std::string design;   // in words; empty if there was nothing to decide
-  std::string basis;    // on what the design rests, in words
-  double model_ms = 0;  // spent on the design
-  double predicted_fpr =
-      -1;  // of queries like the samples; negative if unknown
+  std::string design;    // in words
+  std::string basis;     // on what the design rests, in words; empty if it was
+                         // given
+  uint32_t samples = 0;  // of queries, on which it rests
+  uint32_t model_micros = 0;  // spent on the design
+  // Of queries like the samples; negative if unknown.
+  double predicted_fpr = -1;
 };
 
 // The query side. Immutable and safe for any number of threads at once.
@@ -144,9 +146,8 @@ class RangeFilterBuilder {
     return first_key_.capacity() + last_key_.capacity() + Memory();
   }
 
-  // After Finish, what has been decided about the filter, for the log; empty if
-  // there was nothing to decide.
-  virtual std::string Describe() const { return ""; }
+  // After Finish, what the filter will say of itself, at least.
+  virtual FilterReport Report() const { return FilterReport(); }
 
   // The bits that a key costs, roughly, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;

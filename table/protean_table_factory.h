@@ -37,6 +37,11 @@ class ProteanTableFactory : public BlockBasedTableFactory {
       std::unique_ptr<TableReader>* table_reader,
       bool prefetch_index_and_filter_in_cache = true) const override;
 
+  TableBuilder* NewTableBuilder(const TableBuilderOptions& options,
+                                WritableFileWriter* file) const override {
+    return NewTableBuilderWithProperties(*this, options, file);
+  }
+
   // InvalidArgument for a filter policy that could not be parsed, should the
   // error have been ignored then, and for partition_filters with a policy of
   // Protean, besides what the block-based table refuses.

@@ -133,6 +133,93 @@ class SeparateTables : public BlockBasedTableFactory {
   std::unique_ptr<BlockBasedFile>* const opened_;
 };
 
+// The policy of one file: `policy`, whose filters' facts go into `properties`.
+class PolicyOfFile : public FilterPolicy {
+ public:
+  PolicyOfFile(std::shared_ptr<const FilterPolicy> policy,
+               std::shared_ptr<UserCollectedProperties> properties)
+      : policy_(std::move(policy)), properties_(std::move(properties)) {}
+
+  const char* Name() const override { return policy_->Name(); }
+  const char* CompatibilityName() const override {
+    return policy_->CompatibilityName();
+  }
+  FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext& context) const override {
+    return AsProteanFilterPolicy(policy_.get())
+        ->NewBuilder(context, properties_);
+  }
+  FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
+    return policy_->GetFilterBitsReader(contents);
+  }
+
+ private:
+  const std::shared_ptr<const FilterPolicy> policy_;
+  const std::shared_ptr<UserCollectedProperties> properties_;
+};
+
+// Adds properties that are not there until the file's filter is finished, which
+// is before its properties are written.
+class PropertiesOfFilter : public InternalTblPropColl {
+ public:
+  explicit PropertiesOfFilter(std::shared_ptr<UserCollectedProperties> properties)
+      : properties_(std::move(properties)) {}
+
+  const char* Name() const override { return "protean.FilterProperties"; }
+  Status InternalAdd(const Slice& /*key*/, const Slice& /*value*/,
+                     uint64_t /*file_size*/) override {
+    return Status::OK();
+  }
+  void BlockAdd(uint64_t, uint64_t, uint64_t) override {}
+  Status Finish(UserCollectedProperties* properties) override {
+    properties->insert(properties_->begin(), properties_->end());
+    return Status::OK();
+  }
+  UserCollectedProperties GetReadableProperties() const override {
+    return *properties_;
+  }
+
+ private:
+  const std::shared_ptr<UserCollectedProperties> properties_;
+};
+
+class PropertiesOfFilterFactory : public InternalTblPropCollFactory {
+ public:
+  explicit PropertiesOfFilterFactory(
+      std::shared_ptr<UserCollectedProperties> properties)
+      : properties_(std::move(properties)) {}
+
+  const char* Name() const override { return "protean.FilterProperties"; }
+  InternalTblPropColl* CreateInternalTblPropColl(
+      uint32_t /*column_family_id*/, int /*level_at_creation*/,
+      int /*num_levels*/,
+      SequenceNumber /*last_level_inclusive_max_seqno_threshold*/) override {
+    return new PropertiesOfFilter(properties_);
+  }
+
+ private:
+  const std::shared_ptr<UserCollectedProperties> properties_;
+};
+
+// Makes what another factory makes, which it does not own.
+class BorrowedCollFactory : public InternalTblPropCollFactory {
+ public:
+  explicit BorrowedCollFactory(InternalTblPropCollFactory* factory)
+      : factory_(factory) {}
+
+  const char* Name() const override { return factory_->Name(); }
+  InternalTblPropColl* CreateInternalTblPropColl(
+      uint32_t column_family_id, int level_at_creation, int num_levels,
+      SequenceNumber last_level_inclusive_max_seqno_threshold) override {
+    return factory_->CreateInternalTblPropColl(
+        column_family_id, level_at_creation, num_levels,
+        last_level_inclusive_max_seqno_threshold);
+  }
+
+ private:
+  InternalTblPropCollFactory* const factory_;
+};
+
 // The table of virtual functions tells of which class an object is. RTTI would
 // too, but RocksDB is often compiled without it.
 const void* ClassOf(const InternalIterator& iterator) {
@@ -226,6 +313,29 @@ Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
 FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
   const FilterHold& block = PinnedBlock(FilterReaderOf(*rep()));
   return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
+}
+
+TableBuilder* NewTableBuilderWithProperties(
+    const BlockBasedTableFactory& factory, const TableBuilderOptions& options,
+    WritableFileWriter* file) {
+  const auto& table_options = *factory.GetOptions<BlockBasedTableOptions>();
+  if (AsProteanFilterPolicy(table_options.filter_policy.get()) == nullptr) {
+    return factory.BlockBasedTableFactory::NewTableBuilder(options, file);
+  }
+  const auto properties = std::make_shared<UserCollectedProperties>();
+  BlockBasedTableFactory factory_of_file(factory);
+  factory_of_file.GetOptions<BlockBasedTableOptions>()->filter_policy =
+      std::make_shared<PolicyOfFile>(table_options.filter_policy, properties);
+  // The builder takes its collectors from here at once.
+  InternalTblPropCollFactories collectors;
+  for (const auto& collector : *options.internal_tbl_prop_coll_factories) {
+    collectors.push_back(
+        std::make_unique<BorrowedCollFactory>(collector.get()));
+  }
+  collectors.push_back(std::make_unique<PropertiesOfFilterFactory>(properties));
+  TableBuilderOptions options_of_file = options;
+  options_of_file.internal_tbl_prop_coll_factories = &collectors;
+  return factory_of_file.NewTableBuilder(options_of_file, file);
 }
 
 Status SeparateFile::Open(const Options& options, const std::string& path,

@@ -203,6 +203,13 @@ class SeparateFile {
   std::unique_ptr<BlockBasedFile> file_;
 };
 
+// Makes the builder of a file as `factory` does. If its policy is one of
+// Protean's, the facts of the file's filter are written among the file's
+// user-collected properties (filter_properties.h).
+TableBuilder* NewTableBuilderWithProperties(
+    const BlockBasedTableFactory& factory, const TableBuilderOptions& options,
+    WritableFileWriter* file);
+
 // ---- Its iterator ----
 
 // The iterator that the block-based table makes for a file. Nearly always that

@@ -209,22 +209,26 @@ std::string DesignReport::Basis() const {
   return predicted_fpr < 0 ? "without a model" : "from the keys alone";
 }
 
-// The design, and how the trie is encoded.
-FilterReport Proteus::Report() const {
-  FilterReport report;
-  report.design = header_.design.Describe();
-  if (HasTrie()) report.design += " (" + trie_.fst().Describe() + ")";
-  const DesignReport& modelled = header_.report;
-  report.basis = modelled.Basis();
-  report.model_ms = static_cast<double>(modelled.model_micros) / 1000;
-  if (modelled.predicted_fpr >= 0) {
-    report.predicted_fpr = modelled.predicted_fpr;
-    if (modelled.samples > 0) {
-      // Samples beyond the keys find nothing, and the filter knows it.
-      report.predicted_fpr *= static_cast<double>(modelled.samples) /
-                              (modelled.samples + modelled.outside);
-    }
+FilterReport ProteusHeader::Report() const {
+  FilterReport text;
+  text.design = design.Describe();
+  text.basis = report.Basis();
+  text.samples = report.samples;
+  text.model_micros = report.model_micros;
+  if (report.predicted_fpr < 0) return text;
+  text.predicted_fpr = report.predicted_fpr;
+  if (report.samples > 0) {
+    // Samples beyond the keys find nothing, and the filter knows it.
+    text.predicted_fpr *=
+        static_cast<double>(report.samples) / (report.samples + report.outside);
   }
+  return text;
+}
+
+// And how the trie is encoded.
+FilterReport Proteus::Report() const {
+  FilterReport report = header_.Report();
+  if (HasTrie()) report.design += " (" + trie_.fst().Describe() + ")";
   return report;
 }
 

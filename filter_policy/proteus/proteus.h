@@ -52,6 +52,8 @@ struct ProteusHeader {
 
   void EncodeTo(char* out) const;
   void DecodeFrom(const char* in);
+
+  FilterReport Report() const;
 };
 
 // Writes the prefix of a key as it is in the trie of a design, into

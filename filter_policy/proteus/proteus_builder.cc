@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/proteus/prior.h"
@@ -230,18 +229,6 @@ size_t ProteusBuilder::Memory() const {
   return keys_.MemoryUsage() + (trie_ == nullptr ? 0 : trie_->MemoryUsage()) +
          std::max(AmqBuilder::MemoryUsage(sets_.first),
                   AmqBuilder::MemoryUsage(sets_.second));
-}
-
-std::string ProteusBuilder::Describe() const {
-  const DesignReport& report = header_.report;
-  std::string text = header_.design.Describe() + " " + report.Basis();
-  if (report.predicted_fpr < 0) return text;
-  char numbers[96];
-  snprintf(numbers, sizeof(numbers),
-           ": predicted false positive rate %.5f, modelled in %.1f ms",
-           static_cast<double>(report.predicted_fpr),
-           static_cast<double>(report.model_micros) / 1000);
-  return text + numbers;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -38,7 +38,7 @@ class ProteusBuilder : public RangeFilterBuilder {
   double ApproximateBitsPerKey() const override {
     return settings_.bits_per_key;
   }
-  std::string Describe() const override;
+  FilterReport Report() const override { return header_.Report(); }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override { keys_.Append(key); }

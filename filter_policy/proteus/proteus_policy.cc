@@ -167,6 +167,7 @@ PolicyType TypeOf(const char* usage) {
 const FilterType& ProteusFilterType() {
   static const FilterType type = {
       kProteusKind,
+      "Proteus",
       Proteus::Open,
       {TypeOf<DesignSpace::kProteus>("proteus:BITS_PER_KEY[:AMQ]"),
        TypeOf<DesignSpace::kOnePrefixFilter>("prefixbloom:BITS_PER_KEY[:AMQ]"),

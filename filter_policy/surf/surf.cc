@@ -211,7 +211,7 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
 
 FilterReport Surf::Report() const {
   FilterReport report;
-  report.design = fst_.Describe();
+  report.design = suffix_.Describe() + " (" + fst_.Describe() + ")";
   return report;
 }
 

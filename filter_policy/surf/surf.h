@@ -124,6 +124,11 @@ class SurfBuilder : public RangeFilterBuilder {
   double ApproximateBitsPerKey() const override {
     return kUsualTrieBitsPerKey + suffix_.bits();
   }
+  FilterReport Report() const override {
+    FilterReport report;
+    report.design = suffix_.Describe();
+    return report;
+  }
 
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override;

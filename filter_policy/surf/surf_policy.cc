@@ -57,6 +57,7 @@ Status Parse(const std::string& spec,
 const FilterType& SurfFilterType() {
   static const FilterType type = {
       kSurfKind,
+      "SuRF",
       Surf::Open,
       {{SurfFilterPolicy::kClassName(), SurfFilterPolicy::kNickName(), kUsage,
         []() -> std::unique_ptr<const FilterPolicy> {

@@ -31,6 +31,14 @@ struct SurfSuffix {
 
   uint32_t bits() const { return hash_bits + real_bits; }
 
+  // A trie with these suffixes, in words, such as "trie, 8 real bits".
+  std::string Describe() const {
+    std::string text = "trie";
+    if (hash_bits > 0) text += ", " + std::to_string(hash_bits) + " hash bits";
+    if (real_bits > 0) text += ", " + std::to_string(real_bits) + " real bits";
+    return text;
+  }
+
   // The real bits of a key whose first `depth` bytes are in the trie;
   // depth <= key.size().
   uint64_t Real(const Slice& key, size_t depth) const {

@@ -82,6 +82,7 @@ class ToyPolicy : public ProteanFilterPolicy {
 const FilterType& ToyFilterType() {
   static const FilterType type = {
       kToyKind,
+      "Toy",
       Toy::Open,
       {{"protean.Toy", "toy", "toy:SIZE",
         []() -> std::unique_ptr<const FilterPolicy> {
