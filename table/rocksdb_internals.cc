@@ -1,10 +1,16 @@
 #include "table/rocksdb_internals.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
+#include "db/log_reader.h"
 #include "db/range_del_aggregator.h"
+#include "db/version_edit.h"
+#include "file/filename.h"
+#include "file/sequence_file_reader.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
@@ -162,7 +168,8 @@ class PolicyOfFile : public FilterPolicy {
 // is before its properties are written.
 class PropertiesOfFilter : public InternalTblPropColl {
  public:
-  explicit PropertiesOfFilter(std::shared_ptr<UserCollectedProperties> properties)
+  explicit PropertiesOfFilter(
+      std::shared_ptr<UserCollectedProperties> properties)
       : properties_(std::move(properties)) {}
 
   const char* Name() const override { return "protean.FilterProperties"; }
@@ -219,6 +226,112 @@ class BorrowedCollFactory : public InternalTblPropCollFactory {
  private:
   InternalTblPropCollFactory* const factory_;
 };
+
+// Remembers the first damage that a log has.
+class DamageReporter : public log::Reader::Reporter {
+ public:
+  void Corruption(size_t /*bytes*/, const Status& s) override {
+    if (status_.ok()) status_ = s;
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+// The column families of a MANIFEST, by their numbers.
+class ManifestState {
+ public:
+  Status Apply(const VersionEdit& edit) {
+    const uint32_t id = edit.GetColumnFamily();
+    if (edit.IsColumnFamilyAdd())
+      families_[id].name = edit.GetColumnFamilyName();
+    if (edit.IsColumnFamilyDrop()) {
+      families_.erase(id);
+      return Status::OK();
+    }
+    // A new DB does not say that it has this one.
+    if (id == 0 && families_[id].name.empty()) {
+      families_[id].name = kDefaultColumnFamilyName;
+    }
+    const auto family = families_.find(id);
+    if (family == families_.end()) {
+      return Status::Corruption("it adds files to an unknown column family");
+    }
+    if (edit.HasComparatorName()) {
+      family->second.comparator = edit.GetComparatorName();
+    }
+    for (const auto& [level, number] : edit.GetDeletedFiles()) {
+      family->second.files.erase({level, number});
+    }
+    for (const auto& [level, meta] : edit.GetNewFiles()) {
+      ManifestFile& file = family->second.files[{level, meta.fd.GetNumber()}];
+      file.number = meta.fd.GetNumber();
+      file.path_id = meta.fd.GetPathId();
+      file.level = level;
+      file.bytes = meta.fd.GetFileSize();
+      file.smallest = meta.smallest.user_key().ToString();
+      file.largest = meta.largest.user_key().ToString();
+    }
+    return Status::OK();
+  }
+
+  void MoveTo(std::vector<ManifestFamily>* families) {
+    for (auto& [id, state] : families_) {
+      ManifestFamily family;
+      family.name = std::move(state.name);
+      family.comparator = std::move(state.comparator);
+      for (auto& [place, file] : state.files) {
+        family.files.push_back(std::move(file));
+      }
+      families->push_back(std::move(family));
+    }
+  }
+
+ private:
+  struct State {
+    std::string name;
+    std::string comparator;
+    std::map<std::pair<int, uint64_t>, ManifestFile> files;
+  };
+  std::map<uint32_t, State> families_;
+};
+
+Status ReadManifestOnce(Env* env, const std::string& path,
+                        std::string* manifest,
+                        std::vector<ManifestFamily>* families) {
+  std::string current;
+  Status s = ReadFileToString(env, CurrentFileName(path), &current);
+  if (!s.ok()) return s;
+  if (current.empty() || current.back() != '\n') {
+    return Status::Corruption(CurrentFileName(path), "names no MANIFEST");
+  }
+  current.pop_back();
+  *manifest = path + "/" + current;
+  std::unique_ptr<SequentialFileReader> file;
+  s = SequentialFileReader::Create(env->GetFileSystem(), *manifest,
+                                   FileOptions(), &file, nullptr, nullptr);
+  if (!s.ok()) return s;
+  DamageReporter damage;
+  log::Reader reader(/*info_log=*/nullptr, std::move(file), &damage,
+                     /*checksum=*/true, /*log_num=*/0);
+  ManifestState state;
+  Slice record;
+  std::string scratch;
+  bool empty = true;
+  while (s.ok() && damage.status().ok() &&
+         reader.ReadRecord(&record, &scratch)) {
+    VersionEdit edit;
+    s = edit.DecodeFrom(record);
+    if (s.ok()) s = state.Apply(edit);
+    empty = false;
+  }
+  if (s.ok()) s = damage.status();
+  if (s.ok() && empty) s = Status::Corruption("it is empty");
+  if (!s.ok()) return Status::Corruption(*manifest, s.ToString());
+  state.MoveTo(families);
+  return s;
+}
 
 // The table of virtual functions tells of which class an object is. RTTI would
 // too, but RocksDB is often compiled without it.
@@ -313,6 +426,20 @@ Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
 FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
   const FilterHold& block = PinnedBlock(FilterReaderOf(*rep()));
   return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
+}
+
+Status ReadManifest(Env* env, const std::string& path,
+                    std::vector<ManifestFamily>* families) {
+  // Its DB may begin a new MANIFEST while this one is about to be opened.
+  constexpr int kTries = 5;
+  Status s;
+  std::string manifest;
+  for (int i = 0; i < kTries; i++) {
+    families->clear();
+    s = ReadManifestOnce(env, path, &manifest, families);
+    if (s.ok() || s.IsCorruption()) return s;
+  }
+  return s;
 }
 
 TableBuilder* NewTableBuilderWithProperties(

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rocksdb/db.h"
 #include "rocksdb/sst_file_reader.h"
@@ -156,6 +157,9 @@ class BlockBasedFile {
     kFull,        // a full filter that filter_policy() has opened
   };
   FilterState filter_state() const;
+  // Where in the file the full filter block begins. REQUIRES: filter_state() !=
+  // kNone
+  uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
   // Makes RocksDB go on without the filter. REQUIRES: nobody uses it yet
   void DropFilter() { table_->get_rep()->filter.reset(); }
 
@@ -202,6 +206,28 @@ class SeparateFile {
   std::unique_ptr<SstFileReader> reader_;
   std::unique_ptr<BlockBasedFile> file_;
 };
+
+// A column family of a DB that need not be open, and its live SST files.
+struct ManifestFile {
+  uint64_t number = 0;
+  uint32_t path_id = 0;  // of the column family's, or else the DB's, paths
+  int level = 0;
+  uint64_t bytes = 0;
+  std::string smallest;  // user keys
+  std::string largest;
+};
+struct ManifestFamily {
+  std::string name;
+  std::string comparator;           // its name
+  std::vector<ManifestFile> files;  // level by level, by number
+};
+
+// Reads from the MANIFEST of the DB in the folder `path` which column families
+// and files it has. Opens nothing else and writes nothing, so that it may be in
+// use; what it says is what was true a moment ago. NotFound if the folder holds
+// no DB, Corruption if the MANIFEST is damaged.
+Status ReadManifest(Env* env, const std::string& path,
+                    std::vector<ManifestFamily>* families);
 
 // Makes the builder of a file as `factory` does. If its policy is one of
 // Protean's, the facts of the file's filter are written among the file's

@@ -1,0 +1,90 @@
+#include "tools/file_facts.h"
+
+#include "filter_policy/protean_filter_policy.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+bool OrdersBytewise(const TargetFamily& family) {
+  const Comparator* comparator = family.options.comparator;
+  return family.comparator_known &&
+         (comparator == BytewiseComparator() ||
+          comparator == BytewiseComparatorWithU64Ts());
+}
+
+std::string FilterSize(uint64_t offset, uint64_t size) {
+  return std::to_string(size) + " bytes at offset " + std::to_string(offset);
+}
+
+}  // namespace
+
+Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
+                       std::unique_ptr<FileFacts>* facts) {
+  std::unique_ptr<FileFacts> read(new FileFacts);
+  const Status s =
+      SeparateFile::Open(family.options, file.path, &read->separate_);
+  if (!s.ok()) return s;
+  read->ReadFilter(family, file);
+  *facts = std::move(read);
+  return s;
+}
+
+void FileFacts::ReadFilter(const TargetFamily& family,
+                           const TargetFile& target) {
+  using FilterState = BlockBasedFile::FilterState;
+  const BlockBasedFile& file = separate_->file();
+  const auto properties = file.table()->GetTableProperties();
+  entries_ = properties->num_entries;
+  keys_ = entries_;
+  filter_bytes_ = properties->filter_size;
+  if (filter_bytes_ == 0) {
+    unfiltered_ = "written without a filter";
+    if (family.options.optimize_filters_for_hits &&
+        target.level == family.options.num_levels - 1) {
+      unfiltered_ +=
+          ", as optimize_filters_for_hits wants it in the last level";
+    } else if (properties->filter_policy_name.empty()) {
+      unfiltered_ += " policy";
+    }
+    return;
+  }
+  kind_ = properties->filter_policy_name;
+  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
+      file.filter_state() == FilterState::kNone) {
+    unfiltered_ = "RocksDB's own filter, which filters Get only";
+    return;
+  }
+  if (file.filter_state() == FilterState::kUnreadable) {
+    damaged_ = true;
+    unfiltered_ = "the filter block cannot be read: " +
+                  FilterSize(file.filter_offset(), filter_bytes_);
+    return;
+  }
+  block_ = &static_cast<const ProteanFilterBitsReader*>(file.GetPinnedFilter())
+                ->block();
+  if (!block_->status().ok()) {
+    damaged_ = true;
+    unfiltered_ = block_->status().ToString() + ": " +
+                  FilterSize(file.filter_offset(), filter_bytes_);
+    return;
+  }
+  const FilterBlockHeader& header = block_->header();
+  keys_ = header.num_keys;
+  kind_ = FindFilterType(header.kind)->name;
+  report_ = block_->filter()->Report();
+  if (!block_->CanFilter()) {
+    unfiltered_ = "its keys cannot be held";
+    const auto reason =
+        properties->user_collected_properties.find(kDesignProperty);
+    if (reason != properties->user_collected_properties.end()) {
+      unfiltered_ += ": " + reason->second;
+    }
+  } else if (!OrdersBytewise(family)) {
+    unfiltered_ = "the comparator is " + family.comparator;
+  } else if (!file.whole_key_filtering()) {
+    unfiltered_ = "whole_key_filtering=false leaves keys out of it";
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

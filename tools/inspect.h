@@ -1,0 +1,34 @@
+//  protean inspect: what filters there are.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/target.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class Inspect : public Command {
+ public:
+  const char* name() const override { return "inspect"; }
+  const char* summary() const override {
+    return "Which filter each SST file has, on what its design rests, and what "
+           "it promises.";
+  }
+  const char* usage() const override {
+    return "inspect --db=DIR | FILE...  [FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  Target target_;
+  bool json_ = false;
+  bool levels_only_ = false;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,105 @@
+#include "tools/output.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string Cell(const Json& row, const Column& column) {
+  const auto field = row.find(column.field);
+  if (field == row.end() || field->is_null()) return "";
+  if (field->is_string()) return field->get<std::string>();
+  if (field->is_number_float()) {
+    return Format("%.*f", column.digits, field->get<double>());
+  }
+  return field->dump();
+}
+
+}  // namespace
+
+void Output::Line(const std::string& text) {
+  if (!as_json_) out_ << text << '\n';
+}
+
+void Output::Row(const Json& row) {
+  if (!as_json_) return;
+  out_ << row.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void Output::Table(const std::vector<Column>& columns,
+                   const std::vector<Json>& rows) {
+  if (as_json_) {
+    for (const Json& row : rows) Row(row);
+    return;
+  }
+  struct Printed {
+    std::vector<std::string> cells;  // below the title
+    size_t width = 0;
+    bool left = false;
+  };
+  std::vector<Printed> all;
+  for (const Column& column : columns) {
+    Printed printed;
+    bool empty = true;
+    for (const Json& row : rows) {
+      const std::string cell = Cell(row, column);
+      empty = empty && cell.empty();
+      const auto field = row.find(column.field);
+      printed.left = printed.left || (field != row.end() && field->is_string());
+      printed.cells.push_back(cell.empty() ? "-" : cell);
+    }
+    if (empty && !rows.empty()) continue;
+    printed.cells.insert(printed.cells.begin(), column.title);
+    for (const std::string& cell : printed.cells) {
+      printed.width = std::max(printed.width, cell.size());
+    }
+    all.push_back(std::move(printed));
+  }
+  for (size_t line = 0; line <= rows.size(); line++) {
+    std::string text;
+    for (const Printed& column : all) {
+      const std::string& cell = column.cells[line];
+      const std::string padding(column.width - cell.size(), ' ');
+      if (!text.empty()) text += "  ";
+      text += column.left ? cell + padding : padding + cell;
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out_ << text << '\n';
+  }
+}
+
+std::string PrintedKey(const Slice& key) {
+  const bool printable =
+      !key.empty() && !key.starts_with("0x") &&
+      std::all_of(key.data(), key.data() + key.size(),
+                  [](char c) { return c >= ' ' && c <= '~'; });
+  return printable ? key.ToString() : "0x" + key.ToString(/*hex=*/true);
+}
+
+std::string PrintedBytes(double bytes) {
+  const char* const units[] = {"B", "KB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit < 4) {
+    bytes /= 1024;
+    unit++;
+  }
+  return Format(unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+std::string Format(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  va_list again;
+  va_copy(again, arguments);
+  std::string text(
+      static_cast<size_t>(vsnprintf(nullptr, 0, format, arguments)), '\0');
+  vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

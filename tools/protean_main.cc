@@ -1,0 +1,95 @@
+#include "tools/command.h"
+#include "tools/inspect.h"
+#include "tools/output.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using MakeCommand = std::unique_ptr<Command> (*)();
+
+template <typename C>
+std::unique_ptr<Command> Make() {
+  return std::make_unique<C>();
+}
+
+// All commands.
+constexpr MakeCommand kCommands[] = {
+    Make<Inspect>,
+};
+
+void PrintUsage(std::ostream& out) {
+  out << "protean COMMAND [FLAGS]: what Protean's range filters do in a "
+         "RocksDB, and how to do better\n\nCommands:\n";
+  for (const MakeCommand make : kCommands) {
+    const std::unique_ptr<Command> command = make();
+    out << Format("  %-10s%s\n", command->name(), command->summary());
+  }
+  out << "\nprotean COMMAND --help explains a command, with examples.\n"
+         "Exit code: 0 all is fine, 1 something was found that needs a look, 2 "
+         "it could not be done.\n";
+}
+
+void PrintHelp(const Command& command, const Arguments& arguments,
+               std::ostream& out) {
+  out << "protean " << command.usage() << "\n\n"
+      << command.summary() << "\n\nFlags:\n"
+      << arguments.Help() << '\n'
+      << command.help();
+}
+
+int RunCommand(Command* command, const std::vector<std::string>& rest,
+               std::ostream& out, std::ostream& err) {
+  Arguments arguments;
+  command->AddFlags(&arguments);
+  for (const std::string& argument : rest) {
+    if (argument == "--help" || argument == "-h") {
+      PrintHelp(*command, arguments, out);
+      return kFine;
+    }
+    if (argument == "--") break;
+  }
+  std::vector<std::string> operands;
+  bool found = false;
+  Status s = arguments.Parse(rest, &operands);
+  if (s.ok()) s = command->Run(operands, out, err, &found);
+  out.flush();
+  if (s.ok() && !out) s = Status::IOError("the output cannot be written");
+  if (s.ok()) return found ? kFoundSomething : kFine;
+  // What the code of a status says, the message says better.
+  std::string message = s.getState() == nullptr ? s.ToString() : s.getState();
+  for (char& c : message) {
+    if (c == '\n') c = ' ';
+  }
+  err << "protean " << command->name() << ": " << message << '\n';
+  return kCouldNot;
+}
+
+}  // namespace
+
+int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
+                std::ostream& err) {
+  if (arguments.empty()) {
+    PrintUsage(err);
+    return kCouldNot;
+  }
+  const std::string& name = arguments[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    PrintUsage(out);
+    return kFine;
+  }
+  std::string names;
+  for (const MakeCommand make : kCommands) {
+    const std::unique_ptr<Command> command = make();
+    if (name == command->name()) {
+      return RunCommand(command.get(), {arguments.begin() + 1, arguments.end()},
+                        out, err);
+    }
+    names += (names.empty() ? "" : ", ") + std::string(command->name());
+  }
+  err << "protean: there is no command " << name << "; there are: " << names
+      << '\n';
+  return kCouldNot;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

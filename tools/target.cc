@@ -1,0 +1,168 @@
+#include "tools/target.h"
+
+#include <algorithm>
+
+#include "db/dbformat.h"
+#include "file/filename.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/utilities/options_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A policy of the options by its name, such as "protean.Proteus:12"; as in an
+// options string, if it can be.
+std::string PolicyText(const FilterPolicy* policy) {
+  if (policy == nullptr) return "nullptr";
+  ConfigOptions config;
+  config.delimiter = ";";
+  return policy->ToString(config);
+}
+
+// Reads files as a column family does, whatever filters they have.
+void SetTableFactory(TargetFamily* family) {
+  BlockBasedTableOptions table;
+  if (family->options.table_factory != nullptr) {
+    family->table_factory = family->options.table_factory->Name();
+    const auto* own =
+        family->options.table_factory->GetOptions<BlockBasedTableOptions>();
+    if (own != nullptr) {
+      table = *own;
+      family->filter_policy = PolicyText(own->filter_policy.get());
+    }
+  }
+  if (AsProteanFilterPolicy(table.filter_policy.get()) == nullptr) {
+    table.filter_policy = nullptr;  // then the recommended one
+  }
+  // The samples belong to the process that has the DB open.
+  family->options.table_factory = NewProteanTableFactory(table);
+}
+
+}  // namespace
+
+void Target::AddFlags(Arguments* arguments) {
+  arguments->Add("db", "DIR",
+                 "the folder of a DB, which may be open in another process",
+                 &db_);
+  arguments->Add("column_family", "NAME",
+                 "look at this column family; default: all of them",
+                 &column_family_);
+}
+
+Status Target::Open(const std::vector<std::string>& operands) {
+  if (db_.empty() == operands.empty()) {
+    return Status::InvalidArgument(
+        db_.empty() ? "give a DB or SST files: --db=DIR, or FILE..."
+                    : "give either --db=DIR or SST files, not both; " +
+                          operands[0] + " is no flag");
+  }
+  return db_.empty() ? OpenFiles(operands) : OpenDB();
+}
+
+Status Target::OpenDB() {
+  Env* const env = Env::Default();
+  while (db_.size() > 1 && db_.back() == '/') db_.pop_back();
+  if (!env->FileExists(CurrentFileName(db_)).ok()) {
+    return Status::NotFound(db_ +
+                            (env->FileExists(db_).ok()
+                                 ? " holds no DB: it has no file CURRENT"
+                                 : " does not exist") +
+                            "; --db names the folder of a RocksDB");
+  }
+  std::vector<ManifestFamily> manifest;
+  Status s = ReadManifest(env, db_, &manifest);
+  if (!s.ok()) {
+    return s.IsCorruption()
+               ? Status::Corruption(s.ToString() +
+                                    "; give SST files instead of --db")
+               : s;
+  }
+
+  std::vector<ColumnFamilyDescriptor> described;
+  ConfigOptions config;
+  config.ignore_unknown_options = true;
+  const Status loaded =
+      LoadLatestOptions(config, db_, &db_options_, &described);
+  if (!loaded.ok()) {
+    described.clear();
+    db_options_ = DBOptions();
+    notes_.push_back(
+        "the OPTIONS file cannot be used, so default options are: " +
+        loaded.ToString());
+  }
+  std::string names;
+  for (ManifestFamily& entry : manifest) {
+    names += (names.empty() ? "" : ", ") + entry.name;
+    if (!column_family_.empty() && entry.name != column_family_) continue;
+    TargetFamily family;
+    family.name = entry.name;
+    family.comparator = entry.comparator;
+    ColumnFamilyOptions options;
+    const auto found =
+        std::find_if(described.begin(), described.end(),
+                     [&](const auto& d) { return d.name == entry.name; });
+    if (found != described.end()) options = found->options;
+    family.options = Options(db_options_, options);
+    if (found == described.end()) family.options.table_factory = nullptr;
+    SetTableFactory(&family);
+    if (!family.comparator.empty() &&
+        family.comparator != family.options.comparator->Name()) {
+      const Comparator* comparator = nullptr;
+      family.comparator_known =
+          Comparator::CreateFromString(config, family.comparator, &comparator)
+              .ok() &&
+          comparator != nullptr;
+      family.options.comparator =
+          family.comparator_known ? comparator : BytewiseComparator();
+    }
+    const std::vector<DbPath>& paths = family.options.cf_paths.empty()
+                                           ? family.options.db_paths
+                                           : family.options.cf_paths;
+    for (ManifestFile& meta : entry.files) {
+      TargetFile file;
+      const std::string folder =
+          meta.path_id < paths.size() ? paths[meta.path_id].path : db_;
+      file.path = MakeTableFileName(folder, meta.number);
+      file.name = file.path.substr(file.path.rfind('/') + 1);
+      file.level = meta.level;
+      file.bytes = meta.bytes;
+      file.smallest = std::move(meta.smallest);
+      file.largest = std::move(meta.largest);
+      family.files.push_back(std::move(file));
+    }
+    families_.push_back(std::move(family));
+  }
+  if (families_.empty()) {
+    return Status::InvalidArgument("there is no column family " +
+                                   column_family_ + " in " + db_ +
+                                   "; there are: " + names);
+  }
+  return Status::OK();
+}
+
+Status Target::OpenFiles(const std::vector<std::string>& paths) {
+  if (!column_family_.empty()) {
+    return Status::InvalidArgument(
+        "--column_family goes with --db, not with SST files");
+  }
+  TargetFamily family;
+  family.options.table_factory = nullptr;
+  SetTableFactory(&family);
+  for (const std::string& path : paths) {
+    TargetFile file;
+    file.name = path;
+    file.path = path;
+    const Status s = Env::Default()->GetFileSize(path, &file.bytes);
+    if (!s.ok()) {
+      return Status::NotFound(path + " cannot be read; operands are SST files",
+                              s.ToString());
+    }
+    family.files.push_back(std::move(file));
+  }
+  families_.push_back(std::move(family));
+  return Status::OK();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
