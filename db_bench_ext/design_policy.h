@@ -20,7 +20,7 @@ std::string DesignForm();
 // Builds filters of one design, whatever keys and queries are. They predict
 // their false positive rate from samples as a filter does that chose its design
 // itself.
-class DesignPolicy : public ProteanFilterPolicy {
+class DesignPolicy : public RangeFilterPolicy {
  public:
   // `spec` is design:BITS_PER_KEY:PART:... with one part or several, in any
   // order:

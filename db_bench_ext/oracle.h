@@ -10,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterKind kOracleKind{255};
 
-class OracleFilterPolicy : public ProteanFilterPolicy {
+class OracleFilterPolicy : public RangeFilterPolicy {
  public:
   static const char* kClassName() { return "protean.Oracle"; }
   const char* Name() const override { return kClassName(); }

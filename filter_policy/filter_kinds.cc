@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "filter_policy/levels_policy.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/filter_policy.h"
@@ -36,8 +37,11 @@ struct TypeList {
 
 TypeList& Types() {
   static TypeList* const types = [] {
-    static const FilterType always_true = {
-        FilterKind::kAlwaysTrue, "none", AlwaysTrue::Open, {}};
+    // A list of policies builds no filters itself.
+    static const FilterType always_true = {FilterKind::kAlwaysTrue,
+                                           "none",
+                                           AlwaysTrue::Open,
+                                           {LevelsPolicyType()}};
     auto* list = new TypeList;
     list->Add(&always_true);
     list->Add(&ProteusFilterType());

@@ -64,7 +64,7 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
 // into a filter block.
 class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  public:
-  ProteanFilterBitsBuilder(const ProteanFilterPolicy& policy,
+  ProteanFilterBitsBuilder(const RangeFilterPolicy& policy,
                            const FilterBuildingContext& context,
                            std::shared_ptr<UserCollectedProperties> properties)
       : builder_(policy.NewRangeFilterBuilder(context)),
@@ -262,7 +262,7 @@ Status ProteanFilterPolicy::ValidateOptions(
   return FilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 
-FilterBitsBuilder* ProteanFilterPolicy::NewBuilder(
+FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
     const FilterBuildingContext& context,
     std::shared_ptr<UserCollectedProperties> properties) const {
   if (context.table_options.partition_filters) {

@@ -62,22 +62,50 @@ class ProteanFilterPolicy : public FilterPolicy {
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  // Nullptr, hence no filter, for partitioned filters, should nobody have
-  // called ValidateOptions.
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
     return NewBuilder(context, /*properties=*/nullptr);
   }
   // The same. Unless `properties` is nullptr, the facts of the filter are
-  // stored there when it is finished.
-  FilterBitsBuilder* NewBuilder(
+  // stored there when it is finished. Nullptr for no filter.
+  virtual FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context,
-      std::shared_ptr<UserCollectedProperties> properties) const;
+      std::shared_ptr<UserCollectedProperties> properties) const = 0;
+
+  // Whether files that are written to a level have another policy instead,
+  // which is stored. It may be one of RocksDB's, or nullptr for no filter. The
+  // level is negative for files that are written outside of a DB.
+  virtual bool ForLevel(int /*level*/,
+                        std::shared_ptr<const FilterPolicy>* /*policy*/) const {
+    return false;
+  }
 
   // Always a ProteanFilterBitsReader.
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     return new ProteanFilterBitsReader(contents);
   }
+
+  // Where the readers of all column families leave samples of queries, for
+  // filters that design themselves; nullptr if this policy has no use for them.
+  // Always the same object.
+  virtual std::shared_ptr<SampleStore> Samples() const { return nullptr; }
+  // Makes Samples() that of another policy. Called before anybody asks for it.
+  virtual void ShareSamples(
+      const std::shared_ptr<SampleStore>& /*samples*/) const {}
+
+  // Where the readers of all column families announce their files, for filters
+  // whose size depends on the others; nullptr if this policy has no use for
+  // that. Always the same object.
+  virtual std::shared_ptr<OpenFilters> Filters() const { return nullptr; }
+};
+
+// A policy that builds range filters of one kind.
+class RangeFilterPolicy : public ProteanFilterPolicy {
+ public:
+  // Nullptr for partitioned filters, should nobody have called ValidateOptions.
+  FilterBitsBuilder* NewBuilder(
+      const FilterBuildingContext& context,
+      std::shared_ptr<UserCollectedProperties> properties) const override;
 
   // A builder for the filter of one SST file. `context` need not outlive the
   // call; RocksDB fills all of it in for flushes and compactions, but for files
@@ -87,16 +115,6 @@ class ProteanFilterPolicy : public FilterPolicy {
 
   // The kind of filter that it builds.
   virtual FilterKind kind() const = 0;
-
-  // Where the readers of all column families leave samples of queries, for
-  // filters that design themselves; nullptr if this policy has no use for them.
-  // Always the same object.
-  virtual std::shared_ptr<SampleStore> Samples() const { return nullptr; }
-
-  // Where the readers of all column families announce their files, for filters
-  // whose size depends on the others; nullptr if this policy has no use for
-  // that. Always the same object.
-  virtual std::shared_ptr<OpenFilters> Filters() const { return nullptr; }
 };
 
 // The column family that a file is written for: the default one if it is

@@ -380,7 +380,11 @@ Status Refresh::Try(Candidate* candidate) {
   if (s.ok()) report();
   if (!stopped.ok()) return stopped;
   if (!s.ok()) {
-    Decide(file, s.IsCorruption() ? Outcome::kDamaged : Outcome::kFailed, s);
+    Decide(file,
+           s.IsCorruption()     ? Outcome::kDamaged
+           : s.IsNotSupported() ? Outcome::kUnfiltered
+                                : Outcome::kFailed,
+           s);
     return Status::OK();
   }
 

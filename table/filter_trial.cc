@@ -86,9 +86,11 @@ Status FilterTrial::Build(
   context.num_levels = place.options.num_levels;
   context.level_at_creation = place.level;
   context.reason = TableFileCreationReason::kCompaction;
-  const FilterPolicy& policy = *table_options.filter_policy;
+  std::shared_ptr<const FilterPolicy> policy = table_options.filter_policy;
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
+  if (own != nullptr) own->ForLevel(place.level, &policy);
   const std::unique_ptr<FilterBitsBuilder> builder(
-      policy.GetBuilderWithContext(context));
+      policy == nullptr ? nullptr : policy->GetBuilderWithContext(context));
   if (builder == nullptr) return Status::NotSupported("no filter is built");
 
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
@@ -109,9 +111,9 @@ Status FilterTrial::Build(
   if (!s.ok()) return s;
   const Slice block = builder->Finish(&new_block_, &s);
   if (!s.ok()) return s;
-  new_reader_.reset(policy.GetFilterBitsReader(block));
-  new_filter_ =
-      AskedFilter(new_reader_.get(), AsProteanFilterPolicy(&policy) != nullptr);
+  new_reader_.reset(policy->GetFilterBitsReader(block));
+  new_filter_ = AskedFilter(new_reader_.get(),
+                            AsProteanFilterPolicy(policy.get()) != nullptr);
   return s;
 }
 

@@ -445,14 +445,19 @@ Status ReadManifest(Env* env, const std::string& path,
 TableBuilder* NewTableBuilderWithProperties(
     const BlockBasedTableFactory& factory, const TableBuilderOptions& options,
     WritableFileWriter* file) {
-  const auto& table_options = *factory.GetOptions<BlockBasedTableOptions>();
-  if (AsProteanFilterPolicy(table_options.filter_policy.get()) == nullptr) {
+  std::shared_ptr<const FilterPolicy> policy =
+      factory.GetOptions<BlockBasedTableOptions>()->filter_policy;
+  const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy.get());
+  if (own == nullptr) {
     return factory.BlockBasedTableFactory::NewTableBuilder(options, file);
   }
+  own->ForLevel(options.level_at_creation, &policy);
   const auto properties = std::make_shared<UserCollectedProperties>();
+  if (AsProteanFilterPolicy(policy.get()) != nullptr) {
+    policy = std::make_shared<PolicyOfFile>(policy, properties);
+  }
   BlockBasedTableFactory factory_of_file(factory);
-  factory_of_file.GetOptions<BlockBasedTableOptions>()->filter_policy =
-      std::make_shared<PolicyOfFile>(table_options.filter_policy, properties);
+  factory_of_file.GetOptions<BlockBasedTableOptions>()->filter_policy = policy;
   // The builder takes its collectors from here at once.
   InternalTblPropCollFactories collectors;
   for (const auto& collector : *options.internal_tbl_prop_coll_factories) {

@@ -223,7 +223,7 @@ Status ProteusFilterPolicy::CheckOptions() const {
 Status ProteusFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   const Status s = CheckOptions();
-  return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
+  return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
 std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {

@@ -43,7 +43,7 @@ struct ProteusPolicyOptions {
 
 const FilterType& ProteusFilterType();
 
-class ProteusFilterPolicy : public ProteanFilterPolicy {
+class ProteusFilterPolicy : public RangeFilterPolicy {
  public:
   explicit ProteusFilterPolicy(DesignSpace space,
                                const ProteusPolicyOptions& options = {});
@@ -63,6 +63,10 @@ class ProteusFilterPolicy : public ProteanFilterPolicy {
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext& context) const override;
   std::shared_ptr<SampleStore> Samples() const override;
+  void ShareSamples(
+      const std::shared_ptr<SampleStore>& samples) const override {
+    std::call_once(samples_made_, [&] { samples_ = samples; });
+  }
   std::shared_ptr<OpenFilters> Filters() const override { return filters_; }
 
  private:

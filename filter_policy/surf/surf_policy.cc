@@ -86,7 +86,7 @@ Status SurfFilterPolicy::CheckOptions() const {
 Status SurfFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   const Status s = CheckOptions();
-  return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
+  return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
 std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(

@@ -22,7 +22,7 @@ struct SurfPolicyOptions {
   uint32_t real_suffix_bits = 8;
 };
 
-class SurfFilterPolicy : public ProteanFilterPolicy {
+class SurfFilterPolicy : public RangeFilterPolicy {
  public:
   explicit SurfFilterPolicy(const SurfPolicyOptions& options = {});
 

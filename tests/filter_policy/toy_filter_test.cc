@@ -69,7 +69,7 @@ class ToyBuilder : public RangeFilterBuilder {
   char bytes_[256] = {};
 };
 
-class ToyPolicy : public ProteanFilterPolicy {
+class ToyPolicy : public RangeFilterPolicy {
  public:
   const char* Name() const override { return "protean.Toy"; }
   FilterKind kind() const override { return kToyKind; }

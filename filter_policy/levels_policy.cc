@@ -1,0 +1,186 @@
+#include "filter_policy/levels_policy.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+#include "rocksdb/utilities/options_type.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Options = LevelsPolicyOptions;
+
+const char kUsage[] = "levels:POLICY,POLICY,...";
+
+Status Refuse(const std::string& list, const std::string& why) {
+  return Status::InvalidArgument(
+      std::string(LevelsFilterPolicy::kClassName()) + ": policies=" + list +
+      " is not allowed: " + why +
+      "; allowed: filter policies from level 0 on, with commas between them, "
+      "such as bloomfilter:10,proteus:12");
+}
+
+// The parts between the commas that are not within braces.
+std::vector<std::string> SplitList(const std::string& list) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : list) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+Status ParseList(const ConfigOptions& config, const std::string& list,
+                 Options* options) {
+  ConfigOptions strict = config;
+  strict.ignore_unknown_options = false;
+  strict.ignore_unsupported_options = false;
+  std::vector<Options::Entry> policies;
+  for (const std::string& text : SplitList(list)) {
+    Options::Entry entry;
+    entry.text = text;
+    const Status s =
+        text.empty()
+            ? Status::InvalidArgument("a policy is missing")
+            : FilterPolicy::CreateFromString(strict, text, &entry.policy);
+    if (!s.ok()) return Refuse(list, s.ToString());
+    if (entry.policy != nullptr &&
+        entry.policy->IsInstanceOf(LevelsFilterPolicy::kClassName())) {
+      return Refuse(list, "a list cannot be part of a list");
+    }
+    policies.push_back(std::move(entry));
+  }
+  options->policies = std::move(policies);
+  return Status::OK();
+}
+
+std::string ListOf(const Options& options) {
+  std::string list;
+  for (const Options::Entry& entry : options.policies) {
+    if (!list.empty()) list += ',';
+    list += entry.text;
+  }
+  return list;
+}
+
+const std::unordered_map<std::string, OptionTypeInfo>& TypeInfo() {
+  static const auto* const info =
+      new std::unordered_map<std::string, OptionTypeInfo>{
+          {"policies",
+           OptionTypeInfo(0, OptionType::kUnknown)
+               .SetParseFunc([](const ConfigOptions& config,
+                                const std::string& /*name*/,
+                                const std::string& text, void* addr) {
+                 return ParseList(config, text, static_cast<Options*>(addr));
+               })
+               .SetSerializeFunc([](const ConfigOptions& /*config*/,
+                                    const std::string& /*name*/,
+                                    const void* addr, std::string* text) {
+                 // Policies may have options of their own.
+                 *text = "{" + ListOf(*static_cast<const Options*>(addr)) + "}";
+                 return Status::OK();
+               })
+               .SetEqualsFunc([](const ConfigOptions& /*config*/,
+                                 const std::string& /*name*/, const void* addr1,
+                                 const void* addr2, std::string* /*mismatch*/) {
+                 return ListOf(*static_cast<const Options*>(addr1)) ==
+                        ListOf(*static_cast<const Options*>(addr2));
+               })},
+      };
+  return *info;
+}
+
+// levels:POLICY,POLICY,...
+Status Parse(const std::string& spec,
+             std::unique_ptr<const FilterPolicy>* policy) {
+  const size_t colon = spec.find(':');
+  Options options;
+  const Status s = ParseList(
+      ConfigOptions(), colon == std::string::npos ? "" : spec.substr(colon + 1),
+      &options);
+  if (s.ok()) policy->reset(new LevelsFilterPolicy(std::move(options)));
+  return s;
+}
+
+}  // namespace
+
+PolicyType LevelsPolicyType() {
+  return {LevelsFilterPolicy::kClassName(), LevelsFilterPolicy::kNickName(),
+          kUsage,
+          []() -> std::unique_ptr<const FilterPolicy> {
+            return std::make_unique<LevelsFilterPolicy>();
+          },
+          Parse};
+}
+
+LevelsFilterPolicy::LevelsFilterPolicy(LevelsPolicyOptions options)
+    : options_(std::move(options)) {
+  RegisterOptions(&options_, &TypeInfo());
+}
+
+Status LevelsFilterPolicy::ValidateOptions(
+    const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
+  if (options_.policies.empty()) return Refuse("", "no policy is named");
+  const bool any_policy = cf_opts.table_factory != nullptr &&
+                          cf_opts.table_factory->IsInstanceOf("ProteanTable");
+  Samples();
+  for (const Options::Entry& entry : options_.policies) {
+    if (AsProteanFilterPolicy(entry.policy.get()) == nullptr && !any_policy) {
+      return Refuse(ListOf(options_),
+                    entry.text + " needs table_factory=ProteanTable");
+    }
+    if (entry.policy == nullptr) continue;
+    const Status s = entry.policy->ValidateOptions(db_opts, cf_opts);
+    if (!s.ok()) return s;
+  }
+  return ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts);
+}
+
+bool LevelsFilterPolicy::ForLevel(
+    int level, std::shared_ptr<const FilterPolicy>* policy) const {
+  const std::vector<Options::Entry>& policies = options_.policies;
+  Samples();
+  if (policies.empty()) {
+    policy->reset();
+  } else {
+    const size_t last = policies.size() - 1;
+    *policy = policies[level < 0 ? last : std::min<size_t>(level, last)].policy;
+  }
+  return true;
+}
+
+FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
+    const FilterBuildingContext& context,
+    std::shared_ptr<UserCollectedProperties> properties) const {
+  std::shared_ptr<const FilterPolicy> policy;
+  ForLevel(context.level_at_creation, &policy);
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
+  return own == nullptr ? nullptr
+                        : own->NewBuilder(context, std::move(properties));
+}
+
+std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {
+  std::call_once(samples_shared_, [this] {
+    for (const Options::Entry& entry : options_.policies) {
+      const ProteanFilterPolicy* own =
+          AsProteanFilterPolicy(entry.policy.get());
+      if (own == nullptr) continue;
+      if (samples_ != nullptr) {
+        own->ShareSamples(samples_);
+      } else {
+        samples_ = own->Samples();
+      }
+    }
+  });
+  return samples_;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
