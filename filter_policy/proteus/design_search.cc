@@ -89,7 +89,7 @@ double DesignSearch::Candidate::Cost() const {
 double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
   constexpr double kFactor = 50;
   // The rate is an estimate by few queries.
-  constexpr double kSafety = 0.8;
+  constexpr double kSafety = 0.9;
   if (promises_ == 0) return 0;
   const double bits = 8 * static_cast<double>(bytes) /
                       static_cast<double>(statistics_.num_keys());
@@ -445,7 +445,8 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
 // sets have, and such a set alone.
 void DesignSearch::SearchKeySets(uint64_t bytes,
                                  std::vector<Candidate>* found) const {
-  constexpr double kShares[] = {0.2, 0.3, 0.4, 0.5, 0.6};
+  constexpr double kShares[] = {0.2, 0.25, 0.3, 0.34, 0.37,
+                                0.4, 0.45, 0.5, 0.6};
   const size_t step =
       std::max<size_t>(1, model_.queries().size() / kKeySetQueries);
   std::vector<Candidate> with_key_set = *found;

@@ -22,17 +22,38 @@ constexpr size_t kPartsOfPromise = 4;
 // are less than 2^kLengthBits long.
 constexpr uint32_t kStepBits = 11;
 constexpr uint32_t kLengthBits = 5;
+// Of printed numbers, up to so many digits are counted up.
+constexpr size_t kStepDigits = 3;
 
 enum class Family {
   kNumber,  // keys of up to 8 bytes
   kRecord,  // longer ones of one length: a time and a sensor, say
+  kDigits,  // of one length, of characters: a number or a time that is printed
   kText,    // of different lengths
 };
 
-Family FamilyOf(const KeyStatistics& statistics) {
+// What keys look like is told from that many of them.
+constexpr size_t kLooks = 64;
+size_t Look(const KeyStore& keys, size_t number) {
+  return number * (keys.size() - 1) / (kLooks - 1);
+}
+
+// Whether all of their characters are printable.
+bool ArePrintable(const KeyStore& keys) {
+  for (size_t i = 0; i < kLooks; i++) {
+    const Slice key = keys[Look(keys, i)];
+    for (size_t j = 0; j < key.size(); j++) {
+      if (key[j] < ' ' || key[j] > '~') return false;
+    }
+  }
+  return true;
+}
+
+Family FamilyOf(const KeyStore& keys, const KeyStatistics& statistics) {
   if (statistics.shortest_key() != statistics.longest_key()) {
     return Family::kText;
   }
+  if (ArePrintable(keys)) return Family::kDigits;
   return statistics.longest_key() <= 8 ? Family::kNumber : Family::kRecord;
 }
 
@@ -43,7 +64,7 @@ class PriorMaker {
       : keys_(keys),
         statistics_(statistics),
         prefixes_only_(prefixes_only),
-        family_(FamilyOf(statistics)),
+        family_(FamilyOf(keys, statistics)),
         of_kind_(std::clamp(
             keys.size() / kKeysPerQuery, kLeastOfKind,
             num_samples < kManySamples ? kMostOfKind : kMostBesideSamples)),
@@ -58,7 +79,8 @@ class PriorMaker {
     };
     std::vector<Kind> kinds = {
         {&PriorMaker::PointAlike, 2, kPartsOfPromise},
-        {&PriorMaker::PointBehind, 0.5},
+        {&PriorMaker::PointBehind, WeightOfPointsBehind(),
+         IsPrinted() ? kPartsOfPromise : 1},
     };
     switch (family_) {
       case Family::kNumber:
@@ -69,6 +91,10 @@ class PriorMaker {
       case Family::kRecord:
         kinds.push_back({&PriorMaker::RangeAlike, 10});
         kinds.push_back({&PriorMaker::RangeSpread, 1});
+        kinds.push_back({&PriorMaker::RangeBehind, 0.5});
+        break;
+      case Family::kDigits:
+        kinds.push_back({&PriorMaker::RangeAlike, 8});
         kinds.push_back({&PriorMaker::RangeBehind, 0.5});
         break;
       case Family::kText:
@@ -96,6 +122,23 @@ class PriorMaker {
   }
 
  private:
+  bool IsPrinted() const {
+    return family_ == Family::kDigits || family_ == Family::kText;
+  }
+
+  // Where keys are printed, these points are promised too, so that their weight
+  // says how much worse they may be than the others.
+  double WeightOfPointsBehind() const {
+    switch (family_) {
+      case Family::kDigits:
+        return 0.1;
+      case Family::kText:
+        return 0.18;
+      default:
+        return 0.5;
+    }
+  }
+
   // A key of that part of `parts` of the file.
   size_t Index(size_t part, size_t parts) {
     const double place = (static_cast<double>(part) + Fraction()) /
@@ -136,6 +179,35 @@ class PriorMaker {
       carry >>= 8;
     }
     return carry == 0;
+  }
+
+  // Counts up the character at `place` by one or two, with carries to those
+  // before it, and takes the characters behind it from another key. False if
+  // that takes it past the last character of the alphabet in all places.
+  bool CountUp(size_t place, std::string* key) {
+    if (alphabet_.empty()) {
+      for (size_t i = 0; i < kLooks; i++) {
+        const Slice other = keys_[Look(keys_, i)];
+        alphabet_.resize(std::max(alphabet_.size(), other.size()), {'~', ' '});
+        for (size_t j = 0; j < other.size(); j++) {
+          alphabet_[j].first = std::min(alphabet_[j].first, other[j]);
+          alphabet_[j].second = std::max(alphabet_[j].second, other[j]);
+        }
+      }
+    }
+    const Slice other = keys_[Uniform(keys_.size())];
+    for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
+    char more = static_cast<char>(1 + Uniform(2));
+    for (size_t i = place + 1; i-- > 0;) {
+      const auto& [first, last] = alphabet_[i];
+      if ((*key)[i] <= last - more) {
+        (*key)[i] = static_cast<char>((*key)[i] + more);
+        return true;
+      }
+      (*key)[i] = first;
+      more = 1;
+    }
+    return false;
   }
 
   // The neighbours of keys_[index], and how many bits it shares with the
@@ -249,18 +321,31 @@ class PriorMaker {
     std::string end;
     bool inclusive;
     const Slice hi = PointEnd(key, &end, &inclusive);
-    return AddAnywhere(key, hi, inclusive);
+    if (!AddAnywhere(key, hi, inclusive)) return false;
+    queries_.back().promised = IsPrinted();
+    return true;
   }
 
   bool RangeAlike(size_t index) {
     const Slice lo = keys_[index];
     if (lo.empty()) return false;
     std::string hi = lo.ToString();
+    if (family_ == Family::kDigits) {
+      // From where it parts from its neighbours on; longer ranges are likelier.
+      const size_t first = std::min<size_t>(Shared(index) / 8, lo.size() - 1);
+      const size_t places = lo.size() - first;
+      return CountUp(first + std::min(Uniform(places), Uniform(places)), &hi) &&
+             AddInPlaceOf(index, lo, hi, true);
+    }
     return Advance(LengthBit(Shared(index), BitsOf(lo)), &hi) &&
            AddInPlaceOf(index, lo, hi, true);
   }
   // Moves a key on to one of the 2^kStepBits numbers behind it.
   bool Follow(size_t index, std::string* key) {
+    if (family_ == Family::kDigits) {
+      const size_t digits = Uniform(std::min(kStepDigits, key->size()));
+      return CountUp(key->size() - 1 - digits, key);
+    }
     const uint32_t last = Unit(Shared(index), BitsOf(*key));
     const uint32_t bits = BitsFor(1 + Uniform((1 << kStepBits) - 1));
     return Advance(last - std::min(last, bits - 1), key);
@@ -270,6 +355,9 @@ class PriorMaker {
     std::string lo = keys_[index].ToString();
     if (lo.empty() || !Follow(index, &lo)) return false;
     std::string hi = lo;
+    if (family_ == Family::kDigits) {
+      return CountUp(hi.size() - 1, &hi) && AddAnywhere(lo, hi, true);
+    }
     const uint32_t last = Unit(Shared(index), BitsOf(lo));
     const auto length = static_cast<uint32_t>(Uniform(kLengthBits));
     return Advance(last - std::min(last, length), &hi) &&
@@ -322,6 +410,8 @@ class PriorMaker {
   // Of whose numbers the standard says which they are.
   std::mt19937_64 random_;
   std::vector<CpfprModel::Query> queries_;
+  // The first and the last character that some keys have at each place.
+  std::vector<std::pair<char, char>> alphabet_;
 };
 
 }  // namespace

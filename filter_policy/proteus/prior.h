@@ -9,7 +9,8 @@
 //             were: a key of the file, which is taken away for as long as this
 //             query is looked at ("leave one out")
 //    behind   a little after a key that is there, or a key with a byte of
-//             another one; of text, also with a byte more or less
+//             another one; of text, also with a byte more or less. Of keys that
+//             are printed, digits are counted up
 //    spread   anywhere between the first and the last key
 //
 //  Ranges are of all lengths from one to about the distance of the keys around

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
@@ -14,6 +16,7 @@
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"
+#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -221,6 +224,57 @@ TEST(PriorTest, ThreeSamples) {
   EXPECT_EQ("from 3 sample queries and the keys",
             filter.proteus()->Report().basis);
   EXPECT_LT(RateOf(filter, points), 0.01);
+}
+
+// Points that look like keys, where keys are printed: a digit is another one,
+// or a text is cut, continued, or in other letters.
+TEST(PriorTest, PointsNearPrintedKeys) {
+  class Random64 rnd(45);
+  struct Case {
+    const char* name;
+    std::function<std::string()> key;
+    std::function<void(std::string*)> change;
+    double most;
+  };
+  const auto digits = [&] {
+    char key[16];
+    snprintf(key, sizeof(key), "%012llu",
+             static_cast<unsigned long long>(rnd.Uniform(1000000000000)));
+    return std::string(key);
+  };
+  const auto text = [&] {
+    std::string key(4 + rnd.Uniform(4), ' ');
+    for (char& c : key) c = static_cast<char>('a' + rnd.Uniform(26));
+    return key + ".smith" + std::to_string(rnd.Uniform(3000)) + "@mail.org";
+  };
+  const std::vector<Case> cases = {
+      {"another digit", digits,
+       [&](std::string* key) {
+         (*key)[rnd.Uniform(key->size())] =
+             static_cast<char>('0' + rnd.Uniform(10));
+       },
+       0.03},
+      {"cut", text, [](std::string* key) { key->pop_back(); }, 0.05},
+      {"continued", text, [](std::string* key) { key->push_back('.'); }, 0.05},
+      {"in other letters", text,
+       [&](std::string* key) { (*key)[rnd.Uniform(4)] ^= 'a' ^ 'A'; }, 0.01},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Keys keys;
+    for (int i = 0; i < 50000; i++) keys.push_back(c.key());
+    SortUnique(&keys);
+    const std::set<std::string> present(keys.begin(), keys.end());
+    std::vector<Query> points;
+    while (points.size() < 10000) {
+      std::string key = keys[rnd.Uniform(keys.size())];
+      c.change(&key);
+      if (present.count(key) == 0) points.push_back({key, key});
+    }
+    std::shared_ptr<const FilterPolicy> policy;
+    ASSERT_OK(MakeFilterPolicy("proteus:14", &policy));
+    EXPECT_LT(RateOf(MemoryFilter(policy, keys), points), c.most);
+  }
 }
 
 // A key that is cut or continued has a length that no key has.
