@@ -97,6 +97,7 @@ Status Target::OpenDB() {
     names += (names.empty() ? "" : ", ") + entry.name;
     if (!column_family_.empty() && entry.name != column_family_) continue;
     TargetFamily family;
+    family.id = entry.id;
     family.name = entry.name;
     family.comparator = entry.comparator;
     ColumnFamilyOptions options;

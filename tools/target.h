@@ -26,6 +26,7 @@ struct TargetFile {
 };
 
 struct TargetFamily {
+  uint32_t id = 0;
   std::string name;
   // How its files are read: the column family's own options, but the table
   // factory is ProteanTable, with a policy of Protean, by which all filters are
