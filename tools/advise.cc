@@ -22,6 +22,9 @@ namespace {
 constexpr size_t kAsItIs = 0;
 constexpr size_t kNone = 1;
 
+// Filters that are larger or read more blocks by this factor are as good.
+constexpr double kAsGood = 1.02;
+
 const std::vector<std::string> kDefaultPolicies = {
     "bloomfilter:10", "surf:0:4",   "surf:0:8",   "proteus:8",
     "proteus:10",     "proteus:12", "proteus:14", "proteus:16"};
@@ -381,7 +384,10 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
     text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
                    ToString(static_cast<ReadKind>(kind)));
   }
-  output->Line("Reads from " + source_ + ": " + text);
+  output->Line("Reads from " + source_ + ": " + text +
+               (reads_seen_ > reads.size()
+                    ? ", chosen from " + std::to_string(reads_seen_)
+                    : ""));
   const ReplaySum& all = report.results[kAsItIs].all;
   output->Line(Format(
       "%llu of them replayed; the others teach the filters, by %llu samples. "
@@ -394,6 +400,18 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
     output->Line(
         "Filters of small levels are as large as level_bits=auto makes them "
         "once all files have been rewritten");
+  }
+  if (report.built_files < all.files) {
+    output->Line("The other files are taken for like those of their level");
+  }
+  if (report.files_not_asked > 0) {
+    output->Line(
+        Format("As it is: %zu files have partitioned filters, which "
+               "cannot be asked here, so Gets read less than it says",
+               report.files_not_asked));
+  }
+  if (report.range_deletions > 0) {
+    output->Line("Deletions of ranges are not taken into account");
   }
   if (family.options.prefix_extractor != nullptr) {
     output->Line(
@@ -491,6 +509,13 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
       Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
       none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
       PrintedBytes(as_it_is.all.filter_bytes).c_str()));
+  if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
+      as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
+    output->Line(
+        "The filters that are there are as good: nothing needs to be "
+        "done.");
+    return;
+  }
   output->Line();
   output->Line("How to get there:");
   output->Line(
@@ -533,6 +558,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   ReadSample sample(max_queries_);
   if (s.ok()) s = ReadReads(family, err, &sample);
   if (!s.ok()) return s;
+  reads_seen_ = sample.seen();
   const std::vector<ReadQuery> reads = sample.Take();
   ReadTruth truth;
   {
@@ -558,6 +584,11 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         [&](double done) { step.Show(done); }, &report);
   }
   if (!s.ok()) return s;
+  if (report.built_files == 0) {
+    return Status::InvalidArgument(
+        "--max_bytes is smaller than every file, so no filter can be built; "
+        "raise it");
+  }
   Output output(out, json_);
   PrintReads(family, truth, report, reads, &output);
   PrintResults(family, report, &output);

@@ -57,7 +57,8 @@ class Advise : public Command {
   double min_saving_ = 1;
   bool json_ = false;
 
-  std::string source_;  // of the reads, in words
+  std::string source_;       // of the reads, in words
+  uint64_t reads_seen_ = 0;  // there
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -183,8 +183,8 @@ void Replay::ChooseFiles() {
     const double fraction =
         std::min(1.0, static_cast<double>(share) /
                           static_cast<double>(std::max<uint64_t>(all, 1)));
-    const auto wanted = static_cast<size_t>(
-        std::floor(fraction * static_cast<double>(files.size())));
+    const auto wanted = std::max<size_t>(
+        1, static_cast<size_t>(fraction * static_cast<double>(files.size())));
     for (size_t n = 0; n < wanted; n++) {
       const uint32_t file = files[(2 * n + 1) * files.size() / (2 * wanted)];
       const uint64_t size = family_.files[file].bytes;
@@ -226,10 +226,17 @@ Status Replay::LookAtFiles() {
       return Status::Corruption(file.path + " cannot be read: " + s.ToString());
     }
     keys_[i] = facts->keys();
+    const BlockBasedFile& opened = facts->file();
+    if (facts->filter_bytes() > 0 &&
+        opened.filter_state() == BlockBasedFile::FilterState::kNone) {
+      report_.files_not_asked++;
+    }
+    report_.range_deletions +=
+        opened.table()->GetTableProperties()->num_range_deletions;
     Contestant& as_it_is = contestants_[0];
     as_it_is.files[i].keys = static_cast<double>(facts->keys());
     as_it_is.files[i].filter_bytes = facts->filter_bytes();
-    Ask(AskedFilter::Of(facts->file()), i, &as_it_is);
+    Ask(AskedFilter::Of(opened), i, &as_it_is);
     Did(file.bytes / 100);
   }
   return Status::OK();
@@ -401,14 +408,21 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
       level.predicting += asked_[i].size();
     }
   }
-  // From the files that were built to all.
+  // From the files that were built to all; a level of which none was is like
+  // the others.
+  ReplaySum built;
+  for (const auto& [level, sum] : result->levels) built.Add(sum);
   for (auto& [level, sum] : result->levels) {
+    const ReplaySum& like = sum.built_bytes > 0 ? sum : built;
     const double more =
         static_cast<double>(sum.bytes) /
-        static_cast<double>(std::max<uint64_t>(sum.built_bytes, 1));
-    sum.keys *= more;
-    sum.filter_bytes *= more;
-    sum.build_nanos *= more;
+        static_cast<double>(std::max<uint64_t>(like.built_bytes, 1));
+    const double keys = more * like.keys;
+    const double filter_bytes = more * like.filter_bytes;
+    const double build_nanos = more * like.build_nanos;
+    sum.keys = keys;
+    sum.filter_bytes = filter_bytes;
+    sum.build_nanos = build_nanos;
   }
 
   // An open seek gives up waiting where that has been of no use for a while.

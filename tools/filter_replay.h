@@ -73,6 +73,9 @@ struct ReplayReport {
   uint64_t built_bytes = 0;
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
+  // Files whose filters, as they are, could not be asked: partitioned ones.
+  size_t files_not_asked = 0;
+  uint64_t range_deletions = 0;  // which are not taken into account
 };
 
 // Builds filters of files of at most `max_bytes`, chosen evenly from each

@@ -133,7 +133,7 @@ class AdviseTest : public testing::Test {
   }
   // As a DB comes to be that goes on for a while.
   void RewriteAll() {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
       Move(2, 2);
       Move(3, 3);
     }
@@ -186,25 +186,29 @@ class AdviseTest : public testing::Test {
     ASSERT_OK(db_->StartTrace(TraceOptions(), std::move(writer)));
   }
 
-  // That a DB reads what is promised: as it is, and under the policies.
-  void Check(const Keys& keys, const MakeRead& make) {
-    constexpr int kReads = 20000;
+  // That a DB reads what is promised: as it is, under the policy that is
+  // advised, and under another one.
+  void Check(const Keys& keys, const MakeRead& make, const std::string& other) {
+    constexpr int kReads = 10000;
     Open();
     Write(keys);
     StartTrace();
     const double as_it_is = BlocksPerRead(/*seed=*/1, kReads, make);
     ASSERT_OK(db_->EndTrace());
-    const std::vector<Json> rows = Rows(Call(
-        {"--db=" + path_, "--trace=" + trace_, "--save_samples=" + seeds_,
-         "--policies=bloomfilter:10,surf:0:4,proteus:8,proteus:12", "--json"}));
+    const std::vector<Json> rows = Rows(
+        Call({"--db=" + path_, "--trace=" + trace_, "--save_samples=" + seeds_,
+              "--policies=surf:0:4,proteus:8," + other, "--json"}));
     ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
     const Json advice = RowOf(rows, "advice", "");
-    std::map<std::string, std::string> tables;
-    for (const std::string policy : {"none", "bloomfilter:10", "surf:0:4"}) {
-      tables[policy] = "table_factory={id=ProteanTable;filter_policy=" +
-                       (policy == "none" ? "nullptr" : policy) + "}";
-    }
-    tables[advice["policy"]] = advice["options"];
+    std::map<std::string, std::string> tables = {
+        {advice["policy"], advice["options"]},
+        {other,
+         "table_factory={id=ProteanTable;filter_policy=" +
+             (other == "proteus:12" ? "{id=protean.Proteus;bits_per_key=12;"
+                                      "seed_file=" +
+                                          seeds_ + "}"
+                                    : other) +
+             "}"}};
     for (const auto& [policy, table] : tables) {
       Recreate(table, keys);
       RewriteAll();
@@ -214,9 +218,9 @@ class AdviseTest : public testing::Test {
   }
   void ExpectNear(const Json& row, double blocks) {
     const double promised = row["blocks_per_op"].get<double>();
-    fprintf(stderr, "%s: promised %.4f, read %.4f blocks per operation\n",
-            row["policy"].get<std::string>().c_str(), promised, blocks);
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
+    RecordProperty(row["policy"].get<std::string>(),
+                   Format("promised %.4f, read %.4f", promised, blocks));
   }
 
   const std::string path_ = test::PerThreadDBPath("advise_test");
@@ -234,15 +238,16 @@ TEST_F(AdviseTest, TimeSeries) {
   Random64 random(1);
   Keys keys;
   uint64_t now = 1000000000;
-  for (int i = 0; i < 100000; i++) {
+  for (int i = 0; i < 50000; i++) {
     now += 1 + random.Uniform(200000);
     keys.push_back(BigEndian(now) + BigEndian(random.Uniform(2000)));
   }
-  Check(keys, [&](Random64* r) {
+  const auto make = [&](Random64* r) {
     const uint64_t begin = 1000000000 + r->Uniform(now - 1000000000);
     const uint64_t width = r->Uniform(2) == 0 ? 0 : 1 + r->Uniform(50000);
     Seek(BigEndian(begin), width == 0 ? "" : BigEndian(begin + width));
-  });
+  };
+  Check(keys, make, "proteus:12");
 }
 
 TEST_F(AdviseTest, TextKeys) {
@@ -257,23 +262,24 @@ TEST_F(AdviseTest, TextKeys) {
     return text;
   };
   Keys keys;
-  for (int i = 0; i < 100000; i++) {
+  for (int i = 0; i < 50000; i++) {
     keys.push_back("com." + name(&random) + "@" + name(&random));
   }
-  Check(keys, [&](Random64* r) {
+  const auto make = [&](Random64* r) {
     const std::string& key = keys[r->Uniform(keys.size())];
     // Keys that begin like another one, up to somewhere in its second part.
     const std::string prefix =
         key.substr(0, key.find('@') + 1) + name(r).substr(0, 4);
     Seek(prefix, prefix + "\x7f");
-  });
+  };
+  Check(keys, make, "proteus:12");
 }
 
 TEST_F(AdviseTest, MixedReads) {
   Random64 random(3);
   Keys keys;
-  for (int i = 0; i < 100000; i++) keys.push_back(BigEndian(random.Next()));
-  Check(keys, [&](Random64* r) {
+  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  const auto make = [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
     const uint64_t anywhere = r->Next();
     switch (r->Uniform(6)) {
@@ -292,7 +298,274 @@ TEST_F(AdviseTest, MixedReads) {
       default:
         return Seek(BigEndian(anywhere), "");
     }
+  };
+  Check(keys, make, "bloomfilter:10");
+}
+
+// Keys that have been written again or deleted: a search goes on past them.
+TEST_F(AdviseTest, DeletedKeys) {
+  Random64 random(4);
+  Keys keys;
+  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  for (size_t i = 0; i < keys.size(); i++) {
+    if (i % 3 == 0) {
+      ASSERT_OK(db_->Delete(WriteOptions(), keys[i]));
+    }
+    if (i % 7 == 0) {
+      ASSERT_OK(db_->Put(WriteOptions(), keys[i], "again"));
+    }
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  StartTrace();
+  const double blocks = BlocksPerRead(1, 10000, [&](Random64* r) {
+    const std::string near = keys[r->Uniform(keys.size())];
+    switch (r->Uniform(4)) {
+      case 0:
+        return Get(near);
+      case 1:
+        return Seek(near, "");
+      case 2:
+        return Seek(near, near.substr(0, 5) + "\xff\xff\xff");
+      default:
+        return SeekForPrev(near, near.substr(0, 1));
+    }
   });
+  ASSERT_OK(db_->EndTrace());
+  const std::vector<Json> rows =
+      Rows(Call({"--db=" + path_, "--trace=" + trace_, "--policies=proteus:10",
+                 "--json"}));
+  ExpectNear(RowOf(rows, "policy", "as it is"), blocks);
+}
+
+// If few files may be read, the others are taken for like them.
+TEST_F(AdviseTest, PartOfTheFiles) {
+  Random64 random(5);
+  Keys keys;
+  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  options_.target_file_size_base = 256 << 10;
+  Open();
+  Write(keys);
+  StartTrace();
+  BlocksPerRead(1, 10000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
+  });
+  ASSERT_OK(db_->EndTrace());
+  const auto blocks = [&](const std::string& max_bytes) {
+    const std::vector<Json> rows =
+        Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json",
+                   "--policies=proteus:8", "--max_bytes=" + max_bytes}));
+    return RowOf(rows, "policy", "proteus:8");
+  };
+  const Json all = blocks("1G");
+  const Json part = blocks("2M");
+  for (const char* field :
+       {"keys", "filter_bytes", "blocks_per_op", "measured_fpr"}) {
+    const double expected = all[field].get<double>();
+    EXPECT_NEAR(expected, part[field].get<double>(), 0.3 * expected) << field;
+  }
+  EXPECT_NE(all, part);
+}
+
+// Without --trace and --queries, the samples that the DB has saved are taken,
+// and the advice keeps their file.
+TEST_F(AdviseTest, OwnSamples) {
+  SetTable(
+      "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
+      "bits_per_key=10;sample_every=1;samples_file=" +
+      seeds_ + "}}");
+  Random64 random(6);
+  Keys keys;
+  for (int i = 0; i < 10000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  Called called = Call({"--db=" + path_});
+  EXPECT_EQ(kCouldNot, called.code);
+  EXPECT_NE(std::string::npos, called.err.find("does not exist")) << called.err;
+  BlocksPerRead(1, 1000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
+  });
+  db_.reset();
+  called = Call({"--db=" + path_, "--json"});
+  const Json advice = RowOf(Rows(called), "advice", "");
+  const std::string line = advice["options"];
+  if (advice["policy"].get<std::string>().find("proteus") == 0) {
+    EXPECT_NE(std::string::npos, line.find("samples_file=" + seeds_)) << line;
+  }
+  SetTable(line);
+  Open();
+}
+
+TEST_F(AdviseTest, RowsForPrograms) {
+  Open();
+  Write({"a", "b", "c", "d", "x", "y", "z"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "b\nm\nm\tn\nc\nq\n", other_));
+  const std::vector<Json> rows =
+      Rows(Call({"--db=" + path_, "--queries=" + other_, "--json",
+                 "--policies=none,proteus:10,proteus:16"}));
+  size_t policies = 0;
+  size_t levels = 0;
+  for (const Json& row : rows) {
+    for (const char* field :
+         {"policy", "bits_per_key", "predicted_fpr", "measured_fpr",
+          "blocks_per_op", "filter_bytes", "build_ns_per_key"}) {
+      EXPECT_TRUE(row.contains(field)) << field << ": " << row.dump();
+    }
+    if (row["row"] == "policy") policies++;
+    if (row["row"] == "level") levels++;
+  }
+  EXPECT_EQ(4u, policies);  // with the filters as they are
+  EXPECT_GE(levels, policies);
+  EXPECT_EQ("advice", rows.back()["row"]);
+  EXPECT_TRUE(rows.back().contains("options"));
+}
+
+// The files alone do, too.
+TEST_F(AdviseTest, Files) {
+  Open();
+  Write({"a", "b", "c", "d", "x", "y", "z"});
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  ASSERT_OK(WriteStringToFile(Env::Default(), "b\nm\nm\tn\nc\nq\n", other_));
+  std::vector<std::string> arguments = {"--queries=" + other_};
+  for (const LiveFileMetaData& file : files) {
+    arguments.push_back(file.db_path + file.name);
+  }
+  const Called called = Call(arguments);
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.out.find("Use: table_factory={"));
+  arguments.erase(arguments.begin());
+  EXPECT_EQ(kCouldNot, Call(arguments).code);
+}
+
+// Each kind of read of a trace, and those of other column families.
+TEST_F(AdviseTest, Trace) {
+  Open();
+  ColumnFamilyHandle* other = nullptr;
+  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  Write({"a", "b", "c"});
+  StartTrace();
+  Get("a");
+  ASSERT_OK(db_->Put(WriteOptions(), "d", ""));
+  std::vector<std::string> values;
+  db_->MultiGet(ReadOptions(), {other, other}, {"b", "q"}, &values);
+  Seek("a", "b");
+  Seek("b", "");
+  Seek("c", "b");  // nothing is looked for
+  SeekForPrev("c", "a");
+  SeekForPrev("b", "");
+  const Slice lower("b");
+  const Slice upper("f");
+  ReadOptions read;
+  read.iterate_lower_bound = &lower;
+  read.iterate_upper_bound = &upper;
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    it->Seek("a");
+    it->SeekForPrev("g");
+  }
+  ASSERT_OK(db_->EndTrace());
+  ReadSample reads(100);
+  uint64_t others = 0;
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &reads, &others));
+  EXPECT_EQ(2u, others);
+  std::string text;
+  for (const ReadQuery& query : reads.Take()) {
+    text += std::string(ToString(query.kind)) + " " + query.target + "," +
+            query.bound + (query.inclusive ? "" : " exclusive") + "; ";
+  }
+  EXPECT_EQ(
+      "gets a,; closed seeks a,b; open seeks b,; closed seeks backwards c,a; "
+      "open seeks backwards b,; closed seeks b,f; closed seeks backwards f,b "
+      "exclusive; ",
+      text);
+  ReadSample few(3);
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &few, &others));
+  EXPECT_EQ(7u, few.seen());
+  EXPECT_EQ(3u, few.Take().size());
+  ReadSample of_other(100);
+  ASSERT_OK(
+      ReadTrace(Env::Default(), trace_, other->GetID(), &of_other, &others));
+  EXPECT_EQ(2u, of_other.seen());
+
+  // A family without files, and one that is not in the trace.
+  EXPECT_EQ(kCouldNot, Call({"--db=" + path_, "--column_family=other",
+                             "--trace=" + trace_})
+                           .code);
+  delete other;
+}
+
+TEST_F(AdviseTest, BadInput) {
+  const auto expect_refused = [](const std::vector<std::string>& arguments,
+                                 const std::string& words) {
+    const Called called = Call(arguments);
+    EXPECT_EQ(kCouldNot, called.code) << words;
+    EXPECT_EQ("", called.out);
+    EXPECT_NE(std::string::npos, called.err.find(words)) << called.err;
+    EXPECT_EQ(1, std::count(called.err.begin(), called.err.end(), '\n'))
+        << called.err;
+  };
+  const std::string db = "--db=" + path_;
+  expect_refused({db + "nowhere"}, "does not exist");
+  Open();
+  expect_refused({db, "--queries=" + other_}, "no SST files");
+  Write({"a", "b", "c"});
+  expect_refused({db}, "no file of sample queries");
+  expect_refused({db, "--queries=" + other_}, "cannot be read");
+  expect_refused({db, "--queries=x", "--trace=y"}, "either");
+  expect_refused({db, "--trace=" + other_}, "cannot be read");
+  expect_refused({db, "--policies=proteus:1"}, "bits_per_key=1");
+  expect_refused({db, "--policies=nothing"}, "allowed: none, ");
+  expect_refused({db, "--max_queries=1"}, "--max_queries");
+  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\n", trace_));
+  expect_refused({db, "--queries=" + trace_, "--max_bytes=10"}, "--max_bytes");
+
+  const auto write = [this](const std::string& text) {
+    EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
+  };
+  write("a\tb\tinclusive\n");
+  expect_refused({db, "--queries=" + other_}, "line 1");
+  write("");
+  expect_refused({db, "--queries=" + other_}, "no queries");
+  expect_refused({db, "--trace=" + other_}, "no trace of queries");
+
+  StartTrace();
+  for (int i = 0; i < 100; i++) Seek("b", "c");
+  ASSERT_OK(db_->EndTrace());
+  std::string trace;
+  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string version = "Trace Version: 0.2";
+  const size_t place = trace.find(version);
+  ASSERT_NE(std::string::npos, place);
+  std::string damaged = trace;
+  damaged.replace(place, version.size(), "Trace Version: 0.7");
+  write(damaged);
+  expect_refused({db, "--trace=" + other_}, "version 0.7");
+  damaged.replace(place, version.size(), "Trace Version: ...");
+  write(damaged);
+  expect_refused({db, "--trace=" + other_}, "no trace of queries");
+  // Cut off anywhere, at the end of a record too.
+  for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
+    write(trace.substr(0, size));
+    const Called called = Call({db, "--trace=" + other_});
+    EXPECT_EQ(kCouldNot, called.code) << size;
+  }
+  write(trace.substr(0, trace.size() - 13));  // without the record of the end
+  expect_refused({db, "--trace=" + other_}, "cut off");
+}
+
+// They are named with their lines, and left out.
+TEST_F(AdviseTest, InvertedQueries) {
+  Open();
+  Write({"a", "b", "c"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\ta\nc\nd\n", other_));
+  const Called called = Call({"--db=" + path_, "--queries=" + other_});
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.err.find("line 2")) << called.err;
+  EXPECT_NE(std::string::npos, called.out.find("3 gets")) << called.out;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
