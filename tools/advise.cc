@@ -199,40 +199,36 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
 }  // namespace
 
 const char* Advise::help() const {
-  return "Builds filters of the DB's files in memory, for each policy, and "
-         "replays reads over them: one half of\nthe reads teaches the policies "
-         "that learn, the other half is replayed. Nothing on disk is changed, "
-         "and\nthe DB may be in use.\n\n"
-         "The reads come from a trace of the DB (DB::StartTrace), from a file "
-         "of queries (a line each: key, or\nlo<TAB>hi), or, if neither is "
-         "given, from the samples that the DB has saved (samples_file of its "
-         "filter\npolicy), which are reads that were in vain. A trace holds "
-         "Gets, MultiGets, Seeks and SeekForPrevs with\ntheir bounds; it does "
-         "not hold Nexts.\n\n"
-         "blocks/op      data blocks that a read asks for, in the block cache "
-         "or not; for a seek, to find its first key;\n"
-         "               of the files alone, not of what the memtables "
-         "answer\n"
-         "predicted FPR  what the filters' own model promises\n"
-         "measured FPR   the share of the files asked in vain that were read\n"
-         "saved by a bit blocks/op that each bit per key saves, beyond the "
-         "next smaller budget of its kind\n\n"
-         "The advice is found from no filters upwards: the policy that saves "
-         "most blocks/op for each bit per key\ncomes next, until a bit saves "
-         "less than --min_saving percent of the blocks/op without filters.\n\n"
-         "Exit code: 0, or 2 if no advice can be given.\n\n"
-         "Examples:\n"
-         "  protean advise --db=/data/db --trace=/tmp/trace\n"
-         "  protean advise --db=/data/db --column_family=events "
-         "--policies=proteus:6,proteus:8,proteus:10,ribbonfilter:10\n"
-         "  protean advise --db=/data/db --trace=/tmp/trace "
-         "--save_samples=/data/seeds\n"
-         "  protean advise /backup/000123.sst --queries=queries.txt "
-         "--json\n";
+  return R"(Builds filters of the DB's files in memory, for each policy, and replays reads over them: one half of
+the reads teaches the policies that learn, the other half is replayed. Nothing on disk is changed, and
+the DB may be in use.
+
+The reads come from a trace of the DB (DB::StartTrace), from a file of queries (a line each: key, or
+lo<TAB>hi), or, if neither is given, from the samples that the DB has saved (samples_file of its filter
+policy). Samples are what files were asked in vain; reads that find something are missing among them. A
+trace has Gets, MultiGets, Seeks and SeekForPrevs with their bounds. It does not have Nexts.
+
+  blocks/op       data blocks that a read asks for, in the block cache or not: for a Get all, for a
+                  seek those for its first key. Of files alone, not of what the memtables answer.
+  predicted FPR   what the filters' own model promises
+  measured FPR    of the files that are asked in vain, those that are read
+  saved by a bit  blocks/op that each bit per key saves, beyond the next smaller budget of its kind
+
+The advice is found from no filters upwards: the policy that saves most blocks/op for each bit per key
+comes next, until a bit saves less than --min_saving percent of the blocks/op without filters.
+
+Exit code: 0, or 2 if no advice can be given.
+
+Examples:
+  protean advise --db=/data/db --trace=/tmp/trace
+  protean advise --db=/data/db --column_family=events --policies=proteus:8,proteus:10,ribbonfilter:10
+  protean advise --db=/data/db --trace=/tmp/trace --save_samples=/data/seeds
+  protean advise /backup/000123.sst --queries=queries.txt --json
+)";
 }
 
 void Advise::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
+  target_.AddFlags(arguments, "the one named default");
   arguments->Add("trace", "FILE",
                  "reads that DB::StartTrace has written to this file", &trace_);
   arguments->Add("queries", "FILE",
@@ -495,6 +491,9 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   Json row = {{"row", "advice"}};
   row.update(RowOf(family, report, candidate.name, best.all));
   row["options"] = line;
+  row["reads"] = report.replayed;
+  row["bytes"] = best.all.bytes;
+  row["built_bytes"] = report.built_bytes;
   row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
   row["blocks_per_op_none"] = none.blocks_per_read;
   output->Row(row);

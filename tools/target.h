@@ -45,8 +45,9 @@ struct TargetFamily {
 
 class Target {
  public:
-  // --db and --column_family.
-  void AddFlags(Arguments* arguments);
+  // --db and --column_family. The command says which families it looks at if
+  // none is named.
+  void AddFlags(Arguments* arguments, const char* by_default = "all of them");
 
   // Finds out what there is: either --db is given, or `operands`, which are
   // paths of SST files. InvalidArgument or NotFound says what was wrong and

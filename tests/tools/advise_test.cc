@@ -112,9 +112,11 @@ class AdviseTest : public testing::Test {
       runs[draw < 2 ? 3 - draw : draw < 10 ? 1 : 0].push_back(key);
     }
     const int levels[] = {3, 2, 0, 0};
+    WriteOptions write;
+    write.disableWAL = true;
     for (size_t i = 0; i < runs.size(); i++) {
       for (const std::string& key : runs[i]) {
-        ASSERT_OK(db_->Put(WriteOptions(), key, std::string(100, 'v')));
+        ASSERT_OK(db_->Put(write, key, std::string(100, 'v')));
       }
       ASSERT_OK(db_->Flush(FlushOptions()));
       if (levels[i] > 0) Move(/*from=*/0, levels[i]);
