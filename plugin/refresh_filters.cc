@@ -366,28 +366,34 @@ Status Refresh::Try(Candidate* candidate) {
     stopped = GoOn(bytes);
     return stopped.ok();
   };
-  Status s =
-      trial->Build({family_options_, column_family_->GetName(), file->level},
-                   [&](const Slice& key) {
-                     if (samples_.empty()) {
-                       gap_queries.Pass(key);
-                     } else {
-                       empty_samples.Pass(key);
-                     }
-                     unreported += entry_bytes;
-                     return unreported < kBytesPerReport || report();
-                   });
+  const auto* table =
+      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  std::vector<BuiltFilter> built;
+  Status s = trial->Build(
+      {family_options_, column_family_->GetName(), file->level},
+      {table->filter_policy.get()},
+      [&](const Slice& key) {
+        if (samples_.empty()) {
+          gap_queries.Pass(key);
+        } else {
+          empty_samples.Pass(key);
+        }
+        unreported += entry_bytes;
+        return unreported < kBytesPerReport || report();
+      },
+      &built);
   if (s.ok()) report();
   if (!stopped.ok()) return stopped;
   if (!s.ok()) {
-    Decide(file,
-           s.IsCorruption()     ? Outcome::kDamaged
-           : s.IsNotSupported() ? Outcome::kUnfiltered
-                                : Outcome::kFailed,
-           s);
+    Decide(file, s.IsCorruption() ? Outcome::kDamaged : Outcome::kFailed, s);
+    return Status::OK();
+  }
+  if (built[0].reader == nullptr) {
+    Decide(file, Outcome::kUnfiltered);
     return Status::OK();
   }
 
+  const AskedFilter& new_filter = built[0].filter;
   const std::vector<SampleQuery> made_up = gap_queries.Finish();
   Queries empty = empty_samples.Finish();
   for (const SampleQuery& query : made_up) empty.push_back(&query);
@@ -397,12 +403,12 @@ Status Refresh::Try(Candidate* candidate) {
   uint64_t old_positives = 0;
   for (const SampleQuery* query : empty) {
     const bool by_old = trial->old_filter().MayMatch(*query);
-    const bool by_new = trial->new_filter().MayMatch(*query);
+    const bool by_new = new_filter.MayMatch(*query);
     if (by_old) old_positives++;
     if (by_old && !by_new) denied_by_new.push_back(query);
     if (by_new && !by_old) denied_by_old.push_back(query);
   }
-  file->new_design = trial->new_filter().Describe();
+  file->new_design = new_filter.Describe();
   file->queries = empty.size();
   if (empty.empty()) {
     Decide(file, Outcome::kNotAsked);
@@ -428,8 +434,6 @@ Status Refresh::Try(Candidate* candidate) {
   // would be as likely denied by the old one: that is two standard deviations
   // of chance.
   const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
-  const auto* table =
-      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
   const double cost =
       2 * static_cast<double>(file->bytes) /
       static_cast<double>(std::max<uint64_t>(table->block_size, 1));

@@ -70,7 +70,7 @@ enum class RefreshOutcome {
   kWouldRewrite,    // if this were no dry run
   kNotAsked,        // no query has been sampled that its filter decides
   kTooLittleGain,   // its filter does well, or a new one would do no better
-  kUnfiltered,      // optimize_filters_for_hits denies it a filter
+  kUnfiltered,      // its level has no filters (optimize_filters_for_hits)
   kLimitReached,    // it is larger than what max_bytes has left
   kBeingCompacted,  // which gives it a new filter anyway
   kGone,            // since RefreshFilters began; most likely compacted

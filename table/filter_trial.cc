@@ -1,5 +1,7 @@
 #include "table/filter_trial.h"
 
+#include <chrono>
+
 #include "db/dbformat.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
@@ -8,24 +10,61 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The filter that the file has, if it is a full one.
-AskedFilter FilterOf(const BlockBasedFile& file) {
-  if (file.filter_state() != BlockBasedFile::FilterState::kFull) {
-    return AskedFilter();
+// Keys on their way from a file to the builders of its filters. Each builder
+// takes many at a time, so that its time can be told from the others'.
+class KeyBatch {
+ public:
+  bool IsFull() const {
+    return bytes_.size() >= kBytes || ends_.size() >= kKeys;
   }
-  return AskedFilter(file.GetPinnedFilter(),
-                     AsProteanFilterPolicy(file.filter_policy()) != nullptr);
-}
 
-// As a file's keys come, so RocksDB gives them to the builder of its filter.
-void AddKey(const Slice& key, const SliceTransform* prefix_extractor,
-            FilterBitsBuilder* builder) {
-  if (prefix_extractor != nullptr && prefix_extractor->InDomain(key)) {
-    builder->AddKeyAndAlt(key, prefix_extractor->Transform(key));
-  } else {
-    builder->AddKey(key);
+  void Add(const Slice& key) {
+    bytes_.append(key.data(), key.size());
+    ends_.push_back(bytes_.size());
   }
-}
+  void Clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+
+  // As a file's keys come, so RocksDB gives them to the builder of its filter.
+  void AddTo(const SliceTransform* prefix_extractor,
+             FilterBitsBuilder* builder) const {
+    size_t begin = 0;
+    for (const size_t end : ends_) {
+      const Slice key(bytes_.data() + begin, end - begin);
+      if (prefix_extractor != nullptr && prefix_extractor->InDomain(key)) {
+        builder->AddKeyAndAlt(key, prefix_extractor->Transform(key));
+      } else {
+        builder->AddKey(key);
+      }
+      begin = end;
+    }
+  }
+
+ private:
+  static constexpr size_t kKeys = 1000;
+  static constexpr size_t kBytes = 64 << 10;
+
+  std::string bytes_;
+  std::vector<size_t> ends_;
+};
+
+// Adds the time until it goes.
+class NanosTo {
+ public:
+  explicit NanosTo(uint64_t* sum) : sum_(sum) {}
+  ~NanosTo() {
+    *sum_ += static_cast<uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin_)
+            .count());
+  }
+
+ private:
+  uint64_t* const sum_;
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -34,6 +73,14 @@ AskedFilter::AskedFilter(FilterBitsReader* reader, bool by_protean)
   if (reader != nullptr && by_protean) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
   }
+}
+
+AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
+  if (file.filter_state() != BlockBasedFile::FilterState::kFull) {
+    return AskedFilter();
+  }
+  return AskedFilter(file.GetPinnedFilter(),
+                     AsProteanFilterPolicy(file.filter_policy()) != nullptr);
 }
 
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
@@ -58,7 +105,7 @@ std::string AskedFilter::Describe() const {
 FilterTrial::FilterTrial(std::unique_ptr<SeparateFile>&& separate)
     : separate_(std::move(separate)),
       file_(separate_->file()),
-      old_filter_(FilterOf(file_)) {}
+      old_filter_(AskedFilter::Of(file_)) {}
 
 Status FilterTrial::Open(const Options& options, const std::string& path,
                          std::unique_ptr<FilterTrial>* trial) {
@@ -75,8 +122,10 @@ uint64_t FilterTrial::opened_bytes() const {
              : properties->filter_size + properties->index_size;
 }
 
-Status FilterTrial::Build(
-    const Place& place, const std::function<bool(const Slice& key)>& on_entry) {
+Status FilterTrial::Build(const Place& place,
+                          const std::vector<const FilterPolicy*>& policies,
+                          const std::function<bool(const Slice& key)>& on_entry,
+                          std::vector<BuiltFilter>* built) {
   const auto& table_options =
       *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
   // What is built here is not logged, since it is not written.
@@ -86,12 +135,28 @@ Status FilterTrial::Build(
   context.num_levels = place.options.num_levels;
   context.level_at_creation = place.level;
   context.reason = TableFileCreationReason::kCompaction;
-  std::shared_ptr<const FilterPolicy> policy = table_options.filter_policy;
-  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
-  if (own != nullptr) own->ForLevel(place.level, &policy);
-  const std::unique_ptr<FilterBitsBuilder> builder(
-      policy == nullptr ? nullptr : policy->GetBuilderWithContext(context));
-  if (builder == nullptr) return Status::NotSupported("no filter is built");
+  built->clear();
+  built->resize(policies.size());
+  std::vector<std::shared_ptr<const FilterPolicy>> of_level(policies.size());
+  std::vector<const FilterPolicy*> chosen = policies;
+  std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
+  for (size_t i = 0; i < policies.size(); i++) {
+    const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
+    if (own != nullptr && own->ForLevel(place.level, &of_level[i])) {
+      chosen[i] = of_level[i].get();
+    }
+    if (chosen[i] == nullptr) continue;
+    builders[i].reset(chosen[i]->GetBuilderWithContext(context));
+  }
+  KeyBatch batch;
+  const auto feed = [&] {
+    for (size_t i = 0; i < builders.size(); i++) {
+      if (builders[i] == nullptr) continue;
+      const NanosTo sum(&(*built)[i].build_nanos);
+      batch.AddTo(place.options.prefix_extractor.get(), builders[i].get());
+    }
+    batch.Clear();
+  };
 
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
@@ -105,15 +170,23 @@ Status FilterTrial::Build(
     const Slice key =
         ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
     if (!on_entry(key)) return Status::Incomplete("reading was stopped");
-    AddKey(key, place.options.prefix_extractor.get(), builder.get());
+    batch.Add(key);
+    if (batch.IsFull()) feed();
   }
   Status s = it->status();
   if (!s.ok()) return s;
-  const Slice block = builder->Finish(&new_block_, &s);
-  if (!s.ok()) return s;
-  new_reader_.reset(policy->GetFilterBitsReader(block));
-  new_filter_ = AskedFilter(new_reader_.get(),
-                            AsProteanFilterPolicy(policy.get()) != nullptr);
+  feed();
+  for (size_t i = 0; s.ok() && i < builders.size(); i++) {
+    if (builders[i] == nullptr) continue;
+    BuiltFilter& filter = (*built)[i];
+    const NanosTo sum(&filter.build_nanos);
+    const Slice block = builders[i]->Finish(&filter.block, &s);
+    builders[i].reset();
+    filter.bytes = block.size();
+    filter.reader.reset(chosen[i]->GetFilterBitsReader(block));
+    filter.filter = AskedFilter(filter.reader.get(),
+                                AsProteanFilterPolicy(chosen[i]) != nullptr);
+  }
   return s;
 }
 

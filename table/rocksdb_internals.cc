@@ -279,6 +279,7 @@ class ManifestState {
   void MoveTo(std::vector<ManifestFamily>* families) {
     for (auto& [id, state] : families_) {
       ManifestFamily family;
+      family.id = id;
       family.name = std::move(state.name);
       family.comparator = std::move(state.comparator);
       for (auto& [place, file] : state.files) {

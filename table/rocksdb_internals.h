@@ -217,6 +217,7 @@ struct ManifestFile {
   std::string largest;
 };
 struct ManifestFamily {
+  uint32_t id = 0;
   std::string name;
   std::string comparator;           // its name
   std::vector<ManifestFile> files;  // level by level, by number

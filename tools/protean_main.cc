@@ -1,3 +1,4 @@
+#include "tools/advise.h"
 #include "tools/command.h"
 #include "tools/inspect.h"
 #include "tools/output.h"
@@ -16,6 +17,7 @@ std::unique_ptr<Command> Make() {
 // All commands.
 constexpr MakeCommand kCommands[] = {
     Make<Inspect>,
+    Make<Advise>,
 };
 
 void PrintUsage(std::ostream& out) {

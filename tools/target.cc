@@ -42,13 +42,14 @@ void SetTableFactory(TargetFamily* family) {
 
 }  // namespace
 
-void Target::AddFlags(Arguments* arguments) {
+void Target::AddFlags(Arguments* arguments, const char* by_default) {
   arguments->Add("db", "DIR",
                  "the folder of a DB, which may be open in another process",
                  &db_);
-  arguments->Add("column_family", "NAME",
-                 "look at this column family; default: all of them",
-                 &column_family_);
+  arguments->Add(
+      "column_family", "NAME",
+      std::string("look at this column family; default: ") + by_default,
+      &column_family_);
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
@@ -97,6 +98,7 @@ Status Target::OpenDB() {
     names += (names.empty() ? "" : ", ") + entry.name;
     if (!column_family_.empty() && entry.name != column_family_) continue;
     TargetFamily family;
+    family.id = entry.id;
     family.name = entry.name;
     family.comparator = entry.comparator;
     ColumnFamilyOptions options;

@@ -26,6 +26,7 @@ struct TargetFile {
 };
 
 struct TargetFamily {
+  uint32_t id = 0;
   std::string name;
   // How its files are read: the column family's own options, but the table
   // factory is ProteanTable, with a policy of Protean, by which all filters are
@@ -44,8 +45,9 @@ struct TargetFamily {
 
 class Target {
  public:
-  // --db and --column_family.
-  void AddFlags(Arguments* arguments);
+  // --db and --column_family. The command says which families it looks at if
+  // none is named.
+  void AddFlags(Arguments* arguments, const char* by_default = "all of them");
 
   // Finds out what there is: either --db is given, or `operands`, which are
   // paths of SST files. InvalidArgument or NotFound says what was wrong and

@@ -181,20 +181,38 @@ class PriorMaker {
     return carry == 0;
   }
 
+  // The digits, or the letters, where the keys that it looks at have nothing
+  // else.
+  void FindAlphabet() {
+    alphabet_.resize(keys_[0].size(), {'~', ' '});
+    for (size_t i = 0; i < kLooks; i++) {
+      const Slice key = keys_[Look(keys_, i)];
+      for (size_t j = 0; j < key.size(); j++) {
+        alphabet_[j].first = std::min(alphabet_[j].first, key[j]);
+        alphabet_[j].second = std::max(alphabet_[j].second, key[j]);
+      }
+    }
+    for (Characters& characters : alphabet_) {
+      for (const Characters& all :
+           {Characters('0', '9'), Characters('A', 'Z'), Characters('a', 'z')}) {
+        if (characters.first >= all.first && characters.second <= all.second) {
+          characters = all;
+        }
+      }
+    }
+  }
+
+  char AnyCharacter(size_t place) {
+    if (alphabet_.empty()) FindAlphabet();
+    const auto& [first, last] = alphabet_[place];
+    return static_cast<char>(first + Uniform(last - first + 1));
+  }
+
   // Counts up the character at `place` by one or two, with carries to those
   // before it, and takes the characters behind it from another key. False if
   // that takes it past the last character of the alphabet in all places.
   bool CountUp(size_t place, std::string* key) {
-    if (alphabet_.empty()) {
-      for (size_t i = 0; i < kLooks; i++) {
-        const Slice other = keys_[Look(keys_, i)];
-        alphabet_.resize(std::max(alphabet_.size(), other.size()), {'~', ' '});
-        for (size_t j = 0; j < other.size(); j++) {
-          alphabet_[j].first = std::min(alphabet_[j].first, other[j]);
-          alphabet_[j].second = std::max(alphabet_[j].second, other[j]);
-        }
-      }
-    }
+    if (alphabet_.empty()) FindAlphabet();
     const Slice other = keys_[Uniform(keys_.size())];
     for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
     char more = static_cast<char>(1 + Uniform(2));
@@ -309,7 +327,11 @@ class PriorMaker {
       case 1: {
         const Slice other = keys_[Uniform(keys_.size())];
         const size_t place = Uniform(key.size());
-        if (place < other.size()) key[place] = other[place];
+        if (family_ == Family::kDigits) {
+          key[place] = AnyCharacter(place);
+        } else if (place < other.size()) {
+          key[place] = other[place];
+        }
         break;
       }
       case 2:
@@ -410,8 +432,9 @@ class PriorMaker {
   // Of whose numbers the standard says which they are.
   std::mt19937_64 random_;
   std::vector<CpfprModel::Query> queries_;
-  // The first and the last character that some keys have at each place.
-  std::vector<std::pair<char, char>> alphabet_;
+  // Of keys that are printed, the first and the last character at each place.
+  using Characters = std::pair<char, char>;
+  std::vector<Characters> alphabet_;
 };
 
 }  // namespace

@@ -1,0 +1,573 @@
+//  What `protean advise` promises, against what a DB then reads; and what it
+//  says where it can promise nothing.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <sstream>
+
+#include "filter_policy/samples/query_file.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/trace_reader_writer.h"
+#include "table/rocksdb_internals.h"
+#include "test_util/testharness.h"
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/query_trace.h"
+#include "util/coding.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+std::string BigEndian(uint64_t number) {
+  std::string bytes;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    bytes += static_cast<char>(number >> shift);
+  }
+  return bytes;
+}
+
+struct Called {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Called Call(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "advise");
+  std::ostringstream out;
+  std::ostringstream err;
+  Called called;
+  called.code = ProteanMain(arguments, out, err);
+  called.out = out.str();
+  called.err = err.str();
+  return called;
+}
+
+std::vector<Json> Rows(const Called& called) {
+  EXPECT_EQ(kFine, called.code) << called.err;
+  std::vector<Json> rows;
+  std::istringstream in(called.out);
+  for (std::string line; std::getline(in, line);) {
+    rows.push_back(Json::parse(line, nullptr, /*allow_exceptions=*/false));
+    EXPECT_FALSE(rows.back().is_discarded()) << line;
+  }
+  return rows;
+}
+
+Json RowOf(const std::vector<Json>& rows, const std::string& kind,
+           const std::string& policy) {
+  for (const Json& row : rows) {
+    if (row["row"] == kind && (policy.empty() || row["policy"] == policy)) {
+      return row;
+    }
+  }
+  ADD_FAILURE() << "no row " << kind << " " << policy;
+  return Json();
+}
+
+// A DB of four sorted runs, whose data blocks are counted.
+class AdviseTest : public testing::Test {
+ protected:
+  AdviseTest() {
+    options_.create_if_missing = true;
+    options_.disable_auto_compactions = true;
+    options_.level_compaction_dynamic_level_bytes = false;
+    options_.num_levels = 4;
+    options_.compression = kNoCompression;
+    options_.target_file_size_base = 2 << 20;
+    options_.statistics = CreateDBStatistics();
+    EXPECT_OK(DestroyDB(path_, options_));
+    SetTable("table_factory={id=ProteanTable;filter_policy=proteus:12}");
+  }
+  ~AdviseTest() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+    for (const std::string& file : {trace_, seeds_, other_}) {
+      Env::Default()->DeleteFile(file).PermitUncheckedError();
+    }
+  }
+
+  void SetTable(const std::string& table) {
+    ASSERT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(), options_, table,
+                                               &options_));
+  }
+  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
+
+  // Writes each 64th key to a file of level 0, as many to another one, an
+  // eighth to level 2, and the others to level 3.
+  void Write(const Keys& keys) {
+    Random64 random(7);
+    std::vector<Keys> runs(4);
+    for (const std::string& key : keys) {
+      const uint64_t draw = random.Uniform(64);
+      runs[draw < 2 ? 3 - draw : draw < 10 ? 1 : 0].push_back(key);
+    }
+    const int levels[] = {3, 2, 0, 0};
+    WriteOptions write;
+    write.disableWAL = true;
+    for (size_t i = 0; i < runs.size(); i++) {
+      for (const std::string& key : runs[i]) {
+        ASSERT_OK(db_->Put(write, key, std::string(100, 'v')));
+      }
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      if (levels[i] > 0) Move(/*from=*/0, levels[i]);
+    }
+  }
+  void Move(int from, int to) {
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    Keys names;
+    for (const LiveFileMetaData& file : files) {
+      if (file.level == from) names.push_back(file.name);
+    }
+    CompactionOptions compaction;
+    compaction.output_file_size_limit = options_.target_file_size_base;
+    ASSERT_OK(db_->CompactFiles(compaction, names, to));
+  }
+  // As a DB comes to be that goes on for a while.
+  void RewriteAll() {
+    for (int i = 0; i < 3; i++) {
+      Move(2, 2);
+      Move(3, 3);
+    }
+  }
+  void Recreate(const std::string& table, const Keys& keys) {
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(table);
+    Open();
+    Write(keys);
+  }
+
+  void Get(const std::string& key) {
+    std::string value;
+    ASSERT_FALSE(db_->Get(ReadOptions(), key, &value).IsCorruption());
+  }
+  void Seek(const std::string& target, const std::string& upper) {
+    const Slice bound(upper);
+    ReadOptions read;
+    if (!upper.empty()) read.iterate_upper_bound = &bound;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    it->Seek(target);
+    ASSERT_OK(it->status());
+  }
+  void SeekForPrev(const std::string& target, const std::string& lower) {
+    const Slice bound(lower);
+    ReadOptions read;
+    if (!lower.empty()) read.iterate_lower_bound = &bound;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    it->SeekForPrev(target);
+    ASSERT_OK(it->status());
+  }
+
+  // Makes some reads; returns the data blocks that each of them has asked for.
+  using MakeRead = std::function<void(Random64* random)>;
+  double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
+    Random64 random(seed);
+    const auto blocks = [&] {
+      return options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
+             options_.statistics->getTickerCount(BLOCK_CACHE_DATA_MISS);
+    };
+    const uint64_t before = blocks();
+    for (int i = 0; i < reads; i++) make(&random);
+    return static_cast<double>(blocks() - before) / reads;
+  }
+  void StartTrace() {
+    std::unique_ptr<TraceWriter> writer;
+    ASSERT_OK(
+        NewFileTraceWriter(Env::Default(), EnvOptions(), trace_, &writer));
+    ASSERT_OK(db_->StartTrace(TraceOptions(), std::move(writer)));
+  }
+
+  // That a DB reads what is promised: as it is, under the policy that is
+  // advised, and under another one.
+  void Check(const Keys& keys, const MakeRead& make, const std::string& other) {
+    constexpr int kReads = 10000;
+    Open();
+    Write(keys);
+    StartTrace();
+    const double as_it_is = BlocksPerRead(/*seed=*/1, kReads, make);
+    ASSERT_OK(db_->EndTrace());
+    const std::vector<Json> rows = Rows(
+        Call({"--db=" + path_, "--trace=" + trace_, "--save_samples=" + seeds_,
+              "--policies=surf:0:4,proteus:8," + other, "--json"}));
+    ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
+    const Json advice = RowOf(rows, "advice", "");
+    std::map<std::string, std::string> tables = {
+        {advice["policy"], advice["options"]},
+        {other,
+         "table_factory={id=ProteanTable;filter_policy=" +
+             (other == "proteus:12" ? "{id=protean.Proteus;bits_per_key=12;"
+                                      "seed_file=" +
+                                          seeds_ + "}"
+                                    : other) +
+             "}"}};
+    for (const auto& [policy, table] : tables) {
+      Recreate(table, keys);
+      RewriteAll();
+      ExpectNear(RowOf(rows, "policy", policy),
+                 BlocksPerRead(/*seed=*/2, kReads, make));
+    }
+  }
+  void ExpectNear(const Json& row, double blocks) {
+    const double promised = row["blocks_per_op"].get<double>();
+    EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
+    RecordProperty(row["policy"].get<std::string>(),
+                   Format("promised %.4f, read %.4f", promised, blocks));
+  }
+
+  const std::string path_ = test::PerThreadDBPath("advise_test");
+  const std::string trace_ = path_ + ".trace";
+  const std::string seeds_ = path_ + ".seeds";
+  const std::string other_ = path_ + ".other";
+  Options options_;
+  std::unique_ptr<DB> db_;
+};
+
+}  // namespace
+
+// Events of sensors: keys of a time and a sensor (SuRF paper, section 6.3).
+TEST_F(AdviseTest, TimeSeries) {
+  Random64 random(1);
+  Keys keys;
+  uint64_t now = 1000000000;
+  for (int i = 0; i < 50000; i++) {
+    now += 1 + random.Uniform(200000);
+    keys.push_back(BigEndian(now) + BigEndian(random.Uniform(2000)));
+  }
+  const auto make = [&](Random64* r) {
+    const uint64_t begin = 1000000000 + r->Uniform(now - 1000000000);
+    const uint64_t width = r->Uniform(2) == 0 ? 0 : 1 + r->Uniform(50000);
+    Seek(BigEndian(begin), width == 0 ? "" : BigEndian(begin + width));
+  };
+  Check(keys, make, "proteus:12");
+}
+
+TEST_F(AdviseTest, TextKeys) {
+  Random64 random(2);
+  const Keys syllables = {"an", "ber", "chi", "do", "el", "fa", "go", "hu",
+                          "in", "jo",  "ka",  "lo", "ma", "ni", "or", "pe"};
+  const auto name = [&](Random64* r) {
+    std::string text;
+    for (uint64_t n = 3 + r->Uniform(4); n > 0; n--) {
+      text += syllables[r->Uniform(syllables.size())];
+    }
+    return text;
+  };
+  Keys keys;
+  for (int i = 0; i < 50000; i++) {
+    keys.push_back("com." + name(&random) + "@" + name(&random));
+  }
+  const auto make = [&](Random64* r) {
+    const std::string& key = keys[r->Uniform(keys.size())];
+    // Keys that begin like another one, up to somewhere in its second part.
+    const std::string prefix =
+        key.substr(0, key.find('@') + 1) + name(r).substr(0, 4);
+    Seek(prefix, prefix + "\x7f");
+  };
+  Check(keys, make, "proteus:12");
+}
+
+TEST_F(AdviseTest, MixedReads) {
+  Random64 random(3);
+  Keys keys;
+  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  const auto make = [&](Random64* r) {
+    const std::string near = keys[r->Uniform(keys.size())];
+    const uint64_t anywhere = r->Next();
+    switch (r->Uniform(6)) {
+      case 0:
+        return Get(near);
+      case 1:
+        return Get(BigEndian(anywhere));
+      case 2:
+        return Seek(BigEndian(anywhere),
+                    BigEndian(anywhere) + std::string(1, '\xff'));
+      case 3:
+        return Seek(near.substr(0, 7), near);
+      case 4:
+        return SeekForPrev(BigEndian(anywhere),
+                           BigEndian(anywhere - (anywhere >> 20)));
+      default:
+        return Seek(BigEndian(anywhere), "");
+    }
+  };
+  Check(keys, make, "bloomfilter:10");
+}
+
+// Keys that have been written again or deleted: a search goes on past them.
+TEST_F(AdviseTest, DeletedKeys) {
+  Random64 random(4);
+  Keys keys;
+  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  for (size_t i = 0; i < keys.size(); i++) {
+    if (i % 3 == 0) {
+      ASSERT_OK(db_->Delete(WriteOptions(), keys[i]));
+    }
+    if (i % 7 == 0) {
+      ASSERT_OK(db_->Put(WriteOptions(), keys[i], "again"));
+    }
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  StartTrace();
+  const double blocks = BlocksPerRead(1, 10000, [&](Random64* r) {
+    const std::string near = keys[r->Uniform(keys.size())];
+    switch (r->Uniform(4)) {
+      case 0:
+        return Get(near);
+      case 1:
+        return Seek(near, "");
+      case 2:
+        return Seek(near, near.substr(0, 5) + "\xff\xff\xff");
+      default:
+        return SeekForPrev(near, near.substr(0, 1));
+    }
+  });
+  ASSERT_OK(db_->EndTrace());
+  const std::vector<Json> rows =
+      Rows(Call({"--db=" + path_, "--trace=" + trace_, "--policies=proteus:10",
+                 "--json"}));
+  ExpectNear(RowOf(rows, "policy", "as it is"), blocks);
+}
+
+// If few files may be read, the others are taken for like them.
+TEST_F(AdviseTest, PartOfTheFiles) {
+  Random64 random(5);
+  Keys keys;
+  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  options_.target_file_size_base = 256 << 10;
+  Open();
+  Write(keys);
+  StartTrace();
+  BlocksPerRead(1, 10000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
+  });
+  ASSERT_OK(db_->EndTrace());
+  const auto blocks = [&](const std::string& max_bytes) {
+    const std::vector<Json> rows =
+        Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json",
+                   "--policies=proteus:8", "--max_bytes=" + max_bytes}));
+    return RowOf(rows, "policy", "proteus:8");
+  };
+  const Json all = blocks("1G");
+  const Json part = blocks("2M");
+  for (const char* field :
+       {"keys", "filter_bytes", "blocks_per_op", "measured_fpr"}) {
+    const double expected = all[field].get<double>();
+    EXPECT_NEAR(expected, part[field].get<double>(), 0.3 * expected) << field;
+  }
+  EXPECT_NE(all, part);
+}
+
+// Without --trace and --queries, the samples that the DB has saved are taken,
+// and the advice keeps their file.
+TEST_F(AdviseTest, OwnSamples) {
+  SetTable(
+      "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
+      "bits_per_key=10;sample_every=1;samples_file=" +
+      seeds_ + "}}");
+  Random64 random(6);
+  Keys keys;
+  for (int i = 0; i < 10000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  Called called = Call({"--db=" + path_});
+  EXPECT_EQ(kCouldNot, called.code);
+  EXPECT_NE(std::string::npos, called.err.find("does not exist")) << called.err;
+  BlocksPerRead(1, 1000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
+  });
+  db_.reset();
+  called = Call({"--db=" + path_, "--json"});
+  const Json advice = RowOf(Rows(called), "advice", "");
+  const std::string line = advice["options"];
+  if (advice["policy"].get<std::string>().find("proteus") == 0) {
+    EXPECT_NE(std::string::npos, line.find("samples_file=" + seeds_)) << line;
+  }
+  SetTable(line);
+  Open();
+}
+
+TEST_F(AdviseTest, RowsForPrograms) {
+  Open();
+  Write({"a", "b", "c", "d", "x", "y", "z"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "b\nm\nm\tn\nc\nq\n", other_));
+  const std::vector<Json> rows =
+      Rows(Call({"--db=" + path_, "--queries=" + other_, "--json",
+                 "--policies=none,proteus:10,proteus:16"}));
+  size_t policies = 0;
+  size_t levels = 0;
+  for (const Json& row : rows) {
+    for (const char* field :
+         {"policy", "bits_per_key", "predicted_fpr", "measured_fpr",
+          "blocks_per_op", "filter_bytes", "build_ns_per_key"}) {
+      EXPECT_TRUE(row.contains(field)) << field << ": " << row.dump();
+    }
+    if (row["row"] == "policy") policies++;
+    if (row["row"] == "level") levels++;
+  }
+  EXPECT_EQ(4u, policies);  // with the filters as they are
+  EXPECT_GE(levels, policies);
+  EXPECT_EQ("advice", rows.back()["row"]);
+  EXPECT_TRUE(rows.back().contains("options"));
+}
+
+// The files alone do, too.
+TEST_F(AdviseTest, Files) {
+  Open();
+  Write({"a", "b", "c", "d", "x", "y", "z"});
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  ASSERT_OK(WriteStringToFile(Env::Default(), "b\nm\nm\tn\nc\nq\n", other_));
+  std::vector<std::string> arguments = {"--queries=" + other_};
+  for (const LiveFileMetaData& file : files) {
+    arguments.push_back(file.db_path + file.name);
+  }
+  const Called called = Call(arguments);
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.out.find("Use: table_factory={"));
+  arguments.erase(arguments.begin());
+  EXPECT_EQ(kCouldNot, Call(arguments).code);
+}
+
+// Each kind of read of a trace, and those of other column families.
+TEST_F(AdviseTest, Trace) {
+  Open();
+  ColumnFamilyHandle* other = nullptr;
+  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  Write({"a", "b", "c"});
+  StartTrace();
+  Get("a");
+  ASSERT_OK(db_->Put(WriteOptions(), "d", ""));
+  std::vector<std::string> values;
+  db_->MultiGet(ReadOptions(), {other, other}, {"b", "q"}, &values);
+  Seek("a", "b");
+  Seek("b", "");
+  Seek("c", "b");  // nothing is looked for
+  SeekForPrev("c", "a");
+  SeekForPrev("b", "");
+  const Slice lower("b");
+  const Slice upper("f");
+  ReadOptions read;
+  read.iterate_lower_bound = &lower;
+  read.iterate_upper_bound = &upper;
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    it->Seek("a");
+    it->SeekForPrev("g");
+  }
+  ASSERT_OK(db_->EndTrace());
+  ReadSample reads(100);
+  uint64_t others = 0;
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &reads, &others));
+  EXPECT_EQ(2u, others);
+  std::string text;
+  for (const ReadQuery& query : reads.Take()) {
+    text += std::string(ToString(query.kind)) + " " + query.target + "," +
+            query.bound + (query.inclusive ? "" : " exclusive") + "; ";
+  }
+  EXPECT_EQ(
+      "gets a,; closed seeks a,b; open seeks b,; closed seeks backwards c,a; "
+      "open seeks backwards b,; closed seeks b,f; closed seeks backwards f,b "
+      "exclusive; ",
+      text);
+  ReadSample few(3);
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &few, &others));
+  EXPECT_EQ(7u, few.seen());
+  EXPECT_EQ(3u, few.Take().size());
+  ReadSample of_other(100);
+  ASSERT_OK(
+      ReadTrace(Env::Default(), trace_, other->GetID(), &of_other, &others));
+  EXPECT_EQ(2u, of_other.seen());
+
+  // A family without files, and one that is not in the trace.
+  EXPECT_EQ(kCouldNot, Call({"--db=" + path_, "--column_family=other",
+                             "--trace=" + trace_})
+                           .code);
+  delete other;
+}
+
+TEST_F(AdviseTest, BadInput) {
+  const auto expect_refused = [](const std::vector<std::string>& arguments,
+                                 const std::string& words) {
+    const Called called = Call(arguments);
+    EXPECT_EQ(kCouldNot, called.code) << words;
+    EXPECT_EQ("", called.out);
+    EXPECT_NE(std::string::npos, called.err.find(words)) << called.err;
+    EXPECT_EQ(1, std::count(called.err.begin(), called.err.end(), '\n'))
+        << called.err;
+  };
+  const std::string db = "--db=" + path_;
+  expect_refused({db + "nowhere"}, "does not exist");
+  Open();
+  expect_refused({db, "--queries=" + other_}, "no SST files");
+  Write({"a", "b", "c"});
+  expect_refused({db}, "no file of sample queries");
+  expect_refused({db, "--queries=" + other_}, "cannot be read");
+  expect_refused({db, "--queries=x", "--trace=y"}, "either");
+  expect_refused({db, "--trace=" + other_}, "cannot be read");
+  expect_refused({db, "--policies=proteus:1"}, "bits_per_key=1");
+  expect_refused({db, "--policies=nothing"}, "allowed: none, ");
+  expect_refused({db, "--max_queries=1"}, "--max_queries");
+  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\n", trace_));
+  expect_refused({db, "--queries=" + trace_, "--max_bytes=10"}, "--max_bytes");
+
+  const auto write = [this](const std::string& text) {
+    EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
+  };
+  write("a\tb\tinclusive\n");
+  expect_refused({db, "--queries=" + other_}, "line 1");
+  write("");
+  expect_refused({db, "--queries=" + other_}, "no queries");
+  expect_refused({db, "--trace=" + other_}, "no trace of queries");
+
+  StartTrace();
+  for (int i = 0; i < 100; i++) Seek("b", "c");
+  ASSERT_OK(db_->EndTrace());
+  std::string trace;
+  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string version = "Trace Version: 0.2";
+  const size_t place = trace.find(version);
+  ASSERT_NE(std::string::npos, place);
+  std::string damaged = trace;
+  damaged.replace(place, version.size(), "Trace Version: 0.7");
+  write(damaged);
+  expect_refused({db, "--trace=" + other_}, "version 0.7");
+  damaged.replace(place, version.size(), "Trace Version: ...");
+  write(damaged);
+  expect_refused({db, "--trace=" + other_}, "no trace of queries");
+  // Cut off anywhere, at the end of a record too.
+  for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
+    write(trace.substr(0, size));
+    const Called called = Call({db, "--trace=" + other_});
+    EXPECT_EQ(kCouldNot, called.code) << size;
+  }
+  write(trace.substr(0, trace.size() - 13));  // without the record of the end
+  expect_refused({db, "--trace=" + other_}, "cut off");
+}
+
+// They are named with their lines, and left out.
+TEST_F(AdviseTest, InvertedQueries) {
+  Open();
+  Write({"a", "b", "c"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\ta\nc\nd\n", other_));
+  const Called called = Call({"--db=" + path_, "--queries=" + other_});
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.err.find("line 2")) << called.err;
+  EXPECT_NE(std::string::npos, called.out.find("3 gets")) << called.out;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,600 @@
+#include "tools/advise.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "filter_policy/filter_kinds.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "tools/query_trace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Where the results begin: the filters as they are, and none.
+constexpr size_t kAsItIs = 0;
+constexpr size_t kNone = 1;
+
+// Filters that are larger or read more blocks by this factor are as good.
+constexpr double kAsGood = 1.02;
+
+const std::vector<std::string> kDefaultPolicies = {
+    "bloomfilter:10", "surf:0:4",   "surf:0:8",   "proteus:8",
+    "proteus:10",     "proteus:12", "proteus:14", "proteus:16"};
+
+const std::vector<Column> kPolicyColumns = {
+    {"policy", "policy"},
+    {"bits_per_key", "bits/key"},
+    {"filter_size", "filters"},
+    {"build_ns_per_key", "build ns/key", 0},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+    {"saved_per_bit", "saved by a bit", 4},
+};
+
+const std::vector<Column> kLevelColumns = {
+    {"policy", "policy"},
+    {"level", "level"},
+    {"files", "files"},
+    {"keys", "keys"},
+    {"bits_per_key", "bits/key"},
+    {"asked_in_vain_per_op", "asked in vain/op", 3},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+};
+
+// One line on a terminal, overwritten as work goes on.
+class Step {
+ public:
+  explicit Step(const char* what) : what_(what) {}
+  ~Step() {
+    if (shown_ >= 0) fprintf(stderr, "\r%-60s\r", "");
+  }
+  void Show(double done) {
+    const int percent = static_cast<int>(100 * done);
+    if (!terminal_ || percent == shown_) return;
+    shown_ = percent;
+    fprintf(stderr, "\r%s: %d %%", what_, percent);
+  }
+
+ private:
+  const char* const what_;
+  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  int shown_ = -1;
+};
+
+Status MakePolicy(const std::string& spec,
+                  std::shared_ptr<const FilterPolicy>* policy) {
+  policy->reset();
+  if (spec == "none") return Status::OK();
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  strict.ignore_unknown_options = false;
+  const bool braces = spec.size() > 1 && spec[0] == '{' && spec.back() == '}';
+  const Status s = FilterPolicy::CreateFromString(
+      strict, braces ? spec.substr(1, spec.size() - 2) : spec, policy);
+  if (s.ok() && *policy != nullptr) return s;
+  if (s.IsInvalidArgument() && s.getState() != nullptr) {
+    return Status::InvalidArgument("--policies: " + std::string(s.getState()));
+  }
+  return Status::InvalidArgument(
+      "--policies=" + spec + " is unknown; allowed: none, " +
+      PolicyUsage(/*object_forms=*/true) +
+      ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
+}
+
+// The family's policy, which is the recommended one if it has none of
+// Protean's.
+const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
+  return AsProteanFilterPolicy(
+      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy.get());
+}
+
+std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
+  std::string value;
+  if (!policy.GetOption(ConfigOptions(), name, &value).ok()) return "";
+  return value;
+}
+
+// The policy as an option. One that learns goes on with the files that it
+// learns from.
+std::string PolicyText(const Candidate& candidate,
+                       const std::string& samples_file,
+                       const std::string& seed_file) {
+  if (candidate.policy == nullptr) return kNullptrString;
+  const ProteanFilterPolicy* policy =
+      AsProteanFilterPolicy(candidate.policy.get());
+  if (policy == nullptr || policy->Samples() == nullptr ||
+      (samples_file.empty() && seed_file.empty())) {
+    return candidate.name;
+  }
+  const std::string id = std::string("id=") + policy->Name();
+  std::shared_ptr<const FilterPolicy> plain;
+  if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok()) {
+    return candidate.name;
+  }
+  std::string text =
+      "{" + id + ";bits_per_key=" +
+      Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
+  for (const char* name :
+       {"amq", "level_bits", "sample_capacity", "sample_every"}) {
+    const std::string value = OptionOf(*policy, name);
+    if (value != OptionOf(*plain, name)) {
+      text += std::string(";") + name + "=" + value;
+    }
+  }
+  if (!seed_file.empty()) text += ";seed_file=" + seed_file;
+  if (!samples_file.empty()) text += ";samples_file=" + samples_file;
+  return text + "}";
+}
+
+Json OrNull(double number) { return number < 0 ? Json() : Json(number); }
+
+// The share by which `now` is less than `before`, in words.
+std::string Saving(double before, double now) {
+  if (before <= 0) return "as much as";
+  const double percent = 100 * (before - now) / before;
+  return Format("%.1f %% %s than", std::fabs(percent),
+                percent >= 0 ? "less" : "more");
+}
+
+Json RowOf(const TargetFamily& family, const ReplayReport& report,
+           const std::string& policy, const ReplaySum& sum) {
+  const auto reads =
+      static_cast<double>(std::max<uint64_t>(report.replayed, 1));
+  Json row;
+  row["column_family"] = family.name;
+  row["policy"] = policy;
+  row["bits_per_key"] = sum.BitsPerKey();
+  row["predicted_fpr"] = OrNull(sum.PredictedRate());
+  row["measured_fpr"] =
+      sum.in_vain == 0 ? Json() : Json(sum.FalsePositiveRate());
+  row["blocks_per_op"] = static_cast<double>(sum.blocks) / reads;
+  row["asked_in_vain_per_op"] = static_cast<double>(sum.in_vain) / reads;
+  row["keys"] = static_cast<uint64_t>(sum.keys);
+  row["filter_bytes"] = static_cast<uint64_t>(sum.filter_bytes);
+  row["filter_size"] = PrintedBytes(sum.filter_bytes);
+  row["build_ns_per_key"] =
+      sum.build_nanos > 0 ? Json(sum.build_nanos / sum.keys) : Json();
+  return row;
+}
+
+// Policies of one kind, in the order of their sizes, are successive budgets.
+std::string KindOf(const std::string& policy) {
+  return policy.substr(0, policy.find_first_of(":;"));
+}
+
+// For each result, what each bit saves that it has beyond the next smaller
+// budget of its kind; beyond no filter, if it is the smallest.
+std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
+  std::vector<double> saved(results.size(), -1);
+  for (size_t i = kNone + 1; i < results.size(); i++) {
+    const double bits = results[i].all.BitsPerKey();
+    size_t smaller = kNone;
+    for (size_t j = kNone + 1; j < results.size(); j++) {
+      const double other = results[j].all.BitsPerKey();
+      if (KindOf(results[j].name) == KindOf(results[i].name) && other < bits &&
+          other > results[smaller].all.BitsPerKey()) {
+        smaller = j;
+      }
+    }
+    const double more = bits - results[smaller].all.BitsPerKey();
+    if (more <= 0) continue;
+    saved[i] =
+        (results[smaller].blocks_per_read - results[i].blocks_per_read) / more;
+  }
+  return saved;
+}
+
+}  // namespace
+
+const char* Advise::help() const {
+  return R"(Builds filters of the DB's files in memory, for each policy, and replays reads over them: one half of
+the reads teaches the policies that learn, the other half is replayed. Nothing on disk is changed, and
+the DB may be in use.
+
+The reads come from a trace of the DB (DB::StartTrace), from a file of queries (a line each: key, or
+lo<TAB>hi), or, if neither is given, from the samples that the DB has saved (samples_file of its filter
+policy). Samples are what files were asked in vain; reads that find something are missing among them. A
+trace has Gets, MultiGets, Seeks and SeekForPrevs with their bounds. It does not have Nexts.
+
+  blocks/op       data blocks that a read asks for, in the block cache or not: for a Get all, for a
+                  seek those for its first key. Of files alone, not of what the memtables answer.
+  predicted FPR   what the filters' own model promises
+  measured FPR    of the files that are asked in vain, those that are read
+  saved by a bit  blocks/op that each bit per key saves, beyond the next smaller budget of its kind
+
+The advice is found from no filters upwards: the policy that saves most blocks/op for each bit per key
+comes next, until a bit saves less than --min_saving percent of the blocks/op without filters.
+
+Exit code: 0, or 2 if no advice can be given.
+
+Examples:
+  protean advise --db=/data/db --trace=/tmp/trace
+  protean advise --db=/data/db --column_family=events --policies=proteus:8,proteus:10,ribbonfilter:10
+  protean advise --db=/data/db --trace=/tmp/trace --save_samples=/data/seeds
+  protean advise /backup/000123.sst --queries=queries.txt --json
+)";
+}
+
+void Advise::AddFlags(Arguments* arguments) {
+  target_.AddFlags(arguments, "the one named default");
+  arguments->Add("trace", "FILE",
+                 "reads that DB::StartTrace has written to this file", &trace_);
+  arguments->Add("queries", "FILE",
+                 "reads from a text file: key, lo<TAB>hi, or "
+                 "lo<TAB>hi<TAB>exclusive",
+                 &queries_);
+  arguments->Add("max_queries", "N",
+                 "of more reads than that, so many are taken at random; "
+                 "default: 20000",
+                 &max_queries_);
+  arguments->Add(
+      "policies", "SPEC,...",
+      "filter policies to try, as in options; default: " +
+          [] {
+            std::string all;
+            for (const std::string& policy : kDefaultPolicies) {
+              all += (all.empty() ? "" : ", ") + policy;
+            }
+            return all;
+          }(),
+      &policies_);
+  arguments->Add("max_bytes", "BYTES",
+                 "build filters of files of at most so many bytes, spread over "
+                 "the levels; default: 1G",
+                 &max_bytes_);
+  arguments->Add("min_saving", "PERCENT",
+                 "of the blocks read without filters, that a bit per key must "
+                 "save; default: 1",
+                 &min_saving_);
+  arguments->Add("save_samples", "FILE",
+                 "write what the reads teach to this file, a seed_file for the "
+                 "policy",
+                 &save_samples_);
+  arguments->Add("json",
+                 "one object a line, for programs: of each policy, of each of "
+                 "its levels, and the advice",
+                 &json_);
+}
+
+Status Advise::ChooseFamily(TargetFamily* family) const {
+  const std::vector<TargetFamily>& all = target_.families();
+  const auto chosen =
+      std::find_if(all.begin(), all.end(), [&](const TargetFamily& f) {
+        return all.size() == 1 || f.name == kDefaultColumnFamilyName;
+      });
+  if (chosen == all.end()) {
+    return Status::InvalidArgument("name a column family: --column_family");
+  }
+  *family = *chosen;
+  const std::string of =
+      family->name.empty() ? "these files" : "column family " + family->name;
+  if (family->files.empty()) {
+    return Status::InvalidArgument(
+        of + " has no SST files, so no filters; flush it first");
+  }
+  if (!family->comparator_known ||
+      family->options.comparator != BytewiseComparator()) {
+    return Status::InvalidArgument("range filters need the comparator " +
+                                   std::string(BytewiseComparator()->Name()) +
+                                   ", but that of " + of + " is " +
+                                   family->comparator);
+  }
+  BlockBasedTableOptions table =
+      *family->options.table_factory->GetOptions<BlockBasedTableOptions>();
+  if (!table.whole_key_filtering) {
+    return Status::InvalidArgument(
+        "range filters need whole_key_filtering=true, but " + of +
+        " has whole_key_filtering=false");
+  }
+  // Policies of Protean refuse it.
+  table.partition_filters = false;
+  family->options.table_factory = NewProteanTableFactory(table);
+  return FindKeyRanges(family);
+}
+
+Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
+                         ReadSample* reads) {
+  Env* const env = Env::Default();
+  if (!queries_.empty() && !trace_.empty()) {
+    return Status::InvalidArgument("give either --queries or --trace");
+  }
+  if (!trace_.empty()) {
+    uint64_t others = 0;
+    const Status s = ReadTrace(env, trace_, family.id, reads, &others);
+    if (!s.ok()) return s;
+    source_ = "the trace " + trace_;
+    if (reads->seen() > 0) return s;
+    return Status::InvalidArgument(
+        source_ + " has no reads of column family " + family.name + ", but " +
+        std::to_string(others) + " of others; see --column_family");
+  }
+  std::string file = queries_;
+  if (file.empty()) {
+    const std::shared_ptr<SampleStore> samples = PolicyOf(family)->Samples();
+    if (target_.db().empty() || samples == nullptr ||
+        samples->SamplesFile(family.name).empty()) {
+      return Status::InvalidArgument(
+          std::string(target_.db().empty() ? "SST files keep"
+                                           : "this DB's options name") +
+          " no file of sample queries; give --trace=FILE or --queries=FILE");
+    }
+    file = samples->SamplesFile(family.name);
+    if (!env->FileExists(file).ok()) {
+      return Status::InvalidArgument(
+          "the DB's samples_file " + file +
+          " does not exist: it is written when the DB is closed; give "
+          "--trace=FILE or --queries=FILE");
+    }
+  }
+  source_ = (queries_.empty() ? "the samples " : "") + file;
+  std::vector<SampleQuery> queries;
+  std::vector<std::string> refused;
+  const Status s = ReadQueryFile(env, file, &queries, &refused);
+  for (const std::string& line : refused) err << line << '\n';
+  if (!s.ok()) return s;
+  for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
+  return queries.empty() ? Status::InvalidArgument(file + " holds no queries")
+                         : s;
+}
+
+Status Advise::MakeCandidates(std::vector<Candidate>* candidates) const {
+  // Always there, since all others are compared with it, and it costs nothing.
+  candidates->push_back({"none", nullptr});
+  for (const std::string& spec :
+       policies_.empty() ? kDefaultPolicies : policies_) {
+    if (spec == "none") continue;
+    Candidate candidate;
+    candidate.name = spec;
+    const Status s = MakePolicy(spec, &candidate.policy);
+    if (!s.ok()) return s;
+    candidates->push_back(std::move(candidate));
+  }
+  return Status::OK();
+}
+
+void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
+                        const ReplayReport& report,
+                        const std::vector<ReadQuery>& reads,
+                        Output* output) const {
+  if (!family.name.empty()) {
+    output->Line("Column family " + family.name + ": " + family.table_factory +
+                 ", filter_policy=" + family.filter_policy);
+  }
+  std::array<size_t, kReadKinds> kinds{};
+  for (const ReadQuery& read : reads) kinds[static_cast<size_t>(read.kind)]++;
+  std::string text;
+  for (size_t kind = 0; kind < kReadKinds; kind++) {
+    if (kinds[kind] == 0) continue;
+    text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
+                   ToString(static_cast<ReadKind>(kind)));
+  }
+  output->Line("Reads from " + source_ + ": " + text +
+               (reads_seen_ > reads.size()
+                    ? ", chosen from " + std::to_string(reads_seen_)
+                    : ""));
+  const ReplaySum& all = report.results[kAsItIs].all;
+  output->Line(Format(
+      "%llu of them replayed; the others teach the filters, by %llu samples. "
+      "Filters built from %zu of %zu files, %s of %s",
+      static_cast<unsigned long long>(report.replayed),
+      static_cast<unsigned long long>(report.taught), report.built_files,
+      all.files, PrintedBytes(static_cast<double>(report.built_bytes)).c_str(),
+      PrintedBytes(static_cast<double>(all.bytes)).c_str()));
+  if (report.levels_settled) {
+    output->Line(
+        "Filters of small levels are as large as level_bits=auto makes them "
+        "once all files have been rewritten");
+  }
+  if (report.built_files < all.files) {
+    output->Line("The other files are taken for like those of their level");
+  }
+  if (report.files_not_asked > 0) {
+    output->Line(
+        Format("As it is: %zu files have partitioned filters, which "
+               "cannot be asked here, so Gets read less than it says",
+               report.files_not_asked));
+  }
+  if (report.range_deletions > 0) {
+    output->Line("Deletions of ranges are not taken into account");
+  }
+  if (family.options.prefix_extractor != nullptr) {
+    output->Line(
+        "Seeks are taken for seeks in total order, whatever prefix "
+        "they have");
+  }
+  if (const size_t gone = std::max(truth.files_gone, report.files_gone)) {
+    output->Line(
+        Format("%zu files are gone, most likely compacted, and left "
+               "out",
+               gone));
+  }
+  output->Line();
+}
+
+void Advise::PrintResults(const TargetFamily& family,
+                          const ReplayReport& report, Output* output) const {
+  const std::vector<double> saved = SavedPerBit(report.results);
+  std::vector<Json> rows;
+  for (size_t i = 0; i < report.results.size(); i++) {
+    const ReplayResult& result = report.results[i];
+    Json row = {{"row", "policy"}};
+    row.update(RowOf(family, report, result.name, result.all));
+    row["saved_per_bit"] = saved[i] == -1 ? Json() : Json(saved[i]);
+    rows.push_back(std::move(row));
+  }
+  output->Table(kPolicyColumns, rows);
+  output->Line();
+}
+
+size_t Advise::Recommend(const ReplayReport& report) const {
+  const std::vector<ReplayResult>& results = report.results;
+  const double worth = min_saving_ / 100 * results[kNone].blocks_per_read;
+  size_t best = kNone;
+  while (true) {
+    size_t next = best;
+    double most = worth;
+    for (size_t i = kNone + 1; i < results.size(); i++) {
+      const double more =
+          results[i].all.BitsPerKey() - results[best].all.BitsPerKey();
+      if (more <= 0) continue;
+      const double saved =
+          (results[best].blocks_per_read - results[i].blocks_per_read) / more;
+      if (saved > most) {
+        most = saved;
+        next = i;
+      }
+    }
+    if (next == best) return best;
+    best = next;
+  }
+}
+
+void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
+                         const ReplayReport& report, size_t recommended,
+                         Output* output) const {
+  std::vector<Json> levels;
+  for (size_t i = 0; i < report.results.size(); i++) {
+    if (!json_ && i != kAsItIs && i != recommended) continue;
+    const ReplayResult& result = report.results[i];
+    for (const auto& [level, sum] : result.levels) {
+      Json row = {{"row", "level"}};
+      row.update(RowOf(family, report, result.name, sum));
+      row["level"] = level < 0 ? Json() : Json(level);
+      row["files"] = sum.files;
+      levels.push_back(std::move(row));
+    }
+  }
+  output->Table(kLevelColumns, levels);
+  output->Line();
+
+  const std::shared_ptr<SampleStore> samples = PolicyOf(family)->Samples();
+  const std::string policy = PolicyText(
+      candidate, samples == nullptr ? "" : samples->options().samples_file,
+      save_samples_);
+  const std::string line =
+      "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
+  const ReplayResult& best = report.results[recommended];
+  const ReplayResult& as_it_is = report.results[kAsItIs];
+  const ReplayResult& none = report.results[kNone];
+  Json row = {{"row", "advice"}};
+  row.update(RowOf(family, report, candidate.name, best.all));
+  row["options"] = line;
+  row["reads"] = report.replayed;
+  row["bytes"] = best.all.bytes;
+  row["built_bytes"] = report.built_bytes;
+  row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
+  row["blocks_per_op_none"] = none.blocks_per_read;
+  output->Row(row);
+
+  output->Line("Use: " + line);
+  output->Line(Format(
+      "Expected: %.4f blocks per read: %s now (%.4f), %s without filters "
+      "(%.4f); %s of filters, now %s",
+      best.blocks_per_read,
+      Saving(as_it_is.blocks_per_read, best.blocks_per_read).c_str(),
+      as_it_is.blocks_per_read,
+      Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
+      none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
+      PrintedBytes(as_it_is.all.filter_bytes).c_str()));
+  if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
+      as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
+    output->Line(
+        "The filters that are there are as good: nothing needs to be "
+        "done.");
+    return;
+  }
+  output->Line();
+  output->Line("How to get there:");
+  output->Line(
+      family.table_factory == "ProteanTable"
+          ? "- Open the DB with this option, or change it in the open DB: "
+            "SetOptions({{\"table_factory.filter_policy\", \"" +
+                policy + "\"}})"
+          : "- Open the DB with this option. Its files stay as they are; those "
+            "with RocksDB's filters go on filtering Get.");
+  output->Line(
+      "- Files get such a filter as they are flushed or compacted. For all of "
+      "them now: protean refresh,\n  RefreshFilters "
+      "(plugin/refresh_filters.h) or CompactRange.");
+  const ProteanFilterPolicy* learns =
+      AsProteanFilterPolicy(candidate.policy.get());
+  if (learns == nullptr || learns->Samples() == nullptr) return;
+  output->Line(
+      save_samples_.empty()
+          ? "- The policy learns from the reads of the open DB: let it see "
+            "some before. Or write what these\n  reads have taught to a "
+            "seed_file: --save_samples=FILE."
+          : "- The policy starts with what these reads have taught: " +
+                save_samples_ + ".");
+}
+
+Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
+                   std::ostream& err, bool* /*found*/) {
+  if (max_queries_ < 2) {
+    return Status::InvalidArgument(
+        "--max_queries is too small; allowed: 2 or more, since one half of the "
+        "reads teaches and the other is replayed");
+  }
+  std::vector<Candidate> candidates;
+  Status s = MakeCandidates(&candidates);
+  if (s.ok()) s = target_.Open(operands);
+  if (!s.ok()) return s;
+  for (const std::string& note : target_.notes()) err << note << '\n';
+  TargetFamily family;
+  s = ChooseFamily(&family);
+  ReadSample sample(max_queries_);
+  if (s.ok()) s = ReadReads(family, err, &sample);
+  if (!s.ok()) return s;
+  reads_seen_ = sample.seen();
+  const std::vector<ReadQuery> reads = sample.Take();
+  ReadTruth truth;
+  {
+    Step step("looking up what the reads find");
+    s = FindTruth(
+        family, reads, [&](double done) { step.Show(done); }, &truth);
+  }
+  if (!s.ok()) return s;
+  if (!save_samples_.empty()) {
+    s = WriteQueryFile(
+        Env::Default(), save_samples_,
+        SamplesOf(reads, truth, std::vector<bool>(reads.size(), false)));
+    if (!s.ok()) {
+      return Status::IOError("--save_samples=" + save_samples_ +
+                             " cannot be written: " + s.ToString());
+    }
+  }
+  ReplayReport report;
+  {
+    Step step("building filters");
+    s = ReplayReads(
+        family, reads, truth, candidates, max_bytes_,
+        [&](double done) { step.Show(done); }, &report);
+  }
+  if (!s.ok()) return s;
+  if (report.built_files == 0) {
+    return Status::InvalidArgument(
+        "--max_bytes is smaller than every file, so no filter can be built; "
+        "raise it");
+  }
+  Output output(out, json_);
+  PrintReads(family, truth, report, reads, &output);
+  PrintResults(family, report, &output);
+  const size_t recommended = Recommend(report);
+  PrintAdvice(family, candidates[recommended - kNone], report, recommended,
+              &output);
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,547 @@
+#include "tools/filter_replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <numeric>
+
+#include "rocksdb/convenience.h"
+#include "table/filter_trial.h"
+#include "table/patience.h"
+#include "tools/file_facts.h"
+#include "util/hash.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A number in [0, 1), always the same one.
+double Draw(uint64_t a, uint64_t b) {
+  const uint64_t numbers[] = {a, b};
+  return static_cast<double>(
+             Hash64(reinterpret_cast<const char*>(numbers), sizeof(numbers)) >>
+             11) *
+         0x1p-53;
+}
+
+// Whether the file is read for a read that is in vain there, as
+// ProteanTableIterator has it; by an open seek, as long as it waits.
+bool LetsThrough(const AskedFilter& filter, const ReadQuery& read,
+                 const ReadTruth::End& end) {
+  if (read.kind == ReadKind::kGet) {
+    return filter.MayMatch({read.target, read.target, true});
+  }
+  const FilterBlock* const block = filter.range_filter();
+  if (block == nullptr || read.kind == ReadKind::kOpenSeekForPrev) return true;
+  if (read.kind == ReadKind::kClosedSeekForPrev) {
+    return block->RangeMayMatch(read.bound, read.target, read.inclusive);
+  }
+  const bool closed = read.kind == ReadKind::kClosedSeek;
+  if (closed && !block->RangeMayMatch(read.target, read.bound,
+                                      /*hi_inclusive=*/false)) {
+    return false;
+  }
+  std::string marker;
+  if (!block->LowerBound(read.target, &marker)) return false;
+  if (marker == read.target) return true;
+  if (closed && marker >= read.bound) return false;
+  return !end.found || marker <= end.key;
+}
+
+// What the filters of some files have let through, of one kind of reads.
+struct Rate {
+  uint64_t asked = 0;
+  uint64_t passed = 0;
+};
+
+class Replay {
+ public:
+  Replay(const TargetFamily& family, const std::vector<ReadQuery>& reads,
+         const ReadTruth& truth, const std::vector<Candidate>& candidates,
+         uint64_t max_bytes, const Progress& progress, ReplayReport* report)
+      : family_(family),
+        reads_(reads),
+        truth_(truth),
+        candidates_(candidates),
+        max_bytes_(max_bytes),
+        progress_(progress),
+        report_(*report) {}
+
+  Status Run();
+
+ private:
+  // What has been found out of a file under one policy; of the first one, the
+  // filters as they are.
+  struct FileOutcome {
+    bool known = false;
+    double keys = 0;
+    uint64_t filter_bytes = 0;
+    uint64_t build_nanos = 0;
+    double predicted = -1;
+  };
+  struct Contestant {
+    std::string name;
+    const FilterPolicy* policy = nullptr;
+    std::vector<FileOutcome> files;
+    std::vector<char> passes;  // by question, if it is in vain
+  };
+
+  void Prepare();
+  void ChooseFiles();
+  Status LookAtFiles();
+  void TellTrees();
+  void Teach();
+  Status BuildFilters(uint32_t file);
+  void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
+  // Decides about the files that are not known, by the others.
+  void Extrapolate(Contestant* contestant) const;
+  void Sum(const Contestant& contestant, ReplayResult* result) const;
+
+  int LevelOf(uint32_t file) const { return family_.files[file].level; }
+  const ReadQuery& ReadOf(const Question& question) const {
+    return reads_[question.read];
+  }
+  void Did(uint64_t bytes) {
+    done_ += static_cast<double>(bytes);
+    progress_(std::min(1.0, done_ / std::max(1.0, to_do_)));
+  }
+
+  const TargetFamily& family_;
+  const std::vector<ReadQuery>& reads_;
+  const ReadTruth& truth_;
+  const std::vector<Candidate>& candidates_;
+  const uint64_t max_bytes_;
+  const Progress& progress_;
+  ReplayReport& report_;
+
+  std::vector<Contestant> contestants_;
+  std::vector<bool> replayed_;                // by read
+  std::vector<std::vector<uint32_t>> asked_;  // questions in vain, by file
+  std::vector<bool> chosen_;                  // by file
+  std::vector<uint64_t> keys_;                // by file
+  std::list<OpenFilter> trees_;               // that the policies know
+  double to_do_ = 0;
+  double done_ = 0;
+};
+
+void Replay::Prepare() {
+  const size_t files = family_.files.size();
+  // Not every second one: reads of different kinds may take turns.
+  replayed_.resize(reads_.size());
+  for (size_t i = 0; i < reads_.size(); i++) {
+    replayed_[i] = Draw(i, reads_.size()) < 0.5;
+    if (replayed_[i]) report_.replayed++;
+  }
+  asked_.resize(files);
+  for (uint32_t i = 0; i < truth_.questions.size(); i++) {
+    const Question& question = truth_.questions[i];
+    if (question.in_vain && replayed_[question.read]) {
+      asked_[question.file].push_back(i);
+    }
+  }
+  keys_.resize(files);
+  contestants_.resize(1 + candidates_.size());
+  contestants_[0].name = "as it is";
+  for (size_t i = 0; i < candidates_.size(); i++) {
+    contestants_[i + 1].name = candidates_[i].name;
+    contestants_[i + 1].policy = candidates_[i].policy.get();
+  }
+  for (Contestant& contestant : contestants_) {
+    contestant.files.resize(files);
+    contestant.passes.resize(truth_.questions.size());
+  }
+}
+
+// Small levels as a whole, as long as each level gets its share; of the others
+// the files that divide it evenly.
+void Replay::ChooseFiles() {
+  chosen_.assign(family_.files.size(), false);
+  std::map<int, std::vector<uint32_t>> levels;
+  for (uint32_t i = 0; i < family_.files.size(); i++) {
+    levels[LevelOf(i)].push_back(i);
+  }
+  const auto bytes = [&](const std::vector<uint32_t>& files) {
+    return std::accumulate(files.begin(), files.end(), uint64_t{0},
+                           [&](uint64_t sum, uint32_t file) {
+                             return sum + family_.files[file].bytes;
+                           });
+  };
+  std::vector<std::vector<uint32_t>> by_size;
+  for (auto& [level, files] : levels) {
+    std::sort(files.begin(), files.end(), [&](uint32_t a, uint32_t b) {
+      return family_.files[a].smallest < family_.files[b].smallest;
+    });
+    by_size.push_back(std::move(files));
+  }
+  std::sort(by_size.begin(), by_size.end(),
+            [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); });
+  uint64_t left = max_bytes_;
+  for (size_t i = 0; i < by_size.size(); i++) {
+    const std::vector<uint32_t>& files = by_size[i];
+    const uint64_t share = left / (by_size.size() - i);
+    const uint64_t all = bytes(files);
+    const double fraction =
+        std::min(1.0, static_cast<double>(share) /
+                          static_cast<double>(std::max<uint64_t>(all, 1)));
+    const auto wanted = std::max<size_t>(
+        1, static_cast<size_t>(fraction * static_cast<double>(files.size())));
+    for (size_t n = 0; n < wanted; n++) {
+      const uint32_t file = files[(2 * n + 1) * files.size() / (2 * wanted)];
+      const uint64_t size = family_.files[file].bytes;
+      if (size > left) continue;
+      chosen_[file] = true;
+      left -= size;
+      report_.built_files++;
+      report_.built_bytes += size;
+    }
+  }
+}
+
+void Replay::Ask(const AskedFilter& filter, uint32_t file,
+                 Contestant* contestant) {
+  for (const uint32_t i : asked_[file]) {
+    const Question& question = truth_.questions[i];
+    contestant->passes[i] =
+        LetsThrough(filter, ReadOf(question), truth_.ends[question.read]);
+  }
+  FileOutcome& outcome = contestant->files[file];
+  outcome.known = true;
+  const FilterBlock* const block = filter.range_filter();
+  if (block != nullptr) {
+    outcome.predicted = block->filter()->Report().predicted_fpr;
+  }
+}
+
+Status Replay::LookAtFiles() {
+  for (uint32_t i = 0; i < family_.files.size(); i++) {
+    std::unique_ptr<FileFacts> facts;
+    const TargetFile& file = family_.files[i];
+    const Status s = FileFacts::Read(family_, file, &facts);
+    if (IsGone(s) && file.level >= 0) {
+      report_.files_gone++;
+      chosen_[i] = false;
+      continue;
+    }
+    if (!s.ok()) {
+      return Status::Corruption(file.path + " cannot be read: " + s.ToString());
+    }
+    keys_[i] = facts->keys();
+    const BlockBasedFile& opened = facts->file();
+    if (facts->filter_bytes() > 0 &&
+        opened.filter_state() == BlockBasedFile::FilterState::kNone) {
+      report_.files_not_asked++;
+    }
+    report_.range_deletions +=
+        opened.table()->GetTableProperties()->num_range_deletions;
+    Contestant& as_it_is = contestants_[0];
+    as_it_is.files[i].keys = static_cast<double>(facts->keys());
+    as_it_is.files[i].filter_bytes = facts->filter_bytes();
+    Ask(AskedFilter::Of(opened), i, &as_it_is);
+    Did(file.bytes / 100);
+  }
+  return Status::OK();
+}
+
+// What BitsOfFile comes to in the end depends on how many files of the levels
+// there are, not on which: a level counts as one.
+void Replay::TellTrees() {
+  constexpr int kRewritten = 10;  // times, after which nothing changes
+  std::vector<FileFilter> tree;
+  std::map<int, uint64_t> levels;
+  for (uint32_t i = 0; i < family_.files.size(); i++) {
+    if (LevelOf(i) > 0) levels[LevelOf(i)] += keys_[i];
+    if (LevelOf(i) == 0) tree.push_back({0, keys_[i], 0});
+  }
+  for (const auto& [level, keys] : levels) tree.push_back({level, keys, 0});
+  const OpenFilters::Tree name = {/*info_log=*/nullptr, family_.name};
+  for (const Candidate& candidate : candidates_) {
+    const ProteanFilterPolicy* policy =
+        AsProteanFilterPolicy(candidate.policy.get());
+    std::string text;
+    if (policy == nullptr || policy->Filters() == nullptr ||
+        !policy->GetOption(ConfigOptions(), "level_bits", &text).ok() ||
+        text != "auto" ||
+        !policy->GetOption(ConfigOptions(), "bits_per_key", &text).ok()) {
+      continue;
+    }
+    report_.levels_settled = report_.levels_settled || tree.size() > 1;
+    const double bits_per_key = strtod(text.c_str(), nullptr);
+    const auto set_bits = [](double per_key, FileFilter* file) {
+      file->bits =
+          static_cast<uint64_t>(per_key * static_cast<double>(file->keys));
+    };
+    for (FileFilter& file : tree) set_bits(bits_per_key, &file);
+    for (int i = 0; i < kRewritten; i++) {
+      for (FileFilter& file : tree) {
+        set_bits(BitsOfFile(tree, {file.level, false, file.keys}, bits_per_key),
+                 &file);
+      }
+    }
+    for (const FileFilter& file : tree) {
+      trees_.emplace_back(policy->Filters(), name, file);
+    }
+  }
+}
+
+void Replay::Teach() {
+  const std::vector<SampleQuery> samples =
+      SamplesOf(reads_, truth_, /*skip=*/replayed_);
+  report_.taught = samples.size();
+  for (const Candidate& candidate : candidates_) {
+    const ProteanFilterPolicy* policy =
+        AsProteanFilterPolicy(candidate.policy.get());
+    if (policy == nullptr || policy->Samples() == nullptr) continue;
+    const std::shared_ptr<QueryQueue> queue = policy->Samples()->Queue(
+        family_.name.empty() ? kDefaultColumnFamilyName : family_.name,
+        Env::Default(), /*logger=*/nullptr);
+    for (const SampleQuery& sample : samples) queue->Add(sample);
+  }
+}
+
+Status Replay::BuildFilters(uint32_t file) {
+  const TargetFile& target = family_.files[file];
+  std::vector<const FilterPolicy*> policies;
+  std::vector<Contestant*> builders;
+  for (Contestant& contestant : contestants_) {
+    if (contestant.policy == nullptr) continue;
+    policies.push_back(contestant.policy);
+    builders.push_back(&contestant);
+  }
+  std::unique_ptr<FilterTrial> trial;
+  std::vector<BuiltFilter> built;
+  std::string last;
+  uint64_t keys = 0;
+  uint64_t entries = 0;
+  Status s = FilterTrial::Open(family_.options, target.path, &trial);
+  if (s.ok()) {
+    s = trial->Build(
+        {family_.options, family_.name, target.level}, policies,
+        [&](const Slice& key) {
+          if (entries++ == 0 || key != last) {
+            last.assign(key.data(), key.size());
+            keys++;
+          }
+          return true;
+        },
+        &built);
+  }
+  if (IsGone(s) && target.level >= 0) {
+    report_.files_gone++;
+    return Status::OK();
+  }
+  if (!s.ok()) {
+    return Status::Corruption("filters of " + target.path +
+                              " cannot be built: " + s.ToString());
+  }
+  for (size_t i = 0; i < built.size(); i++) {
+    FileOutcome& outcome = builders[i]->files[file];
+    outcome.filter_bytes = built[i].bytes;
+    outcome.build_nanos = built[i].build_nanos;
+    Ask(built[i].filter, file, builders[i]);
+  }
+  for (size_t i = 1; i < contestants_.size(); i++) {
+    FileOutcome& outcome = contestants_[i].files[file];
+    outcome.keys = static_cast<double>(keys);
+    if (contestants_[i].policy == nullptr) {
+      Ask(AskedFilter(), file, &contestants_[i]);
+    }
+  }
+  Did(target.bytes);
+  return s;
+}
+
+void Replay::Extrapolate(Contestant* contestant) const {
+  std::map<int, std::array<Rate, kReadKinds>> rates;
+  const auto kind_of = [&](uint32_t i) {
+    return static_cast<size_t>(ReadOf(truth_.questions[i]).kind);
+  };
+  for (uint32_t file = 0; file < family_.files.size(); file++) {
+    if (!contestant->files[file].known) continue;
+    for (const uint32_t i : asked_[file]) {
+      Rate& rate = rates[LevelOf(file)][kind_of(i)];
+      rate.asked++;
+      if (contestant->passes[i]) rate.passed++;
+    }
+  }
+  // Of the nearest level that knows.
+  const auto rate_of = [&](int level, size_t kind) {
+    double rate = 1;
+    int distance = -1;
+    for (const auto& [other, known] : rates) {
+      const Rate& found = known[kind];
+      if (found.asked == 0) continue;
+      if (distance >= 0 && std::abs(other - level) >= distance) continue;
+      distance = std::abs(other - level);
+      rate =
+          static_cast<double>(found.passed) / static_cast<double>(found.asked);
+    }
+    return rate;
+  };
+  for (uint32_t file = 0; file < family_.files.size(); file++) {
+    if (contestant->files[file].known) continue;
+    std::array<double, kReadKinds> rate{};
+    for (size_t kind = 0; kind < kReadKinds; kind++) {
+      rate[kind] = rate_of(LevelOf(file), kind);
+    }
+    for (const uint32_t i : asked_[file]) {
+      contestant->passes[i] = Draw(i, file) < rate[kind_of(i)];
+    }
+  }
+}
+
+void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
+  result->name = contestant.name;
+  for (uint32_t i = 0; i < family_.files.size(); i++) {
+    ReplaySum& level = result->levels[LevelOf(i)];
+    const FileOutcome& outcome = contestant.files[i];
+    level.files++;
+    level.bytes += family_.files[i].bytes;
+    if (!outcome.known) continue;
+    level.built_files++;
+    level.built_bytes += family_.files[i].bytes;
+    level.keys += outcome.keys;
+    level.filter_bytes += static_cast<double>(outcome.filter_bytes);
+    level.build_nanos += static_cast<double>(outcome.build_nanos);
+    if (outcome.predicted >= 0) {
+      level.predicted +=
+          outcome.predicted * static_cast<double>(asked_[i].size());
+      level.predicting += asked_[i].size();
+    }
+  }
+  // From the files that were built to all; a level of which none was is like
+  // the others.
+  ReplaySum built;
+  for (const auto& [level, sum] : result->levels) built.Add(sum);
+  for (auto& [level, sum] : result->levels) {
+    const ReplaySum& like = sum.built_bytes > 0 ? sum : built;
+    const double more =
+        static_cast<double>(sum.bytes) /
+        static_cast<double>(std::max<uint64_t>(like.built_bytes, 1));
+    const double keys = more * like.keys;
+    const double filter_bytes = more * like.filter_bytes;
+    const double build_nanos = more * like.build_nanos;
+    sum.keys = keys;
+    sum.filter_bytes = filter_bytes;
+    sum.build_nanos = build_nanos;
+  }
+
+  // An open seek gives up waiting where that has been of no use for a while.
+  std::map<int, Patience::Shared> shared;
+  for (size_t i = 0; i < truth_.questions.size();) {
+    const uint32_t read = truth_.questions[i].read;
+    const bool open = reads_[read].kind == ReadKind::kOpenSeek;
+    std::list<Patience> of_read;  // until all files have been asked
+    for (; i < truth_.questions.size() && truth_.questions[i].read == read;
+         i++) {
+      if (!replayed_[read]) continue;
+      const Question& question = truth_.questions[i];
+      ReplaySum& level = result->levels[LevelOf(question.file)];
+      bool visited = !question.in_vain || contestant.passes[i];
+      if (open) {
+        Patience& patience =
+            of_read.emplace_back(&shared[LevelOf(question.file)]);
+        if (!patience.MayWait()) {
+          visited = true;
+        } else if (visited) {
+          patience.Reached();
+        } else {
+          patience.Passed();
+        }
+      }
+      if (visited) level.blocks += question.blocks;
+      if (!question.in_vain) continue;
+      level.in_vain++;
+      if (visited) level.false_positives++;
+    }
+  }
+  for (const auto& [level, sum] : result->levels) result->all.Add(sum);
+  result->blocks_per_read =
+      static_cast<double>(result->all.blocks) /
+      static_cast<double>(std::max<uint64_t>(report_.replayed, 1));
+}
+
+Status Replay::Run() {
+  Prepare();
+  ChooseFiles();
+  uint64_t bytes = 0;
+  for (const TargetFile& file : family_.files) bytes += file.bytes;
+  to_do_ = static_cast<double>(bytes) / 100 +
+           static_cast<double>(report_.built_bytes);
+  Status s = LookAtFiles();
+  TellTrees();
+  Teach();
+  for (uint32_t i = 0; s.ok() && i < family_.files.size(); i++) {
+    if (chosen_[i]) s = BuildFilters(i);
+  }
+  if (!s.ok()) return s;
+  for (Contestant& contestant : contestants_) {
+    Extrapolate(&contestant);
+    Sum(contestant, &report_.results.emplace_back());
+  }
+  return s;
+}
+
+}  // namespace
+
+void ReplaySum::Add(const ReplaySum& other) {
+  files += other.files;
+  bytes += other.bytes;
+  built_files += other.built_files;
+  built_bytes += other.built_bytes;
+  keys += other.keys;
+  filter_bytes += other.filter_bytes;
+  build_nanos += other.build_nanos;
+  in_vain += other.in_vain;
+  false_positives += other.false_positives;
+  blocks += other.blocks;
+  predicted += other.predicted;
+  predicting += other.predicting;
+}
+
+double ReplaySum::FalsePositiveRate() const {
+  return static_cast<double>(false_positives) /
+         static_cast<double>(std::max<uint64_t>(in_vain, 1));
+}
+
+double ReplaySum::PredictedRate() const {
+  return predicting == 0 ? -1 : predicted / static_cast<double>(predicting);
+}
+
+std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
+                                   const ReadTruth& truth,
+                                   const std::vector<bool>& skip) {
+  std::vector<SampleQuery> samples;
+  uint32_t last = 0;
+  for (const Question& question : truth.questions) {
+    if (!question.in_vain || skip[question.read]) continue;
+    if (!samples.empty() && question.read == last) continue;
+    last = question.read;
+    const ReadQuery& read = reads[question.read];
+    const ReadTruth::End& end = truth.ends[question.read];
+    SampleQuery sample;
+    if (read.kind == ReadKind::kGet) {
+      sample = {read.target, read.target, true};
+    } else if (read.kind == ReadKind::kClosedSeekForPrev) {
+      sample = {read.bound, read.target, read.inclusive};
+    } else if (end.found) {
+      sample = {read.target, end.key, true};
+    } else if (read.kind == ReadKind::kClosedSeek) {
+      sample = {read.target, read.bound, false};
+    } else {
+      continue;
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+Status ReplayReads(const TargetFamily& family,
+                   const std::vector<ReadQuery>& reads, const ReadTruth& truth,
+                   const std::vector<Candidate>& candidates, uint64_t max_bytes,
+                   const Progress& progress, ReplayReport* report) {
+  *report = ReplayReport();
+  return Replay(family, reads, truth, candidates, max_bytes, progress, report)
+      .Run();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,173 @@
+#include "tools/query_trace.h"
+
+#include <algorithm>
+
+#include "rocksdb/trace_reader_writer.h"
+#include "rocksdb/trace_record.h"
+#include "rocksdb/trace_record_result.h"
+#include "trace_replay/trace_replay.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The version in which RocksDB has written bounds and MultiGets since 6.18.
+constexpr int kVersion = 10 * kTraceFileMajorVersion + kTraceFileMinorVersion;
+
+// Takes what a record says of reads.
+class ReadCollector : public TraceRecord::Handler {
+ public:
+  ReadCollector(uint32_t column_family, ReadSample* reads, uint64_t* others)
+      : column_family_(column_family), reads_(reads), others_(others) {}
+
+  Status Handle(const WriteQueryTraceRecord& /*record*/,
+                std::unique_ptr<TraceRecordResult>* /*result*/) override {
+    return Status::OK();
+  }
+  Status Handle(const GetQueryTraceRecord& record,
+                std::unique_ptr<TraceRecordResult>* /*result*/) override {
+    AddGet(record.GetColumnFamilyID(), record.GetKey());
+    return Status::OK();
+  }
+  Status Handle(const MultiGetQueryTraceRecord& record,
+                std::unique_ptr<TraceRecordResult>* /*result*/) override {
+    const std::vector<uint32_t> families = record.GetColumnFamilyIDs();
+    const std::vector<Slice> keys = record.GetKeys();
+    for (size_t i = 0; i < keys.size(); i++) AddGet(families[i], keys[i]);
+    return Status::OK();
+  }
+  Status Handle(const IteratorSeekQueryTraceRecord& record,
+                std::unique_ptr<TraceRecordResult>* /*result*/) override {
+    if (!IsAsked(record.GetColumnFamilyID())) return Status::OK();
+    if (record.GetSeekType() == IteratorSeekQueryTraceRecord::kSeek) {
+      AddSeek(record);
+    } else {
+      AddSeekForPrev(record);
+    }
+    return Status::OK();
+  }
+
+ private:
+  bool IsAsked(uint32_t column_family) {
+    if (column_family != column_family_) ++*others_;
+    return column_family == column_family_;
+  }
+
+  void AddGet(uint32_t column_family, const Slice& key) {
+    if (!IsAsked(column_family)) return;
+    ReadQuery read;
+    read.target = key.ToString();
+    reads_->Add(std::move(read));
+  }
+
+  // A bound that is empty is none. What an iterator does with the other bound
+  // is what DBIter does.
+  void AddSeek(const IteratorSeekQueryTraceRecord& record) {
+    const Slice upper = record.GetUpperBound();
+    const Slice lower = record.GetLowerBound();
+    const Slice key = record.GetKey();
+    ReadQuery read;
+    read.kind = upper.empty() ? ReadKind::kOpenSeek : ReadKind::kClosedSeek;
+    read.target = (key.compare(lower) < 0 ? lower : key).ToString();
+    read.bound = upper.ToString();
+    if (upper.empty() || upper.compare(read.target) > 0) {
+      reads_->Add(std::move(read));
+    }
+  }
+  void AddSeekForPrev(const IteratorSeekQueryTraceRecord& record) {
+    const Slice upper = record.GetUpperBound();
+    const Slice lower = record.GetLowerBound();
+    const Slice key = record.GetKey();
+    ReadQuery read;
+    read.kind = lower.empty() ? ReadKind::kOpenSeekForPrev
+                              : ReadKind::kClosedSeekForPrev;
+    read.inclusive = upper.empty() || key.compare(upper) < 0;
+    read.target = (read.inclusive ? key : upper).ToString();
+    read.bound = lower.ToString();
+    if (!IsInverted(read.bound, read.target, read.inclusive)) {
+      reads_->Add(std::move(read));
+    }
+  }
+
+  const uint32_t column_family_;
+  ReadSample* const reads_;
+  uint64_t* const others_;
+};
+
+Status NoTrace(const std::string& file) {
+  return Status::InvalidArgument(
+      file +
+      " is no trace of queries; --trace takes a file that DB::StartTrace has "
+      "written");
+}
+
+// RocksDB's own parser takes for granted that all parts are there.
+Status CheckHeader(const std::string& file, const std::string& record) {
+  Trace header;
+  if (!TracerHelper::DecodeHeader(record, &header).ok()) return NoTrace(file);
+  const std::string& text = header.payload;
+  const std::string before = "\tTrace Version: ";
+  const size_t begin = text.find(before);
+  const size_t end =
+      begin == std::string::npos ? begin : text.find('\t', begin + 1);
+  if (end == std::string::npos) return NoTrace(file);
+  std::string version =
+      text.substr(begin + before.size(), end - begin - before.size());
+  int number = 0;
+  if (!TracerHelper::ParseVersionStr(version, &number).ok()) {
+    return NoTrace(file);
+  }
+  if (number == kVersion) return Status::OK();
+  return Status::InvalidArgument(file + " is a trace of version " + version +
+                                 "; what can be read is " +
+                                 std::to_string(kTraceFileMajorVersion) + "." +
+                                 std::to_string(kTraceFileMinorVersion) +
+                                 ", which RocksDB has written since 6.18");
+}
+
+bool IsRead(TraceType type) {
+  return type == kTraceGet || type == kTraceMultiGet ||
+         type == kTraceIteratorSeek || type == kTraceIteratorSeekForPrev;
+}
+
+}  // namespace
+
+Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
+                 ReadSample* reads, uint64_t* others) {
+  std::unique_ptr<TraceReader> reader;
+  Status s = NewFileTraceReader(env, EnvOptions(), file, &reader);
+  std::string bytes;
+  if (s.ok()) s = reader->Read(&bytes);
+  if (s.IsIncomplete() || s.IsCorruption()) return NoTrace(file);
+  if (!s.ok()) {
+    return Status::NotFound("the trace " + file +
+                            " cannot be read: " + s.ToString());
+  }
+  s = CheckHeader(file, bytes);
+  ReadCollector collector(column_family, reads, others);
+  uint64_t records = 0;
+  while (s.ok()) {
+    s = reader->Read(&bytes);
+    Trace trace;
+    if (s.ok()) s = TracerHelper::DecodeTrace(bytes, &trace);
+    if (s.ok() && trace.type == kTraceEnd) break;
+    std::unique_ptr<TraceRecord> record;
+    if (s.ok() && IsRead(trace.type)) {
+      s = TracerHelper::DecodeTraceRecord(&trace, kVersion, &record);
+    }
+    if (s.ok() && record != nullptr) {
+      std::unique_ptr<TraceRecordResult> none;
+      s = record->Accept(&collector, &none);
+    }
+    if (!s.ok()) {
+      return Status::Corruption(
+          "the trace " + file + " is damaged or cut off after " +
+          std::to_string(records) +
+          " records; a whole one ends where DB::EndTrace was called");
+    }
+    records++;
+  }
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

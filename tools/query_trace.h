@@ -1,0 +1,22 @@
+//  A trace of a DB's operations, as DB::StartTrace writes it.
+
+#pragma once
+
+#include <string>
+
+#include "rocksdb/env.h"
+#include "tools/read_queries.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Reads the trace, and adds the reads of the column family with that number to
+// `reads`: each key of a Get or MultiGet, each Seek and SeekForPrev. Reads
+// whose bounds leave nothing to look for are left out. `*others` gets the
+// number of reads of other column families.
+//
+// NotFound if there is no such file, InvalidArgument if it is no trace or of a
+// version that this RocksDB does not read, Corruption if it has no end.
+Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
+                 ReadSample* reads, uint64_t* others);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
