@@ -50,15 +50,15 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     return;
   }
   kind_ = properties->filter_policy_name;
-  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
-      file.filter_state() == FilterState::kNone) {
-    unfiltered_ = "RocksDB's own filter, which filters Get only";
-    return;
-  }
   if (file.filter_state() == FilterState::kUnreadable) {
     damaged_ = true;
     unfiltered_ = "the filter block cannot be read: " +
                   FilterSize(file.filter_offset(), filter_bytes_);
+    return;
+  }
+  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
+      file.filter_state() == FilterState::kNone) {
+    unfiltered_ = "RocksDB's own filter, which filters Get only";
     return;
   }
   block_ = &static_cast<const ProteanFilterBitsReader*>(file.GetPinnedFilter())
