@@ -1,6 +1,7 @@
 #include "tools/command.h"
 #include "tools/inspect.h"
 #include "tools/output.h"
+#include "tools/refresh.h"
 #include "tools/verify.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -17,6 +18,7 @@ std::unique_ptr<Command> Make() {
 // All commands.
 constexpr MakeCommand kCommands[] = {
     Make<Inspect>,
+    Make<RefreshCommand>,
     Make<Verify>,
 };
 
