@@ -2,6 +2,7 @@
 #include "tools/inspect.h"
 #include "tools/output.h"
 #include "tools/refresh.h"
+#include "tools/samples.h"
 #include "tools/verify.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -19,6 +20,7 @@ std::unique_ptr<Command> Make() {
 constexpr MakeCommand kCommands[] = {
     Make<Inspect>,
     Make<RefreshCommand>,
+    Make<Samples>,
     Make<Verify>,
 };
 
