@@ -47,6 +47,19 @@ std::string WhyNot(const TargetFamily& family) {
          "proteus:12}";
 }
 
+// Adds queries to the queue of a column family, which has one.
+void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
+                ColumnFamilyHandle* column_family) {
+  const Options options = db->GetOptions(column_family);
+  const auto* table =
+      options.table_factory->GetOptions<BlockBasedTableOptions>();
+  const std::shared_ptr<QueryQueue> queue =
+      AsProteanFilterPolicy(table->filter_policy.get())
+          ->Samples()
+          ->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
+  for (const SampleQuery& query : queries) queue->Add(query);
+}
+
 }  // namespace
 
 const char* RefreshCommand::help() const {
@@ -107,14 +120,26 @@ Status RefreshCommand::Choose(std::ostream& err,
                               std::vector<std::string>* families) const {
   std::string why;
   for (const TargetFamily& family : target_.families()) {
-    if (PolicyOf(family) != nullptr) {
+    const ProteanFilterPolicy* policy = PolicyOf(family);
+    if (policy == nullptr) {
+      why = WhyNot(family);
+    } else if (!samples_.empty() && policy->Samples() == nullptr) {
+      why = "the filter policy of column family " + family.name +
+            " takes no samples; --samples needs one that does, such as "
+            "filter_policy=proteus:12";
+    } else {
       families->push_back(family.name);
       continue;
     }
-    why = WhyNot(family);
     if (target_.families().size() > 1) err << "left out: " << why << '\n';
   }
-  return families->empty() ? Status::InvalidArgument(why) : Status::OK();
+  if (families->empty()) return Status::InvalidArgument(why);
+  if (!samples_.empty() && families->size() > 1) {
+    return Status::InvalidArgument(
+        "--samples needs --column_family=NAME, since queries of one say "
+        "nothing of another");
+  }
+  return Status::OK();
 }
 
 Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
@@ -126,28 +151,6 @@ Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
                             "protean::RefreshFilters or have a "
                             "protean::FilterRefresher; --dry_run works anyway")
              : s;
-}
-
-Status RefreshCommand::AddSamples(const std::vector<SampleQuery>& queries,
-                                  DB* db,
-                                  ColumnFamilyHandle* column_family) const {
-  if (queries.empty()) return Status::OK();
-  const Options options = db->GetOptions(column_family);
-  const std::shared_ptr<SampleStore> store =
-      AsProteanFilterPolicy(
-          options.table_factory->GetOptions<BlockBasedTableOptions>()
-              ->filter_policy.get())
-          ->Samples();
-  if (store == nullptr) {
-    return Status::InvalidArgument(
-        "the filter policy of column family " + column_family->GetName() +
-        " takes no samples; --samples needs one that does, such as "
-        "filter_policy=proteus:12");
-  }
-  const std::shared_ptr<QueryQueue> queue =
-      store->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
-  for (const SampleQuery& query : queries) queue->Add(query);
-  return Status::OK();
 }
 
 void RefreshCommand::Print(const std::string& column_family,
@@ -224,8 +227,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   for (const std::string& family : families) {
     ColumnFamilyHandle* const handle = opened->Find(family);
     if (handle == nullptr) continue;  // dropped meanwhile
-    s = AddSamples(samples, opened->db(), handle);
-    if (!s.ok()) return s;
+    if (!samples.empty()) AddSamples(samples, opened->db(), handle);
     RefreshOptions options = options_;
     options.max_bytes = bytes_left;
     options.progress = [&](const RefreshProgress& at) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/samples/query_queue.h"
 #include "plugin/refresh_filters.h"
 #include "tools/command.h"
 #include "tools/opened_db.h"
@@ -30,12 +29,9 @@ class RefreshCommand : public Command {
 
  private:
   // The column families that can be refreshed. InvalidArgument if there is
-  // none, or if the one asked for is not.
+  // none, or if --samples may not be meant for all of them.
   Status Choose(std::ostream& err, std::vector<std::string>* families) const;
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
-  // Adds the queries of --samples to the queue of a column family.
-  Status AddSamples(const std::vector<SampleQuery>& queries, DB* db,
-                    ColumnFamilyHandle* column_family) const;
   void Print(const std::string& column_family, const RefreshResult& result,
              Output* output) const;
 

@@ -114,7 +114,10 @@ class ToolDBTest : public testing::Test {
     db_.reset();
   }
 
-  static std::string KeyOf(uint64_t i) { return BigEndian(i * 0x10001000100); }
+  // A key, or what is so far behind it.
+  static std::string KeyOf(uint64_t i, uint64_t behind = 0) {
+    return BigEndian(i * 0x10001000100 + behind);
+  }
 
   // A third of the keys in level 0, the others in level 3; leaves it closed.
   void Fill() {
