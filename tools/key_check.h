@@ -33,8 +33,9 @@ struct KeyCheck {
 };
 
 // Reads all of a file, verifying checksums, and asks its filter for each key:
-// as Get does, as seeks do for ranges that hold the key, from far and near, and
-// for the key's prefix if the file was written with a prefix extractor.
+// as Get does, as seeks do for ranges that hold the key, one close to it and
+// one up to the key before, and for the key's prefix if the file was written
+// with a prefix extractor.
 // RocksDB's own filters are asked what they can be asked. `progress` is called
 // now and then with the number of keys since the last call.
 KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,

@@ -330,6 +330,59 @@ TEST_F(VerifyTest, AnyFlippedByte) {
   }
 }
 
+// A filter that is wrong in its bits, though all checksums are right: as if it
+// had been built wrongly.
+TEST_F(VerifyTest, WrongBitsUnderRightChecksums) {
+  Fill();
+  size_t found = 0;
+  for (const char* family : {"default", "surf"}) {
+    const std::string path = Files(family)[1];
+    std::string contents;
+    ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+    FilterLocation location;
+    FindFilter(path, &location);
+    for (uint64_t where = kHeaderSize + 16; where < location.handle.size() - 16;
+         where += 31) {
+      ChangeFilter(path, /*right_checksum=*/true, [&](std::string* bytes) {
+        (*bytes)[where] ^= 0x15;
+        *bytes = WithRightChecksum(*bytes);
+      });
+      const ToolRun run = RunTool({"verify", path, "--json"});
+      EXPECT_NE(kCouldNot, run.code) << where << run.err;
+      const Json row = run.Rows()[0];
+      if (row["status"] == "false negatives") {
+        EXPECT_GT(row["false_negatives"], 0u) << row;
+        found++;
+      }
+      ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+    }
+    EXPECT_EQ(kFine, RunTool({"verify", path}).code);
+  }
+  EXPECT_GT(found, 100u);
+}
+
+// Get finds every key, but seeks do not.
+TEST_F(VerifyTest, AsksForRangesToo) {
+  Fill();
+  const std::string path = Files("surf")[0];
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  for (const bool upper : {false, true}) {
+    ChangeFilter(path, /*right_checksum=*/true, [upper](std::string* bytes) {
+      // The smallest key, and behind it the largest.
+      bytes->replace(kHeaderSize + (upper ? 8 : 0), 8, KeyOf(1500));
+      *bytes = WithRightChecksum(*bytes);
+    });
+    const ToolRun run = Verify();
+    ExpectOnly(run, path, "false negatives");
+    const Json row = RowOf(run, path);
+    EXPECT_EQ(upper ? "keys from it on" : "a seek to key-1", row["question"]);
+    EXPECT_EQ(PrintedKey(KeyOf(upper ? 1503 : 0)), row["first_key"]);
+    EXPECT_EQ(upper ? 499u : 500u, row["false_negatives"]);
+    ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+  }
+}
+
 TEST_F(VerifyTest, OtherOrdersAndPrefixes) {
   AddFamily("reverse",
             "comparator=rocksdb.ReverseBytewiseComparator;"
