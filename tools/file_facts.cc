@@ -1,16 +1,22 @@
 #include "tools/file_facts.h"
 
 #include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/convenience.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-bool OrdersBytewise(const TargetFamily& family) {
-  const Comparator* comparator = family.options.comparator;
-  return family.comparator_known &&
-         (comparator == BytewiseComparator() ||
-          comparator == BytewiseComparatorWithU64Ts());
+// The name of the comparator that the file was written with; empty if unknown.
+std::string ComparatorOf(const TargetFamily& family,
+                         const TableProperties& properties) {
+  return properties.comparator_name.empty() ? family.comparator
+                                            : properties.comparator_name;
+}
+
+bool IsBytewise(const std::string& comparator) {
+  return comparator.empty() || comparator == BytewiseComparator()->Name() ||
+         comparator == BytewiseComparatorWithU64Ts()->Name();
 }
 
 std::string FilterSize(uint64_t offset, uint64_t size) {
@@ -22,9 +28,21 @@ std::string FilterSize(uint64_t offset, uint64_t size) {
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
   std::unique_ptr<FileFacts> read(new FileFacts);
-  const Status s =
-      SeparateFile::Open(family.options, file.path, &read->separate_);
+  Status s = SeparateFile::Open(family.options, file.path, &read->separate_);
   if (!s.ok()) return s;
+  // Of a file that is given, only the file itself knows.
+  const std::string name =
+      ComparatorOf(family, *read->file().table()->GetTableProperties());
+  const Comparator* comparator = nullptr;
+  if (family.comparator.empty() && !name.empty() &&
+      name != family.options.comparator->Name() &&
+      Comparator::CreateFromString(ConfigOptions(), name, &comparator).ok() &&
+      comparator != nullptr) {
+    Options options = family.options;
+    options.comparator = comparator;
+    s = SeparateFile::Open(options, file.path, &read->separate_);
+    if (!s.ok()) return s;
+  }
   read->ReadFilter(family, file);
   *facts = std::move(read);
   return s;
@@ -80,8 +98,8 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     if (reason != properties->user_collected_properties.end()) {
       unfiltered_ += ": " + reason->second;
     }
-  } else if (!OrdersBytewise(family)) {
-    unfiltered_ = "the comparator is " + family.comparator;
+  } else if (!IsBytewise(ComparatorOf(family, *properties))) {
+    unfiltered_ = "the comparator is " + ComparatorOf(family, *properties);
   } else if (!file.whole_key_filtering()) {
     unfiltered_ = "whole_key_filtering=false leaves keys out of it";
   }

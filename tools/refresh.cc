@@ -129,6 +129,12 @@ Status RefreshCommand::Choose(std::ostream& err,
             "filter_policy=proteus:12";
     } else {
       families->push_back(family.name);
+      if (!samples_.empty() && !options_.dry_run &&
+          policy->Samples()->options().samples_file.empty()) {
+        err << "column family " << family.name
+            << " saves no samples, so files that are written later do not go "
+               "by these; samples_file in its filter_policy changes that\n";
+      }
       continue;
     }
     if (target_.families().size() > 1) err << "left out: " << why << '\n';

@@ -70,6 +70,18 @@ std::shared_ptr<TableFactory> ForgetfulTable(const std::string& key) {
   return NewProteanTableFactory(table);
 }
 
+// Orders keys by their last but one byte first. The tool does not know it.
+class OddComparator : public Comparator {
+ public:
+  const char* Name() const override { return "OddComparator"; }
+  int Compare(const Slice& a, const Slice& b) const override {
+    const int order = a[a.size() - 2] - b[b.size() - 2];
+    return order != 0 ? order : a.compare(b);
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
 class VerifyTest : public ToolDBTest {
  protected:
   VerifyTest() : ToolDBTest("verify") {}
@@ -399,10 +411,13 @@ TEST_F(VerifyTest, OtherOrdersAndPrefixes) {
   AddFamily("partitioned",
             "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10;"
             "partition_filters=true;index_type=kTwoLevelIndexSearch}");
+  const OddComparator odd;
+  AddFamily("odd", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  families_.back().options.comparator = &odd;
   Fill();
   ToolRun run = Verify();
   EXPECT_EQ(kFine, run.code) << run.out << run.err;
-  ASSERT_EQ(16u, run.Rows().size());
+  ASSERT_EQ(18u, run.Rows().size());
   std::vector<std::string> operands;
   for (const Json& row : run.Rows()) {
     EXPECT_EQ("ok", row["status"]) << row;
@@ -418,6 +433,25 @@ TEST_F(VerifyTest, OtherOrdersAndPrefixes) {
   operands.insert(operands.begin(), {"verify", "--json"});
   run = RunTool(operands);
   EXPECT_EQ(kFine, run.code) << run.out << run.err;
+}
+
+TEST_F(VerifyTest, Timestamps) {
+  const std::string path = path_ + ".sst";
+  Options options;
+  options.comparator = BytewiseComparatorWithU64Ts();
+  options.table_factory = NewProteanTableFactory(
+      *Family(1).table_factory->GetOptions<BlockBasedTableOptions>());
+  SstFileWriter writer(EnvOptions(), options);
+  ASSERT_OK(writer.Open(path));
+  for (uint64_t i = 0; i < kKeys; i++) {
+    std::string timestamp;
+    PutFixed64(&timestamp, i);
+    ASSERT_OK(writer.Put(KeyOf(i), timestamp, "value"));
+  }
+  ASSERT_OK(writer.Finish());
+  const ToolRun run = RunTool({"verify", path, "--json"});
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
 }
 
 TEST_F(VerifyTest, Refusals) {
