@@ -30,16 +30,16 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
   std::unique_ptr<FileFacts> read(new FileFacts);
   Status s = SeparateFile::Open(family.options, file.path, &read->separate_);
   if (!s.ok()) return s;
-  // Of a file that is given, only the file itself knows.
-  const std::string name =
-      ComparatorOf(family, *read->file().table()->GetTableProperties());
-  const Comparator* comparator = nullptr;
+  // Of a file that is given, only the file itself knows how its keys look.
+  const auto properties = read->file().table()->GetTableProperties();
+  const std::string name = ComparatorOf(family, *properties);
+  Options options = family.options;
+  options.persist_user_defined_timestamps =
+      properties->user_defined_timestamps_persisted != 0;
   if (family.comparator.empty() && !name.empty() &&
-      name != family.options.comparator->Name() &&
-      Comparator::CreateFromString(ConfigOptions(), name, &comparator).ok() &&
-      comparator != nullptr) {
-    Options options = family.options;
-    options.comparator = comparator;
+      name != options.comparator->Name() &&
+      Comparator::CreateFromString(ConfigOptions(), name, &options.comparator)
+          .ok()) {
     s = SeparateFile::Open(options, file.path, &read->separate_);
     if (!s.ok()) return s;
   }

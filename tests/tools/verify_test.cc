@@ -454,6 +454,29 @@ TEST_F(VerifyTest, Timestamps) {
   EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
 }
 
+// A column family may strip the timestamps of what it writes to files.
+TEST_F(VerifyTest, TimestampsThatAreNotPersisted) {
+  AddFamily("stripped",
+            "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  families_.back().options.comparator = BytewiseComparatorWithU64Ts();
+  families_.back().options.persist_user_defined_timestamps = false;
+  options_.allow_concurrent_memtable_write = false;
+  Open();
+  for (uint64_t i = 0; i < kKeys; i++) {
+    std::string timestamp;
+    PutFixed64(&timestamp, i);
+    ASSERT_OK(db_->Put(WriteOptions(), handles_.back(), KeyOf(i), timestamp,
+                       "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions(), handles_.back()));
+  Close();
+  const ToolRun run = Verify();
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
+  const ToolRun file = RunTool({"verify", "--json", Files("stripped")[0]});
+  EXPECT_EQ(kFine, file.code) << file.out << file.err;
+}
+
 TEST_F(VerifyTest, Refusals) {
   RunTool({"verify"}).ExpectRefused({"--db=DIR"});
   RunTool({"verify", "--db=" + path_ + "/no"})
