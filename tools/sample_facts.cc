@@ -101,18 +101,21 @@ Status CompareWithFile(const std::vector<SampleQuery>& queries,
     const InternalKey target(query->lo + std::string(timestamp_size, '\0'),
                              /*s=*/0, ValueType(0));
     it->SeekForPrev(target.Encode());
-    if (it->Valid()) {
-      shared_bits.push_back(SharedBits(key(), query->lo));
+    const bool has_below = it->Valid();
+    size_t shared = 0;
+    if (has_below) {
       if (key() == query->lo) continue;
+      shared = SharedBits(key(), query->lo);
       it->Next();
     } else if (it->status().ok()) {
       it->SeekToFirst();
     }
-    if (it->Valid() ? IsInverted(key(), query->hi, query->hi_inclusive)
-                    : it->status().ok()) {
-      result->empty++;
-    }
     if (!it->status().ok()) return it->status();
+    if (it->Valid() && !IsInverted(key(), query->hi, query->hi_inclusive)) {
+      continue;
+    }
+    result->empty++;
+    if (has_below) shared_bits.push_back(shared);
   }
   if (!shared_bits.empty()) {
     const auto median =

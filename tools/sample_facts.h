@@ -31,8 +31,9 @@ QueryShapes ShapesOf(const std::vector<SampleQuery>& queries);
 struct QueriesInFile {
   uint64_t queries = 0;  // that begin within the file's keys
   uint64_t empty = 0;    // of these, that find nothing in it
-  // The median of how many bits their lower bounds share with the next key
-  // below, or with the key itself; negative if there are none.
+  // The median of how many bits the lower bounds of the empty ones share with
+  // the next key below: what a filter must tell apart. Negative if there are
+  // none.
   int64_t shared_bits = -1;
 };
 

@@ -31,7 +31,7 @@ const std::vector<Column> kFileColumns = {
     {"share", "share", 4},
     {"empty", "empty"},
     {"empty_share", "empty share", 4},
-    {"shared_bits", "bits shared with the key below (median)"},
+    {"shared_bits", "bits these share with the key below (median)"},
     {"status", "status"},
 };
 
@@ -111,7 +111,7 @@ const char* Samples::help() const {
          "                                       and with a DB, for each file, "
          "how many begin within its keys,\n"
          "                                       how many of those find "
-         "nothing, and how near the keys they are\n"
+         "nothing, and how near the keys these are\n"
          "  samples export --db=DIR --output=FILE\n"
          "                                       a copy of the saved samples\n"
          "  samples import --db=DIR FILE         puts FILE in the place of the "
