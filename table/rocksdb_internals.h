@@ -86,13 +86,14 @@ Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 }
 
 // The same for instances that only read.
-inline Status OpenReadOnly(std::unique_ptr<DB>* db, const Options& options,
-                           const std::string& path) {
+template <typename... Arguments>
+Status OpenReadOnly(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  return DB::OpenForReadOnly(options, path, db);
+  return DB::OpenForReadOnly(std::forward<Arguments>(arguments)..., db);
 #else
   DB* opened = nullptr;
-  const Status s = DB::OpenForReadOnly(options, path, &opened);
+  const Status s =
+      DB::OpenForReadOnly(std::forward<Arguments>(arguments)..., &opened);
   db->reset(opened);
   return s;
 #endif
