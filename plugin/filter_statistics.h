@@ -17,21 +17,23 @@
 //                    nothing from the target on, and the search ended before
 //                    it: the file was not read. So it is too if the iterator is
 //                    destroyed, or moved elsewhere, while the file waits.
-//    true positive   The file was read, at once or when the search had come to
-//                    its marker, and rightly so: a closed seek found an entry
-//                    in the range; an open one, to which any key beyond the
-//                    target will do, came to one, so that its value was used.
-//    false positive  The file was read, and the closed seek found no entry in
-//                    the range, or the open one ended or went elsewhere before
-//                    the value of any entry of the file was used. To an open
-//                    seek that also happens where no filter could have known:
-//                    at an entry that is deleted, or hidden by a newer one.
+//    true positive   The file was searched, at once or when the search of all
+//                    files had come to its marker, and rightly so: a closed
+//                    seek found an entry in the range; an open one did not read
+//                    a block in vain.
+//    false positive  The file was searched; the closed seek found no entry in
+//                    the range, or the open one read a block, and ended or went
+//                    elsewhere before it came to the value of an entry. To an
+//                    open seek any key beyond its target will do, so whether it
+//                    was right to read is all that can be told. It may also be
+//                    in vain where no filter could have known: at an entry that
+//                    is deleted, or hidden by a newer one.
 //
-//  `reached` counts files that waited in vain: the search came to the marker.
-//  They are among the positives, true or false.
+//  `reached` counts files that waited for nothing: the search came to the
+//  marker. They are among the positives, true or false.
 //
-//  A closed forward seek that changes its direction counts for each direction.
-//  Not counted are seeks that do not ask the filter: open ones backwards, to
+//  Each seek that RocksDB makes counts, so an iterator that turns round counts
+//  again. Not counted are seeks that do not ask the filter: open ones backwards, to
 //  the first key without an upper bound, those of files whose filter is not
 //  used, and open ones while waiting does not pay (see docs/design_reads.md);
 //  those of a MultiScan, where the filter is asked for all ranges at once;

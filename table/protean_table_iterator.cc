@@ -239,8 +239,8 @@ void ProteanTableIterator::CountReadBackwards() {
 
 void ProteanTableIterator::CountUnsettled() {
   if (unsettled_ == Unsettled::kOpenSeek) {
-    Count(SeekKind::kOpen, inner_.HasGivenValue() ? SeekEvent::kTruePositive
-                                                  : SeekEvent::kFalsePositive);
+    Count(SeekKind::kOpen, inner_.HasReadInVain() ? SeekEvent::kFalsePositive
+                                                  : SeekEvent::kTruePositive);
   }
   unsettled_ = Unsettled::kNothing;
 }

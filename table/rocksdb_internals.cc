@@ -21,7 +21,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 bool MarkFilterUsed(BlockBasedTableIterator* iterator);
 bool HasReadBlock(const BlockBasedTableIterator& iterator);
-bool HasGivenValue(const BlockBasedTableIterator& iterator);
+bool HasReadInVain(const BlockBasedTableIterator& iterator);
 
 template <typename State>
 bool SetFlag(State* state, State flag) {
@@ -38,8 +38,8 @@ struct SeekStatistics {
   friend bool HasReadBlock(const BlockBasedTableIterator& iterator) {
     return (iterator.*kState & kBlockRead) != 0;
   }
-  friend bool HasGivenValue(const BlockBasedTableIterator& iterator) {
-    return (iterator.*kState & (kBlockRead | kValueNotAsked)) == kBlockRead;
+  friend bool HasReadInVain(const BlockBasedTableIterator& iterator) {
+    return (iterator.*kState & kValueNotAsked) != 0;
   }
 };
 
@@ -414,8 +414,8 @@ bool FileIterator::HasReadBlock() const {
   return exact_ == nullptr || protean::HasReadBlock(*exact_);
 }
 
-bool FileIterator::HasGivenValue() const {
-  return exact_ == nullptr || protean::HasGivenValue(*exact_);
+bool FileIterator::HasReadInVain() const {
+  return exact_ != nullptr && protean::HasReadInVain(*exact_);
 }
 
 // ---- A column family ----

@@ -248,10 +248,11 @@ class FileIterator {
   // Tells the iterator's statistics that its last seek has passed a filter.
   // Returns false if they know already.
   bool MarkFilterUsed();
-  // Whether a data block has been read since the last seek, and whether
-  // somebody has then asked for a value. True if the iterator does not tell.
+  // Whether a data block has been read since the last seek, and whether that
+  // was in vain, since nobody has asked for a value. An iterator of another
+  // class tells nothing: true and false.
   bool HasReadBlock() const;
-  bool HasGivenValue() const;
+  bool HasReadInVain() const;
 
  private:
   InternalIterator* iterator_ = nullptr;
