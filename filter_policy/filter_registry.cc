@@ -102,6 +102,10 @@ FilterRegistry::Contents FilterRegistry::Of(FamilyId family) const {
 
 FilterRegistry::Family* FilterRegistry::Add(const RegisteredFile* file) {
   const Announcement& announced = file->announcement_;
+  if (announced.log_period_seconds > 0) {
+    log_period_seconds_.store(announced.log_period_seconds,
+                              std::memory_order_relaxed);
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   Family& family = families_[announced.family];
   if (!announced.family_name.empty()) family.name = announced.family_name;
@@ -118,7 +122,8 @@ void FilterRegistry::Remove(const RegisteredFile* file) {
 
 void FilterRegistry::LogIfDue(const RegisteredFile& file) {
   const Announcement& announced = file.announcement_;
-  if (announced.log_period_seconds == 0) return;
+  const uint64_t period = log_period_seconds_.load(std::memory_order_relaxed);
+  if (period == 0) return;
   Family* const family = file.family_;
   const uint64_t now = announced.env->NowMicros();
   uint64_t due = family->next_line_micros.load(std::memory_order_relaxed);
@@ -126,7 +131,7 @@ void FilterRegistry::LogIfDue(const RegisteredFile& file) {
   // the time on. At first, when nothing can be told yet, nobody does.
   if (now < due ||
       !family->next_line_micros.compare_exchange_strong(
-          due, now + announced.log_period_seconds * kMicrosPerSecond) ||
+          due, now + period * kMicrosPerSecond) ||
       due == 0) {
     return;
   }

@@ -70,7 +70,7 @@ class FilterRegistry {
     std::shared_ptr<const TableProperties> properties;
     Env* env = nullptr;
     Logger* info_log = nullptr;
-    uint64_t log_period_seconds = 0;  // 0: no lines
+    uint64_t log_period_seconds = 0;  // 0 if unknown, or if there are none
   };
 
   FilterRegistry() = default;
@@ -98,6 +98,9 @@ class FilterRegistry {
   // These require mutex_.
   static Contents ContentsOf(const Family& family);
 
+  // RocksDB does not tell all table factories. What one of a DB's files knows,
+  // goes for all.
+  std::atomic<uint64_t> log_period_seconds_{0};
   mutable std::mutex mutex_;
   std::map<FamilyId, Family> families_;
 };

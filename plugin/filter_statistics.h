@@ -33,14 +33,15 @@
 //  marker. They are among the positives, true or false.
 //
 //  Each seek that RocksDB makes counts, so an iterator that turns round counts
-//  again. Not counted are seeks that do not ask the filter: open ones backwards, to
-//  the first key without an upper bound, those of files whose filter is not
-//  used, and open ones while waiting does not pay (see docs/design_reads.md);
-//  those of a MultiScan, where the filter is asked for all ranges at once;
-//  those that end with an error, or wait for a block. Prefix seeks without an
-//  upper bound are RocksDB's own business, and in its statistics; where there
-//  is a bound, the filter is asked for the range first and by RocksDB for the
-//  prefix then, and what either of them denies without a read is a negative.
+//  again. Not counted are seeks that do not ask the filter: open ones
+//  backwards, to the first key without an upper bound, those of files whose
+//  filter is not used, and open ones while waiting does not pay (see
+//  docs/design_reads.md); those of a MultiScan, where the filter is asked for
+//  all ranges at once; those that end with an error, or wait for a block.
+//  Prefix seeks without an upper bound are RocksDB's own business, and in its
+//  statistics; where there is a bound, the filter is asked for the range first
+//  and by RocksDB for the prefix then, and what either of them denies without a
+//  read is a negative.
 //
 //  When
 //
@@ -62,7 +63,9 @@
 //  closed at all. The period is that with which the DB was opened; changes by
 //  SetDBOptions are not followed. DBs that share a table factory share the
 //  period of the one that was opened last, for files opened from then on.
-//  Instances that only read write none, as RocksDB's own do not.
+//  Instances that only read write none, as RocksDB writes none for them either,
+//  unless they share the factory of one that does more. The line names the
+//  column family that the files were written for.
 
 #pragma once
 
@@ -186,9 +189,9 @@ struct FilterStatistics {
 
   // A table for people, in some lines.
   std::string ToString() const;
-  // One JSON object (RFC 8259), with the names that are used here. Rates that
-  // are not known are absent. Names that are not UTF-8 are none in the JSON
-  // either.
+  // One JSON object, with the names that are used here. Rates that are not
+  // known are absent. Bytes that are not UTF-8, should a column family's name
+  // have them, are copied as they are.
   std::string ToJson() const;
 };
 
