@@ -53,7 +53,7 @@ class SeekTable {
 };
 
 // Those of an iterator, which hands them over long before they overflow.
-using SeekTally = SeekTable<uint32_t>;
+using SeekTally = SeekTable<uint16_t>;
 
 class SeekCounts : public SeekTable<uint64_t> {
  public:

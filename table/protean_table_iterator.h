@@ -208,7 +208,7 @@ class ProteanTableIterator final : public InternalIterator {
     kTryAgain,  // waits for a block, with async_io
   };
 
-  static constexpr uint32_t kMostTallied = 1024;
+  static constexpr uint16_t kMostTallied = 1024;
 
   bool IsReading() const {
     return state_ == State::kReading || state_ == State::kReadingAny;
@@ -310,7 +310,7 @@ class ProteanTableIterator final : public InternalIterator {
   const Arguments arguments_;
   const bool markers_allowed_;
   Unsettled unsettled_ = Unsettled::kNothing;
-  uint32_t until_hand_over_ = kMostTallied;  // of the tally
+  uint16_t until_hand_over_ = kMostTallied;  // of the tally
   SeekTally tally_;
   Patience patience_;
   BlockCacheLookupContext lookup_context_;
