@@ -306,9 +306,8 @@ BlockBasedFile::FilterState BlockBasedFile::filter_state() const {
   using Type = BlockBasedTable::Rep::FilterType;
   if (rep()->filter_type == Type::kNoFilter) return FilterState::kNone;
   if (rep()->filter == nullptr) return FilterState::kUnreadable;
-  return rep()->filter_type == Type::kFullFilter
-             ? FilterState::kFull
-             : FilterState::kPartitioned;
+  return rep()->filter_type == Type::kFullFilter ? FilterState::kFull
+                                                 : FilterState::kPartitioned;
 }
 
 Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
