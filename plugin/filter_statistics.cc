@@ -167,10 +167,10 @@ SampleQueueStatistics SamplesOf(const Options& options, Env* env,
 }  // namespace
 
 double FilterSeeks::FalsePositiveRate() const {
-  const uint64_t empty = negatives + false_positives;
-  return empty == 0 ? -1
-                    : static_cast<double>(false_positives) /
-                          static_cast<double>(empty);
+  const uint64_t useless = spared() + false_positives;
+  return useless == 0 ? -1
+                      : static_cast<double>(false_positives) /
+                            static_cast<double>(useless);
 }
 
 uint64_t FilterSums::used() const {

@@ -91,8 +91,8 @@ struct FilterSeeks {
   uint64_t asked() const { return spared() + true_positives + false_positives; }
   // Files not read. Each would have cost a data block at least.
   uint64_t spared() const { return negatives + passed; }
-  // The share of false positives among the seeks that should have been denied.
-  // Negative if there are none.
+  // The share of false positives among the seeks to which the file was of no
+  // use, whether it was read or not. Negative if there are none.
   double FalsePositiveRate() const;
 };
 
