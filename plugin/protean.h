@@ -49,8 +49,9 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
 std::shared_ptr<TableFactory> NewProteanTableFactory(
     const BlockBasedTableOptions& options = BlockBasedTableOptions());
 
-// The same without any filter policy: new files get no filters, those that have
-// some keep using them. As "filter_policy=nullptr" in an options string.
+// The same without any filter policy: new files get no filters; files that have
+// a filter of Protean keep using it. As "filter_policy=nullptr" in an options
+// string.
 std::shared_ptr<TableFactory> NewProteanTableFactoryWithoutFilters(
     const BlockBasedTableOptions& options = BlockBasedTableOptions());
 

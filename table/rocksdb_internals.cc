@@ -12,6 +12,7 @@
 #include "file/filename.h"
 #include "file/sequence_file_reader.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/full_filter_block.h"
@@ -111,6 +112,26 @@ Status OpenTable(const BlockBasedTableFactory& factory,
     table->reset(static_cast_with_check<BlockBasedTable>(reader.release()));
   }
   return s;
+}
+
+// What reads the filter of a file that has been opened by a policy that does
+// not know it: RocksDB's policies and Protean's do not know each other's. Any
+// policy of either reads all of its kind. Nullptr if there is no such filter,
+// or if RocksDB's own are not wanted because no policy is.
+std::shared_ptr<const FilterPolicy> PolicyOfUnknownFilter(
+    const BlockBasedTable::Rep& rep) {
+  const TableProperties* const properties = rep.table_properties.get();
+  if (rep.filter_type != BlockBasedTable::Rep::FilterType::kNoFilter ||
+      properties == nullptr || properties->filter_size == 0) {
+    return nullptr;
+  }
+  if (AsProteanFilterPolicy(rep.filter_policy) != nullptr) {
+    return std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(10));
+  }
+  if (Slice(properties->filter_policy_name).starts_with("protean.")) {
+    return std::make_shared<SurfFilterPolicy>();
+  }
+  return nullptr;
 }
 
 const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
@@ -392,19 +413,16 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                 file_size, prefetch_index_and_filter_in_cache, &table);
   if (!s.ok()) return s;
   BlockBasedTable::Rep* const rep = table->get_rep();
-  if (AsProteanFilterPolicy(rep->filter_policy) != nullptr &&
-      rep->filter_type == BlockBasedTable::Rep::FilterType::kNoFilter &&
-      rep->table_properties != nullptr &&
-      rep->table_properties->filter_size > 0) {
+  if (std::shared_ptr<const FilterPolicy> policy =
+          PolicyOfUnknownFilter(*rep)) {
     // A copy shares what clones of a factory share, such as the block cache's
     // reservation for table readers.
-    BlockBasedTableFactory stock(factory);
-    // Reads all filters of RocksDB's.
-    stock.GetOptions<BlockBasedTableOptions>()->filter_policy.reset(
-        NewBloomFilterPolicy(10));
+    BlockBasedTableFactory other(factory);
+    other.GetOptions<BlockBasedTableOptions>()->filter_policy =
+        std::move(policy);
     std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
     table.reset();
-    s = OpenTable(stock, read_options, table_reader_options, std::move(again),
+    s = OpenTable(other, read_options, table_reader_options, std::move(again),
                   file_size, prefetch_index_and_filter_in_cache, &table);
   }
   if (s.ok()) opened->reset(new BlockBasedFile(std::move(table)));

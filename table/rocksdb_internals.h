@@ -122,8 +122,8 @@ class BlockBasedFile {
  public:
   // Opens a file as `factory` does, but for its filter: should the factory's
   // policy be one of Protean's and not know the filter, which RocksDB's own
-  // policies have made, then it is read with these, so that it goes on
-  // filtering until the file is rewritten.
+  // policies have made, or the other way round, then it is read by a policy
+  // that does, so that it goes on filtering until the file is rewritten.
   static Status Open(const BlockBasedTableFactory& factory,
                      const ReadOptions& read_options,
                      const TableReaderOptions& table_reader_options,

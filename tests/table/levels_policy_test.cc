@@ -260,6 +260,38 @@ TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
             2.9 * kKeys);
 }
 
+// A policy that is not Protean's, or none, leaves the files' filters working.
+TEST_F(LevelsPolicyTest, FiltersOutliveTheirPolicy) {
+  for (const std::string policy : {"bloomfilter:10", "nullptr"}) {
+    SCOPED_TRACE(policy);
+    ASSERT_OK(Set("surf:0:8"));
+    Open();
+    FillLevels();
+    db_.reset();
+    ASSERT_OK(Set(policy));
+    options_.statistics = CreateDBStatistics();
+    Open();
+    SeekInGaps();
+    EXPECT_GE(
+        options_.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
+            options_.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED),
+        2.9 * kKeys);
+    std::string value;
+    for (int i = 0; i < kKeys; i++) {
+      ASSERT_TRUE(
+          db_->Get(ReadOptions(), Key(20 * i + 7), &value).IsNotFound());
+      ASSERT_OK(db_->Get(ReadOptions(), Key(20 * i + 2), &value));
+    }
+    EXPECT_GT(options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL),
+              2.9 * kKeys);
+    MoveTo(2);
+    const auto policies = PoliciesOfFiles();
+    EXPECT_EQ(policy == "nullptr" ? " 0" : "bloomfilter 10", policies.at(2));
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+  }
+}
+
 TEST_F(LevelsPolicyTest, ChangedInAnOpenDB) {
   ASSERT_OK(Set("proteus:12"));
   Open();
