@@ -12,6 +12,7 @@
 #include "rocksdb/system_clock.h"
 #include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
+#include "table/rewrite_file.h"
 #include "util/repeatable_thread.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -86,9 +87,6 @@ class Refresh {
 
   // Opens the candidate's file, or decides about it.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
-  Status Compact(const Candidate& candidate);
-  // Where the file is now; false if it is no more.
-  bool Locate(const std::string& name, SstFileMetaData* file, int* level) const;
   void CountRewritten(const RefreshedFile& file);
 
   // Of all that the samples stand for, what these do.
@@ -447,47 +445,6 @@ Status Refresh::Try(Candidate* candidate) {
   return Status::OK();
 }
 
-bool Refresh::Locate(const std::string& name, SstFileMetaData* file,
-                     int* level) const {
-  ColumnFamilyMetaData metadata;
-  db_->GetColumnFamilyMetaData(column_family_, &metadata);
-  for (const LevelMetaData& candidate : metadata.levels) {
-    for (const SstFileMetaData& live : candidate.files) {
-      if (live.relative_filename != name) continue;
-      *file = live;
-      *level = candidate.level;
-      return true;
-    }
-  }
-  return false;
-}
-
-Status Refresh::Compact(const Candidate& candidate) {
-  SstFileMetaData file;
-  int level = 0;
-  if (!Locate(candidate.file->name, &file, &level)) return Status::NotFound();
-  CompactionOptions compaction;
-  // One file becomes one. But if the last key of a file has an older version in
-  // the next file, both are compacted, and should not become one.
-  compaction.output_file_size_limit = file.size + file.size / 4;
-  compaction.max_subcompactions = 1;
-  // RocksDB does not choose a path itself if there are several.
-  const std::vector<DbPath>& paths = family_options_.cf_paths.empty()
-                                         ? family_options_.db_paths
-                                         : family_options_.cf_paths;
-  const auto path = std::find_if(
-      paths.begin(), paths.end(),
-      [&file](const DbPath& p) { return p.path == file.directory; });
-  const Status s = db_->CompactFiles(
-      compaction, column_family_, {file.relative_filename}, level,
-      path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
-  // RocksDB says InvalidArgument, as for other things.
-  if (s.IsInvalidArgument() && !Locate(candidate.file->name, &file, &level)) {
-    return Status::NotFound();
-  }
-  return s;
-}
-
 Status Refresh::Rewrite(const Candidate& candidate) {
   RefreshedFile* const file = candidate.file;
   if (options_.dry_run) {
@@ -497,7 +454,7 @@ Status Refresh::Rewrite(const Candidate& candidate) {
   }
   Status s = GoOn(file->bytes);
   if (!s.ok()) return s;
-  s = Compact(candidate);
+  s = RewriteFile(db_, column_family_, file->name);
   if (s.ok()) {
     Decide(file, Outcome::kRewritten);
     CountRewritten(*file);

@@ -117,28 +117,32 @@ Status ProteanTableFactory::ValidateOptions(
   if (partition_filters_asked_ && AsProteanFilterPolicy(policy) != nullptr) {
     return PartitionedFiltersRefused(*policy);
   }
+  shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
+                                    std::memory_order_relaxed);
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
 
-bool ProteanTableFactory::HasRangeFilter(BlockBasedFile* file) const {
+FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
   using FilterState = BlockBasedFile::FilterState;
-  if (AsProteanFilterPolicy(file->filter_policy()) == nullptr ||
-      file->filter_state() == FilterState::kNone) {
-    return false;
+  const FilterState state = file->filter_state();
+  if (state == FilterState::kNone) return FilterUse::kNone;
+  if (AsProteanFilterPolicy(file->filter_policy()) == nullptr) {
+    return FilterUse::kForeign;
   }
-  if (file->filter_state() == FilterState::kUnreadable) {
+  if (state == FilterState::kPartitioned) return FilterUse::kNone;
+  if (state == FilterState::kUnreadable) {
     Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
         "ProteanTable: %s is read without its filter, which cannot be read",
         file->name().c_str());
-    return false;
+    return FilterUse::kDamaged;
   }
   // The filters know keys as byte strings in bytewise order, without their
   // timestamps.
   const Comparator* comparator = file->user_comparator();
   if (comparator != BytewiseComparator() &&
       comparator != BytewiseComparatorWithU64Ts()) {
-    if (!warned_->comparator.exchange(true)) {
+    if (!shared_->comparator.exchange(true)) {
       Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
           "ProteanTable: range filters are off, because they need "
           "the comparator %s and this column family has %s",
@@ -150,17 +154,17 @@ bool ProteanTableFactory::HasRangeFilter(BlockBasedFile* file) const {
         root->CanKeysWithDifferentByteContentsBeEqual()) {
       file->DropFilter();
     }
-    return false;
+    return FilterUse::kComparator;
   }
   if (!file->whole_key_filtering()) {
-    if (!warned_->whole_keys.exchange(true)) {
+    if (!shared_->whole_keys.exchange(true)) {
       Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
           "ProteanTable: range filters are off, because "
           "whole_key_filtering=false leaves the keys out of them");
     }
-    return false;
+    return FilterUse::kPartialKeys;
   }
-  return true;
+  return FilterUse::kUsed;
 }
 
 Status ProteanTableFactory::NewTableReader(
@@ -173,10 +177,10 @@ Status ProteanTableFactory::NewTableReader(
       *this, ro, table_reader_options, std::move(file), file_size,
       prefetch_index_and_filter_in_cache, &opened);
   if (!s.ok()) return s;
-  const bool has_range_filter = HasRangeFilter(opened.get());
+  const FilterUse use = UseOf(opened.get());
   *table_reader = std::make_unique<ProteanTableReader>(
-      std::move(opened), has_range_filter,
-      table_reader_options.cur_db_session_id);
+      std::move(opened), use, table_reader_options.cur_db_session_id,
+      shared_->log_period_seconds.load(std::memory_order_relaxed));
   return s;
 }
 

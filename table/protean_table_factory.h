@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/filter_registry.h"
 #include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -44,7 +45,10 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 
   // InvalidArgument for a filter policy that could not be parsed, should the
   // error have been ignored then, and for partition_filters with a policy of
-  // Protean, besides what the block-based table refuses.
+  // Protean, besides what the block-based table refuses. Takes note of
+  // stats_dump_period_sec: how often the log tells of the filters of files that
+  // are opened from then on. RocksDB calls it when it opens a DB for writing,
+  // and not when SetDBOptions changes the period.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
   Status PrepareOptions(const ConfigOptions& opts) override;
@@ -62,19 +66,21 @@ class ProteanTableFactory : public BlockBasedTableFactory {
  private:
   void NotePartitionFilters();
   // Whether ranges can be asked of the file's filter. Says once why not.
-  bool HasRangeFilter(BlockBasedFile* file) const;
+  FilterUse UseOf(BlockBasedFile* file) const;
 
-  // Shared by the clones of a factory, so that a warning comes once.
-  struct Warned {
+  // Shared by the clones of a factory.
+  struct Shared {
+    // Whether that warning has come.
     std::atomic<bool> comparator{false};
     std::atomic<bool> whole_keys{false};
+    std::atomic<uint64_t> log_period_seconds{0};
   };
 
   // Set once partition_filters has been asked for: RocksDB clears the option
   // before anybody can validate it, if the index is not partitioned too.
   bool partition_filters_asked_ = false;
   Status policy_error_;
-  std::shared_ptr<Warned> warned_ = std::make_shared<Warned>();
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -58,6 +58,7 @@ ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
 ProteanTableIterator::~ProteanTableIterator() {
   if (search_ != nullptr) search_->Leave(this);
   Reset();
+  if (until_hand_over_ < kMostTallied) HandOver();
 }
 
 void ProteanTableIterator::EnterSearch() {
@@ -120,21 +121,28 @@ void ProteanTableIterator::Prepare(const MultiScanArgs* scans) {
 void ProteanTableIterator::Reset() {
   if (state_ == State::kWaiting && !waits_in_vain_) {
     RecordFiltered();
-    if (read_options_.iterate_upper_bound == nullptr) patience_.Passed();
+    if (ForwardKind() == SeekKind::kOpen) {
+      patience_.Passed();
+      Count(SeekKind::kOpen, SeekEvent::kPassed);
+    } else {
+      Count(SeekKind::kClosed, SeekEvent::kPassed);
+    }
   }
+  if (unsettled_ != Unsettled::kNothing) CountUnsettled();
   SetReading();
   waits_in_vain_ = false;
 }
 
-void ProteanTableIterator::SetFiltered() {
+void ProteanTableIterator::SetFiltered(SeekKind kind) {
   state_ = State::kFiltered;
   filtered_bound_ = IterBoundCheck::kUnknown;
+  Count(kind, SeekEvent::kNegative);
   RecordFiltered();
 }
 
 void ProteanTableIterator::SetFilteredBelow(const FilterBlock& filter,
                                             const Slice& upper_bound) {
-  SetFiltered();
+  SetFiltered(SeekKind::kClosed);
   if (filter.HasKeyAtOrAbove(upper_bound)) {
     filtered_bound_ = IterBoundCheck::kOutOfBound;
   }
@@ -143,7 +151,11 @@ void ProteanTableIterator::SetFilteredBelow(const FilterBlock& filter,
 void ProteanTableIterator::Wait(bool filtered) {
   state_ = State::kWaiting;
   waits_in_vain_ = filtered;
-  if (filtered) RecordFiltered();
+  if (filtered) {
+    RecordFiltered();
+    // Only backwards, under a lower bound.
+    Count(SeekKind::kClosed, SeekEvent::kNegative);
+  }
   PutFixed64(&marker_, PackSequenceAndType(kUnwritten, kTypeValue));
 }
 
@@ -152,6 +164,7 @@ void ProteanTableIterator::ReadFromMarker() {
   SeekInner(marker_);
   if (waits_in_vain_) return;
   RecordMatch();
+  CountReached();
   LosePatience();
   if (search_ != nullptr && status().ok()) search_->Move(this);
 }
@@ -159,7 +172,9 @@ void ProteanTableIterator::ReadFromMarker() {
 void ProteanTableIterator::ReadBeforeMarker() {
   SetReading();
   Inner()->SeekForPrev(marker_);
-  if (!waits_in_vain_) RecordMatch();
+  if (waits_in_vain_) return;
+  RecordMatch();
+  CountReached();
 }
 
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
@@ -183,6 +198,53 @@ void ProteanTableIterator::RecordMatch() {
                                            : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
+void ProteanTableIterator::HandOver() {
+  reader_->Add(tally_, kMostTallied - until_hand_over_);
+  tally_ = SeekTally();
+  until_hand_over_ = kMostTallied;
+}
+
+void ProteanTableIterator::CountRead(SeekKind kind) {
+  if (Valid()) {
+    if (kind == SeekKind::kOpen) {
+      unsettled_ = Unsettled::kOpenSeek;
+    } else {
+      Count(kind, SeekEvent::kTruePositive);
+    }
+    return;
+  }
+  const Status s = status();
+  if (s.IsTryAgain()) unsettled_ = Unsettled::kTryAgain;
+  if (!s.ok()) return;
+  // The block-based table has asked the filter for the target's prefix besides,
+  // and has read nothing.
+  const bool filtered =
+      arguments_.prefix_extractor != nullptr && !inner_.HasReadBlock();
+  Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
+}
+
+void ProteanTableIterator::CountReached() {
+  const SeekKind kind = ForwardKind();
+  Count(kind, SeekEvent::kReached);
+  CountRead(kind);
+}
+
+void ProteanTableIterator::CountReadBackwards() {
+  const bool found = Valid() && reader_->UserKey(key()).compare(
+                                    *read_options_.iterate_lower_bound) >= 0;
+  if (!found && !status().ok()) return;
+  Count(SeekKind::kClosed,
+        found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
+}
+
+void ProteanTableIterator::CountUnsettled() {
+  if (unsettled_ == Unsettled::kOpenSeek) {
+    Count(SeekKind::kOpen, inner_.HasReadInVain() ? SeekEvent::kFalsePositive
+                                                  : SeekEvent::kTruePositive);
+  }
+  unsettled_ = Unsettled::kNothing;
+}
+
 bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
                                        const Slice& lo) {
   const Slice& hi = *read_options_.iterate_upper_bound;
@@ -194,7 +256,7 @@ bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
 bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
                                      const Slice& target) {
   if (!filter.LowerBound(target, &marker_)) {
-    SetFiltered();
+    SetFiltered(ForwardKind());
     return true;
   }
   // A marker must come after all versions of the target.
@@ -212,6 +274,10 @@ void ProteanTableIterator::Seek(const Slice& target) {
   // With async_io, a seek whose block is on its way is repeated to finish it.
   if (read_options_.async_io && status().IsTryAgain()) {
     Inner()->Seek(target);
+    if (unsettled_ == Unsettled::kTryAgain) {
+      unsettled_ = Unsettled::kNothing;
+      CountRead(ForwardKind());
+    }
     if (reader_->queue() != nullptr) Sample(reader_->UserKey(target));
     return;
   }
@@ -228,7 +294,10 @@ void ProteanTableIterator::Seek(const Slice& target) {
                             (may_wait && SkipAhead(*filter, user_key)));
   if (!decided) {
     Inner()->Seek(target);
-    if (filter != nullptr) RecordMatch();
+    if (filter != nullptr) {
+      RecordMatch();
+      CountRead(ForwardKind());
+    }
     if (may_wait) LosePatience();
   }
   if (reader_->queue() != nullptr) Sample(user_key);
@@ -245,7 +314,9 @@ void ProteanTableIterator::SeekToFirst() {
       read_options_.iterate_upper_bound != nullptr ? Filter(&hold) : nullptr;
   if (filter != nullptr && FilterRange(*filter, Slice())) return;
   Inner()->SeekToFirst();
-  if (filter != nullptr) RecordMatch();
+  if (filter == nullptr) return;
+  RecordMatch();
+  CountRead(SeekKind::kClosed);
 }
 
 // The file holds no key in [lower bound, user_key]. Where the search goes on
@@ -254,7 +325,6 @@ bool ProteanTableIterator::FilterBackwards(const FilterBlock& filter,
                                            const Slice& user_key,
                                            bool inclusive) {
   const Slice& lo = *read_options_.iterate_lower_bound;
-  if (user_key.compare(lo) < 0) return false;
   if (filter.RangeMayMatch(lo, user_key, inclusive)) return false;
   if (filter.HasKeyBelow(lo)) {
     marker_.assign(lo.data(), lo.size());
@@ -263,7 +333,7 @@ bool ProteanTableIterator::FilterBackwards(const FilterBlock& filter,
     return true;
   }
   if (filter.header().smallest.compare(user_key) <= 0) return false;
-  SetFiltered();
+  SetFiltered(SeekKind::kClosed);
   return true;
 }
 
@@ -273,12 +343,17 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   const Slice user_key = reader_->UserKey(target);
   // That is how RocksDB looks for what lies before an upper bound.
   const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
-  const bool closed = read_options_.iterate_lower_bound != nullptr;
+  const Slice* lo = read_options_.iterate_lower_bound;
+  // Below the bound there is no range to ask for.
+  const bool closed = lo != nullptr && user_key.compare(*lo) >= 0;
   FilterHold hold;
   const FilterBlock* filter = closed && CanWait() ? Filter(&hold) : nullptr;
   if (filter == nullptr || !FilterBackwards(*filter, user_key, inclusive)) {
     Inner()->SeekForPrev(target);
-    if (filter != nullptr) RecordMatch();
+    if (filter != nullptr) {
+      RecordMatch();
+      CountReadBackwards();
+    }
   }
   if (reader_->queue() != nullptr) SampleBackwards(user_key, inclusive);
 }
@@ -298,6 +373,7 @@ void ProteanTableIterator::SeekToLast() {
     return;
   }
   Inner()->SeekToLast();
+  if (filter != nullptr) CountReadBackwards();
 }
 
 void ProteanTableIterator::RecordEmpty(const Slice& target) const {

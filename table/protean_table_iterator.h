@@ -24,6 +24,10 @@
 //  iterator waits just below the bound, where the search ends: were it
 //  invalid, the iterator over the level would walk on through all files before
 //  this one.
+//
+//  What becomes of the seeks that ask the filter is counted as
+//  plugin/filter_statistics.h defines it: here in plain numbers, which are
+//  handed over to the file's when they are many, and in the end.
 
 #pragma once
 
@@ -197,6 +201,15 @@ class ProteanTableIterator final : public InternalIterator {
     kWaiting,     // valid, at the marker
   };
 
+  // A seek that the filter let through, whose outcome is not known yet.
+  enum class Unsettled : uint8_t {
+    kNothing,
+    kOpenSeek,  // is at a key, to which the search may come
+    kTryAgain,  // waits for a block, with async_io
+  };
+
+  static constexpr uint16_t kMostTallied = 1024;
+
   bool IsReading() const {
     return state_ == State::kReading || state_ == State::kReadingAny;
   }
@@ -236,7 +249,8 @@ class ProteanTableIterator final : public InternalIterator {
 
   // Leaves the state in which the last seek left the iterator.
   void Reset();
-  void SetFiltered();
+  // `kind` is that of the seek.
+  void SetFiltered(SeekKind kind);
   // The same, where nothing is found below an upper bound.
   void SetFilteredBelow(const FilterBlock& filter, const Slice& upper_bound);
   // Waits at marker_, which holds a user key. `filtered` tells whether it is
@@ -257,6 +271,26 @@ class ProteanTableIterator final : public InternalIterator {
   void RecordFiltered();
   void RecordMatch();
 
+  // Counting.
+
+  SeekKind ForwardKind() const {
+    return read_options_.iterate_upper_bound != nullptr ? SeekKind::kClosed
+                                                        : SeekKind::kOpen;
+  }
+  void Count(SeekKind kind, SeekEvent event) {
+    tally_(kind, event)++;
+    if (--until_hand_over_ == 0) HandOver();
+  }
+  void HandOver();
+  // The file has been read after the filter let the seek through.
+  void CountRead(SeekKind kind);
+  // The same, from the marker at which the file has waited.
+  void CountReached();
+  // The same, backwards above the lower bound.
+  void CountReadBackwards();
+  // What has come of the last seek, if it was not known at once.
+  void CountUnsettled();
+
   // Called before a seek changes anything.
   void BeginSeek() {
     if (reader_->queue() == nullptr || pinned_iters_manager_ == nullptr) return;
@@ -275,6 +309,9 @@ class ProteanTableIterator final : public InternalIterator {
   const ReadOptions& read_options_;
   const Arguments arguments_;
   const bool markers_allowed_;
+  Unsettled unsettled_ = Unsettled::kNothing;
+  uint16_t until_hand_over_ = kMostTallied;  // of the tally
+  SeekTally tally_;
   Patience patience_;
   BlockCacheLookupContext lookup_context_;
   FileIterator inner_;

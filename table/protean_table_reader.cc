@@ -47,32 +47,51 @@ std::unique_ptr<OpenFilter> AnnounceFilter(const BlockBasedFile& file) {
       filter);
 }
 
-// What the readers of a DB have in common, whose name RocksDB may not tell: in
-// that case, its log.
-std::string SessionId(const std::string& db_session_id,
-                      const BlockBasedFile& file) {
-  if (!db_session_id.empty() || file.info_log() == nullptr) {
-    return db_session_id;
-  }
-  return "log " + std::to_string(reinterpret_cast<uintptr_t>(file.info_log()));
+// Whether the file's filter says of itself that it could not hold the keys. Its
+// properties tell before it is read.
+bool HoldsNoKeys(const BlockBasedFile& file) {
+  const auto properties = file.table()->GetTableProperties();
+  const auto kind = properties->user_collected_properties.find(kKindProperty);
+  return kind != properties->user_collected_properties.end() &&
+         kind->second == FindFilterType(FilterKind::kAlwaysTrue)->name;
+}
+
+FilterRegistry::Announcement Announce(const BlockBasedFile& file,
+                                      uint64_t log_period_seconds) {
+  FilterRegistry::Announcement announcement;
+  announcement.family = file.family();
+  announcement.family_name = file.column_family();
+  announcement.path = file.name();
+  announcement.level = file.level();
+  announcement.properties = file.table()->GetTableProperties();
+  announcement.env = file.env();
+  announcement.info_log = file.info_log();
+  announcement.log_period_seconds = log_period_seconds;
+  return announcement;
 }
 
 }  // namespace
 
 ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
-                                       bool has_range_filter,
-                                       const std::string& db_session_id)
+                                       FilterUse use,
+                                       const std::string& db_session_id,
+                                       uint64_t log_period_seconds)
     : file_(std::move(file)),
       table_(file_->table()),
-      has_range_filter_(has_range_filter),
+      has_range_filter_(use == FilterUse::kUsed),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
-      session_(DBSession::Join(SessionId(db_session_id, *file_))),
+      session_(
+          DBSession::Join(DBSession::IdOf(db_session_id, file_->info_log()))),
       patience_(session_->Shared(ColumnFamilyOf(*file_), file_->level())),
-      queue_(has_range_filter ? OpenQueue(*file_, session_.get()) : nullptr),
-      open_filter_(has_range_filter ? AnnounceFilter(*file_) : nullptr) {
+      queue_(has_range_filter_ ? OpenQueue(*file_, session_.get()) : nullptr),
+      open_filter_(has_range_filter_ ? AnnounceFilter(*file_) : nullptr),
+      registered_(session_->filters(), Announce(*file_, log_period_seconds),
+                  use) {
   // A damaged filter is reported when the file is opened, if the table keeps it
   // in memory, and else when an iterator comes upon it.
-  if (has_range_filter_) Checked(file_->GetPinnedFilter());
+  if (!has_range_filter_) return;
+  Checked(file_->GetPinnedFilter());
+  if (HoldsNoKeys(*file_)) registered_.SetUse(FilterUse::kUnheld);
 }
 
 const FilterBlock* ProteanTableReader::GetRangeFilter(
@@ -91,11 +110,21 @@ const FilterBlock* ProteanTableReader::Checked(FilterBitsReader* filter) const {
   // Policies of Protean make no other readers.
   const FilterBlock& block =
       static_cast<const ProteanFilterBitsReader*>(filter)->block();
-  if (!block.status().ok()) ReportDamage(block.status());
-  return block.CanFilter() ? &block : nullptr;
+  if (block.CanFilter()) return &block;
+  NoteUseless(block);
+  return nullptr;
+}
+
+void ProteanTableReader::NoteUseless(const FilterBlock& filter) const {
+  if (filter.status().ok()) {
+    registered_.SetUse(FilterUse::kUnheld);
+  } else {
+    ReportDamage(filter.status());
+  }
 }
 
 void ProteanTableReader::ReportDamage(const Status& status) const {
+  registered_.SetUse(FilterUse::kDamaged);
   if (damage_reported_.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, file_->info_log(),
       "ProteanTable: %s is read without its filter: %s", file_->name().c_str(),

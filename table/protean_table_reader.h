@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/filter_registry.h"
 #include "filter_policy/open_filters.h"
 #include "filter_policy/samples/db_session.h"
 #include "table/patience.h"
@@ -24,12 +25,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableReader : public TableReader {
  public:
-  // `has_range_filter` tells that `file` has a full filter block that was
-  // opened by a policy of Protean, and that its user keys are in bytewise order
-  // when their timestamps are taken away. `db_session_id` names the open DB
-  // that the reader is for; empty if there is none.
-  ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
-                     bool has_range_filter, const std::string& db_session_id);
+  // `use` is kUsed if `file` has a full filter block that was opened by a
+  // policy of Protean, and its user keys are in bytewise order when their
+  // timestamps are taken away. `db_session_id` names the open DB that the
+  // reader is for; empty if there is none. `log_period_seconds` is how often
+  // the DB's log tells of the filters (filter_registry.h).
+  ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
+                     const std::string& db_session_id,
+                     uint64_t log_period_seconds);
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
   // through the block cache. `*hold` keeps it in memory for the caller.
@@ -52,6 +55,11 @@ class ProteanTableReader : public TableReader {
 
   // Where queries that found nothing in this file are sampled, or nullptr.
   QueryQueue* queue() const { return queue_; }
+
+  // Counts seeks of this file, so many events in all.
+  void Add(const SeekTally& seeks, uint32_t events) {
+    registered_.Add(seeks, events);
+  }
 
   InternalIterator* NewIterator(const ReadOptions& read_options,
                                 const SliceTransform* prefix_extractor,
@@ -155,6 +163,7 @@ class ProteanTableReader : public TableReader {
  private:
   // The filter that a policy of Protean has opened, unless it is of no use.
   const FilterBlock* Checked(FilterBitsReader* filter) const;
+  void NoteUseless(const FilterBlock& filter) const;
   void ReportDamage(const Status& status) const;
 
   // Samples a point query that found nothing. A key that is in the file but too
@@ -176,6 +185,7 @@ class ProteanTableReader : public TableReader {
   Patience::Shared* const patience_;
   QueryQueue* const queue_;
   const std::unique_ptr<OpenFilter> open_filter_;
+  mutable RegisteredFile registered_;
   mutable std::atomic<bool> damage_reported_{false};
 };
 

@@ -26,6 +26,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // file.
 
 bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+bool HasReadBlock(const BlockBasedTableIterator& iterator);
+bool HasReadInVain(const BlockBasedTableIterator& iterator);
 
 template <typename State>
 bool SetFlag(State* state, State flag) {
@@ -34,15 +36,24 @@ bool SetFlag(State* state, State flag) {
   return true;
 }
 
-template <auto kState, auto kFilterUsed>
+template <auto kState, auto kFilterUsed, auto kBlockRead, auto kValueNotAsked>
 struct SeekStatistics {
   friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
     return SetFlag(&(iterator->*kState), kFilterUsed);
   }
+  friend bool HasReadBlock(const BlockBasedTableIterator& iterator) {
+    return (iterator.*kState & kBlockRead) != 0;
+  }
+  friend bool HasReadInVain(const BlockBasedTableIterator& iterator) {
+    return (iterator.*kState & kValueNotAsked) != 0;
+  }
 };
 
-template struct SeekStatistics<&BlockBasedTableIterator::seek_stat_state_,
-                               BlockBasedTableIterator::kFilterUsed>;
+template struct SeekStatistics<
+    &BlockBasedTableIterator::seek_stat_state_,
+    BlockBasedTableIterator::kFilterUsed,
+    BlockBasedTableIterator::kDataBlockReadSinceLastSeek,
+    BlockBasedTableIterator::kReportOnUseful>;
 
 // Whether the value is there without PrepareValue, which the iterator tells its
 // caller in NextAndGetResult only.
@@ -406,11 +417,11 @@ std::string BlockBasedFile::column_family() const {
 }
 
 BlockBasedFile::FilterState BlockBasedFile::filter_state() const {
-  if (rep()->filter_type != BlockBasedTable::Rep::FilterType::kFullFilter) {
-    return FilterState::kNone;
-  }
-  return rep()->filter == nullptr ? FilterState::kUnreadable
-                                  : FilterState::kFull;
+  using Type = BlockBasedTable::Rep::FilterType;
+  if (rep()->filter_type == Type::kNoFilter) return FilterState::kNone;
+  if (rep()->filter == nullptr) return FilterState::kUnreadable;
+  return rep()->filter_type == Type::kFullFilter ? FilterState::kFull
+                                                 : FilterState::kPartitioned;
 }
 
 Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
@@ -531,7 +542,33 @@ bool FileIterator::MarkFilterUsed() {
   return exact_ == nullptr || protean::MarkFilterUsed(exact_);
 }
 
+bool FileIterator::HasReadBlock() const {
+  return exact_ == nullptr || protean::HasReadBlock(*exact_);
+}
+
+bool FileIterator::HasReadInVain() const {
+  return exact_ != nullptr && protean::HasReadInVain(*exact_);
+}
+
 // ---- A column family ----
+
+namespace {
+
+// RocksDB returns them as a pointer or as a reference.
+[[maybe_unused]] const void* AddressOf(const ImmutableOptions& options) {
+  return &options;
+}
+[[maybe_unused]] const void* AddressOf(const ImmutableOptions* options) {
+  return options;
+}
+
+}  // namespace
+
+const void* FamilyOf(ColumnFamilyHandle* column_family) {
+  return AddressOf(static_cast_with_check<ColumnFamilyHandleImpl>(column_family)
+                       ->cfd()
+                       ->ioptions());
+}
 
 ColumnFamilyVersion::ColumnFamilyVersion(DB* db,
                                          ColumnFamilyHandle* column_family)

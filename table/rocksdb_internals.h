@@ -86,13 +86,14 @@ Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 }
 
 // The same for instances that only read.
-inline Status OpenReadOnly(std::unique_ptr<DB>* db, const Options& options,
-                           const std::string& path) {
+template <typename... Arguments>
+Status OpenReadOnly(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  return DB::OpenForReadOnly(options, path, db);
+  return DB::OpenForReadOnly(std::forward<Arguments>(arguments)..., db);
 #else
   DB* opened = nullptr;
-  const Status s = DB::OpenForReadOnly(options, path, &opened);
+  const Status s =
+      DB::OpenForReadOnly(std::forward<Arguments>(arguments)..., &opened);
   db->reset(opened);
   return s;
 #endif
@@ -150,11 +151,16 @@ class BlockBasedFile {
   // The column family that the file was written for; empty if it was written
   // outside of a DB.
   std::string column_family() const;
+  // Tells the column family that the file was opened for from all others of the
+  // DB (FamilyOf), even if another one, or none, wrote the file. A number that
+  // may be used again when that one is gone.
+  const void* family() const { return &rep()->ioptions; }
 
   enum class FilterState {
-    kNone,        // none that filter_policy() knows, or a partitioned one
-    kUnreadable,  // RocksDB could not read it, and has counted that
-    kFull,        // a full filter that filter_policy() has opened
+    kNone,         // none that filter_policy() knows
+    kUnreadable,   // RocksDB could not read it, and has counted that
+    kPartitioned,  // RocksDB's, in parts
+    kFull,         // a full filter that filter_policy() has opened
   };
   FilterState filter_state() const;
   // Where in the file the full filter block begins. REQUIRES: filter_state() !=
@@ -270,6 +276,11 @@ class FileIterator {
   // Tells the iterator's statistics that its last seek has passed a filter.
   // Returns false if they know already.
   bool MarkFilterUsed();
+  // Whether a data block has been read since the last seek, and whether that
+  // was in vain, since nobody has asked for a value. An iterator of another
+  // class tells nothing: true and false.
+  bool HasReadBlock() const;
+  bool HasReadInVain() const;
 
  private:
   InternalIterator* iterator_ = nullptr;
@@ -278,6 +289,9 @@ class FileIterator {
 };
 
 // ---- A column family ----
+
+// What BlockBasedFile::family() is for its files.
+const void* FamilyOf(ColumnFamilyHandle* column_family);
 
 // All memtables and files of a column family in one version of its DB.
 class ColumnFamilyVersion {

@@ -1,16 +1,22 @@
 #include "tools/file_facts.h"
 
 #include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/convenience.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-bool OrdersBytewise(const TargetFamily& family) {
-  const Comparator* comparator = family.options.comparator;
-  return family.comparator_known &&
-         (comparator == BytewiseComparator() ||
-          comparator == BytewiseComparatorWithU64Ts());
+// The name of the comparator that the file was written with; empty if unknown.
+std::string ComparatorOf(const TargetFamily& family,
+                         const TableProperties& properties) {
+  return properties.comparator_name.empty() ? family.comparator
+                                            : properties.comparator_name;
+}
+
+bool IsBytewise(const std::string& comparator) {
+  return comparator.empty() || comparator == BytewiseComparator()->Name() ||
+         comparator == BytewiseComparatorWithU64Ts()->Name();
 }
 
 std::string FilterSize(uint64_t offset, uint64_t size) {
@@ -22,9 +28,21 @@ std::string FilterSize(uint64_t offset, uint64_t size) {
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
   std::unique_ptr<FileFacts> read(new FileFacts);
-  const Status s =
-      SeparateFile::Open(family.options, file.path, &read->separate_);
+  Status s = SeparateFile::Open(family.options, file.path, &read->separate_);
   if (!s.ok()) return s;
+  // Of a file that is given, only the file itself knows how its keys look.
+  const auto properties = read->file().table()->GetTableProperties();
+  const std::string name = ComparatorOf(family, *properties);
+  Options options = family.options;
+  options.persist_user_defined_timestamps =
+      properties->user_defined_timestamps_persisted != 0;
+  if (family.comparator.empty() && !name.empty() &&
+      name != options.comparator->Name() &&
+      Comparator::CreateFromString(ConfigOptions(), name, &options.comparator)
+          .ok()) {
+    s = SeparateFile::Open(options, file.path, &read->separate_);
+    if (!s.ok()) return s;
+  }
   read->ReadFilter(family, file);
   *facts = std::move(read);
   return s;
@@ -50,15 +68,15 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     return;
   }
   kind_ = properties->filter_policy_name;
-  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
-      file.filter_state() == FilterState::kNone) {
-    unfiltered_ = "RocksDB's own filter, which filters Get only";
-    return;
-  }
   if (file.filter_state() == FilterState::kUnreadable) {
     damaged_ = true;
     unfiltered_ = "the filter block cannot be read: " +
                   FilterSize(file.filter_offset(), filter_bytes_);
+    return;
+  }
+  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
+      file.filter_state() == FilterState::kNone) {
+    unfiltered_ = "RocksDB's own filter, which filters Get only";
     return;
   }
   block_ = &static_cast<const ProteanFilterBitsReader*>(file.GetPinnedFilter())
@@ -80,8 +98,8 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     if (reason != properties->user_collected_properties.end()) {
       unfiltered_ += ": " + reason->second;
     }
-  } else if (!OrdersBytewise(family)) {
-    unfiltered_ = "the comparator is " + family.comparator;
+  } else if (!IsBytewise(ComparatorOf(family, *properties))) {
+    unfiltered_ = "the comparator is " + ComparatorOf(family, *properties);
   } else if (!file.whole_key_filtering()) {
     unfiltered_ = "whole_key_filtering=false leaves keys out of it";
   }

@@ -2,6 +2,9 @@
 #include "tools/command.h"
 #include "tools/inspect.h"
 #include "tools/output.h"
+#include "tools/refresh.h"
+#include "tools/samples.h"
+#include "tools/verify.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -16,8 +19,8 @@ std::unique_ptr<Command> Make() {
 
 // All commands.
 constexpr MakeCommand kCommands[] = {
-    Make<Inspect>,
-    Make<Advise>,
+    Make<Inspect>, Make<Advise>,  Make<RefreshCommand>,
+    Make<Verify>,  Make<Samples>,
 };
 
 void PrintUsage(std::ostream& out) {

@@ -128,6 +128,7 @@ Status Target::OpenDB() {
           meta.path_id < paths.size() ? paths[meta.path_id].path : db_;
       file.path = MakeTableFileName(folder, meta.number);
       file.name = file.path.substr(file.path.rfind('/') + 1);
+      file.number = meta.number;
       file.level = meta.level;
       file.bytes = meta.bytes;
       file.smallest = std::move(meta.smallest);

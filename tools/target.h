@@ -18,9 +18,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct TargetFile {
   std::string name;  // such as 000123.sst, or the path as it was given
   std::string path;
+  uint64_t number = 0;
   int level = -1;  // -1 if unknown, as for files that are given
   uint64_t bytes = 0;
-  // User keys; the range is unknown if the level is.
+  // User keys; the range and the number are unknown if the level is.
   std::string smallest;
   std::string largest;
 };

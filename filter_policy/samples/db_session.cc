@@ -31,6 +31,19 @@ std::shared_ptr<DBSession> DBSession::Join(const std::string& id) {
   return session;
 }
 
+std::shared_ptr<DBSession> DBSession::Find(const std::string& id) {
+  OpenSessions& sessions = Sessions();
+  const std::lock_guard<std::mutex> lock(sessions.mutex);
+  const auto open = sessions.by_id.find(id);
+  return open == sessions.by_id.end() ? nullptr : open->second.lock();
+}
+
+std::string DBSession::IdOf(const std::string& db_session_id,
+                            const Logger* info_log) {
+  if (!db_session_id.empty() || info_log == nullptr) return db_session_id;
+  return "log " + std::to_string(reinterpret_cast<uintptr_t>(info_log));
+}
+
 DBSession::~DBSession() {
   for (UsedQueue& used : queues_) used.session.reset();
   OpenSessions& sessions = Sessions();

@@ -1,9 +1,10 @@
-//  How long an open DB uses queues of sample queries. RocksDB tells neither a
-//  filter policy nor a table factory when a DB opens or closes. What tells is
-//  the readers of its SST files: all that are open at a time hold the DB's
-//  session, and when the last one of them is gone, so is the DB, or all of its
-//  files. A reader that makes room for another one in a small table cache
-//  (max_open_files) does not end it, since that other one is open by then.
+//  What the files of an open DB share, among it for how long the DB uses queues
+//  of sample queries. RocksDB tells neither a filter policy nor a table factory
+//  when a DB opens or closes. What tells is the readers of its SST files: all
+//  that are open at a time hold the DB's session, and when the last one of them
+//  is gone, so is the DB, or all of its files. A reader that makes room for
+//  another one in a small table cache (max_open_files) does not end it, since
+//  that other one is open by then.
 
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "filter_policy/filter_registry.h"
 #include "filter_policy/samples/sample_store.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -26,6 +28,14 @@ class DBSession {
   // empty, as for files that are read outside of a DB.
   static std::shared_ptr<DBSession> Join(const std::string& id);
 
+  // The same if there is one, else nullptr.
+  static std::shared_ptr<DBSession> Find(const std::string& id);
+
+  // The id for Join and Find. RocksDB may not tell the readers of a DB its
+  // session id, as in secondary instances; then its log tells it apart.
+  static std::string IdOf(const std::string& db_session_id,
+                          const Logger* info_log);
+
   // Leaves all queues, which saves those that nobody else uses.
   ~DBSession();
 
@@ -36,6 +46,8 @@ class DBSession {
   // ends. Never nullptr. `env` and `logger` are the DB's.
   QueryQueue* Queue(const std::shared_ptr<SampleStore>& store,
                     const std::string& column_family, Env* env, Logger* logger);
+
+  FilterRegistry* filters() { return &filters_; }
 
   // A number, at first 0, that the files of a level of a column family share.
   std::atomic<uint64_t>* Shared(const std::string& column_family, int level) {
@@ -58,6 +70,7 @@ class DBSession {
   // that of the latest policy last.
   std::vector<UsedQueue> queues_;
   std::map<std::pair<std::string, int>, std::atomic<uint64_t>> shared_;
+  FilterRegistry filters_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

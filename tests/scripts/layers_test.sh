@@ -20,7 +20,7 @@ includes() {
   { grep -nrE --include='*.h' --include='*.cc' "#include [\"<]($1)" $2 || true; } | { grep -vE "^($3):" || true; }
 }
 
-readonly own_table='table/(filter_trial|protean_table_|range_counter|rocksdb_internals)'
+readonly own_table='table/(filter_trial|protean_table_|range_counter|rewrite_file|rocksdb_internals)'
 readonly own_plugin='plugin/' own_bench='db_bench_ext/' own_tests='tests/'
 readonly none='no file'
 

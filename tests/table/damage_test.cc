@@ -1,11 +1,8 @@
 //  SST files whose filter block is damaged on disk: everything is still read
 //  right, and somebody is told.
 
-#include "file/random_access_file_reader.h"
 #include "rocksdb/statistics.h"
-#include "table/block_based/block_based_table_builder.h"
-#include "table/format.h"
-#include "table/meta_blocks.h"
+#include "tests/sst_damage.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -13,50 +10,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kSeed = 99;
-
-// Where an SST file keeps its filter, and how its blocks are checked.
-struct FilterLocation {
-  BlockHandle handle;
-  Footer footer;
-};
-
-void FindFilter(const std::string& path, FilterLocation* location) {
-  std::unique_ptr<RandomAccessFileReader> file;
-  ASSERT_OK(RandomAccessFileReader::Create(FileSystem::Default(), path,
-                                           FileOptions(), &file, nullptr));
-  uint64_t size = 0;
-  ASSERT_OK(Env::Default()->GetFileSize(path, &size));
-  ASSERT_OK(
-      FindMetaBlockInFile(file.get(), size, kBlockBasedTableMagicNumber,
-                          ImmutableOptions(Options()), ReadOptions(),
-                          "fullfilter.protean.RangeFilter", &location->handle,
-                          /*memory_allocator=*/nullptr,
-                          /*prefetch_buffer=*/nullptr, &location->footer));
-}
-
-// Flips bits of a byte in the filter block of an SST file. With
-// `right_checksum`, RocksDB's checksum of the block is made right again, so
-// that only Protean's own can tell.
-void DamageFilter(const std::string& path, size_t where, bool right_checksum) {
-  FilterLocation location;
-  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
-  std::string contents;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
-  const uint64_t offset = location.handle.offset();
-  const uint64_t size = location.handle.size();
-  ASSERT_LT(where, size);
-  contents[offset + where] ^= 0x15;
-  if (right_checksum) {
-    // The block, a byte for its compression, the checksum.
-    const uint32_t checksum = ComputeBuiltinChecksum(
-        location.footer.checksum_type(), &contents[offset], size + 1);
-    EncodeFixed32(
-        &contents[offset + size + 1],
-        checksum + ChecksumModifierForContext(
-                       location.footer.base_context_checksum(), offset));
-  }
-  ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
-}
 
 }  // namespace
 

@@ -554,7 +554,9 @@ TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
     Open();
     charged[name] = cache->GetPinnedUsage();
   }
-  EXPECT_EQ(charged["BlockBasedTable"], charged["ProteanTable"]);
+  // Charges come in pieces of 256 KiB, whose handles in the cache are as large
+  // as malloc happens to make them.
+  EXPECT_NEAR(charged["BlockBasedTable"], charged["ProteanTable"], 1 << 10);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

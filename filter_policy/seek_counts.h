@@ -1,0 +1,90 @@
+//  What has become of the seeks of SST files whose filters were asked; what
+//  each of these numbers means, plugin/filter_statistics.h says.
+//
+//  Counting must not be felt on the read path. An iterator counts for itself,
+//  in plain numbers, and hands them over now and then to those of its file,
+//  which other threads read and add to.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Whether a seek has a bound in the direction in which it looks.
+enum class SeekKind : uint8_t { kClosed, kOpen };
+
+enum class SeekEvent : uint8_t {
+  kNegative,  // the filter knew that there is nothing
+  kPassed,    // the search ended before the marker at which the file waited
+  kReached,   // the search came to the marker; a positive too
+  kTruePositive,
+  kFalsePositive,
+};
+
+// How often each of these has happened.
+template <typename Number>
+class SeekTable {
+ public:
+  static constexpr size_t kEvents = 5;
+  static constexpr size_t kSize = 2 * kEvents;
+
+  Number& operator()(SeekKind kind, SeekEvent event) {
+    return numbers_[Index(kind, event)];
+  }
+  const Number& operator()(SeekKind kind, SeekEvent event) const {
+    return numbers_[Index(kind, event)];
+  }
+  // All of them, in an order that is the same for all tables.
+  Number& operator[](size_t i) { return numbers_[i]; }
+  const Number& operator[](size_t i) const { return numbers_[i]; }
+
+ private:
+  static constexpr size_t Index(SeekKind kind, SeekEvent event) {
+    return static_cast<size_t>(kind) * kEvents + static_cast<size_t>(event);
+  }
+
+  std::array<Number, kSize> numbers_{};
+};
+
+// Those of an iterator, which hands them over long before they overflow.
+using SeekTally = SeekTable<uint16_t>;
+
+class SeekCounts : public SeekTable<uint64_t> {
+ public:
+  SeekCounts& operator+=(const SeekCounts& other) {
+    for (size_t i = 0; i < kSize; i++) (*this)[i] += other[i];
+    return *this;
+  }
+};
+
+// Thread safe.
+class SharedSeekCounts {
+ public:
+  // `events` is the sum of the tally: most of its numbers are 0, often all but
+  // the first.
+  void Add(const SeekTally& tally, uint32_t events) {
+    for (size_t i = 0; events > 0; i++) {
+      if (tally[i] == 0) continue;
+      numbers_[i].fetch_add(tally[i], std::memory_order_relaxed);
+      events -= tally[i];
+    }
+  }
+  SeekCounts Load() const {
+    SeekCounts counts;
+    for (size_t i = 0; i < SeekCounts::kSize; i++) {
+      counts[i] = numbers_[i].load(std::memory_order_relaxed);
+    }
+    return counts;
+  }
+
+ private:
+  SeekTable<std::atomic<uint64_t>> numbers_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,464 @@
+//  FilterStatistics as text, JSON, and in the text format of Prometheus.
+
+#include <cinttypes>
+#include <cstdio>
+#include <functional>
+
+#include "logging/event_logger.h"
+#include "plugin/filter_statistics.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string LevelName(int level) {
+  return level < 0 ? "unknown" : std::to_string(level);
+}
+
+// Enough digits for any rate, and never in the manner of a country.
+std::string NumberToString(double number) {
+  char text[32];
+  snprintf(text, sizeof(text), "%.6f", number);
+  for (char& c : text) {
+    if (c == ',') c = '.';
+  }
+  return text;
+}
+
+// ---- For people ----
+
+std::string RateToString(double rate) {
+  return rate < 0 ? "-" : NumberToString(rate);
+}
+
+std::string RowToString(const std::string& level, const FilterSums& sums) {
+  char row[320];
+  std::string text;
+  const auto add = [&](const char* kind, const FilterSeeks& seeks) {
+    snprintf(row, sizeof(row),
+             "%-7s %6" PRIu64 " %8" PRIu64 " %8.2f %10s %-6s %12" PRIu64
+             " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10s\n",
+             level.c_str(), sums.files, sums.used(), sums.bits_per_key(),
+             RateToString(sums.predicted_fpr).c_str(), kind, seeks.negatives,
+             seeks.passed, seeks.reached, seeks.true_positives,
+             seeks.false_positives,
+             RateToString(seeks.FalsePositiveRate()).c_str());
+    text += row;
+  };
+  add("closed", sums.closed);
+  add("open", sums.open);
+  return text;
+}
+
+// ---- JSON ----
+
+// RocksDB's JSONWriter takes strings as they are.
+std::string JsonText(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      escaped.push_back('\\');
+      escaped.push_back(c);
+    } else if (static_cast<uint8_t>(c) < 0x20) {
+      char code[8];
+      snprintf(code, sizeof(code), "\\u%04x", c);
+      escaped += code;
+    } else {
+      escaped.push_back(c);
+    }
+  }
+  return escaped;
+}
+
+class StatisticsJson {
+ public:
+  std::string Of(const FilterStatistics& statistics) {
+    Add("db", statistics.db);
+    Add("column_family", statistics.column_family);
+    Add("live_files", statistics.live_files);
+    Open("total");
+    Add(statistics.total);
+    json_.EndObject();
+
+    json_.AddKey("levels");
+    json_.StartArray();
+    for (const LevelFilterStatistics& level : statistics.levels) {
+      json_.StartArrayedObject();
+      Add("level", level.level);
+      Add(level.sums);
+      json_.EndArrayedObject();
+    }
+    json_.EndArray();
+
+    json_.AddKey("files");
+    json_.StartArray();
+    for (const FileFilterStatistics& file : statistics.files) {
+      json_.StartArrayedObject();
+      Add(file);
+      json_.EndArrayedObject();
+    }
+    json_.EndArray();
+
+    Open("gets");
+    AddWord("known", statistics.gets.known ? "true" : "false");
+    Add("negatives", statistics.gets.negatives);
+    Add("true_positives", statistics.gets.true_positives);
+    Add("false_positives", statistics.gets.false_positives());
+    json_.EndObject();
+
+    const SampleQueueStatistics& samples = statistics.samples;
+    Open("samples");
+    AddWord("exists", samples.exists ? "true" : "false");
+    Add("held", samples.held);
+    Add("capacity", samples.capacity);
+    Add("sample_every", uint64_t{samples.sample_every});
+    Add("recorded", samples.recorded);
+    Add("sampled", samples.sampled);
+    Add("dropped", samples.dropped);
+    Add("age_seconds", samples.age_seconds);
+    json_.EndObject();
+
+    json_.EndObject();
+    return json_.Get();
+  }
+
+ private:
+  void Open(const char* name) {
+    json_.AddKey(name);
+    json_.StartObject();
+  }
+  void Add(const char* name, const std::string& text) {
+    json_ << name << JsonText(text);
+  }
+  // As it is: a number or a literal.
+  void AddWord(const char* name, const std::string& word) {
+    json_.AddKey(name);
+    json_.AddValue<std::string>(word);
+  }
+  void Add(const char* name, uint64_t number) {
+    AddWord(name, std::to_string(number));
+  }
+  void Add(const char* name, int number) {
+    AddWord(name, std::to_string(number));
+  }
+  void Add(const char* name, double number) {
+    AddWord(name, NumberToString(number));
+  }
+  void AddRate(const char* name, double rate) {
+    if (rate >= 0) Add(name, rate);
+  }
+
+  void Add(const char* name, const FilterSeeks& seeks) {
+    Open(name);
+    Add("asked", seeks.asked());
+    Add("negatives", seeks.negatives);
+    Add("passed", seeks.passed);
+    Add("true_positives", seeks.true_positives);
+    Add("false_positives", seeks.false_positives);
+    Add("reached", seeks.reached);
+    AddRate("fpr", seeks.FalsePositiveRate());
+    json_.EndObject();
+  }
+  void Add(const FilterSums& sums) {
+    Add("open_files", sums.files);
+    Add("entries", sums.entries);
+    Add("used", sums.used());
+    Open("unused");
+    for (const auto& [reason, files] : sums.unused) Add(reason.c_str(), files);
+    json_.EndObject();
+    Add("keys", sums.keys);
+    Add("filter_bytes", sums.filter_bytes);
+    Add("bits_per_key", sums.bits_per_key());
+    AddRate("predicted_fpr", sums.predicted_fpr);
+    Add("blocks_spared", sums.blocks_spared());
+    Add("closed", sums.closed);
+    Add("open", sums.open);
+  }
+  void Add(const FileFilterStatistics& file) {
+    Add("path", file.path);
+    Add("level", file.level);
+    Add("unused", file.unused);
+    Add("entries", file.entries);
+    Add("keys", file.keys);
+    Add("filter_bytes", file.filter_bytes);
+    Add("kind", file.filter.kind);
+    Add("design", file.filter.design);
+    Add("basis", file.filter.basis);
+    Add("bits_per_key", file.filter.bits_per_key);
+    AddRate("predicted_fpr", file.filter.predicted_fpr);
+    Add("closed", file.closed);
+    Add("open", file.open);
+  }
+
+  JSONWriter json_;
+};
+
+// ---- Prometheus ----
+
+using Labels = std::vector<std::pair<const char*, std::string>>;
+
+std::string LabelText(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped.push_back('\\');
+    if (c == '\n') {
+      escaped += "\\n";
+    } else {
+      escaped.push_back(c);
+    }
+  }
+  return escaped;
+}
+
+// Writes the samples of a metric, one after the other, as the format demands.
+class Metric {
+ public:
+  Metric(const char* name, const char* type, const char* help,
+         std::string* text)
+      : name_(name), type_(type), help_(help), text_(text) {}
+
+  void Add(const Labels& labels, const std::string& value) {
+    const std::string name = std::string("protean_filter_") + name_;
+    if (!begun_) {
+      *text_ += "# HELP " + name + " " + help_ + "\n";
+      *text_ += "# TYPE " + name + " " + type_ + "\n";
+      begun_ = true;
+    }
+    *text_ += name + "{";
+    const char* separator = "";
+    for (const auto& [label, label_value] : labels) {
+      *text_ += separator;
+      *text_ += std::string(label) + "=\"" + LabelText(label_value) + "\"";
+      separator = ",";
+    }
+    *text_ += "} " + value + "\n";
+  }
+  void Add(const Labels& labels, uint64_t value) {
+    Add(labels, std::to_string(value));
+  }
+
+ private:
+  const char* const name_;
+  const char* const type_;
+  const char* const help_;
+  std::string* const text_;
+  bool begun_ = false;
+};
+
+Labels Join(Labels labels, const Labels& more) {
+  labels.insert(labels.end(), more.begin(), more.end());
+  return labels;
+}
+
+Labels FamilyLabels(const FilterStatistics& statistics) {
+  return {{"db", statistics.db}, {"column_family", statistics.column_family}};
+}
+
+class Exposition {
+ public:
+  explicit Exposition(const std::vector<FilterStatistics>& all) : all_(all) {}
+
+  std::string ToText() {
+    AddSeeks();
+    AddFilters();
+    AddGets();
+    AddSamples();
+    return std::move(text_);
+  }
+
+ private:
+  using LevelVisitor = std::function<void(const Labels&, const FilterSums&)>;
+  using SeeksVisitor = std::function<void(const Labels&, const FilterSeeks&)>;
+  using FamilyVisitor =
+      std::function<void(const Labels&, const FilterStatistics&)>;
+
+  Metric Make(const char* name, const char* type, const char* help) {
+    return Metric(name, type, help, &text_);
+  }
+  void ForEachFamily(const FamilyVisitor& visit) const {
+    for (const FilterStatistics& family : all_) {
+      visit(FamilyLabels(family), family);
+    }
+  }
+  void ForEachLevel(const LevelVisitor& visit) const {
+    ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+      for (const LevelFilterStatistics& level : family.levels) {
+        visit(Join(labels, {{"level", LevelName(level.level)}}), level.sums);
+      }
+    });
+  }
+  void ForEachKind(const SeeksVisitor& visit) const {
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      visit(Join(labels, {{"seek", "closed"}}), sums.closed);
+      visit(Join(labels, {{"seek", "open"}}), sums.open);
+    });
+  }
+
+  void AddSeeks() {
+    Metric seeks = Make("seeks_total", "counter",
+                        "Seeks of SST files that asked the file's filter, by "
+                        "what became of them.");
+    ForEachKind([&](const Labels& labels, const FilterSeeks& of) {
+      seeks.Add(Join(labels, {{"outcome", "negative"}}), of.negatives);
+      seeks.Add(Join(labels, {{"outcome", "passed"}}), of.passed);
+      seeks.Add(Join(labels, {{"outcome", "true_positive"}}),
+                of.true_positives);
+      seeks.Add(Join(labels, {{"outcome", "false_positive"}}),
+                of.false_positives);
+    });
+    Metric reached = Make("markers_reached_total", "counter",
+                          "Positive seeks whose file had waited for the search "
+                          "before it was read.");
+    ForEachKind([&](const Labels& labels, const FilterSeeks& of) {
+      reached.Add(labels, of.reached);
+    });
+    Metric spared = Make("blocks_spared_total", "counter",
+                         "Data blocks that seeks did not read thanks to the "
+                         "filters, at least.");
+    ForEachKind([&](const Labels& labels, const FilterSeeks& of) {
+      spared.Add(labels, of.spared());
+    });
+  }
+
+  void AddFilters() {
+    Metric live =
+        Make("live_files", "gauge", "SST files in the tree, open or not.");
+    ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+      live.Add(labels, family.live_files);
+    });
+    Metric used =
+        Make("files", "gauge", "Open SST files whose filters are used.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      used.Add(labels, sums.used());
+    });
+    Metric unused = Make("unused_files", "gauge",
+                         "Open SST files whose filters are not used.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      for (const auto& [reason, files] : sums.unused) {
+        unused.Add(Join(labels, {{"reason", reason}}), files);
+      }
+    });
+    Metric keys = Make("keys", "gauge", "Keys that the filters in use know.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      keys.Add(labels, sums.keys);
+    });
+    Metric bytes = Make("bytes", "gauge", "Size of the filters in use.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      bytes.Add(labels, sums.filter_bytes);
+    });
+    Metric predicted = Make("predicted_fpr", "gauge",
+                            "False positive rate that the filters were "
+                            "designed for, mean over keys.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      if (sums.predicted_fpr >= 0) {
+        predicted.Add(labels, NumberToString(sums.predicted_fpr));
+      }
+    });
+  }
+
+  // A DB has them once, whatever its column families.
+  void AddGets() {
+    Metric gets = Make("gets_total", "counter",
+                       "Answers of filters to Get and MultiGet, of all column "
+                       "families and of all kinds of filters.");
+    std::map<std::string, FilterGets> by_db;
+    for (const FilterStatistics& family : all_) {
+      if (family.gets.known) by_db[family.db] = family.gets;
+    }
+    for (const auto& [db, of] : by_db) {
+      gets.Add({{"db", db}, {"outcome", "negative"}}, of.negatives);
+      gets.Add({{"db", db}, {"outcome", "true_positive"}}, of.true_positives);
+      gets.Add({{"db", db}, {"outcome", "false_positive"}},
+               of.false_positives());
+    }
+  }
+
+  void AddSamples() {
+    const auto add = [this](const char* name, const char* type,
+                            const char* help, auto value) {
+      Metric metric = Make(name, type, help);
+      ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+        if (family.samples.exists) metric.Add(labels, value(family.samples));
+      });
+    };
+    using Queue = SampleQueueStatistics;
+    add("samples", "gauge", "Sample queries held.",
+        [](const Queue& queue) { return queue.held; });
+    add("samples_capacity", "gauge", "Sample queries that can be held.",
+        [](const Queue& queue) { return queue.capacity; });
+    add("sample_every", "gauge", "Empty queries for each that is sampled.",
+        [](const Queue& queue) { return uint64_t{queue.sample_every}; });
+    add("samples_recorded_total", "counter",
+        "Sample queries ever held, those seeded or restored included.",
+        [](const Queue& queue) { return queue.recorded; });
+    add("samples_sampled_total", "counter",
+        "Sample queries taken from queries.",
+        [](const Queue& queue) { return queue.sampled; });
+    add("samples_dropped_total", "counter",
+        "Sample queries lost to other threads, or too long.",
+        [](const Queue& queue) { return queue.dropped; });
+    add("samples_age_seconds", "gauge", "Time since the samples were begun.",
+        [](const Queue& queue) { return NumberToString(queue.age_seconds); });
+  }
+
+  const std::vector<FilterStatistics>& all_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string FilterStatistics::ToString() const {
+  char line[256];
+  std::string text =
+      "Filters of column family " + column_family + " of " + db + "\n";
+  snprintf(line, sizeof(line),
+           "%-7s %6s %8s %8s %10s %-6s %12s %12s %12s %12s %12s %10s\n",
+           "level", "files", "filtered", "bits/key", "predicted", "seeks",
+           "negative", "passed", "reached", "true pos.", "false pos.", "fpr");
+  text += line;
+  for (const LevelFilterStatistics& level : levels) {
+    text += RowToString(LevelName(level.level), level.sums);
+  }
+  text += RowToString("all", total);
+  snprintf(line, sizeof(line),
+           "%" PRIu64 " of %" PRIu64 " files open, %" PRIu64
+           " bytes of filters for %" PRIu64 " keys, %" PRIu64
+           " blocks spared at least\n",
+           total.files, live_files, total.filter_bytes, total.keys,
+           total.blocks_spared());
+  text += line;
+  for (const auto& [reason, unused_files] : total.unused) {
+    text += "Not used: " + std::to_string(unused_files) + " (" + reason + ")\n";
+  }
+  if (gets.known) {
+    snprintf(line, sizeof(line),
+             "Gets in the whole DB: %" PRIu64 " negatives, %" PRIu64
+             " true positives, %" PRIu64 " false positives\n",
+             gets.negatives, gets.true_positives, gets.false_positives());
+    text += line;
+  } else {
+    text += "Gets: not known without Options::statistics\n";
+  }
+  if (samples.exists) {
+    snprintf(
+        line, sizeof(line),
+        "Sample queries: %" PRIu64 " of %" PRIu64 ", every %u., %" PRIu64
+        " recorded, %" PRIu64 " sampled, %" PRIu64 " dropped, for %.0f s\n",
+        samples.held, samples.capacity, samples.sample_every, samples.recorded,
+        samples.sampled, samples.dropped, samples.age_seconds);
+    text += line;
+  } else {
+    text += "Sample queries: the filter policy needs none\n";
+  }
+  return text;
+}
+
+std::string FilterStatistics::ToJson() const {
+  return StatisticsJson().Of(*this);
+}
+
+std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
+  return Exposition(statistics).ToText();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

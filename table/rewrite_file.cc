@@ -1,0 +1,60 @@
+#include "table/rewrite_file.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "rocksdb/metadata.h"
+#include "rocksdb/options.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Where the file is now; false if it is no more.
+bool Locate(DB* db, ColumnFamilyHandle* column_family, const std::string& name,
+            SstFileMetaData* file, int* level) {
+  ColumnFamilyMetaData metadata;
+  db->GetColumnFamilyMetaData(column_family, &metadata);
+  for (const LevelMetaData& candidate : metadata.levels) {
+    for (const SstFileMetaData& live : candidate.files) {
+      if (live.relative_filename != name) continue;
+      *file = live;
+      *level = candidate.level;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
+                   const std::string& name) {
+  SstFileMetaData file;
+  int level = 0;
+  if (!Locate(db, column_family, name, &file, &level)) {
+    return Status::NotFound();
+  }
+  CompactionOptions compaction;
+  // One file becomes one. But if two are compacted, they should not become one.
+  compaction.output_file_size_limit = file.size + file.size / 4;
+  compaction.max_subcompactions = 1;
+  // RocksDB does not choose a path itself if there are several.
+  const Options options = db->GetOptions(column_family);
+  const std::vector<DbPath>& paths =
+      options.cf_paths.empty() ? options.db_paths : options.cf_paths;
+  const auto path = std::find_if(
+      paths.begin(), paths.end(),
+      [&file](const DbPath& p) { return p.path == file.directory; });
+  const Status s = db->CompactFiles(
+      compaction, column_family, {file.relative_filename}, level,
+      path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
+  // RocksDB says InvalidArgument, as for other things.
+  if (s.IsInvalidArgument() &&
+      !Locate(db, column_family, name, &file, &level)) {
+    return Status::NotFound();
+  }
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

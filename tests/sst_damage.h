@@ -1,0 +1,87 @@
+//  SST files whose blocks are damaged on disk.
+
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "file/random_access_file_reader.h"
+#include "table/block_based/block_based_table_builder.h"
+#include "table/format.h"
+#include "table/meta_blocks.h"
+#include "test_util/testharness.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Where an SST file keeps its filter, and how its blocks are checked.
+struct FilterLocation {
+  BlockHandle handle;
+  Footer footer;
+};
+
+constexpr char kProteanFilterBlock[] = "fullfilter.protean.RangeFilter";
+
+inline void FindFilter(const std::string& path, FilterLocation* location,
+                       const std::string& block = kProteanFilterBlock) {
+  std::unique_ptr<RandomAccessFileReader> file;
+  ASSERT_OK(RandomAccessFileReader::Create(FileSystem::Default(), path,
+                                           FileOptions(), &file, nullptr));
+  uint64_t size = 0;
+  ASSERT_OK(Env::Default()->GetFileSize(path, &size));
+  ASSERT_OK(
+      FindMetaBlockInFile(file.get(), size, kBlockBasedTableMagicNumber,
+                          ImmutableOptions(Options()), ReadOptions(), block,
+                          &location->handle, /*memory_allocator=*/nullptr,
+                          /*prefetch_buffer=*/nullptr, &location->footer));
+}
+
+// Calls `change` with the bytes of the filter block of an SST file. With
+// `right_checksum`, RocksDB's checksum of the block is made right again, so
+// that only Protean's own can tell.
+inline void ChangeFilter(const std::string& path, bool right_checksum,
+                         const std::function<void(std::string* bytes)>& change,
+                         const std::string& block = kProteanFilterBlock) {
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location, block));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  const uint64_t offset = location.handle.offset();
+  const uint64_t size = location.handle.size();
+  std::string bytes = contents.substr(offset, size);
+  change(&bytes);
+  ASSERT_EQ(size, bytes.size());
+  contents.replace(offset, size, bytes);
+  if (right_checksum) {
+    // The block, a byte for its compression, the checksum.
+    const uint32_t checksum = ComputeBuiltinChecksum(
+        location.footer.checksum_type(), &contents[offset], size + 1);
+    EncodeFixed32(
+        &contents[offset + size + 1],
+        checksum + ChecksumModifierForContext(
+                       location.footer.base_context_checksum(), offset));
+  }
+  ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+}
+
+// Flips bits of a byte in the filter block of an SST file.
+inline void DamageFilter(const std::string& path, size_t where,
+                         bool right_checksum) {
+  ChangeFilter(path, right_checksum, [where](std::string* bytes) {
+    ASSERT_LT(where, bytes->size());
+    (*bytes)[where] ^= 0x15;
+  });
+}
+
+// Flips bits of a byte of a file.
+inline void FlipByte(const std::string& path, size_t where) {
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  ASSERT_LT(where, contents.size());
+  contents[where] ^= 0x15;
+  ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

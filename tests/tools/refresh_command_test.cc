@@ -1,0 +1,233 @@
+//  protean refresh: as RefreshFilters, but by its own opening of the DB.
+
+#include <signal.h>
+
+#include <set>
+#include <thread>
+
+#include "filter_policy/samples/query_file.h"
+#include "tests/sst_damage.h"
+#include "tests/tools/tool_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class RefreshCommandTest : public ToolDBTest {
+ protected:
+  RefreshCommandTest() : ToolDBTest("refresh_command") {
+    // Close to each key, where SuRF-Base is of no use.
+    for (uint64_t i = 0; i < kKeys - 1; i++) {
+      queries_.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
+    }
+  }
+
+  // The files have filters of SuRF-Base, new ones get those of Proteus.
+  void FillForOthers() {
+    const auto proteus = Family(0).table_factory;
+    ColumnFamilyOptions surf;
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(),
+        "table_factory={id=ProteanTable;filter_policy=surf:0:0}", &surf));
+    Family(0).table_factory = surf.table_factory;
+    Fill();
+    Family(0).table_factory = proteus;
+    Open();
+    Close();
+    ASSERT_OK(WriteQueryFile(Env::Default(), today_, queries_));
+  }
+
+  ToolRun Refresh(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"refresh", "--db=" + path_, "--json"});
+    return RunTool(more);
+  }
+  ToolRun RefreshDefault(std::vector<std::string> more = {}) {
+    more.push_back("--column_family=default");
+    return Refresh(more);
+  }
+  static void ExpectOutcomes(const ToolRun& run, size_t files,
+                             const std::string& outcome) {
+    size_t rows = 0;
+    for (const Json& row : run.Rows()) {
+      if (!row.contains("file")) continue;
+      rows++;
+      EXPECT_EQ(outcome, row["outcome"]) << row;
+    }
+    EXPECT_EQ(files, rows) << run.out << run.err;
+  }
+
+  const std::string today_ = path_ + ".today";
+  const std::string samples_file_ = path_ + ".samples";
+  std::vector<SampleQuery> queries_;
+};
+
+}  // namespace
+
+TEST_F(RefreshCommandTest, DryRunWritesNothing) {
+  FillForOthers();
+  const auto before = Disk();
+  const ToolRun run = RefreshDefault({"--dry_run", "--samples=" + today_});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectOutcomes(run, 2, "would be rewritten");
+  const Json totals = run.Rows().back();
+  EXPECT_EQ(2u, totals["files_rewritten"]);
+  EXPECT_EQ(queries_.size(), totals["samples"]);
+  EXPECT_EQ(before, Disk());
+  EXPECT_TRUE(Env::Default()->FileExists(samples_file_).IsNotFound());
+  // Even while it is open.
+  Open();
+  EXPECT_EQ(kFine, RefreshDefault({"--dry_run", "--samples=" + today_}).code);
+  Close();
+}
+
+TEST_F(RefreshCommandTest, RewritesWhatPays) {
+  FillForOthers();
+  const std::string options_before = OptionsOnDisk();
+  const auto surf = Files("surf");
+  const auto bloom = Files("bloom");
+  const auto old = Files("default");
+  const ToolRun run = RefreshDefault({"--samples=" + today_});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectOutcomes(run, 2, "rewritten");
+  for (const Json& row : run.Rows()) {
+    if (!row.contains("file")) continue;
+    EXPECT_GT(row["old_fpr"], 0.3) << row;
+    EXPECT_LT(row["new_fpr"], 0.01) << row;
+    EXPECT_NE("", row["new_design"]) << row;
+  }
+  EXPECT_EQ(options_before, OptionsOnDisk());
+  EXPECT_EQ(surf, Files("surf"));
+  EXPECT_EQ(bloom, Files("bloom"));
+  const auto fresh = Files("default");
+  ASSERT_EQ(2u, fresh.size());
+  EXPECT_NE(old, fresh);
+  for (const Json& row :
+       RunTool({"verify", "--db=" + path_, "--json"}).Rows()) {
+    EXPECT_EQ("ok", row["status"]) << row;
+    EXPECT_TRUE(row["level"] == 0 || row["level"] == 3) << row;
+  }
+  // The samples have stayed, and the filters suit them.
+  std::vector<SampleQuery> saved;
+  std::vector<std::string> refused;
+  ASSERT_OK(ReadQueryFile(Env::Default(), samples_file_, &saved, &refused));
+  EXPECT_EQ(queries_, saved);
+  const ToolRun again = RefreshDefault();
+  EXPECT_EQ(kFine, again.code) << again.err;
+  ExpectOutcomes(again, 2, "too little gain");
+  EXPECT_EQ(queries_.size(), again.Rows().back()["samples"]);
+  ExpectAllKeys(0);
+}
+
+TEST_F(RefreshCommandTest, GoesByImportedSamples) {
+  FillForOthers();
+  ASSERT_EQ(kFine, RunTool({"samples", "import", "--db=" + path_,
+                            "--column_family=default", today_})
+                       .code);
+  const ToolRun run = RefreshDefault({"--max_bytes=1"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectOutcomes(run, 2, "limit reached");
+  EXPECT_EQ(queries_.size(), run.Rows().back()["samples"]);
+  const ToolRun picky = RefreshDefault({"--min_gain=1.5"});
+  ExpectOutcomes(picky, 2, "too little gain");
+  const ToolRun text = RunTool(
+      {"refresh", "--db", path_, "--column_family=default", "--dry_run"});
+  EXPECT_NE(std::string::npos, text.out.find("2 of 2 files would be rewritten"))
+      << text.out;
+}
+
+TEST_F(RefreshCommandTest, AllColumnFamiliesThatCanBe) {
+  Fill();
+  const ToolRun run = Refresh();
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_NE(std::string::npos,
+            run.err.find("left out: column family bloom has the table factory "
+                         "BlockBasedTable"))
+      << run.err;
+  std::set<std::string> families;
+  for (const Json& row : run.Rows()) families.insert(row["column_family"]);
+  EXPECT_EQ((std::set<std::string>{"default", "surf"}), families);
+}
+
+TEST_F(RefreshCommandTest, DamagedFiles) {
+  FillForOthers();
+  const std::string damaged = Files("default")[1];
+  FlipByte(damaged, 5000);
+  const ToolRun run = RefreshDefault({"--samples=" + today_});
+  EXPECT_EQ(kFoundSomething, run.code) << run.err;
+  for (const Json& row : run.Rows()) {
+    if (!row.contains("file")) continue;
+    EXPECT_EQ(row["file"] == NameOf(damaged) ? "damaged" : "rewritten",
+              row["outcome"])
+        << row;
+  }
+}
+
+TEST_F(RefreshCommandTest, InterruptEndsIt) {
+  FillForOthers();
+  std::thread interrupter([] {
+    struct sigaction action = {};
+    while (action.sa_handler == SIG_DFL) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      sigaction(SIGINT, nullptr, &action);
+    }
+    kill(getpid(), SIGINT);
+  });
+  // That alone takes ten seconds.
+  const ToolRun run =
+      RefreshDefault({"--samples=" + today_, "--bytes_per_second=10K"});
+  interrupter.join();
+  run.ExpectRefused({"interrupted"});
+  EXPECT_EQ(3u, run.Rows().size()) << run.out;
+  EXPECT_EQ("not reached", run.Rows()[0]["outcome"]) << run.out;
+  ExpectAllKeys(0);
+  ExpectOutcomes(RefreshDefault(), 2, "rewritten");
+}
+
+TEST_F(RefreshCommandTest, Refusals) {
+  RunTool({"refresh"}).ExpectRefused({"--db=DIR"});
+  Refresh().ExpectRefused({"does not exist"});
+  EXPECT_TRUE(Env::Default()->FileExists(path_ + "/CURRENT").IsNotFound());
+  FillForOthers();
+  // Nothing of this changes anything.
+  auto before = Disk();
+  RunTool({"refresh", "--db=" + path_, "000001.sst"})
+      .ExpectRefused({"000001.sst is no flag"});
+  Refresh({"--column_family=no"}).ExpectRefused({"no column family no"});
+  Refresh({"--column_family=bloom"})
+      .ExpectRefused({"bloom has the table factory BlockBasedTable",
+                      "table_factory={id=ProteanTable;"});
+  Refresh({"--column_family=surf", "--samples=" + today_})
+      .ExpectRefused({"takes no samples"});
+  RefreshDefault({"--samples=/no/such/file"}).ExpectRefused({"/no/such/file"});
+  Refresh({"--max_bytes=lots"}).ExpectRefused({"--max_bytes=lots"});
+  EXPECT_EQ(before, Disk());
+
+  Open();
+  before = Disk();
+  RefreshDefault({"--samples=" + today_})
+      .ExpectRefused({"has it open", "RefreshFilters", "--dry_run"});
+  EXPECT_EQ(before, Disk());
+  Close();
+  for (const auto& [name, contents] : Disk()) {
+    if (name.compare(0, 8, "OPTIONS-") == 0) {
+      ASSERT_OK(Env::Default()->DeleteFile(path_ + "/" + name));
+    }
+  }
+  before = Disk();
+  const ToolRun run = RefreshDefault();
+  EXPECT_EQ(kCouldNot, run.code) << run.out;
+  EXPECT_EQ(before, Disk());
+}
+
+TEST_F(RefreshCommandTest, OtherComparator) {
+  AddFamily("reverse",
+            "comparator=rocksdb.ReverseBytewiseComparator;"
+            "table_factory={id=ProteanTable;filter_policy=surf:4:4}");
+  Fill();
+  const auto before = Files("reverse");
+  Refresh({"--column_family=reverse"})
+      .ExpectRefused({"range filters are off in column family reverse"});
+  EXPECT_EQ(before, Files("reverse"));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

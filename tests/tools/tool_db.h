@@ -1,0 +1,202 @@
+//  Commands of protean, called as main() does, and a DB that they look at: two
+//  column families under ProteanTable, of Proteus and of SuRF, and one with
+//  RocksDB's Bloom filter, each with files in two levels.
+
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "file/filename.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "table/rocksdb_internals.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "tools/command.h"
+#include "tools/output.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct ToolRun {
+  int code = 0;
+  std::string out;
+  std::string err;
+
+  // Of --json.
+  std::vector<Json> Rows() const {
+    std::vector<Json> rows;
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) {
+      rows.push_back(Json::parse(line));
+    }
+    return rows;
+  }
+  // Whether it could not be done, and said so in one line with these words.
+  void ExpectRefused(const std::vector<std::string>& words) const {
+    EXPECT_EQ(kCouldNot, code) << err;
+    EXPECT_EQ(1, std::count(err.begin(), err.end(), '\n')) << err;
+    for (const std::string& word : words) {
+      EXPECT_NE(std::string::npos, err.find(word)) << word << ": " << err;
+    }
+  }
+};
+
+inline ToolRun RunTool(const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream err;
+  ToolRun run;
+  run.code = ProteanMain(arguments, out, err);
+  run.out = out.str();
+  run.err = err.str();
+  return run;
+}
+
+class ToolDBTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kKeys = 3000;
+
+  explicit ToolDBTest(const std::string& name)
+      : path_(test::PerThreadDBPath(name)) {
+    options_.create_if_missing = true;
+    options_.create_missing_column_families = true;
+    AddFamily(kDefaultColumnFamilyName,
+              "table_factory={id=ProteanTable;filter_policy={id=protean."
+              "Proteus;samples_file=" +
+                  path_ + ".samples}}");
+    AddFamily("surf", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+    AddFamily(
+        "bloom",
+        "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}");
+    EXPECT_OK(DestroyDB(path_, Options()));
+  }
+  ~ToolDBTest() override {
+    Close();
+    EXPECT_OK(
+        DestroyDB(path_, Options(options_, families_[0].options), families_));
+    std::vector<std::string> files;
+    const std::string parent = path_.substr(0, path_.rfind('/'));
+    EXPECT_OK(Env::Default()->GetChildren(parent, &files));
+    for (const std::string& file : files) {
+      const std::string full = parent + "/" + file;
+      if (full.compare(0, path_.size() + 1, path_ + ".") == 0) {
+        EXPECT_OK(Env::Default()->DeleteFile(full));
+      }
+    }
+  }
+
+  void AddFamily(const std::string& name, const std::string& options) {
+    ColumnFamilyOptions family;
+    EXPECT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(),
+                                               ColumnFamilyOptions(),
+                                               "num_levels=4;compression="
+                                               "kNoCompression;" +
+                                                   options,
+                                               &family));
+    families_.emplace_back(name, family);
+  }
+  ColumnFamilyOptions& Family(size_t i) { return families_[i].options; }
+
+  void Open() {
+    ASSERT_OK(OpenDB(&db_, options_, path_, families_, &handles_));
+  }
+  void Close() {
+    for (ColumnFamilyHandle* handle : handles_) {
+      EXPECT_OK(db_->DestroyColumnFamilyHandle(handle));
+    }
+    handles_.clear();
+    db_.reset();
+  }
+
+  // A key, or what is so far behind it.
+  static std::string KeyOf(uint64_t i, uint64_t behind = 0) {
+    return BigEndian(i * 0x10001000100 + behind);
+  }
+
+  // A third of the keys in level 0, the others in level 3; leaves it closed.
+  void Fill() {
+    Open();
+    for (ColumnFamilyHandle* handle : handles_) {
+      for (const bool upper : {false, true}) {
+        for (uint64_t i = 0; i < kKeys; i++) {
+          if ((i % 3 == 0) != upper) continue;
+          ASSERT_OK(db_->Put(WriteOptions(), handle, KeyOf(i), "a value"));
+        }
+        ASSERT_OK(db_->Flush(FlushOptions(), handle));
+        if (upper) continue;
+        CompactRangeOptions down;
+        down.change_level = true;
+        down.target_level = 3;
+        ASSERT_OK(db_->CompactRange(down, handle, nullptr, nullptr));
+      }
+    }
+    Close();
+  }
+
+  // The paths of a column family's files, lowest level first.
+  std::vector<std::string> Files(const std::string& family) const {
+    std::vector<ManifestFamily> families;
+    EXPECT_OK(ReadManifest(Env::Default(), path_, &families));
+    std::vector<std::string> paths;
+    for (const ManifestFamily& entry : families) {
+      if (entry.name != family) continue;
+      for (const ManifestFile& file : entry.files) {
+        paths.push_back(MakeTableFileName(path_, file.number));
+      }
+    }
+    return paths;
+  }
+  static std::string NameOf(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+  }
+
+  // What is on disk: names and contents of the DB's files, but for the lock.
+  std::map<std::string, std::string> Disk() const {
+    std::map<std::string, std::string> contents;
+    std::vector<std::string> names;
+    EXPECT_OK(Env::Default()->GetChildren(path_, &names));
+    for (const std::string& name : names) {
+      if (name == "LOCK") continue;
+      EXPECT_OK(ReadFileToString(Env::Default(), path_ + "/" + name,
+                                 &contents[name]));
+    }
+    return contents;
+  }
+  // The latest OPTIONS file but for its version.
+  std::string OptionsOnDisk() const {
+    std::string text;
+    uint64_t latest = 0;
+    for (const auto& [name, contents] : Disk()) {
+      if (name.compare(0, 8, "OPTIONS-") != 0) continue;
+      const uint64_t number = std::stoull(name.substr(8));
+      if (number < latest) continue;
+      latest = number;
+      text = contents.substr(contents.find("[DBOptions]"));
+    }
+    return text;
+  }
+  // All keys of a column family can be read.
+  void ExpectAllKeys(size_t family) {
+    Open();
+    for (uint64_t i = 0; i < kKeys; i++) {
+      std::string value;
+      ASSERT_OK(db_->Get(ReadOptions(), handles_[family], KeyOf(i), &value))
+          << i;
+    }
+    Close();
+  }
+
+  const std::string path_;
+  DBOptions options_;
+  std::vector<ColumnFamilyDescriptor> families_;
+  std::unique_ptr<DB> db_;
+  std::vector<ColumnFamilyHandle*> handles_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,523 @@
+//  protean verify: what is wrong is found, and mended where it can be.
+
+#include <set>
+
+#include "filter_policy/surf/surf_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/sst_file_writer.h"
+#include "tests/filter_blocks.h"
+#include "tests/sst_damage.h"
+#include "tests/tools/tool_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A builder that loses a key, as no builder should.
+class ForgetfulBuilder : public RangeFilterBuilder {
+ public:
+  ForgetfulBuilder(std::unique_ptr<RangeFilterBuilder> builder,
+                   std::string forgotten)
+      : builder_(std::move(builder)), forgotten_(std::move(forgotten)) {}
+
+  void Write(char* payload) override { builder_->Write(payload); }
+  double ApproximateBitsPerKey() const override {
+    return builder_->ApproximateBitsPerKey();
+  }
+
+ protected:
+  void Add(const Slice& key, size_t /*shared*/,
+           size_t /*next_shared*/) override {
+    if (key != forgotten_) builder_->AddKey(key);
+  }
+  void AddLast(const Slice& key, size_t /*shared*/) override {
+    builder_->AddKey(key);
+  }
+  Status Prepare(uint64_t* payload_size) override {
+    return builder_->Finish(payload_size);
+  }
+  size_t Memory() const override { return builder_->MemoryUsage(); }
+
+ private:
+  const std::unique_ptr<RangeFilterBuilder> builder_;
+  const std::string forgotten_;
+};
+
+class ForgetfulPolicy : public SurfFilterPolicy {
+ public:
+  explicit ForgetfulPolicy(std::string forgotten)
+      : SurfFilterPolicy(RealSuffix()), forgotten_(std::move(forgotten)) {}
+
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const FilterBuildingContext& context) const override {
+    return std::make_unique<ForgetfulBuilder>(
+        SurfFilterPolicy::NewRangeFilterBuilder(context), forgotten_);
+  }
+
+ private:
+  static SurfPolicyOptions RealSuffix() {
+    SurfPolicyOptions options;
+    options.real_suffix_bits = 8;
+    return options;
+  }
+
+  const std::string forgotten_;
+};
+
+std::shared_ptr<TableFactory> ForgetfulTable(const std::string& key) {
+  BlockBasedTableOptions table;
+  table.filter_policy = std::make_shared<ForgetfulPolicy>(key);
+  return NewProteanTableFactory(table);
+}
+
+// Orders keys by their last but one byte first. The tool does not know it.
+class OddComparator : public Comparator {
+ public:
+  const char* Name() const override { return "OddComparator"; }
+  int Compare(const Slice& a, const Slice& b) const override {
+    const int order = a[a.size() - 2] - b[b.size() - 2];
+    return order != 0 ? order : a.compare(b);
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+class VerifyTest : public ToolDBTest {
+ protected:
+  VerifyTest() : ToolDBTest("verify") {}
+
+  ToolRun Verify(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"verify", "--db=" + path_, "--json"});
+    return RunTool(more);
+  }
+  // The row of a file.
+  static Json RowOf(const ToolRun& run, const std::string& path) {
+    Json found;
+    for (const Json& row : run.Rows()) {
+      if (row["file"] == NameOf(path)) found = row;
+    }
+    EXPECT_FALSE(found.is_null()) << path << "\n" << run.out << run.err;
+    return found;
+  }
+  // All files but this one are fine.
+  static void ExpectOnly(const ToolRun& run, const std::string& path,
+                         const std::string& status) {
+    EXPECT_EQ(kFoundSomething, run.code) << run.err;
+    EXPECT_EQ(6u, run.Rows().size());
+    for (const Json& row : run.Rows()) {
+      EXPECT_EQ(row["file"] == NameOf(path) ? status : "ok", row["status"])
+          << row;
+    }
+  }
+  static uint64_t FilterOffset(const std::string& path) {
+    FilterLocation location;
+    FindFilter(path, &location);
+    return location.handle.offset();
+  }
+};
+
+}  // namespace
+
+TEST_F(VerifyTest, AllIsWell) {
+  Fill();
+  const auto before = Disk();
+  const ToolRun run = Verify();
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ("", run.err);
+  std::map<std::string, uint64_t> keys;
+  std::set<int> levels;
+  for (const Json& row : run.Rows()) {
+    EXPECT_EQ("ok", row["status"]) << row;
+    EXPECT_EQ(0u, row["false_negatives"]) << row;
+    EXPECT_EQ("", row["detail"]) << row;
+    levels.insert(row["level"].get<int>());
+    keys[row["column_family"]] += row["keys"].get<uint64_t>();
+  }
+  EXPECT_EQ((std::set<int>{0, 3}), levels);
+  EXPECT_EQ(3u, keys.size());
+  for (const auto& [family, count] : keys) EXPECT_EQ(kKeys, count) << family;
+
+  const ToolRun text = RunTool({"verify", "--db", path_});
+  EXPECT_EQ(kFine, text.code);
+  EXPECT_NE(std::string::npos,
+            text.out.find("6 files with 9000 keys: all is well"))
+      << text.out;
+  const ToolRun one = Verify({"--column_family=surf"});
+  EXPECT_EQ(2u, one.Rows().size());
+  std::vector<std::string> operands = Files("surf");
+  operands.insert(operands.begin(), {"verify", "--json"});
+  const ToolRun files = RunTool(operands);
+  EXPECT_EQ(kFine, files.code) << files.err;
+  EXPECT_EQ(2u, files.Rows().size());
+  EXPECT_EQ(before, Disk());
+  // Nothing to fix: the DB is not even opened.
+  EXPECT_EQ(kFine, Verify({"--fix"}).code);
+  EXPECT_EQ(before, Disk());
+}
+
+TEST_F(VerifyTest, FindsADeniedKey) {
+  const std::string forgotten = KeyOf(1001);
+  const std::string path = path_ + ".sst";
+  Options options;
+  options.table_factory = ForgetfulTable(forgotten);
+  SstFileWriter writer(EnvOptions(), options);
+  ASSERT_OK(writer.Open(path));
+  for (uint64_t i = 0; i < kKeys; i++) {
+    ASSERT_OK(writer.Put(KeyOf(i), "value"));
+  }
+  ASSERT_OK(writer.Finish());
+  const ToolRun run = RunTool({"verify", path, "--json"});
+  EXPECT_EQ(kFoundSomething, run.code) << run.err;
+  ASSERT_EQ(1u, run.Rows().size());
+  const Json row = run.Rows()[0];
+  EXPECT_EQ("false negatives", row["status"]);
+  EXPECT_EQ(1u, row["false_negatives"]);
+  EXPECT_EQ(PrintedKey(forgotten), row["first_key"]);
+  EXPECT_EQ(kKeys, row["keys"]);
+  EXPECT_EQ(FilterOffset(path), row["offset"]);
+}
+
+TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
+  const std::string forgotten = KeyOf(1001);
+  Family(1).table_factory = ForgetfulTable(forgotten);
+  Fill();
+  // More files in level 0 than may stay there when it is opened next; but
+  // nobody has asked for that to be compacted here.
+  Open();
+  ASSERT_OK(db_->PauseBackgroundWork());
+  ASSERT_OK(db_->SetOptions(handles_[0],
+                            {{"level0_file_num_compaction_trigger", "1"}}));
+  ASSERT_OK(db_->Put(WriteOptions(), handles_[1], KeyOf(4), "in the log"));
+  Close();
+  Family(0).level0_file_num_compaction_trigger = 1;
+  const std::vector<std::string> others = Files(kDefaultColumnFamilyName);
+  ASSERT_EQ(2u, others.size());
+  const std::vector<std::string> before = Files("surf");
+  ASSERT_EQ(2u, before.size());
+  const std::string options_before = OptionsOnDisk();
+
+  const ToolRun run = Verify({"--fix"});
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  size_t rewritten = 0;
+  for (const Json& row : run.Rows()) {
+    if (!row.contains("fix")) continue;
+    rewritten++;
+    EXPECT_EQ("rewritten", row["fix"]) << row;
+    EXPECT_EQ("surf", row["column_family"]);
+    EXPECT_EQ(NameOf(before.back()), row["file"]);
+  }
+  EXPECT_EQ(1u, rewritten);
+  EXPECT_EQ(options_before, OptionsOnDisk());
+  EXPECT_EQ(others, Files(kDefaultColumnFamilyName));
+  EXPECT_EQ(kFine, Verify().code);
+  for (const Json& row : Verify({"--column_family=surf"}).Rows()) {
+    EXPECT_TRUE(row["level"] == 0 || row["level"] == 3) << row;
+  }
+  ExpectAllKeys(1);
+  // Where compactions are allowed, there is one.
+  Open();
+  ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
+  Close();
+  EXPECT_NE(others, Files(kDefaultColumnFamilyName));
+}
+
+TEST_F(VerifyTest, FindsAndFixesDamagedFilters) {
+  for (const bool right_checksum : {false, true}) {
+    for (const char* family : {"default", "surf"}) {
+      SCOPED_TRACE(std::string(family) + (right_checksum ? ", right" : ""));
+      EXPECT_OK(DestroyDB(path_, Options(), families_));
+      Fill();
+      const std::string path = Files(family)[1];
+      DamageFilter(path, 100, right_checksum);
+      const ToolRun run = Verify();
+      ExpectOnly(run, path, "damaged filter");
+      const Json row = RowOf(run, path);
+      EXPECT_EQ(FilterOffset(path), row["offset"]);
+      EXPECT_EQ(kKeys / 3 * 2, row["keys"]) << "the data is still read";
+      const ToolRun fixed = Verify({"--fix"});
+      EXPECT_EQ(kFine, fixed.code) << fixed.out << fixed.err;
+      EXPECT_EQ(kFine, Verify().code);
+    }
+  }
+}
+
+TEST_F(VerifyTest, FindsWrongHeaders) {
+  Fill();
+  const std::string path = Files("surf")[0];
+  ChangeFilter(path, /*right_checksum=*/true, [](std::string* bytes) {
+    EncodeFixed64(&(*bytes)[16], DecodeFixed64(&(*bytes)[16]) + 1);
+    *bytes = WithRightChecksum(*bytes);
+  });
+  const ToolRun run = Verify();
+  ExpectOnly(run, path, "wrong header");
+  EXPECT_EQ("it was built of 1001 keys, the file has 1000",
+            RowOf(run, path)["detail"]);
+}
+
+TEST_F(VerifyTest, FindsWhatBloomFiltersDeny) {
+  constexpr char kBlock[] = "fullfilter.rocksdb.BuiltinBloomFilter";
+  Fill();
+  const std::string path = Files("bloom")[0];
+  ChangeFilter(
+      path, /*right_checksum=*/true,
+      [](std::string* bytes) {
+        // All but the five bytes that tell how it is read.
+        std::fill(bytes->begin(), bytes->end() - 5, '\0');
+      },
+      kBlock);
+  const ToolRun run = Verify();
+  ExpectOnly(run, path, "false negatives");
+  EXPECT_EQ(kKeys / 3, RowOf(run, path)["false_negatives"]);
+  EXPECT_EQ("the key", RowOf(run, path)["question"]);
+  ChangeFilter(
+      path, /*right_checksum=*/false,
+      [](std::string* bytes) { (*bytes)[7] = 1; }, kBlock);
+  ExpectOnly(Verify(), path, "damaged filter");
+  EXPECT_EQ(kFine, Verify({"--fix"}).code);
+}
+
+TEST_F(VerifyTest, TellsWhichDataIsDamaged) {
+  Fill();
+  const std::string path = Files("default")[1];
+  FlipByte(path, 5000);
+  const ToolRun run = Verify();
+  ExpectOnly(run, path, "damaged data");
+  const Json row = RowOf(run, path);
+  EXPECT_GT(row["offset"], 0u) << row;
+  EXPECT_LE(row["offset"], 5000u) << row;
+  EXPECT_NE(std::string::npos,
+            row["detail"].get<std::string>().find(NameOf(path)));
+  const auto before = Disk();
+  const ToolRun fix = Verify({"--fix"});
+  EXPECT_EQ(kFoundSomething, fix.code);
+  EXPECT_NE(std::string::npos, fix.err.find("1 files cannot be fixed"))
+      << fix.err;
+  EXPECT_EQ(before, Disk());
+  // A file of the same DB can.
+  DamageFilter(Files("surf")[0], 100, false);
+  const ToolRun half = Verify({"--fix"});
+  EXPECT_EQ(kFoundSomething, half.code) << half.err;
+  ExpectOnly(Verify(), path, "damaged data");
+}
+
+TEST_F(VerifyTest, GoesOnAfterFilesThatCannotBeOpened) {
+  Fill();
+  const std::string cut = Files("default")[0];
+  const std::string missing = Files("surf")[0];
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), cut, &contents));
+  ASSERT_OK(WriteStringToFile(Env::Default(),
+                              contents.substr(0, contents.size() / 2), cut));
+  ASSERT_OK(Env::Default()->DeleteFile(missing));
+  const ToolRun run = Verify();
+  EXPECT_EQ(kFoundSomething, run.code);
+  EXPECT_EQ("damaged", RowOf(run, cut)["status"]);
+  EXPECT_EQ("missing", RowOf(run, missing)["status"]);
+  EXPECT_EQ(6u, run.Rows().size());
+  // RocksDB does not open such a DB.
+  DamageFilter(Files("surf")[1], 100, false);
+  const ToolRun fix = Verify({"--fix"});
+  EXPECT_EQ(kCouldNot, fix.code);
+  EXPECT_NE(std::string::npos, fix.err.find("nothing was fixed")) << fix.err;
+}
+
+// Whatever byte is flipped, it is found.
+TEST_F(VerifyTest, AnyFlippedByte) {
+  Fill();
+  for (const char* family : {"default", "surf", "bloom"}) {
+    const std::string path = Files(family)[0];
+    uint64_t size = 0;
+    ASSERT_OK(Env::Default()->GetFileSize(path, &size));
+    size_t found = 0;
+    size_t flipped = 0;
+    for (uint64_t where = 0; where < size; where += 97) {
+      FlipByte(path, where);
+      const ToolRun run = RunTool({"verify", path, "--json"});
+      EXPECT_NE(kCouldNot, run.code) << where << run.err;
+      flipped++;
+      if (run.code == kFoundSomething) found++;
+      FlipByte(path, where);
+    }
+    EXPECT_EQ(flipped, found) << family;
+  }
+}
+
+// A filter that is wrong in its bits, though all checksums are right: as if it
+// had been built wrongly.
+TEST_F(VerifyTest, WrongBitsUnderRightChecksums) {
+  Fill();
+  size_t found = 0;
+  for (const char* family : {"default", "surf"}) {
+    const std::string path = Files(family)[1];
+    std::string contents;
+    ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+    FilterLocation location;
+    FindFilter(path, &location);
+    for (uint64_t where = kHeaderSize + 16; where < location.handle.size() - 16;
+         where += 31) {
+      ChangeFilter(path, /*right_checksum=*/true, [&](std::string* bytes) {
+        (*bytes)[where] ^= 0x15;
+        *bytes = WithRightChecksum(*bytes);
+      });
+      const ToolRun run = RunTool({"verify", path, "--json"});
+      EXPECT_NE(kCouldNot, run.code) << where << run.err;
+      const Json row = run.Rows()[0];
+      if (row["status"] == "false negatives") {
+        EXPECT_GT(row["false_negatives"], 0u) << row;
+        found++;
+      }
+      ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+    }
+    EXPECT_EQ(kFine, RunTool({"verify", path}).code);
+  }
+  EXPECT_GT(found, 100u);
+}
+
+// Get finds every key, but seeks do not.
+TEST_F(VerifyTest, AsksForRangesToo) {
+  Fill();
+  const std::string path = Files("surf")[0];
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  for (const bool upper : {false, true}) {
+    ChangeFilter(path, /*right_checksum=*/true, [upper](std::string* bytes) {
+      // The smallest key, and behind it the largest.
+      bytes->replace(kHeaderSize + (upper ? 8 : 0), 8, KeyOf(1500));
+      *bytes = WithRightChecksum(*bytes);
+    });
+    const ToolRun run = Verify();
+    ExpectOnly(run, path, "false negatives");
+    const Json row = RowOf(run, path);
+    EXPECT_EQ(upper ? "keys from it on" : "a seek to key-1", row["question"]);
+    EXPECT_EQ(PrintedKey(KeyOf(upper ? 1503 : 0)), row["first_key"]);
+    EXPECT_EQ(upper ? 499u : 500u, row["false_negatives"]);
+    ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+  }
+}
+
+TEST_F(VerifyTest, OtherOrdersAndPrefixes) {
+  AddFamily("reverse",
+            "comparator=rocksdb.ReverseBytewiseComparator;"
+            "table_factory={id=ProteanTable;filter_policy=surf:4:4}");
+  AddFamily("prefix",
+            "prefix_extractor=fixed:6;"
+            "table_factory={id=ProteanTable;filter_policy=proteus:12}");
+  AddFamily("prefix_only",
+            "prefix_extractor=fixed:6;table_factory={id=ProteanTable;"
+            "filter_policy=surf:0:8;whole_key_filtering=false}");
+  AddFamily("bloom_prefix",
+            "prefix_extractor=fixed:6;table_factory={id=BlockBasedTable;"
+            "filter_policy=bloomfilter:10;whole_key_filtering=false}");
+  AddFamily("partitioned",
+            "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10;"
+            "partition_filters=true;index_type=kTwoLevelIndexSearch}");
+  const OddComparator odd;
+  AddFamily("odd", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  families_.back().options.comparator = &odd;
+  Fill();
+  ToolRun run = Verify();
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  ASSERT_EQ(18u, run.Rows().size());
+  std::vector<std::string> operands;
+  for (const Json& row : run.Rows()) {
+    EXPECT_EQ("ok", row["status"]) << row;
+    if (row["column_family"] == "partitioned") {
+      EXPECT_TRUE(row["false_negatives"].is_null()) << row;
+      EXPECT_NE("", row["detail"]) << row;
+    } else {
+      EXPECT_EQ(0u, row["false_negatives"]) << row;
+    }
+    operands.push_back(path_ + "/" + row["file"].get<std::string>());
+  }
+  // Without the options.
+  operands.insert(operands.begin(), {"verify", "--json"});
+  run = RunTool(operands);
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+}
+
+TEST_F(VerifyTest, Timestamps) {
+  const std::string path = path_ + ".sst";
+  Options options;
+  options.comparator = BytewiseComparatorWithU64Ts();
+  options.table_factory = NewProteanTableFactory(
+      *Family(1).table_factory->GetOptions<BlockBasedTableOptions>());
+  SstFileWriter writer(EnvOptions(), options);
+  ASSERT_OK(writer.Open(path));
+  for (uint64_t i = 0; i < kKeys; i++) {
+    std::string timestamp;
+    PutFixed64(&timestamp, i);
+    ASSERT_OK(writer.Put(KeyOf(i), timestamp, "value"));
+  }
+  ASSERT_OK(writer.Finish());
+  const ToolRun run = RunTool({"verify", path, "--json"});
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
+}
+
+// A column family may strip the timestamps of what it writes to files.
+TEST_F(VerifyTest, TimestampsThatAreNotPersisted) {
+  AddFamily("stripped",
+            "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  families_.back().options.comparator = BytewiseComparatorWithU64Ts();
+  families_.back().options.persist_user_defined_timestamps = false;
+  options_.allow_concurrent_memtable_write = false;
+  Open();
+  for (uint64_t i = 0; i < kKeys; i++) {
+    std::string timestamp;
+    PutFixed64(&timestamp, i);
+    ASSERT_OK(db_->Put(WriteOptions(), handles_.back(), KeyOf(i), timestamp,
+                       "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions(), handles_.back()));
+  Close();
+  const ToolRun run = Verify();
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
+  const ToolRun file = RunTool({"verify", "--json", Files("stripped")[0]});
+  EXPECT_EQ(kFine, file.code) << file.out << file.err;
+}
+
+TEST_F(VerifyTest, Refusals) {
+  RunTool({"verify"}).ExpectRefused({"--db=DIR"});
+  RunTool({"verify", "--db=" + path_ + "/no"})
+      .ExpectRefused({"does not exist"});
+  RunTool({"verify", "/no/such.sst"}).ExpectRefused({"/no/such.sst"});
+  Fill();
+  Verify({"--column_family=no"})
+      .ExpectRefused({"no column family no", "default, surf, bloom"});
+  const std::string path = Files("surf")[0];
+  RunTool({"verify", "--fix", path}).ExpectRefused({"--fix needs --db"});
+  DamageFilter(path, 100, false);
+
+  // Somebody has it open.
+  Open();
+  auto before = Disk();
+  ToolRun run = Verify({"--fix"});
+  run.ExpectRefused({"has it open", "close the DB"});
+  EXPECT_EQ(6u, run.Rows().size()) << "it has been verified all the same";
+  EXPECT_EQ(before, Disk());
+  Close();
+
+  // Its options name something that only the application has.
+  before = Disk();
+  for (const auto& [name, contents] : before) {
+    const size_t mark = contents.find("merge_operator=nullptr");
+    if (name.compare(0, 8, "OPTIONS-") != 0 || mark == std::string::npos) {
+      continue;
+    }
+    std::string changed = contents;
+    changed.replace(mark, strlen("merge_operator=nullptr"),
+                    "merge_operator={id=OfTheApplication}");
+    ASSERT_OK(WriteStringToFile(Env::Default(), changed, path_ + "/" + name));
+  }
+  before = Disk();
+  Verify({"--fix"}).ExpectRefused({"OfTheApplication", "application itself"});
+  EXPECT_EQ(before, Disk());
+
+  for (const auto& [name, contents] : before) {
+    if (name.compare(0, 9, "MANIFEST-") == 0) FlipByte(path_ + "/" + name, 40);
+  }
+  Verify().ExpectRefused({"MANIFEST", "give SST files"});
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,210 @@
+#include "tools/key_check.h"
+
+#include "db/dbformat.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/slice_transform.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The extractor that the file was written with, or nullptr.
+std::shared_ptr<const SliceTransform> PrefixExtractorOf(
+    const BlockBasedFile& file, const TargetFamily& family) {
+  const auto properties = file.table()->GetTableProperties();
+  if (properties == nullptr || properties->prefix_extractor_name.empty() ||
+      properties->prefix_extractor_name == "nullptr") {
+    return nullptr;
+  }
+  const std::string& name = properties->prefix_extractor_name;
+  const auto& own = family.options.prefix_extractor;
+  if (own != nullptr && own->AsString() == name) return own;
+  std::shared_ptr<const SliceTransform> made;
+  const Status s =
+      SliceTransform::CreateFromString(ConfigOptions(), name, &made);
+  return s.ok() ? made : nullptr;
+}
+
+// Stores a string a little below `key`; false if there is none. Of numbers, the
+// one before it, so that the shapes of real queries are asked.
+bool JustBelow(const Slice& key, std::string* below) {
+  if (key.empty()) return false;
+  below->assign(key.data(), key.size());
+  if (below->back() == '\0') {
+    below->pop_back();
+  } else {
+    below->back() = static_cast<char>(below->back() - 1);
+  }
+  return true;
+}
+
+// Stores a string a little above `key`.
+void JustAbove(const Slice& key, std::string* above) {
+  above->assign(key.data(), key.size());
+  if (key.empty() || above->back() == '\xff') {
+    above->push_back('\0');
+  } else {
+    above->back() = static_cast<char>(above->back() + 1);
+  }
+}
+
+// What can be asked about a key that is there.
+class Questions {
+ public:
+  Questions(const FileFacts& facts, const TargetFamily& family)
+      : block_(facts.block()),
+        prefixes_(PrefixExtractorOf(facts.file(), family)),
+        // Only prefixes have been added to a filter without whole keys.
+        whole_keys_(facts.file().whole_key_filtering()) {
+    if (facts.file().filter_state() == BlockBasedFile::FilterState::kFull) {
+      reader_ = facts.file().GetPinnedFilter();
+    }
+    asked_for_prefixes_ =
+        block_ != nullptr &&
+        (block_->header().flags & FilterBlockHeader::kAskedForPrefixes) != 0;
+  }
+
+  bool any() const {
+    return reader_ != nullptr && (whole_keys_ || prefixes_ != nullptr);
+  }
+
+  // The question of which the answer is wrong, or nullptr. `previous` is
+  // nullptr for the first key.
+  const char* Denied(const Slice& key, const std::string* previous) {
+    if (reader_ == nullptr) return nullptr;
+    if (prefixes_ != nullptr && prefixes_->InDomain(key) &&
+        !reader_->MayMatch(prefixes_->Transform(key))) {
+      return "its prefix";
+    }
+    if (!whole_keys_) return nullptr;
+    if (!reader_->MayMatch(key)) return "the key";
+    return block_ == nullptr ? nullptr : DeniedRange(key, previous);
+  }
+
+ private:
+  // Each key is asked for by a range that ends or begins there, by the whole
+  // gap before it, and by a seek. The shapes that differ in detail only take
+  // turns, which is twice as fast: what is wrong with one is wrong for many
+  // keys.
+  const char* DeniedRange(const Slice& key, const std::string* previous) {
+    if (asked_for_prefixes_ && !block_->KeyMayMatch(key)) return "the key";
+    if (!block_->MayHaveKeyAtOrAbove(key)) return "keys from it on";
+    if (previous != nullptr && !GapMayMatch(*previous, key)) {
+      return "the gap before it";
+    }
+    turn_ = (turn_ + 1) % 6;
+    const bool has_below = JustBelow(key, &below_);
+    if (turn_ % 2 == 0 && SkipsOver(key, key)) return "a seek to it";
+    if (turn_ % 2 == 1 && has_below && SkipsOver(below_, key)) {
+      return "a seek to key-1";
+    }
+    if (turn_ % 3 == 0) {
+      return block_->RangeMayMatch(key, key, true) ? nullptr : "[key, key]";
+    }
+    if (turn_ % 3 == 1 && has_below) {
+      return block_->RangeMayMatch(below_, key, true) ? nullptr
+                                                      : "[key-1, key]";
+    }
+    JustAbove(key, &above_);
+    return block_->RangeMayMatch(key, above_, false) ? nullptr : "[key, key+1)";
+  }
+
+  // The same for either order of keys.
+  bool GapMayMatch(const std::string& previous, const Slice& key) {
+    if (key.compare(previous) < 0) {
+      return block_->RangeMayMatch(key, previous, false);
+    }
+    above_.assign(previous);
+    above_.push_back('\0');
+    return block_->RangeMayMatch(above_, key, true);
+  }
+
+  // Whether a search from `target` on would not come to `key`.
+  bool SkipsOver(const Slice& target, const Slice& key) {
+    return !block_->LowerBound(target, &skip_) || key.compare(skip_) < 0;
+  }
+
+  FilterBitsReader* reader_ = nullptr;
+  const FilterBlock* const block_;
+  const std::shared_ptr<const SliceTransform> prefixes_;
+  const bool whole_keys_;
+  // Then the reader takes whole keys for prefixes.
+  bool asked_for_prefixes_ = false;
+  unsigned turn_ = 0;
+  std::string below_;
+  std::string above_;
+  std::string skip_;
+};
+
+// What the header says wrongly of the keys, whose outermost ones these are.
+std::string CheckHeader(const FilterBlock& block, uint64_t keys,
+                        const Slice& smallest, const Slice& largest) {
+  const FilterBlockHeader& header = block.header();
+  const auto stored = [](const Slice& key) {
+    return Slice(key.data(),
+                 std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
+  };
+  if (header.num_keys != keys) {
+    return "it was built of " + std::to_string(header.num_keys) +
+           " keys, the file has " + std::to_string(keys);
+  }
+  if (!block.CanFilter() || keys == 0) return "";
+  if (header.smallest != stored(smallest)) {
+    return "it begins with another key than the file";
+  }
+  if (header.largest != stored(largest)) {
+    return "it ends with another key than the file";
+  }
+  return "";
+}
+
+}  // namespace
+
+KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
+                   const std::function<void(uint64_t keys)>& progress) {
+  constexpr uint64_t kKeysPerReport = 1 << 16;
+  const BlockBasedFile& file = facts.file();
+  KeyCheck check;
+  Questions questions(facts, family);
+  check.asked = questions.any();
+
+  ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
+  read_options.total_order_seek = true;
+  read_options.readahead_size = 2 << 20;
+  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
+      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+      /*skip_filters=*/true, TableReaderCaller::kUncategorized,
+      /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  const size_t timestamp_size = file.user_comparator()->timestamp_size();
+  std::string first;
+  std::string last;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    const Slice key =
+        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
+    if (check.keys > 0 && key == last) continue;
+    const char* denied =
+        questions.Denied(key, check.keys == 0 ? nullptr : &last);
+    if (denied != nullptr) {
+      if (check.false_negatives++ == 0) {
+        check.first_key = key.ToString();
+        check.first_question = denied;
+      }
+    }
+    if (check.keys++ == 0) first = key.ToString();
+    last.assign(key.data(), key.size());
+    if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
+  }
+  progress(check.keys % kKeysPerReport);
+  check.data = it->status();
+  if (check.data.ok() && facts.block() != nullptr && !facts.damaged() &&
+      file.whole_key_filtering()) {
+    const bool ascending = Slice(first).compare(last) <= 0;
+    check.wrong_header =
+        CheckHeader(*facts.block(), check.keys, ascending ? first : last,
+                    ascending ? last : first);
+  }
+  return check;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

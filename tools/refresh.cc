@@ -1,0 +1,270 @@
+#include "tools/refresh.h"
+
+#include <algorithm>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
+#include "tools/interrupt.h"
+#include "tools/progress.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+const std::vector<Column> kFileColumns = {
+    {"file", "file"},
+    {"level", "level"},
+    {"size", "size"},
+    {"outcome", "outcome"},
+    {"queries", "queries"},
+    {"old_fpr", "old FPR", 5},
+    {"new_fpr", "new FPR", 5},
+    {"old_design", "old design"},
+    {"new_design", "new design"},
+    {"status", "status"},
+};
+
+// A number that is negative if it is unknown.
+Json Known(double number) { return number < 0 ? Json() : Json(number); }
+
+const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
+  if (family.table_factory != ProteanTableFactory::kClassName()) return nullptr;
+  return AsProteanFilterPolicy(
+      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy.get());
+}
+
+std::string WhyNot(const TargetFamily& family) {
+  return "column family " + family.name + " has the table factory " +
+         (family.table_factory.empty() ? "of an unknown kind"
+                                       : family.table_factory) +
+         (family.filter_policy.empty()
+              ? ""
+              : " with filter_policy=" + family.filter_policy) +
+         "; its options need table_factory={id=ProteanTable;filter_policy="
+         "proteus:12}";
+}
+
+// Adds queries to the queue of a column family, which has one.
+void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
+                ColumnFamilyHandle* column_family) {
+  const Options options = db->GetOptions(column_family);
+  const auto* table =
+      options.table_factory->GetOptions<BlockBasedTableOptions>();
+  const std::shared_ptr<QueryQueue> queue =
+      AsProteanFilterPolicy(table->filter_policy.get())
+          ->Samples()
+          ->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
+  for (const SampleQuery& query : queries) queue->Add(query);
+}
+
+}  // namespace
+
+const char* RefreshCommand::help() const {
+  return "A filter is designed when its file is written, for the queries of "
+         "that time. This finds the files whose\nfilters fail today's queries "
+         "and would do better if they were built now, and rewrites these into "
+         "their\nown level, the most useful ones per byte first. Today's "
+         "queries are the samples that the DB has saved\n(samples_file of the "
+         "filter policy), and those of --samples. Without any, they are made "
+         "up from the keys.\n\n"
+         "No other process may have the DB open, unless with --dry_run, which "
+         "writes nothing. A process that has it\nopen can do the same itself: "
+         "protean::RefreshFilters and FilterRefresher of "
+         "plugin/refresh_filters.h,\nwhich also know how often queries come. "
+         "The DB is opened with its own options, and none is changed. A DB\n"
+         "of transactions whose write policy is not WRITE_COMMITTED must be "
+         "refreshed in its application.\n\n"
+         "For each file: what was done, the queries by which it was judged, "
+         "and the false positive rates of its old\nand its new filter on them. "
+         "With --json, an object without \"file\" ends each column family: its "
+         "totals.\nCtrl-C ends it after the file in hand.\n\n"
+         "Exit code: 0, 1 if files are damaged or could not be rewritten, 2 if "
+         "it could not be done or was\ninterrupted.\n\n"
+         "Examples:\n"
+         "  protean refresh --db=/data/db --dry_run\n"
+         "  protean refresh --db=/data/db --max_bytes=20G "
+         "--bytes_per_second=50M\n"
+         "  protean refresh --db=/data/db --column_family=events "
+         "--samples=today.queries\n";
+}
+
+void RefreshCommand::AddFlags(Arguments* arguments) {
+  target_.AddFlags(arguments);
+  arguments->Add("dry_run", "only say what would be rewritten",
+                 &options_.dry_run);
+  arguments->Add(
+      "max_bytes", "N",
+      "rewrite at most so many bytes of files, such as 20G; default: "
+      "no limit",
+      &options_.max_bytes);
+  arguments->Add("bytes_per_second", "N",
+                 "read and rewrite so many on average at most, such as 50M; "
+                 "default: no limit",
+                 &options_.bytes_per_second);
+  arguments->Add("min_gain", "X",
+                 "rewrite a file only if its false positive rate falls by so "
+                 "much at least; default: 0.02",
+                 &options_.min_gain);
+  arguments->Add("samples", "FILE",
+                 "queries to go by, besides the samples that the DB has saved; "
+                 "key, or lo<TAB>hi, a line. Unless in a dry run, they stay "
+                 "among the samples",
+                 &samples_);
+  arguments->Add("json", "one object a line, for programs", &json_);
+}
+
+Status RefreshCommand::Choose(std::ostream& err,
+                              std::vector<std::string>* families) const {
+  std::string why;
+  for (const TargetFamily& family : target_.families()) {
+    const ProteanFilterPolicy* policy = PolicyOf(family);
+    if (policy == nullptr) {
+      why = WhyNot(family);
+    } else if (!samples_.empty() && policy->Samples() == nullptr) {
+      why = "the filter policy of column family " + family.name +
+            " takes no samples; --samples needs one that does, such as "
+            "filter_policy=proteus:12";
+    } else {
+      families->push_back(family.name);
+      if (!samples_.empty() && !options_.dry_run &&
+          policy->Samples()->options().samples_file.empty()) {
+        err << "column family " << family.name
+            << " saves no samples, so files that are written later do not go "
+               "by these; samples_file in its filter_policy changes that\n";
+      }
+      continue;
+    }
+    if (target_.families().size() > 1) err << "left out: " << why << '\n';
+  }
+  if (families->empty()) return Status::InvalidArgument(why);
+  if (!samples_.empty() && families->size() > 1) {
+    return Status::InvalidArgument(
+        "--samples needs --column_family=NAME, since queries of one say "
+        "nothing of another");
+  }
+  return Status::OK();
+}
+
+Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
+  if (options_.dry_run) return OpenedDB::OpenForReading(target_.db(), opened);
+  const Status s = OpenedDB::OpenForWriting(target_.db(), opened);
+  return s.IsBusy()
+             ? Status::Busy(std::string(s.getState()) +
+                            "; close it, or let that process call "
+                            "protean::RefreshFilters or have a "
+                            "protean::FilterRefresher; --dry_run works anyway")
+             : s;
+}
+
+void RefreshCommand::Print(const std::string& column_family,
+                           const RefreshResult& result, Output* output) const {
+  output->Line("Column family " + column_family);
+  std::vector<Json> rows;
+  for (const RefreshedFile& file : result.files) {
+    Json row;
+    row["column_family"] = column_family;
+    row["file"] = file.name;
+    row["level"] = file.level;
+    row["bytes"] = file.bytes;
+    row["size"] = PrintedBytes(static_cast<double>(file.bytes));
+    row["entries"] = file.entries;
+    row["outcome"] = ToString(file.outcome);
+    row["queries"] = file.queries;
+    row["old_design"] = file.old_design;
+    row["new_design"] = file.new_design;
+    row["old_fpr"] = Known(file.old_fpr);
+    row["new_fpr"] = Known(file.new_fpr);
+    row["status"] = file.status.ok() ? "" : file.status.ToString();
+    rows.push_back(std::move(row));
+  }
+  output->Table(kFileColumns, rows);
+  output->Line(
+      Format("%llu of %zu files %s, %s; %s read; %s\n",
+             static_cast<unsigned long long>(result.files_rewritten),
+             result.files.size(),
+             options_.dry_run ? "would be rewritten" : "rewritten",
+             PrintedBytes(static_cast<double>(result.bytes_rewritten)).c_str(),
+             PrintedBytes(static_cast<double>(result.bytes_read)).c_str(),
+             result.samples == 0
+                 ? "no samples, so judged by made-up queries"
+                 : Format("judged by %llu samples",
+                          static_cast<unsigned long long>(result.samples))
+                       .c_str()));
+  Json totals;
+  totals["column_family"] = column_family;
+  totals["dry_run"] = options_.dry_run;
+  totals["files"] = result.files.size();
+  totals["files_rewritten"] = result.files_rewritten;
+  totals["bytes_rewritten"] = result.bytes_rewritten;
+  totals["bytes_read"] = result.bytes_read;
+  totals["samples"] = result.samples;
+  output->Row(totals);
+}
+
+Status RefreshCommand::Run(const std::vector<std::string>& operands,
+                           std::ostream& out, std::ostream& err, bool* found) {
+  if (!operands.empty()) {
+    return Status::InvalidArgument("give --db=DIR; " + operands[0] +
+                                   " is no flag, and SST files without their "
+                                   "DB cannot be refreshed");
+  }
+  std::vector<std::string> families;
+  Status s = target_.Open(operands);
+  if (s.ok()) s = Choose(err, &families);
+  if (!s.ok()) return s;
+  std::vector<SampleQuery> samples;
+  std::vector<std::string> refused;
+  if (!samples_.empty()) {
+    s = ReadQueryFile(Env::Default(), samples_, &samples, &refused);
+    if (!s.ok()) return s;
+    for (const std::string& line : refused) err << line << '\n';
+  }
+  std::unique_ptr<OpenedDB> opened;
+  s = Open(&opened);
+  if (!s.ok()) return s;
+
+  const Interrupt interrupt;
+  Progress progress(err);
+  Output output(out, json_);
+  uint64_t bytes_left = options_.max_bytes;
+  for (const std::string& family : families) {
+    ColumnFamilyHandle* const handle = opened->Find(family);
+    if (handle == nullptr) continue;  // dropped meanwhile
+    if (!samples.empty()) AddSamples(samples, opened->db(), handle);
+    RefreshOptions options = options_;
+    options.max_bytes = bytes_left;
+    options.progress = [&](const RefreshProgress& at) {
+      if (progress.IsDue()) {
+        progress.Show(Format(
+            "%s: %zu of %zu files decided, %s read, %s %s", family.c_str(),
+            at.files_decided, at.files,
+            PrintedBytes(static_cast<double>(at.bytes_read)).c_str(),
+            PrintedBytes(static_cast<double>(at.bytes_rewritten)).c_str(),
+            options_.dry_run ? "to rewrite" : "rewritten"));
+      }
+      return !interrupt.requested();
+    };
+    RefreshResult result;
+    s = RefreshFilters(opened->db(), handle, options, &result);
+    bytes_left -= result.bytes_rewritten;
+    progress.Clear();
+    if (result.files.empty() && !s.ok()) return s;
+    Print(family, result, &output);
+    for (const RefreshedFile& file : result.files) {
+      *found = *found || file.outcome == RefreshOutcome::kDamaged ||
+               file.outcome == RefreshOutcome::kFailed;
+    }
+    if (interrupt.requested()) {
+      return Status::Incomplete(
+          "interrupted; files that were not reached are as they were, and the "
+          "same command goes on with them");
+    }
+    if (!s.ok()) return s;
+  }
+  return opened->Close();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,411 @@
+#include "tools/samples.h"
+
+#include <algorithm>
+#include <set>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "table/protean_table_factory.h"
+#include "tools/sample_facts.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+const std::vector<Column> kSpanColumns = {
+    {"values", "values in the range"},
+    {"ranges", "ranges"},
+    {"share", "share", 4},
+};
+
+const std::vector<Column> kSharedColumns = {
+    {"shared_bytes", "bytes that the bounds share"},
+    {"ranges", "ranges"},
+    {"share", "share", 4},
+};
+
+const std::vector<Column> kFileColumns = {
+    {"file", "file"},
+    {"level", "level"},
+    {"samples", "samples"},
+    {"share", "share", 4},
+    {"empty", "empty"},
+    {"empty_share", "empty share", 4},
+    {"shared_bits", "bits these share with the key below (median)"},
+    {"status", "status"},
+};
+
+double Share(uint64_t part, uint64_t all) {
+  return static_cast<double>(part) /
+         static_cast<double>(std::max<uint64_t>(all, 1));
+}
+
+// Where the queue of a column family is saved. InvalidArgument says what to
+// change if it is not.
+Status FindSamplesFile(const TargetFamily& family, std::string* file) {
+  if (family.table_factory != ProteanTableFactory::kClassName()) {
+    return Status::InvalidArgument(
+        "column family " + family.name + " has the table factory " +
+        (family.table_factory.empty() ? "of an unknown kind"
+                                      : family.table_factory) +
+        "; samples need table_factory={id=ProteanTable;filter_policy={id="
+        "protean.Proteus;samples_file=FILE}}");
+  }
+  const auto& policy =
+      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy;
+  const ProteanFilterPolicy* protean = AsProteanFilterPolicy(policy.get());
+  const std::shared_ptr<SampleStore> store =
+      protean == nullptr ? nullptr : protean->Samples();
+  if (store == nullptr || store->options().samples_file.empty()) {
+    return Status::InvalidArgument(
+        "column family " + family.name +
+        " saves no samples; its options need filter_policy={id=protean."
+        "Proteus;samples_file=FILE;...}, but have filter_policy=" +
+        family.filter_policy);
+  }
+  *file = store->SamplesFile(family.name);
+  return Status::OK();
+}
+
+Status Read(const std::string& file, std::ostream& err,
+            std::vector<SampleQuery>* queries) {
+  std::vector<std::string> refused;
+  const Status s = ReadQueryFile(Env::Default(), file, queries, &refused);
+  for (const std::string& line : refused) err << line << '\n';
+  return s;
+}
+
+// The samples of a column family. NotFound if none have been saved yet.
+Status ReadSaved(const TargetFamily& family, std::ostream& err,
+                 std::string* file, std::vector<SampleQuery>* queries) {
+  const Status s = FindSamplesFile(family, file);
+  if (!s.ok()) return s;
+  if (!Env::Default()->FileExists(*file).ok()) {
+    return Status::NotFound(
+        "column family " + family.name + " has saved no samples yet: " + *file +
+        " does not exist; samples are saved when the DB is closed" +
+        ((*file)[0] == '/'
+             ? ""
+             : ", into the working folder of the process that has it open"));
+  }
+  return Read(*file, err, queries);
+}
+
+Status Write(const std::string& file, const std::vector<SampleQuery>& queries) {
+  const Status s = WriteQueryFile(Env::Default(), file, queries);
+  return s.ok() ? s
+                : Status::IOError(file + " cannot be written: " + s.ToString());
+}
+
+}  // namespace
+
+const char* Samples::help() const {
+  return "A filter that designs itself goes by a sample of the queries that "
+         "found nothing. Each column family has\na queue of them, which is "
+         "saved in the file that the filter policy's option samples_file names "
+         "when the DB\nis closed, and restored when it is opened.\n\n"
+         "Forms:\n"
+         "  samples show --db=DIR | FILE         how many points and ranges "
+         "there are, how long the ranges are,\n"
+         "                                       and with a DB, for each file, "
+         "how many begin within its keys,\n"
+         "                                       how many of those find "
+         "nothing, and how near the keys these are\n"
+         "  samples export --db=DIR --output=FILE\n"
+         "                                       a copy of the saved samples\n"
+         "  samples import --db=DIR FILE         puts FILE in the place of the "
+         "saved samples\n"
+         "  samples merge FILE... --output=FILE  an equal part of each, the "
+         "newest ones, without duplicates\n\n"
+         "export and import need --column_family if there are several. A "
+         "process that has the DB open goes by its\nown queue and overwrites "
+         "what is imported when it closes the DB.\n\n"
+         "A file of samples has a query a line, oldest first: key, or "
+         "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. A key\nthat begins with 0x is "
+         "hexadecimal.\n\n"
+         "Exit code: 0, 1 if a file of the DB is damaged, 2 if it could not be "
+         "done.\n\n"
+         "Examples:\n"
+         "  protean samples show --db=/data/db --column_family=events\n"
+         "  protean samples export --db=/data/db --output=monday.queries\n"
+         "  protean samples merge monday.queries tuesday.queries --max=20K "
+         "--output=week.queries\n"
+         "  protean samples import --db=/data/copy week.queries\n";
+}
+
+void Samples::AddFlags(Arguments* arguments) {
+  target_.AddFlags(arguments);
+  arguments->Add("output", "FILE", "the file that export and merge write",
+                 &output_);
+  arguments->Add("max", "N",
+                 "how many queries merge keeps at most; default: all", &max_);
+  arguments->Add("json", "one object a line, for programs", &json_);
+}
+
+Status Samples::Run(const std::vector<std::string>& operands, std::ostream& out,
+                    std::ostream& err, bool* found) {
+  if (operands.empty()) {
+    return Status::InvalidArgument(
+        "say what to do: samples show, samples export, samples import or "
+        "samples merge; see --help");
+  }
+  const std::string& form = operands[0];
+  const Files files(operands.begin() + 1, operands.end());
+  Output output(out, json_);
+  if (form == "show") return Show(files, &output, err, found);
+  if (form == "export") return Export(files, &output, err);
+  if (form == "import") return Import(files, &output, err);
+  if (form == "merge") return Merge(files, &output, err);
+  return Status::InvalidArgument("there is no samples " + form +
+                                 "; there are: show, export, import, merge");
+}
+
+// ---- show ----
+
+void Samples::ShowShapes(const std::string& column_family,
+                         const std::string& file,
+                         const std::vector<SampleQuery>& queries,
+                         Output* output) const {
+  const QueryShapes shapes = ShapesOf(queries);
+  output->Line(
+      (column_family.empty() ? "" : "Column family " + column_family + ": ") +
+      file);
+  output->Line(Format("%zu samples: %llu points, %llu ranges", queries.size(),
+                      static_cast<unsigned long long>(shapes.points),
+                      static_cast<unsigned long long>(shapes.ranges)));
+  Json totals;
+  totals["column_family"] = column_family;
+  totals["samples_file"] = file;
+  totals["samples"] = queries.size();
+  totals["points"] = shapes.points;
+  totals["ranges"] = shapes.ranges;
+  output->Row(totals);
+
+  std::vector<Json> rows;
+  const auto add = [&](uint64_t ranges) -> Json& {
+    Json row;
+    row["column_family"] = column_family;
+    row["ranges"] = ranges;
+    row["share"] = Share(ranges, shapes.ranges);
+    rows.push_back(std::move(row));
+    return rows.back();
+  };
+  for (const auto& [log, ranges] : shapes.spans) {
+    Json& row = add(ranges);
+    row["span_log2"] = log;
+    row["values"] = Format("2^%d to 2^%d", log, log + 1);
+  }
+  for (const auto& [bytes, ranges] : shapes.shared_bytes) {
+    add(ranges)["shared_bytes"] = bytes;
+  }
+  if (!rows.empty()) {
+    output->Line();
+    output->Table(shapes.numbers ? kSpanColumns : kSharedColumns, rows);
+  }
+  output->Line();
+}
+
+void Samples::ShowFiles(const TargetFamily& family,
+                        std::vector<SampleQuery> queries, Output* output,
+                        bool* found) const {
+  const Comparator* comparator = family.options.comparator;
+  if (!family.comparator_known ||
+      (comparator != BytewiseComparator() &&
+       comparator != BytewiseComparatorWithU64Ts())) {
+    output->Line("The comparator is " + family.comparator +
+                 ", so ranges are not filtered, and not compared with keys.");
+    output->Line();
+    return;
+  }
+  std::sort(
+      queries.begin(), queries.end(),
+      [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
+  std::vector<Json> rows;
+  for (const TargetFile& file : family.files) {
+    Json row;
+    row["column_family"] = family.name;
+    row["file"] = file.name;
+    row["level"] = file.level;
+    std::unique_ptr<FileFacts> facts;
+    QueriesInFile in_file;
+    Status s = FileFacts::Read(family, file, &facts);
+    const bool gone = IsGone(s);
+    if (s.ok()) s = CompareWithFile(queries, *facts, file, &in_file);
+    if (s.ok()) {
+      row["samples"] = in_file.queries;
+      row["share"] = Share(in_file.queries, queries.size());
+      row["empty"] = in_file.empty;
+      row["empty_share"] = in_file.queries == 0
+                               ? Json()
+                               : Json(Share(in_file.empty, in_file.queries));
+      row["shared_bits"] =
+          in_file.shared_bits < 0 ? Json() : Json(in_file.shared_bits);
+      row["status"] = "";
+    } else {
+      row["status"] = gone ? "gone" : s.ToString();
+      *found = *found || !gone;
+    }
+    rows.push_back(std::move(row));
+  }
+  output->Table(kFileColumns, rows);
+  output->Line();
+}
+
+Status Samples::Show(const Files& files, Output* output, std::ostream& err,
+                     bool* found) {
+  if (target_.db().empty()) {
+    if (files.size() != 1) {
+      return Status::InvalidArgument(
+          "samples show takes either --db=DIR or one file of samples");
+    }
+    std::vector<SampleQuery> queries;
+    const Status s = Read(files[0], err, &queries);
+    if (s.ok()) ShowShapes("", files[0], queries, output);
+    return s;
+  }
+  Status s = target_.Open(files);
+  if (!s.ok()) return s;
+  for (const std::string& note : target_.notes()) err << note << '\n';
+  bool any = false;
+  for (const TargetFamily& family : target_.families()) {
+    std::string file;
+    std::vector<SampleQuery> queries;
+    s = ReadSaved(family, err, &file, &queries);
+    if (!s.ok()) {
+      if (target_.families().size() > 1) err << s.getState() << '\n';
+      continue;
+    }
+    any = true;
+    ShowShapes(family.name, file, queries, output);
+    ShowFiles(family, std::move(queries), output, found);
+  }
+  return any ? Status::OK() : s;
+}
+
+// ---- export, import ----
+
+Status Samples::OpenOne(const char* form) {
+  if (target_.db().empty()) {
+    return Status::InvalidArgument(std::string("samples ") + form +
+                                   " needs --db=DIR");
+  }
+  const Status s = target_.Open({});
+  if (!s.ok() || target_.families().size() == 1) return s;
+  std::string names;
+  for (const TargetFamily& family : target_.families()) {
+    names += (names.empty() ? "" : ", ") + family.name;
+  }
+  return Status::InvalidArgument(
+      std::string("samples ") + form +
+      " needs --column_family=NAME; there are: " + names);
+}
+
+Status Samples::Export(const Files& files, Output* output, std::ostream& err) {
+  if (!files.empty() || output_.empty()) {
+    return Status::InvalidArgument(
+        "samples export takes --db=DIR and --output=FILE, and no operands");
+  }
+  Status s = OpenOne("export");
+  std::string file;
+  std::vector<SampleQuery> queries;
+  if (s.ok()) s = ReadSaved(target_.families()[0], err, &file, &queries);
+  if (s.ok()) s = Write(output_, queries);
+  if (!s.ok()) return s;
+  output->Line(Format("%zu samples of column family %s: %s", queries.size(),
+                      target_.families()[0].name.c_str(), output_.c_str()));
+  Json row;
+  row["column_family"] = target_.families()[0].name;
+  row["samples"] = queries.size();
+  row["output"] = output_;
+  output->Row(row);
+  return s;
+}
+
+Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
+  if (files.size() != 1) {
+    return Status::InvalidArgument(
+        "samples import takes --db=DIR and one file of samples; samples merge "
+        "makes one of several");
+  }
+  Status s = OpenOne("import");
+  std::string file;
+  std::vector<SampleQuery> queries;
+  if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
+  if (s.ok()) s = Read(files[0], err, &queries);
+  if (s.ok()) s = Write(file, queries);
+  if (!s.ok()) return s;
+  if (file[0] != '/') {
+    err << "samples_file is relative, so the DB must be opened in this working "
+           "folder to find "
+        << file << '\n';
+  }
+  err << "a process that has the DB open now does not notice, and overwrites "
+      << file << " when it closes the DB\n";
+  output->Line(Format("%zu samples for column family %s: %s", queries.size(),
+                      target_.families()[0].name.c_str(), file.c_str()));
+  Json row;
+  row["column_family"] = target_.families()[0].name;
+  row["samples"] = queries.size();
+  row["output"] = file;
+  output->Row(row);
+  return s;
+}
+
+// ---- merge ----
+
+std::vector<SampleQuery> MergeSamples(
+    std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
+  const auto less = [](const SampleQuery& a, const SampleQuery& b) {
+    return std::tie(a.lo, a.hi, a.hi_inclusive) <
+           std::tie(b.lo, b.hi, b.hi_inclusive);
+  };
+  std::set<SampleQuery, decltype(less)> taken(less);
+  std::vector<SampleQuery> merged;
+  const auto is_full = [&] { return max > 0 && merged.size() >= max; };
+  bool any = true;
+  while (any && !is_full()) {
+    any = false;
+    for (std::vector<SampleQuery>& list : lists) {
+      // A duplicate does not cost a list its turn.
+      while (!list.empty() && !is_full()) {
+        SampleQuery query = std::move(list.back());
+        list.pop_back();
+        if (!taken.insert(query).second) continue;
+        merged.push_back(std::move(query));
+        any = true;
+        break;
+      }
+    }
+  }
+  std::reverse(merged.begin(), merged.end());
+  return merged;
+}
+
+Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
+  if (files.empty() || output_.empty() || !target_.db().empty()) {
+    return Status::InvalidArgument(
+        "samples merge takes files of samples and --output=FILE; samples "
+        "export makes such files of DBs");
+  }
+  std::vector<std::vector<SampleQuery>> lists(files.size());
+  size_t all = 0;
+  for (size_t i = 0; i < files.size(); i++) {
+    const Status s = Read(files[i], err, &lists[i]);
+    if (!s.ok()) return s;
+    all += lists[i].size();
+  }
+  const std::vector<SampleQuery> merged = MergeSamples(std::move(lists), max_);
+  const Status s = Write(output_, merged);
+  if (!s.ok()) return s;
+  output->Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
+                      files.size(), output_.c_str()));
+  Json row;
+  row["samples"] = merged.size();
+  row["read"] = all;
+  row["output"] = output_;
+  output->Row(row);
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

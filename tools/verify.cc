@@ -1,0 +1,356 @@
+#include "tools/verify.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "table/rewrite_file.h"
+#include "tools/file_facts.h"
+#include "tools/interrupt.h"
+#include "tools/key_check.h"
+#include "tools/opened_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+const std::vector<Column> kFileColumns = {
+    {"file", "file"},
+    {"level", "level"},
+    {"keys", "keys"},
+    {"kind", "filter"},
+    {"status", "status"},
+    {"offset", "offset"},
+    {"false_negatives", "false negatives"},
+    {"first_key", "first key denied"},
+    {"question", "asked for"},
+    {"detail", "detail"},
+};
+
+const std::vector<Column> kFixColumns = {
+    {"column_family", "column family"},
+    {"file", "file"},
+    {"fix", "fix"},
+    {"detail", "detail"},
+};
+
+// The offset of the block that RocksDB's message names, or null.
+Json OffsetOf(const Status& damage) {
+  constexpr char kMark[] = " offset ";
+  const std::string text = damage.ToString();
+  const size_t mark = text.rfind(kMark);
+  if (mark == std::string::npos) return Json();
+  char* end = nullptr;
+  const char* const digits = text.c_str() + mark + sizeof(kMark) - 1;
+  const uint64_t offset = strtoull(digits, &end, 10);
+  return end == digits ? Json() : Json(offset);
+}
+
+// Whether the DB's MANIFEST lists a file, now.
+bool IsListed(const Target& target, const std::string& column_family,
+              const TargetFile& file) {
+  std::vector<ManifestFamily> families;
+  if (!ReadManifest(Env::Default(), target.db(), &families).ok()) return true;
+  for (const ManifestFamily& family : families) {
+    if (family.name != column_family) continue;
+    return std::any_of(family.files.begin(), family.files.end(),
+                       [&file](const ManifestFile& listed) {
+                         return listed.number == file.number;
+                       });
+  }
+  return false;
+}
+
+// Counts the keys of all threads, and shows how fast they pass.
+class KeyMeter {
+ public:
+  explicit KeyMeter(Progress* progress) : progress_(*progress) {}
+
+  void Count(uint64_t keys) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    keys_ += keys;
+    if (!progress_.IsDue()) return;
+    const std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - begin_;
+    progress_.Show(Format("%llu keys, %.1f M/s",
+                          static_cast<unsigned long long>(keys_),
+                          static_cast<double>(keys_) / 1e6 / elapsed.count()));
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  Progress& progress_;
+  uint64_t keys_ = 0;
+};
+
+// Calls `work` with each number below `count`, in as many threads as the
+// machine has cores.
+void InParallel(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(count, cores); i++) threads.emplace_back(run);
+  run();
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A file, and what has been found out about it.
+struct Finding {
+  const TargetFamily* family;
+  const TargetFile* file;
+  Json row = {};
+  uint64_t keys = 0;
+  bool is_wrong = false;
+  // Whether a new filter would set that right, and can be made.
+  bool is_fixable = false;
+};
+
+// Verifies a file.
+void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
+  const TargetFamily& family = *finding->family;
+  const TargetFile& file = *finding->file;
+  Json& row = finding->row;
+  row["column_family"] = family.name;
+  row["file"] = file.name;
+  row["level"] = file.level < 0 ? Json() : Json(file.level);
+  for (const char* field : {"keys", "kind", "status", "offset",
+                            "false_negatives", "first_key", "question"}) {
+    row[field] = Json();
+  }
+  row["detail"] = "";
+  const auto finish = [&](const char* status, const std::string& detail) {
+    row["status"] = status;
+    row["detail"] = detail;
+    finding->is_wrong = true;
+  };
+
+  std::unique_ptr<FileFacts> facts;
+  const Status read = FileFacts::Read(family, file, &facts);
+  if (IsGone(read) && !target.db().empty()) {
+    if (IsListed(target, family.name, file)) {
+      finish("missing", "the MANIFEST lists it, but there is no " + file.path);
+    } else {
+      row["status"] = "gone";
+    }
+    return;
+  }
+  if (!read.ok()) {
+    row["offset"] = OffsetOf(read);
+    finish("damaged", read.ToString());
+    return;
+  }
+  row["kind"] = facts->kind();
+
+  const KeyCheck check =
+      CheckKeys(*facts, family, [meter](uint64_t keys) { meter->Count(keys); });
+  finding->keys = check.keys;
+  row["keys"] = check.keys;
+  if (check.asked) row["false_negatives"] = check.false_negatives;
+  if (check.false_negatives > 0) {
+    row["first_key"] = PrintedKey(check.first_key);
+    row["question"] = check.first_question;
+  }
+  if (!check.data.ok()) {
+    row["offset"] = OffsetOf(check.data);
+    finish("damaged data", check.data.ToString());
+    return;
+  }
+  const bool denies = check.false_negatives > 0;
+  if (facts->damaged() || denies || !check.wrong_header.empty()) {
+    finding->is_fixable = true;
+    row["offset"] = facts->file().filter_offset();
+    if (facts->damaged()) {
+      finish("damaged filter", facts->unfiltered());
+    } else {
+      finish(denies ? "false negatives" : "wrong header", check.wrong_header);
+    }
+    return;
+  }
+  row["status"] = "ok";
+  if (!check.asked && facts->filter_bytes() > 0) {
+    row["detail"] =
+        "its filter was not asked: it is partitioned, unknown here, or of "
+        "prefixes by an unknown extractor";
+  }
+}
+
+}  // namespace
+
+const char* Verify::help() const {
+  return "Reads all of each SST file, with checksums, and asks its filter for "
+         "each key that it holds: the key\nitself, ranges around it and up to "
+         "the key before it, seeks to it and to strings below it, and its\n"
+         "prefix if the file was written with a prefix extractor. A filter "
+         "must never deny what is there. Of\nRocksDB's own filters, keys and "
+         "prefixes are verified, except of partitioned ones.\n\n"
+         "The status of a file is one of\n"
+         "  ok\n"
+         "  false negatives  its filter denies keys: reads miss data\n"
+         "  wrong header     its filter was built of other keys\n"
+         "  damaged filter   its filter cannot be read, so reads do without "
+         "it\n"
+         "  damaged data     a data block cannot be read; keys behind it have "
+         "not been verified\n"
+         "  damaged          the file cannot be opened\n"
+         "  missing          the MANIFEST lists the file, but it is not "
+         "there\n"
+         "  gone             compacted meanwhile, which is fine\n\n"
+         "The DB may be in use. With --fix, files whose filter is wrong or "
+         "damaged, and whose data is intact,\nare rewritten into their own "
+         "level, with the DB's own options, and verified again. Then no other\n"
+         "process may have the DB open. A DB of transactions whose write "
+         "policy is not WRITE_COMMITTED must not\nbe fixed so; compact it in "
+         "its application.\n\n"
+         "Exit code: 0 if all is well (after --fix, if all is well by then), 1 "
+         "if anything is wrong, 2 if it\ncould not be done.\n\n"
+         "Examples:\n"
+         "  protean verify --db=/data/db\n"
+         "  protean verify --db=/data/db --column_family=events --fix\n"
+         "  protean verify /backup/000123.sst /backup/000124.sst\n"
+         "  protean verify --db=/data/db --json | jq 'select(.status != "
+         "\"ok\")'\n";
+}
+
+void Verify::AddFlags(Arguments* arguments) {
+  target_.AddFlags(arguments);
+  arguments->Add("fix",
+                 "rewrite the files whose filters are wrong or damaged, so "
+                 "that they get new ones",
+                 &fix_);
+  arguments->Add("json", "one object a line, for programs", &json_);
+}
+
+void Verify::VerifyFiles(const Target& target, Output* output,
+                         Progress* progress, Findings* findings) const {
+  std::vector<Finding> files;
+  for (const TargetFamily& family : target.families()) {
+    for (const TargetFile& file : family.files) {
+      if (findings->seen.emplace(family.name, file.name).second) {
+        files.push_back({&family, &file});
+      }
+    }
+  }
+  KeyMeter meter(progress);
+  InParallel(files.size(),
+             [&](size_t i) { VerifyFile(target, &meter, &files[i]); });
+  progress->Clear();
+
+  std::vector<Json> rows;
+  for (size_t i = 0; i < files.size(); i++) {
+    const Finding& finding = files[i];
+    findings->files++;
+    findings->keys += finding.keys;
+    if (finding.is_wrong) findings->wrong++;
+    if (finding.is_fixable) {
+      findings->fixable.emplace_back(finding.family->name, finding.file->name);
+    }
+    rows.push_back(finding.row);
+    if (i + 1 < files.size() && files[i + 1].family == finding.family) continue;
+    if (!finding.family->name.empty()) {
+      output->Line("Column family " + finding.family->name);
+    }
+    output->Table(kFileColumns, rows);
+    output->Line();
+    rows.clear();
+  }
+}
+
+Status Verify::Fix(const Findings& findings, Output* output, Progress* progress,
+                   uint64_t* unfixed) const {
+  std::unique_ptr<OpenedDB> opened;
+  Status s = OpenedDB::OpenForWriting(target_.db(), &opened);
+  if (s.IsBusy()) {
+    return Status::Busy(std::string(s.getState()) +
+                        "; --fix rewrites files, so close the DB first");
+  }
+  if (!s.ok()) {
+    return Status::Incomplete("nothing was fixed, since " + target_.db() +
+                              " cannot be opened for writing: " + s.ToString());
+  }
+  const Interrupt interrupt;
+  std::vector<Json> rows;
+  for (const auto& [column_family, file] : findings.fixable) {
+    Json row;
+    row["column_family"] = column_family;
+    row["file"] = file;
+    progress->Show("rewriting " + file);
+    ColumnFamilyHandle* const handle = opened->Find(column_family);
+    if (interrupt.requested()) {
+      s = Status::Incomplete("interrupted");
+    } else if (handle == nullptr) {
+      s = Status::NotFound("its column family is gone");
+    } else {
+      s = RewriteFile(opened->db(), handle, file);
+    }
+    if (!s.ok()) ++*unfixed;
+    row["fix"] = s.ok() ? "rewritten" : "failed";
+    row["detail"] = s.ok() ? "" : s.ToString();
+    rows.push_back(std::move(row));
+  }
+  s = opened->Close();
+  progress->Clear();
+  output->Table(kFixColumns, rows);
+  output->Line();
+  return s;
+}
+
+Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
+                   std::ostream& err, bool* found) {
+  if (fix_ && !operands.empty()) {
+    return Status::InvalidArgument(
+        "--fix needs --db=DIR: only its DB can rewrite a file, since the "
+        "MANIFEST must list the new one");
+  }
+  Target again = target_;
+  Status s = target_.Open(operands);
+  if (!s.ok()) return s;
+  for (const std::string& note : target_.notes()) err << note << '\n';
+  Output output(out, json_);
+  Progress progress(err);
+  Findings findings;
+  VerifyFiles(target_, &output, &progress, &findings);
+  const auto summarize = [&output](const Findings& of) {
+    output.Line(Format("%llu files with %llu keys: %s",
+                       static_cast<unsigned long long>(of.files),
+                       static_cast<unsigned long long>(of.keys),
+                       of.wrong == 0
+                           ? "all is well"
+                           : Format("%llu are not well",
+                                    static_cast<unsigned long long>(of.wrong))
+                                 .c_str()));
+  };
+  summarize(findings);
+  *found = findings.wrong > 0;
+  if (!fix_ || findings.wrong == 0) return s;
+
+  uint64_t unfixed = findings.wrong - findings.fixable.size();
+  if (unfixed > 0) {
+    err << unfixed
+        << " files cannot be fixed: a filter is made of a file's data, which "
+           "must be intact; restore them from a backup\n";
+  }
+  if (findings.fixable.empty()) return s;
+  output.Line();
+  s = Fix(findings, &output, &progress, &unfixed);
+  if (!s.ok()) return s;
+  // What has been written meanwhile.
+  s = again.Open(operands);
+  if (!s.ok()) return s;
+  Findings after;
+  after.seen = std::move(findings.seen);
+  VerifyFiles(again, &output, &progress, &after);
+  summarize(after);
+  *found = unfixed > 0 || after.wrong > 0;
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,56 @@
+//  protean verify: whether filters find what the files hold.
+
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/progress.h"
+#include "tools/target.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class Verify : public Command {
+ public:
+  const char* name() const override { return "verify"; }
+  const char* summary() const override {
+    return "Whether each key of each SST file is found by the file's filter, "
+           "and the file is undamaged.";
+  }
+  const char* usage() const override {
+    return "verify --db=DIR | FILE...  [FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  // Of a pass over files.
+  struct Findings {
+    uint64_t files = 0;
+    uint64_t keys = 0;
+    uint64_t wrong = 0;
+    std::vector<std::pair<std::string, std::string>> fixable;
+    // The files by column family and name, here and above.
+    std::set<std::pair<std::string, std::string>> seen;
+  };
+
+  // Verifies the files of the target but for those that `*findings` has seen,
+  // several at a time, and prints a row for each.
+  void VerifyFiles(const Target& target, Output* output, Progress* progress,
+                   Findings* findings) const;
+  // Rewrites the files that are fixable. `*unfixed` counts those that are not.
+  Status Fix(const Findings& findings, Output* output, Progress* progress,
+             uint64_t* unfixed) const;
+
+  Target target_;
+  bool fix_ = false;
+  bool json_ = false;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
