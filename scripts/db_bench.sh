@@ -17,7 +17,7 @@ for arg in "$@"; do
     *) die "unknown argument '$arg'; known: --reads=N" ;;
   esac
 done
-scripts/setup.sh --targets=db_bench
+scripts/setup.sh --targets=db_bench,protean_tool
 
 out=build/db_bench_run
 rm -rf "$out"
@@ -55,9 +55,10 @@ load() {
   bench "$1.load1" "${to[@]}" --benchmarks=fillrandom,flush,compact --writes=700000 --seed=1
   bench "$1.load2" "${to[@]}" --use_existing_db --benchmarks=overwrite,flush --writes=200000 --seed=2
   bench "$1.load3" "${to[@]}" --use_existing_db --benchmarks=overwrite,flush,levelstats --writes=100000 --seed=3
+  build/protean inspect --db="$db" --levels_only --json >"$out/$1.inspect.txt"
 }
 
-# $1: the filter; $2: the OPTIONS file; $3: the seed of the reads; $4: where they are kept: a prefix, or nothing.
+# $1: the filter; $2: the OPTIONS file; $3: the seed of the reads.
 read_numbers() {
   local from=(--db="$db" --options_file="$2" --use_existing_db --statistics --reads="$reads" --seed="$3" "${numbers[@]}")
   bench "$1.get" "${from[@]}" --benchmarks=readrandom

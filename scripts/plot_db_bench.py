@@ -3,6 +3,7 @@
 usage: plot_db_bench.py FOLDER
 """
 
+import json
 import os
 import re
 import sys
@@ -47,13 +48,22 @@ def read(folder, name, workload):
         missed = number(r"\bblock_read_count = (\d+)", text, path)
         missed -= number(r"index_block_read_count = (\d+)", text, path)
         used = missed + number(r"\bblock_cache_hit_count = (\d+)", text, path)
+        seconds = None  # its reads are paced
     else:
         missed = ticker("block.cache.data.miss", text, path)
         used = missed + ticker("block.cache.data.hit", text, path)
     filtered = (ticker("last.level.seek.filtered", text, path) + ticker("non.last.level.seek.filtered", text, path) +
                 ticker("bloom.filter.useful", text, path))
-    return {"ops": reads / seconds, "used": used / reads, "missed": missed / reads, "filtered": filtered / reads,
+    return {"ops": seconds and reads / seconds, "used": used / reads, "missed": missed / reads, "filtered": filtered / reads,
             "found": found}
+
+
+def bits_per_key(folder, name, workload):
+    """Of all filters, as `protean inspect` sums them up for each level."""
+    kind = "series" if workload in ("window10", "next") else "numbers"
+    with open(os.path.join(folder, f"{name}.{kind}.inspect.txt"), encoding="utf-8") as report:
+        levels = [json.loads(line) for line in report]
+    return 8 * sum(level["filter_bytes"] for level in levels) / sum(level["keys"] for level in levels)
 
 
 def check(results):
@@ -64,15 +74,17 @@ def check(results):
             sys.exit(f"{workload}: the filters disagree on how many keys there are: {found}")
 
 
-def markdown(results):
-    lines = ["| | filter | operations per second | data blocks used | of these read | files spared by filters |",
-             "|---|---|---:|---:|---:|---:|"]
+def markdown(results, bits):
+    lines = ["| | filter | bits per key | operations per second | blocks used | blocks read | files spared |",
+             "|---|---|---:|---:|---:|---:|---:|"]
     for workload, title in WORKLOADS.items():
         title = title.replace("\n", " ")
         for name, label in FILTERS.items():
             row = results[name, workload]
             if row:
-                lines.append(f"| {title} | {label} | {row['ops']:,.0f} | {row['used']:.3f} | {row['missed']:.3f} | "
+                size = "–" if workload == "timeseries" else f"{bits[name, workload]:.1f}"
+                ops = f"{row['ops']:,.0f}" if row["ops"] else "–"
+                lines.append(f"| {title} | {label} | {size} | {ops} | {row['used']:.3f} | {row['missed']:.3f} | "
                              f"{row['filtered']:.2f} |")
                 title = ""
     return "\n".join(lines)
@@ -81,10 +93,11 @@ def markdown(results):
 def draw(results, folder):
     figure, panels = plt.subplots(2, 1, figsize=(11, 6.5), sharex=True)
     width = 0.84 / len(FILTERS)
-    for panel, field, label, form in ((panels[0], "used", "data blocks per operation", "%.2f"),
+    for panel, field, label, form in ((panels[0], "used", "data blocks used by an operation", "%.2f"),
                                       (panels[1], "ops", "operations per second", "%.2g")):
         for n, (name, title) in enumerate(FILTERS.items()):
-            shown = [(i, results[name, w][field]) for i, w in enumerate(WORKLOADS) if results[name, w]]
+            shown = [(i, results[name, w][field]) for i, w in enumerate(WORKLOADS)
+                     if results[name, w] and results[name, w][field]]
             places = [i + (n - (len(FILTERS) - 1) / 2) * width for i, _ in shown]
             bars = panel.bar(places, [value for _, value in shown], width, label=title)
             if field == "used":
@@ -103,10 +116,11 @@ def main():
     folder = sys.argv[1]
     results = {(name, workload): read(folder, name, workload) for name in FILTERS for workload in WORKLOADS}
     check(results)
-    table = markdown(results)
+    bits = {key: bits_per_key(folder, *key) for key, row in results.items() if row and key[1] != "timeseries"}
+    table = markdown(results, bits)
     print(table)
     with open(os.path.join(folder, "db_bench.md"), "w", encoding="utf-8") as page:
-        print(f"{figures.machine()}\n\n{table}", file=page)
+        print(f"{figures.cpu_name()}, {os.cpu_count()} cores\n\n{table}", file=page)
     draw(results, folder)
 
 
