@@ -20,7 +20,7 @@
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/query_costs.h"
 #include "db_bench_ext/workload.h"
-#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/surf/surf_policy.h"
 
 DEFINE_string(filters, "bloom:10,surf:0:0,surf:0:8,surf:8:0",
               ROCKSDB_NAMESPACE::protean::FiltersHelp("Filters to measure"));
@@ -356,8 +356,8 @@ struct FilterChoice {
   std::shared_ptr<const FilterPolicy> policy;
 
   bool IsSurf() const {
-    const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
-    return own != nullptr && own->kind() == kSurfKind;
+    return policy != nullptr &&
+           policy->IsInstanceOf(SurfFilterPolicy::kClassName());
   }
 };
 

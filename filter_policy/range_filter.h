@@ -48,7 +48,8 @@ struct FilterReport {
                          // given
   uint32_t samples = 0;  // of queries, on which it rests
   uint32_t model_micros = 0;  // spent on the design
-  // Of queries like the samples; negative if unknown.
+  // Of queries like the samples, as far as they lie among the keys; negative if
+  // unknown.
   double predicted_fpr = -1;
 };
 

@@ -1,7 +1,5 @@
 #include "tools/advise.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
+#include "tools/progress.h"
 #include "tools/query_trace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -52,24 +51,17 @@ const std::vector<Column> kLevelColumns = {
     {"blocks_per_op", "blocks/op", 4},
 };
 
-// One line on a terminal, overwritten as work goes on.
+// What is being done, and how much of it is.
 class Step {
  public:
-  explicit Step(const char* what) : what_(what) {}
-  ~Step() {
-    if (shown_ >= 0) fprintf(stderr, "\r%-60s\r", "");
-  }
+  Step(std::ostream& err, const char* what) : line_(err), what_(what) {}
   void Show(double done) {
-    const int percent = static_cast<int>(100 * done);
-    if (!terminal_ || percent == shown_) return;
-    shown_ = percent;
-    fprintf(stderr, "\r%s: %d %%", what_, percent);
+    if (line_.IsDue()) line_.Show(Format("%s: %.0f %%", what_, 100 * done));
   }
 
  private:
+  Progress line_;
   const char* const what_;
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-  int shown_ = -1;
 };
 
 Status MakePolicy(const std::string& spec,
@@ -561,7 +553,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   const std::vector<ReadQuery> reads = sample.Take();
   ReadTruth truth;
   {
-    Step step("looking up what the reads find");
+    Step step(err, "looking up what the reads find");
     s = FindTruth(
         family, reads, [&](double done) { step.Show(done); }, &truth);
   }
@@ -577,7 +569,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   ReplayReport report;
   {
-    Step step("building filters");
+    Step step(err, "building filters");
     s = ReplayReads(
         family, reads, truth, candidates, max_bytes_,
         [&](double done) { step.Show(done); }, &report);

@@ -58,7 +58,7 @@ class Replay {
  public:
   Replay(const TargetFamily& family, const std::vector<ReadQuery>& reads,
          const ReadTruth& truth, const std::vector<Candidate>& candidates,
-         uint64_t max_bytes, const Progress& progress, ReplayReport* report)
+         uint64_t max_bytes, const ReportShare& progress, ReplayReport* report)
       : family_(family),
         reads_(reads),
         truth_(truth),
@@ -111,7 +111,7 @@ class Replay {
   const ReadTruth& truth_;
   const std::vector<Candidate>& candidates_;
   const uint64_t max_bytes_;
-  const Progress& progress_;
+  const ReportShare& progress_;
   ReplayReport& report_;
 
   std::vector<Contestant> contestants_;
@@ -538,7 +538,7 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const Progress& progress, ReplayReport* report) {
+                   const ReportShare& progress, ReplayReport* report) {
   *report = ReplayReport();
   return Replay(family, reads, truth, candidates, max_bytes, progress, report)
       .Run();

@@ -83,7 +83,7 @@ struct ReplayReport {
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const Progress& progress, ReplayReport* report);
+                   const ReportShare& progress, ReplayReport* report);
 
 // What the reads teach: the ranges in which they find nothing, one for each
 // read that asks a file in vain, unless `skip` says true of it.

@@ -1,9 +1,12 @@
 #include "tools/inspect.h"
 
+#include <ctime>
 #include <map>
+#include <sstream>
 
+#include "rocksdb/env.h"
 #include "tools/file_facts.h"
-#include "tools/output.h"
+#include "tools/inspect_page.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -21,7 +24,17 @@ struct Sum {
   double predicted = 0;
   uint64_t predicting_keys = 0;
 
-  void Add(const TargetFile& file, const FileFacts& facts) {
+  // Those that --statistics tells of.
+  bool observed = false;
+  uint64_t spared = 0;
+  uint64_t paid = 0;
+
+  void Add(const TargetFile& file, const FileFacts& facts, const Json& row) {
+    if (row.contains("observed_asked")) {
+      observed = true;
+      spared += row["observed_spared"].get<uint64_t>();
+      paid += row["observed_paid"].get<uint64_t>();
+    }
     files++;
     bytes += file.bytes;
     keys += facts.keys();
@@ -51,6 +64,13 @@ struct Sum {
         predicting_keys == 0
             ? Json()
             : Json(predicted / static_cast<double>(predicting_keys));
+    if (!observed) return;
+    (*row)["observed_spared"] = spared;
+    (*row)["observed_paid"] = paid;
+    (*row)["observed_fpr"] = spared + paid == 0
+                                 ? Json()
+                                 : Json(static_cast<double>(paid) /
+                                        static_cast<double>(spared + paid));
   }
 };
 
@@ -62,6 +82,9 @@ const std::vector<Column> kFileColumns = {
     {"kind", "filter"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
+    {"observed_fpr", "observed FPR", 5},
+    {"observed_spared", "reads spared"},
+    {"observed_paid", "in vain"},
     {"design", "design"},
     {"basis", "designed"},
     {"unfiltered", "ranges are not filtered, because"},
@@ -76,6 +99,9 @@ const std::vector<Column> kSumColumns = {
     {"filter_size", "filters"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
+    {"observed_fpr", "observed FPR", 5},
+    {"observed_spared", "reads spared"},
+    {"observed_paid", "in vain"},
 };
 
 Json RowOf(const TargetFamily& family, const TargetFile& file) {
@@ -127,6 +153,8 @@ const char* Inspect::help() const {
          "  protean inspect --db=/data/db\n"
          "  protean inspect --db=/data/db --column_family=events "
          "--levels_only\n"
+         "  protean inspect --db=/data/db --html=filters.html "
+         "--log=/data/db/LOG\n"
          "  protean inspect /backup/000123.sst /backup/000124.sst\n"
          "  protean inspect --db=/data/db --json | jq 'select(.unfiltered != "
          "\"\") | .file'\n";
@@ -136,13 +164,97 @@ void Inspect::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
   arguments->Add("levels_only", "the sums of levels, without their files",
                  &levels_only_);
+  arguments->Add("statistics", "FILE",
+                 "what the process that has the DB open says of its filters, "
+                 "as FilterStatistics::ToJson() gives it, an object for each "
+                 "column family",
+                 &statistics_file_);
+  arguments->Add("html", "FILE",
+                 "writes a page with pictures of the same, which needs no "
+                 "other file",
+                 &html_file_);
+  arguments->Add("log", "FILE",
+                 "the DB's info log (LOG), whose designs the page shows over "
+                 "time",
+                 &log_file_);
   arguments->Add("json", "one object a line, for programs", &json_);
+}
+
+// JSON values, one after the other, as many processes write them.
+Status Inspect::ReadStatistics() {
+  if (statistics_file_.empty()) return Status::OK();
+  std::string text;
+  const Status s = ReadFileToString(Env::Default(), statistics_file_, &text);
+  if (!s.ok()) {
+    return Status::IOError("--statistics=" + statistics_file_ +
+                           " cannot be read: " + s.ToString());
+  }
+  std::istringstream in(text);
+  for (in >> std::ws; in.good(); in >> std::ws) {
+    std::string line;
+    std::getline(in, line);
+    Json statistics =
+        Json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
+    if (!statistics.is_object() || !statistics.contains("column_family") ||
+        !statistics["column_family"].is_string() ||
+        !statistics.contains("files") || !statistics["files"].is_array()) {
+      return Status::InvalidArgument(
+          "--statistics=" + statistics_file_ +
+          " holds something else than lines of FilterStatistics::ToJson()");
+    }
+    const std::string name = statistics["column_family"].get<std::string>();
+    statistics_[name] = std::move(statistics);
+  }
+  return Status::OK();
+}
+
+// A file asks as often as all seeks that did.
+void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
+                          Json* row) const {
+  const auto statistics = statistics_.find(family.name);
+  if (statistics == statistics_.end()) return;
+  for (const Json& known : statistics->second["files"]) {
+    const std::string path = known.value("path", "");
+    if (path.substr(path.rfind('/') + 1) != file.name) continue;
+    uint64_t asked = 0;
+    uint64_t spared = 0;
+    uint64_t paid = 0;
+    for (const char* kind : {"closed", "open"}) {
+      if (!known.contains(kind) || !known[kind].is_object()) continue;
+      const Json& seeks = known[kind];
+      asked += seeks.value("asked", uint64_t{0});
+      spared += seeks.value("negatives", uint64_t{0}) +
+                seeks.value("passed", uint64_t{0});
+      paid += seeks.value("false_positives", uint64_t{0});
+    }
+    (*row)["observed_asked"] = asked;
+    (*row)["observed_spared"] = spared;
+    (*row)["observed_paid"] = paid;
+    (*row)["observed_fpr"] = spared + paid == 0
+                                 ? Json()
+                                 : Json(static_cast<double>(paid) /
+                                        static_cast<double>(spared + paid));
+  }
 }
 
 Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
                     std::ostream& err, bool* found) {
   Status s = target_.Open(operands);
+  if (s.ok()) s = ReadStatistics();
   if (!s.ok()) return s;
+  Page page;
+  if (!log_file_.empty()) {
+    if (html_file_.empty()) {
+      return Status::InvalidArgument("--log goes with --html=FILE");
+    }
+    std::string log;
+    s = ReadFileToString(Env::Default(), log_file_, &log);
+    if (!s.ok()) {
+      return Status::IOError("--log=" + log_file_ +
+                             " cannot be read: " + s.ToString());
+    }
+    page.history = ReadDesigns(log);
+  }
   for (const std::string& note : target_.notes()) err << note << '\n';
   Output output(out, json_);
   for (const TargetFamily& family : target_.families()) {
@@ -155,9 +267,10 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       const Status read = FileFacts::Read(family, file, &facts);
       if (read.ok()) {
         AddFacts(*facts, &row);
+        AddObserved(family, file, &row);
         *found = *found || facts->damaged();
-        levels[file.level].Add(file, *facts);
-        all.Add(file, *facts);
+        levels[file.level].Add(file, *facts, row);
+        all.Add(file, *facts, row);
       } else if (IsGone(read) && !target_.db().empty()) {
         row["unfiltered"] = "the file is gone; most likely it was compacted";
       } else {
@@ -166,6 +279,16 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       }
       files.push_back(std::move(row));
     }
+    std::vector<Json> sums;
+    for (const auto& [level, sum] : levels) {
+      Json row;
+      row["column_family"] = family.name;
+      row["level"] = level < 0 ? Json("-") : Json(level);
+      sum.WriteTo(&row);
+      sums.push_back(std::move(row));
+    }
+    page.families.push_back({family.name, family.filter_policy, files, sums});
+
     if (!family.name.empty()) {
       output.Line(Format("Column family %s: %s%s%s", family.name.c_str(),
                          family.table_factory.c_str(),
@@ -176,14 +299,6 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       output.Table(kFileColumns, files);
       output.Line();
     }
-    std::vector<Json> sums;
-    for (const auto& [level, sum] : levels) {
-      Json row;
-      row["column_family"] = family.name;
-      row["level"] = level < 0 ? Json("-") : Json(level);
-      sum.WriteTo(&row);
-      sums.push_back(std::move(row));
-    }
     if (!json_) {
       Json row;
       row["level"] = "all";
@@ -192,6 +307,18 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
     }
     if (levels_only_ || !json_) output.Table(kSumColumns, sums);
     output.Line();
+  }
+  if (html_file_.empty()) return s;
+  page.title = target_.db().empty() ? Format("%zu SST files", operands.size())
+                                    : target_.db();
+  // Without the zeros that fill it up.
+  page.time = Env::Default()
+                  ->TimeToString(static_cast<uint64_t>(time(nullptr)))
+                  .c_str();
+  s = WriteStringToFile(Env::Default(), RenderPage(page), html_file_);
+  if (!s.ok()) {
+    return Status::IOError("--html=" + html_file_ +
+                           " cannot be written: " + s.ToString());
   }
   return s;
 }

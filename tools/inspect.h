@@ -2,10 +2,12 @@
 
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "tools/command.h"
+#include "tools/output.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -26,9 +28,18 @@ class Inspect : public Command {
              std::ostream& err, bool* found) override;
 
  private:
+  Status ReadStatistics();
+  void AddObserved(const TargetFamily& family, const TargetFile& file,
+                   Json* row) const;
+
   Target target_;
   bool json_ = false;
   bool levels_only_ = false;
+  std::string statistics_file_;
+  std::string html_file_;
+  std::string log_file_;
+  // FilterStatistics::ToJson() of column families, by their names.
+  std::map<std::string, Json> statistics_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

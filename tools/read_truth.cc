@@ -410,8 +410,8 @@ Status FindKeyRanges(TargetFamily* family) {
 }
 
 Status FindTruth(const TargetFamily& family,
-                 const std::vector<ReadQuery>& reads, const Progress& progress,
-                 ReadTruth* truth) {
+                 const std::vector<ReadQuery>& reads,
+                 const ReportShare& progress, ReadTruth* truth) {
   *truth = ReadTruth();
   truth->ends.resize(reads.size());
   std::vector<RunCursor> runs = MakeRuns(family, &truth->files_gone);

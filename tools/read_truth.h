@@ -45,7 +45,7 @@ struct ReadTruth {
 };
 
 // Told what share has been done.
-using Progress = std::function<void(double done)>;
+using ReportShare = std::function<void(double done)>;
 
 // Stores where the keys of files that were given begin and end, from the files
 // themselves. Corruption or NotFound names the file that cannot be read.
@@ -55,7 +55,7 @@ Status FindKeyRanges(TargetFamily* family);
 // family's comparator is the bytewise one. Corruption names a file that is
 // damaged.
 Status FindTruth(const TargetFamily& family,
-                 const std::vector<ReadQuery>& reads, const Progress& progress,
-                 ReadTruth* truth);
+                 const std::vector<ReadQuery>& reads,
+                 const ReportShare& progress, ReadTruth* truth);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -215,13 +215,7 @@ FilterReport ProteusHeader::Report() const {
   text.basis = report.Basis();
   text.samples = report.samples;
   text.model_micros = report.model_micros;
-  if (report.predicted_fpr < 0) return text;
   text.predicted_fpr = report.predicted_fpr;
-  if (report.samples > 0) {
-    // Samples beyond the keys find nothing, and the filter knows it.
-    text.predicted_fpr *=
-        static_cast<double>(report.samples) / (report.samples + report.outside);
-  }
   return text;
 }
 

@@ -105,7 +105,7 @@ class KeysBuilder : public RangeFilterBuilder {
 };
 
 template <bool kBlind>
-class TestPolicy : public ProteanFilterPolicy {
+class TestPolicy : public RangeFilterPolicy {
  public:
   const char* Name() const override {
     return kBlind ? "protean.Blind" : "protean.Exact";

@@ -1,0 +1,310 @@
+//  protean inspect, and what all commands say to bad input.
+
+#include "plugin/filter_statistics.h"
+#include "rocksdb/sst_file_writer.h"
+#include "tests/sst_damage.h"
+#include "tests/tools/tool_db.h"
+#include "tools/inspect_page.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class InspectTest : public ToolDBTest {
+ protected:
+  InspectTest() : ToolDBTest("inspect") {}
+
+  std::string Db() const { return "--db=" + path_; }
+
+  // Of --json, by column family and level.
+  static std::map<std::pair<std::string, int>, Json> ByPlace(
+      const ToolRun& run) {
+    std::map<std::pair<std::string, int>, Json> rows;
+    for (const Json& row : run.Rows()) {
+      rows[{row["column_family"], row["level"]}] = row;
+    }
+    return rows;
+  }
+};
+
+// The JSON that a page holds.
+Json DataOf(const std::string& page) {
+  const std::string begin = "id=\"data\">";
+  const size_t at = page.find(begin) + begin.size();
+  return Json::parse(page.substr(at, page.find("</script>", at) - at));
+}
+
+}  // namespace
+
+TEST_F(InspectTest, TellsOfEachFile) {
+  Fill();
+  const auto before = Disk();
+  const ToolRun run = RunTool({"inspect", Db(), "--json"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ("", run.err);
+  EXPECT_EQ(before, Disk());
+  const auto rows = ByPlace(run);
+  ASSERT_EQ(6u, rows.size());
+  for (const auto& [place, row] : rows) {
+    SCOPED_TRACE(row.dump());
+    EXPECT_EQ(place.second == 0 ? kKeys / 3 : kKeys - kKeys / 3, row["keys"]);
+    uint64_t size = 0;
+    ASSERT_OK(Env::Default()->GetFileSize(
+        path_ + "/" + row["file"].get<std::string>(), &size));
+    EXPECT_EQ(size, row["bytes"]);
+    EXPECT_NEAR(
+        8.0 * row["filter_bytes"].get<double>() / row["keys"].get<double>(),
+        row["bits_per_key"].get<double>(), 1e-9);
+    if (place.first == "default") {
+      EXPECT_EQ("Proteus", row["kind"]);
+      EXPECT_EQ("from the keys alone", row["basis"]);
+      EXPECT_EQ(0, row["samples"]);
+      EXPECT_GE(row["predicted_fpr"].get<double>(), 0);
+      EXPECT_EQ("", row["unfiltered"]);
+    } else if (place.first == "surf") {
+      EXPECT_EQ("SuRF", row["kind"]);
+      EXPECT_EQ(0u, row["design"].get<std::string>().find("trie, 8 real bits"));
+      EXPECT_TRUE(row["predicted_fpr"].is_null());
+      EXPECT_EQ("", row["unfiltered"]);
+    } else {
+      EXPECT_EQ("bloomfilter", row["kind"]);
+      EXPECT_EQ("RocksDB's own filter, which filters Get only",
+                row["unfiltered"]);
+    }
+  }
+
+  const ToolRun table = RunTool({"inspect", Db(), "--column_family=surf"});
+  EXPECT_EQ(kFine, table.code);
+  EXPECT_NE(std::string::npos, table.out.find("filter_policy={id=protean.SuRF"))
+      << table.out;
+  EXPECT_EQ(std::string::npos, table.out.find("Proteus")) << table.out;
+  const ToolRun sums = RunTool({"inspect", Db(), "--json", "--levels_only"});
+  EXPECT_EQ(6u, sums.Rows().size());
+  EXPECT_EQ(1, sums.Rows()[0]["files"]);
+
+  // Files alone, without their DB.
+  const std::vector<std::string> files = Files("surf");
+  const ToolRun alone = RunTool({"inspect", files[0], files[1], "--json"});
+  ASSERT_EQ(2u, alone.Rows().size());
+  EXPECT_EQ(files[0], alone.Rows()[0]["file"]);
+  EXPECT_TRUE(alone.Rows()[0]["level"].is_null());
+  EXPECT_EQ("SuRF", alone.Rows()[0]["kind"]);
+}
+
+// The DB may be open, and change meanwhile.
+TEST_F(InspectTest, OfADBInUse) {
+  Fill();
+  Open();
+  ASSERT_OK(db_->Put(WriteOptions(), handles_[0], "a", "b"));
+  ASSERT_OK(db_->Flush(FlushOptions(), handles_[0]));
+  const ToolRun run = RunTool({"inspect", Db(), "--json"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(7u, run.Rows().size());
+  ASSERT_OK(db_->Put(WriteOptions(), handles_[0], "a", "c"));
+  std::string value;
+  ASSERT_OK(db_->Get(ReadOptions(), handles_[0], "a", &value));
+  Close();
+
+  // A file that its DB has deleted.
+  ASSERT_OK(Env::Default()->RenameFile(Files("surf")[0], path_ + "/hidden"));
+  const ToolRun gone = RunTool({"inspect", Db(), "--column_family=surf"});
+  EXPECT_EQ(kFine, gone.code);
+  EXPECT_NE(std::string::npos, gone.out.find("the file is gone")) << gone.out;
+  ASSERT_OK(Env::Default()->RenameFile(path_ + "/hidden", Files("surf")[0]));
+}
+
+TEST_F(InspectTest, ObservedRates) {
+  Fill();
+  Open();
+  for (uint64_t i = 0; i + 1 < kKeys; i++) {
+    const std::string end = KeyOf(i, 0x8000000100);
+    const Slice upper = end;
+    ReadOptions options;
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options, handles_[1]));
+    it->Seek(KeyOf(i, 0x8000000000));
+    ASSERT_FALSE(it->Valid());
+  }
+  std::string lines;
+  for (ColumnFamilyHandle* handle : handles_) {
+    FilterStatistics statistics;
+    ASSERT_OK(GetFilterStatistics(db_.get(), handle, &statistics));
+    lines += statistics.ToJson() + "\n";
+  }
+  const std::string file = path_ + ".statistics";
+  ASSERT_OK(WriteStringToFile(Env::Default(), lines, file));
+  const auto rows =
+      ByPlace(RunTool({"inspect", Db(), "--json", "--statistics=" + file}));
+  uint64_t asked = 0;
+  for (const int level : {0, 3}) {
+    const Json& row = rows.at({"surf", level});
+    asked += row["observed_asked"].get<uint64_t>();
+    EXPECT_EQ(row["observed_asked"].get<uint64_t>(),
+              row["observed_spared"].get<uint64_t>() +
+                  row["observed_paid"].get<uint64_t>());
+    EXPECT_EQ(0, rows.at({"default", level})["observed_asked"]);
+    EXPECT_TRUE(rows.at({"default", level})["observed_fpr"].is_null());
+  }
+  EXPECT_GT(asked, kKeys);
+  Close();
+
+  ASSERT_OK(WriteStringToFile(Env::Default(), "{\"a\":1}\n", file));
+  RunTool({"inspect", Db(), "--statistics=" + file})
+      .ExpectRefused({file, "FilterStatistics::ToJson"});
+}
+
+TEST_F(InspectTest, Page) {
+  Fill();
+  const std::string page = path_ + ".html";
+  std::string log;
+  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
+  const size_t designs = ReadDesigns(log).size();
+  const ToolRun run =
+      RunTool({"inspect", Db(), "--html=" + page, "--log=" + path_ + "/LOG"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  std::string html;
+  ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
+  const Json data = DataOf(html);
+  EXPECT_EQ(path_, data["title"]);
+  ASSERT_EQ(3u, data["families"].size());
+  EXPECT_EQ(2u, data["families"][0]["files"].size());
+  EXPECT_EQ(2u, data["families"][0]["levels"].size());
+  EXPECT_EQ(designs, data["history"].size());
+  // It needs nothing from elsewhere.
+  EXPECT_EQ(std::string::npos, html.find("src="));
+  EXPECT_EQ(std::string::npos, html.find("<link"));
+  EXPECT_EQ(std::string::npos, html.find("url("));
+
+  RunTool({"inspect", Db(), "--html=/no/such/folder/page.html"})
+      .ExpectRefused({"/no/such/folder/page.html", "cannot be written"});
+  RunTool({"inspect", Db(), "--html=" + page, "--log=/no/log"})
+      .ExpectRefused({"/no/log", "cannot be read"});
+  RunTool({"inspect", Db(), "--log=" + path_ + "/LOG"})
+      .ExpectRefused({"--html"});
+}
+
+TEST(InspectPageTest, NoTextEndsTheScript) {
+  Page page;
+  page.title = "a</script><script>alert(1)</script>\xff";
+  page.families.push_back({page.title, page.title, {}, {}});
+  const std::string html = RenderPage(page);
+  EXPECT_EQ(std::string::npos, html.find("alert(1)</script>"));
+  EXPECT_EQ(0u, DataOf(html)["title"].get<std::string>().find("a</script>"));
+}
+
+TEST(InspectPageTest, DesignsOfALog) {
+  const auto designs = ReadDesigns(
+      "2026/11/22-05:49:53.123456 140 Protean: trie 69, ribbon 128 from the "
+      "keys alone: predicted false positive rate 0.00018, modelled in 23.6 ms\n"
+      "2026/11/22-05:49:53.123456 140 [db] Compacting Protean: things\n"
+      "predicted false positive rate\n"
+      ": predicted false positive rate 0.1 Protean: x\n");
+  ASSERT_EQ(1u, designs.size());
+  EXPECT_EQ("2026/11/22-05:49:53", designs[0].time);
+  EXPECT_EQ("trie 69, ribbon 128 from the keys alone", designs[0].design);
+  EXPECT_NEAR(0.00018, designs[0].predicted_fpr, 1e-9);
+}
+
+TEST_F(InspectTest, DamageIsFound) {
+  Fill();
+  const std::string damaged = Files("default")[0];
+  ChangeFilter(damaged, /*right_checksum=*/false,
+               [](std::string* bytes) { (*bytes)[40] ^= 1; });
+  std::string cut;
+  const std::string cut_file = Files("surf")[1];
+  ASSERT_OK(ReadFileToString(Env::Default(), cut_file, &cut));
+  cut.resize(cut.size() / 2);
+  ASSERT_OK(WriteStringToFile(Env::Default(), cut, cut_file));
+  const ToolRun run = RunTool({"inspect", Db(), "--json"});
+  EXPECT_EQ(kFoundSomething, run.code);
+  size_t found = 0;
+  for (const Json& row : run.Rows()) {
+    const std::string text = row["unfiltered"].get<std::string>();
+    if (row["file"] == NameOf(damaged)) {
+      EXPECT_NE(std::string::npos, text.find("at offset")) << text;
+      found++;
+    } else if (row["file"] == NameOf(cut_file)) {
+      EXPECT_EQ(0u, text.find("the file is damaged")) << text;
+      found++;
+    }
+  }
+  EXPECT_EQ(2u, found);
+}
+
+TEST_F(InspectTest, BadInput) {
+  Fill();
+  const auto before = Disk();
+  for (const char* command : {"inspect", "verify", "advise", "refresh"}) {
+    SCOPED_TRACE(command);
+    RunTool({command}).ExpectRefused({"--db"});
+    RunTool({command, "--db=/no/such/folder"})
+        .ExpectRefused({"/no/such/folder", "does not exist", "--db"});
+    RunTool({command, "--db=" + path_.substr(0, path_.rfind('/'))})
+        .ExpectRefused({"CURRENT", "--db"});
+    RunTool({command, Db(), "--column_family=nobody"})
+        .ExpectRefused({"nobody", "default, surf, bloom"});
+    RunTool({command, Db(), "--unheard_of=1"}).ExpectRefused({"--unheard_of"});
+    RunTool({command, Db(), "--column_family"})
+        .ExpectRefused({"needs a value"});
+    RunTool({command, Db(), "--json=perhaps"})
+        .ExpectRefused({"perhaps", "true, false"});
+    const ToolRun help = RunTool({command, "--help"});
+    EXPECT_EQ(kFine, help.code);
+    EXPECT_NE(std::string::npos, help.out.find("Example"));
+    EXPECT_NE(std::string::npos, help.out.find("--column_family=NAME"));
+  }
+  RunTool({"inspect", path_ + "/no.sst"}).ExpectRefused({"no.sst"});
+  RunTool({"inspect", Db(), Files("surf")[0]}).ExpectRefused({"not both"});
+  RunTool({"look"}).ExpectRefused({"look", "inspect"});
+  EXPECT_EQ(kCouldNot, RunTool({}).code);
+  EXPECT_EQ(kFine, RunTool({"--help"}).code);
+  EXPECT_EQ(before, Disk());
+
+  // Something that is no SST file.
+  EXPECT_EQ(kFoundSomething, RunTool({"inspect", path_ + "/CURRENT"}).code);
+
+  std::string manifest;
+  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/CURRENT", &manifest));
+  manifest = path_ + "/" + manifest.substr(0, manifest.size() - 1);
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), manifest, &contents));
+  std::string damaged = contents;
+  damaged[damaged.size() / 2] ^= 1;
+  ASSERT_OK(WriteStringToFile(Env::Default(), damaged, manifest));
+  RunTool({"inspect", Db()}).ExpectRefused({"MANIFEST", "SST files"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), contents, manifest));
+  EXPECT_EQ(kFine, RunTool({"inspect", Db()}).code);
+}
+
+// Files whose keys are ordered otherwise can be looked at, too.
+TEST(InspectComparatorTest, AnotherOne) {
+  class Backwards : public Comparator {
+   public:
+    const char* Name() const override { return "app.Backwards"; }
+    int Compare(const Slice& a, const Slice& b) const override {
+      return b.compare(a);
+    }
+    void FindShortestSeparator(std::string*, const Slice&) const override {}
+    void FindShortSuccessor(std::string*) const override {}
+  } backwards;
+  const std::string path = test::PerThreadDBPath("inspect_comparator");
+  Options options;
+  options.create_if_missing = true;
+  options.comparator = &backwards;
+  ASSERT_OK(DestroyDB(path, options));
+  ASSERT_OK(GetColumnFamilyOptionsFromString(
+      ConfigOptions(), options, "table_factory=ProteanTable", &options));
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, options, path));
+  ASSERT_OK(db->Put(WriteOptions(), "b", "1"));
+  ASSERT_OK(db->Put(WriteOptions(), "a", "1"));
+  ASSERT_OK(db->Flush(FlushOptions()));
+  const ToolRun run = RunTool({"inspect", "--db=" + path, "--json"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ASSERT_EQ(1u, run.Rows().size());
+  EXPECT_EQ("the comparator is app.Backwards", run.Rows()[0]["unfiltered"]);
+  db.reset();
+  ASSERT_OK(DestroyDB(path, options));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
