@@ -46,7 +46,8 @@ def read(folder, name, workload):
     if workload == "timeseries":
         # Flushes and compactions go on meanwhile, so the reading thread's own counters.
         missed = number(r"\bblock_read_count = (\d+)", text, path)
-        missed -= number(r"index_block_read_count = (\d+)", text, path)
+        for other in ("index", "filter"):
+            missed -= number(rf"\b{other}_block_read_count = (\d+)", text, path)
         used = missed + number(r"\bblock_cache_hit_count = (\d+)", text, path)
         seconds = None  # its reads are paced
     else:
