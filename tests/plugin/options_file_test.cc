@@ -264,7 +264,7 @@ TEST_F(OptionsFileTest, AnUnknownTableFactory) {
   config.ignore_unsupported_options = true;
   ASSERT_OK(LoadOptionsFromFile(config, file_, &db_options_, &families_));
   EXPECT_EQ(nullptr, families_[0].options.table_factory);
-  families_.clear();
+  families_.clear();  // DestroyDB would look into the table factory
 }
 
 // The section's name decides: then it is RocksDB's own table.
