@@ -1,5 +1,7 @@
 //  The operator's command.
 
+#include <unistd.h>
+
 #include <exception>
 #include <iostream>
 
@@ -8,6 +10,8 @@
 int main(int argc, char** argv) {
   using ROCKSDB_NAMESPACE::protean::kCouldNot;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  // The process that has the DB open comes first.
+  if (nice(10) == -1) std::cerr << "protean: runs at normal priority\n";
   try {
     return ROCKSDB_NAMESPACE::protean::ProteanMain(arguments, std::cout,
                                                    std::cerr);

@@ -138,7 +138,7 @@ class Proteus : public RangeFilter {
 
   bool NextTriePrefix(const Slice& key, size_t size, std::string* next) const;
   class Position;
-  bool IsDense(uint32_t bits) const;
+  uint32_t WindowBits(uint32_t bits) const;
   uint32_t AbsentPrefix(const Position& position) const;
   uint32_t AbsentInSeries(const Position& position) const;
 

@@ -1,7 +1,7 @@
 //  Proteus::LowerBound: where the next key may be. The trie knows the next
 //  prefix of l1 bits. A set knows no next one: where the next key is likely to
 //  be near, its prefixes are tried one after the other, up to the end of a
-//  *window* of 2^kWindowBits of them, and the search may skip those that are
+//  *window* of some of them, and the search may skip those that are
 //  not there. A window ends where it ends for any target within it, and nothing
 //  is tried from the beginning of one: so the filter that is asked with a bound
 //  of its own stores it again.
@@ -19,10 +19,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A read from the block cache costs as much as some hundred probes.
-constexpr uint32_t kWindowBits = 5;
+// A read from the block cache costs as much as some hundred probes, one from
+// the disk as much as thousands.
+constexpr uint32_t kMostDistanceBits = 8;
+// A window holds some keys, so that it seldom ends before the next one.
+constexpr uint32_t kMoreWindowBits = 2;
+constexpr uint32_t kLeastWindowBits = 5;
 // More only where there are prefixes of both lengths to be tried.
-constexpr uint64_t kMaxProbes = 4 << kWindowBits;
+constexpr uint64_t kMaxProbes = 4 << kMostDistanceBits;
 // Of prefixes of l2 bits below one of l1 bits.
 constexpr uint64_t kMostLeft = 64;
 // What a prefix takes in a set, roughly.
@@ -57,9 +61,10 @@ class Proteus::Position {
     return bytes_.find_first_not_of('\0', bits / 8 + 1) == std::string::npos;
   }
 
-  // Whether it is where a window of prefixes of that many bits begins.
-  bool BeginsWindow(uint32_t bits) const {
-    return bits > kWindowBits && Begins(bits - kWindowBits);
+  // Whether it is where a window of 2^window_bits prefixes of that many bits
+  // begins.
+  bool BeginsWindow(uint32_t bits, uint32_t window_bits) const {
+    return bits > window_bits && Begins(bits - window_bits);
   }
 
   // Without the zeros at its end.
@@ -109,13 +114,19 @@ bool Proteus::NextTriePrefix(const Slice& key, size_t size,
   return true;
 }
 
-// Whether the next key is likely to be within a window of prefixes of that many
-// bits, as far as keys are spread out evenly. If it is not, trying them costs
-// more than a read from the block cache.
-bool Proteus::IsDense(uint32_t bits) const {
+// The windows of prefixes of that many bits, by the distance of the keys as far
+// as they are spread out evenly. 0 if that is so large that trying them costs
+// more than the read that it may spare.
+uint32_t Proteus::WindowBits(uint32_t bits) const {
+  if (bits > 64) return 0;
   const uint64_t keys = set_.bytes() * 8 / kUsualBits + 1;
-  return bits <= 64 && (header_.largest - header_.smallest) >> (64 - bits) >>
-                           kWindowBits < keys;
+  const uint64_t prefixes = (header_.largest - header_.smallest) >> (64 - bits);
+  for (uint32_t distance = 0; distance <= kMostDistanceBits; distance++) {
+    if (prefixes >> distance < keys) {
+      return std::max(kLeastWindowBits, distance + kMoreWindowBits);
+    }
+  }
+  return 0;
 }
 
 // The length of a prefix of `position` that is not there; 0 if the position is
@@ -127,7 +138,8 @@ uint32_t Proteus::AbsentPrefix(const Position& position) const {
   const Slice key = position.slice();
   if (!HasTrie()) {
     const uint32_t asked = first_bits > 0 ? first_bits : bits;
-    if (!IsDense(asked) || position.BeginsWindow(asked)) return 0;
+    const uint32_t window_bits = WindowBits(asked);
+    if (window_bits == 0 || position.BeginsWindow(asked, window_bits)) return 0;
     if (first_bits > 0 &&
         !first_set_.MayContain(HashPrefix(key, first_length_))) {
       return first_bits;
@@ -149,8 +161,8 @@ uint32_t Proteus::AbsentPrefix(const Position& position) const {
 uint32_t Proteus::AbsentInSeries(const Position& position) const {
   // A shorter key, which goes on with zeros, has no longer prefixes.
   const Slice key = position.Stripped();
-  if (key.empty() ||
-      (static_cast<uint8_t>(key[key.size() - 1]) & LowBits(kWindowBits)) == 0) {
+  if (key.empty() || (static_cast<uint8_t>(key[key.size() - 1]) &
+                      LowBits(kLeastWindowBits)) == 0) {
     return 0;
   }
   const uint32_t longest = header_.design.LongestPrefix(key.size());
