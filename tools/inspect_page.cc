@@ -157,7 +157,8 @@ function drawFamily(family) {
         const v = view.value(f);
         box.style.background = has(v) ? view.colour(v) : "var(--none)";
       }
-      for (const [colour, text] of view.legend()) {
+      const unknown = boxes.some(([box, f]) => !f.unfiltered && !has(view.value(f)));
+      for (const [colour, text] of view.legend().concat(unknown ? [["var(--none)", "not known"]] : [])) {
         const swatch = el("i");
         swatch.style.background = colour;
         legend.append(el("span", {}, swatch, text));
