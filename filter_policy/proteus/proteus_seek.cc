@@ -21,7 +21,7 @@ namespace {
 
 // A read from the block cache costs as much as some hundred probes, one from
 // the disk as much as thousands.
-constexpr uint32_t kMostDistanceBits = 8;
+constexpr uint32_t kMostDistanceBits = 7;
 // A window holds some keys, so that it seldom ends before the next one.
 constexpr uint32_t kMoreWindowBits = 2;
 constexpr uint32_t kLeastWindowBits = 5;
