@@ -14,8 +14,9 @@ std::string ToText(const char* format, double number) {
 
 }  // namespace
 
-UserCollectedProperties MakeFilterProperties(const char* kind, double bits_per_key,
-                                      const FilterReport& report) {
+UserCollectedProperties MakeFilterProperties(const char* kind,
+                                             double bits_per_key,
+                                             const FilterReport& report) {
   UserCollectedProperties properties;
   properties[kKindProperty] = kind;
   properties[kBitsPerKeyProperty] = ToText("%.2f", bits_per_key);

@@ -21,7 +21,8 @@ inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
 
 // The properties of a filter.
-UserCollectedProperties MakeFilterProperties(const char* kind, double bits_per_key,
-                                      const FilterReport& report);
+UserCollectedProperties MakeFilterProperties(const char* kind,
+                                             double bits_per_key,
+                                             const FilterReport& report);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

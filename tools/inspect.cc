@@ -12,6 +12,21 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+// Of the seeks that found nothing, the part to which the filter said maybe;
+// null if there were none.
+Json RateOf(uint64_t spared, uint64_t paid) {
+  if (spared + paid == 0) return Json();
+  return static_cast<double>(paid) / static_cast<double>(spared + paid);
+}
+
+// A count among others; 0 if there is none.
+uint64_t CountOf(const Json& counts, const char* name) {
+  const auto count = counts.find(name);
+  return count == counts.end() || !count->is_number_unsigned()
+             ? 0
+             : count->get<uint64_t>();
+}
+
 // The files of a level, or of a column family.
 struct Sum {
   uint64_t files = 0;
@@ -67,10 +82,7 @@ struct Sum {
     if (!observed) return;
     (*row)["observed_spared"] = spared;
     (*row)["observed_paid"] = paid;
-    (*row)["observed_fpr"] = spared + paid == 0
-                                 ? Json()
-                                 : Json(static_cast<double>(paid) /
-                                        static_cast<double>(spared + paid));
+    (*row)["observed_fpr"] = RateOf(spared, paid);
   }
 };
 
@@ -214,26 +226,24 @@ void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
   const auto statistics = statistics_.find(family.name);
   if (statistics == statistics_.end()) return;
   for (const Json& known : statistics->second["files"]) {
-    const std::string path = known.value("path", "");
-    if (path.substr(path.rfind('/') + 1) != file.name) continue;
+    const auto path = known.find("path");
+    if (path == known.end() || !path->is_string()) continue;
+    const std::string name = path->get<std::string>();
+    if (name.substr(name.rfind('/') + 1) != file.name) continue;
     uint64_t asked = 0;
     uint64_t spared = 0;
     uint64_t paid = 0;
     for (const char* kind : {"closed", "open"}) {
-      if (!known.contains(kind) || !known[kind].is_object()) continue;
-      const Json& seeks = known[kind];
-      asked += seeks.value("asked", uint64_t{0});
-      spared += seeks.value("negatives", uint64_t{0}) +
-                seeks.value("passed", uint64_t{0});
-      paid += seeks.value("false_positives", uint64_t{0});
+      const auto seeks = known.find(kind);
+      if (seeks == known.end()) continue;
+      asked += CountOf(*seeks, "asked");
+      spared += CountOf(*seeks, "negatives") + CountOf(*seeks, "passed");
+      paid += CountOf(*seeks, "false_positives");
     }
     (*row)["observed_asked"] = asked;
     (*row)["observed_spared"] = spared;
     (*row)["observed_paid"] = paid;
-    (*row)["observed_fpr"] = spared + paid == 0
-                                 ? Json()
-                                 : Json(static_cast<double>(paid) /
-                                        static_cast<double>(spared + paid));
+    (*row)["observed_fpr"] = RateOf(spared, paid);
   }
 }
 
