@@ -117,7 +117,9 @@ void FilterRegistry::Remove(const RegisteredFile* file) {
   Family* const family = file->family_;
   const std::lock_guard<std::mutex> lock(mutex_);
   family->open.erase(file);
-  family->closed[file->announcement_.level] += file->counts_.Load();
+  // A file that was opened only to look into it leaves no trace.
+  const SeekCounts counts = file->counts_.Load();
+  if (!counts.IsZero()) family->closed[file->announcement_.level] += counts;
 }
 
 void FilterRegistry::LogIfDue(const RegisteredFile& file) {

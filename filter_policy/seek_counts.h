@@ -61,6 +61,13 @@ class SeekCounts : public SeekTable<uint64_t> {
     for (size_t i = 0; i < kSize; i++) (*this)[i] += other[i];
     return *this;
   }
+
+  bool IsZero() const {
+    for (size_t i = 0; i < kSize; i++) {
+      if ((*this)[i] != 0) return false;
+    }
+    return true;
+  }
 };
 
 // Thread safe.

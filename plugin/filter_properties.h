@@ -41,7 +41,9 @@ bool GetFilterProperties(const TableProperties& properties,
                          FilterProperties* filter);
 
 // Stores those of all live files of a column family that tell, by the files'
-// paths. Returns what DB::GetPropertiesOfAllTables returns. Thread safe.
+// paths. Files that are not open are opened; to watch a running DB, take
+// GetFilterStatistics (filter_statistics.h), which opens none. Returns what
+// DB::GetPropertiesOfAllTables returns. Thread safe.
 Status GetFilterProperties(DB* db, ColumnFamilyHandle* column_family,
                            std::map<std::string, FilterProperties>* files);
 

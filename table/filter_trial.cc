@@ -76,7 +76,9 @@ AskedFilter::AskedFilter(FilterBitsReader* reader, bool by_protean)
 }
 
 AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
-  if (file.filter_state() != BlockBasedFile::FilterState::kFull) {
+  // A filter of prefixes knows no keys.
+  if (file.filter_state() != BlockBasedFile::FilterState::kFull ||
+      !file.whole_key_filtering()) {
     return AskedFilter();
   }
   return AskedFilter(file.GetPinnedFilter(),

@@ -64,6 +64,10 @@ FilterRegistry::Announcement Announce(const BlockBasedFile& file,
   announcement.path = file.name();
   announcement.level = file.level();
   announcement.properties = file.table()->GetTableProperties();
+  if (announcement.properties == nullptr) {
+    // A file from before there were any.
+    announcement.properties = std::make_shared<TableProperties>();
+  }
   announcement.env = file.env();
   announcement.info_log = file.info_log();
   announcement.log_period_seconds = log_period_seconds;

@@ -349,15 +349,22 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   log::Reader reader(/*info_log=*/nullptr, std::move(file), &damage,
                      /*checksum=*/true, /*log_num=*/0);
   ManifestState state;
+  std::vector<VersionEdit> group;
   Slice record;
   std::string scratch;
   bool empty = true;
   while (s.ok() && damage.status().ok() &&
          reader.ReadRecord(&record, &scratch)) {
-    VersionEdit edit;
+    group.emplace_back();
+    VersionEdit& edit = group.back();
     s = edit.DecodeFrom(record);
-    if (s.ok()) s = state.Apply(edit);
     empty = false;
+    // A group counts as a whole, once all of it is there.
+    if (edit.IsInAtomicGroup() && edit.GetRemainingEntries() > 0) continue;
+    for (const VersionEdit& complete : group) {
+      if (s.ok()) s = state.Apply(complete);
+    }
+    group.clear();
   }
   if (s.ok()) s = damage.status();
   if (s.ok() && empty) s = Status::Corruption("it is empty");
@@ -413,8 +420,9 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                 file_size, prefetch_index_and_filter_in_cache, &table);
   if (!s.ok()) return s;
   BlockBasedTable::Rep* const rep = table->get_rep();
-  if (std::shared_ptr<const FilterPolicy> policy =
-          PolicyOfUnknownFilter(*rep)) {
+  std::shared_ptr<const FilterPolicy> policy;
+  if (!table_reader_options.skip_filters) policy = PolicyOfUnknownFilter(*rep);
+  if (policy != nullptr) {
     // A copy shares what clones of a factory share, such as the block cache's
     // reservation for table readers.
     BlockBasedTableFactory other(factory);

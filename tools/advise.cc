@@ -112,7 +112,9 @@ std::string PolicyText(const Candidate& candidate,
   }
   const std::string id = std::string("id=") + policy->Name();
   std::shared_ptr<const FilterPolicy> plain;
-  if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok()) {
+  // A list of policies (protean.Levels) has no such options itself.
+  if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok() ||
+      OptionOf(*policy, "bits_per_key").empty()) {
     return candidate.name;
   }
   std::string text =
@@ -516,12 +518,14 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                 policy + "\"}})"
           : "- Open the DB with this option. Its files stay as they are; those "
             "with RocksDB's filters go on filtering Get.");
-  output->Line(
-      "- Files get such a filter as they are flushed or compacted. For all of "
-      "them now: protean refresh,\n  RefreshFilters "
-      "(plugin/refresh_filters.h) or CompactRange.");
   const ProteanFilterPolicy* learns =
       AsProteanFilterPolicy(candidate.policy.get());
+  output->Line(
+      std::string("- Files get such a filter as they are flushed or compacted. "
+                  "For all of them now: ") +
+      (learns == nullptr ? "CompactRange."
+                         : "protean refresh,\n  RefreshFilters "
+                           "(plugin/refresh_filters.h) or CompactRange."));
   if (learns == nullptr || learns->Samples() == nullptr) return;
   output->Line(
       save_samples_.empty()
@@ -577,8 +581,8 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   if (!s.ok()) return s;
   if (report.built_files == 0) {
     return Status::InvalidArgument(
-        "--max_bytes is smaller than every file, so no filter can be built; "
-        "raise it");
+        "no filter can be built: --max_bytes is smaller than every file, or "
+        "none of the files is there");
   }
   Output output(out, json_);
   PrintReads(family, truth, report, reads, &output);

@@ -41,6 +41,21 @@ bool ParseSize(const std::string& text, uint64_t* number) {
   return true;
 }
 
+// The parts between the commas that are not within braces.
+std::vector<std::string> SplitList(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
 // Lines of `width` columns at most, of which all but the first begin with
 // `indent` spaces; the first one has begun already.
 std::string Wrap(const std::string& text, size_t indent, size_t width) {
@@ -73,8 +88,8 @@ void Arguments::Add(const std::string& name, const std::string& value,
 void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, std::vector<std::string>* target) {
   flags_.push_back({name, value, help, [target](const std::string& text) {
-                      for (const std::string& part : StringSplit(text, ',')) {
-                        if (!part.empty()) target->push_back(part);
+                      for (std::string& part : SplitList(text)) {
+                        if (!part.empty()) target->push_back(std::move(part));
                       }
                       return Status::OK();
                     }});

@@ -19,7 +19,8 @@ class Arguments {
   // takes, such as DIR; `*target` holds the default, and outlives this.
   void Add(const std::string& name, const std::string& value,
            const std::string& help, std::string* target);
-  // May be given more than once, or with commas.
+  // May be given more than once, or with commas, which do not count within
+  // braces.
   void Add(const std::string& name, const std::string& value,
            const std::string& help, std::vector<std::string>* target);
   void Add(const std::string& name, const std::string& value,

@@ -284,7 +284,10 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       } else if (IsGone(read) && !target_.db().empty()) {
         row["unfiltered"] = "the file is gone; most likely it was compacted";
       } else {
-        row["unfiltered"] = "the file is damaged: " + read.ToString();
+        row["unfiltered"] =
+            (read.IsCorruption() ? "the file is damaged: "
+                                 : "the file cannot be read: ") +
+            read.ToString();
         *found = true;
       }
       files.push_back(std::move(row));

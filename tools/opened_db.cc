@@ -118,6 +118,15 @@ Status OpenedDB::OpenForWriting(const std::string& path,
   Status s = LoadOptions(path, /*strictly=*/true, &options, &families);
   if (s.ok()) s = CheckLock(path);
   if (!s.ok()) return s;
+  // A TransactionDB. With a write policy other than WRITE_COMMITTED, its files
+  // may hold what has not been committed, and only it can tell.
+  if (options.allow_2pc) {
+    return Status::NotSupported(
+        path +
+        " is a TransactionDB (allow_2pc=true), whose files only the "
+        "application can rewrite safely: let it call "
+        "protean::RefreshFilters, or CompactRange");
+  }
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
   options.env = opening->env_.get();
@@ -137,7 +146,14 @@ Status OpenedDB::OpenForReading(const std::string& path,
       std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
   options.env = opening->env_.get();
   options.info_log = std::make_shared<NoLog>();
-  s = OpenReadOnly(&opening->db_, options, path, families, &opening->handles_);
+  // The process that has the DB open may delete files that the MANIFEST had
+  // listed when it was read.
+  constexpr int kTries = 5;
+  for (int i = 0; i < kTries; i++) {
+    s = OpenReadOnly(&opening->db_, options, path, families,
+                     &opening->handles_);
+    if (s.ok()) break;
+  }
   if (s.ok()) *opened = std::move(opening);
   return s;
 }

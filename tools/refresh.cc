@@ -30,7 +30,10 @@ const std::vector<Column> kFileColumns = {
 Json Known(double number) { return number < 0 ? Json() : Json(number); }
 
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
-  if (family.table_factory != ProteanTableFactory::kClassName()) return nullptr;
+  if (family.table_factory != ProteanTableFactory::kClassName() ||
+      !family.has_protean_policy) {
+    return nullptr;
+  }
   return AsProteanFilterPolicy(
       family.options.table_factory->GetOptions<BlockBasedTableOptions>()
           ->filter_policy.get());
@@ -123,6 +126,9 @@ Status RefreshCommand::Choose(std::ostream& err,
     const ProteanFilterPolicy* policy = PolicyOf(family);
     if (policy == nullptr) {
       why = WhyNot(family);
+    } else if (!family.comparator_known) {
+      why = "column family " + family.name + " has the comparator " +
+            family.comparator + ", which this program does not know";
     } else if (!samples_.empty() && policy->Samples() == nullptr) {
       why = "the filter policy of column family " + family.name +
             " takes no samples; --samples needs one that does, such as "
@@ -251,7 +257,12 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     s = RefreshFilters(opened->db(), handle, options, &result);
     bytes_left -= result.bytes_rewritten;
     progress.Clear();
-    if (result.files.empty() && !s.ok()) return s;
+    if (result.files.empty() && !s.ok()) {
+      if (families.size() == 1 || s.IsIncomplete()) return s;
+      err << "left out: column family " << family << ": " << s.ToString()
+          << '\n';
+      continue;
+    }
     Print(family, result, &output);
     for (const RefreshedFile& file : result.files) {
       *found = *found || file.outcome == RefreshOutcome::kDamaged ||

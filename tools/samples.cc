@@ -333,6 +333,10 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   std::vector<SampleQuery> queries;
   if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
   if (s.ok()) s = Read(files[0], err, &queries);
+  if (s.ok() && queries.empty()) {
+    s = Status::InvalidArgument(files[0] +
+                                " holds no queries; those that are saved stay");
+  }
   if (s.ok()) s = Write(file, queries);
   if (!s.ok()) return s;
   if (file[0] != '/') {

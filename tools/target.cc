@@ -33,7 +33,9 @@ void SetTableFactory(TargetFamily* family) {
       family->filter_policy = PolicyText(own->filter_policy.get());
     }
   }
-  if (AsProteanFilterPolicy(table.filter_policy.get()) == nullptr) {
+  family->has_protean_policy =
+      AsProteanFilterPolicy(table.filter_policy.get()) != nullptr;
+  if (!family->has_protean_policy) {
     table.filter_policy = nullptr;  // then the recommended one
   }
   // The samples belong to the process that has the DB open.
@@ -127,6 +129,13 @@ Status Target::OpenDB() {
       const std::string folder =
           meta.path_id < paths.size() ? paths[meta.path_id].path : db_;
       file.path = MakeTableFileName(folder, meta.number);
+      if (meta.path_id > 0 && meta.path_id >= paths.size()) {
+        return Status::InvalidArgument(
+            db_ +
+            " has files in several folders (db_paths or cf_paths), which "
+            "its OPTIONS file does not tell; give the SST files instead of "
+            "--db");
+      }
       file.name = file.path.substr(file.path.rfind('/') + 1);
       file.number = meta.number;
       file.level = meta.level;

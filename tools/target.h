@@ -37,6 +37,8 @@ struct TargetFamily {
   // empty if they are unknown.
   std::string table_factory;
   std::string filter_policy;
+  // Whether that policy is one of Protean's.
+  bool has_protean_policy = false;
   // The name of its comparator; empty if unknown. `options` have the bytewise
   // one in place of one that this program does not know.
   std::string comparator;

@@ -145,7 +145,7 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   }
   if (!read.ok()) {
     row["offset"] = OffsetOf(read);
-    finish("damaged", read.ToString());
+    finish(read.IsCorruption() ? "damaged" : "unreadable", read.ToString());
     return;
   }
   row["kind"] = facts->kind();
@@ -161,7 +161,8 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   }
   if (!check.data.ok()) {
     row["offset"] = OffsetOf(check.data);
-    finish("damaged data", check.data.ToString());
+    finish(check.data.IsCorruption() ? "damaged data" : "unreadable data",
+           check.data.ToString());
     return;
   }
   const bool denies = check.false_negatives > 0;
@@ -290,6 +291,9 @@ Status Verify::Fix(const Findings& findings, Output* output, Progress* progress,
       s = Status::NotFound("its column family is gone");
     } else {
       s = RewriteFile(opened->db(), handle, file);
+      // Another file of the list that ends or begins with the same user key is
+      // rewritten with it.
+      if (s.IsNotFound()) s = Status::OK();
     }
     if (!s.ok()) ++*unfixed;
     row["fix"] = s.ok() ? "rewritten" : "failed";

@@ -215,11 +215,12 @@ class PriorMaker {
     if (alphabet_.empty()) FindAlphabet();
     const Slice other = keys_[Uniform(keys_.size())];
     for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
-    char more = static_cast<char>(1 + Uniform(2));
+    int more = static_cast<int>(1 + Uniform(2));
     for (size_t i = place + 1; i-- > 0;) {
       const auto& [first, last] = alphabet_[i];
-      if ((*key)[i] <= last - more) {
-        (*key)[i] = static_cast<char>((*key)[i] + more);
+      const int character = static_cast<uint8_t>((*key)[i]);
+      if (character + more <= last) {
+        (*key)[i] = static_cast<char>(character + more);
         return true;
       }
       (*key)[i] = first;
@@ -261,6 +262,8 @@ class PriorMaker {
   // Adds a query between two keys, which are nullptr where there are none.
   bool Add(const Slice& lo, const Slice& hi, bool hi_inclusive,
            const Slice* left, const Slice* right) {
+    // A character that is in none of the keys that were looked at may do that.
+    if (IsInverted(lo, hi, hi_inclusive)) return false;
     if (left != nullptr && left->compare(lo) >= 0) return false;
     if (right != nullptr) {
       const int order = right->compare(hi);

@@ -219,6 +219,30 @@ TEST_F(RefreshCommandTest, Refusals) {
   EXPECT_EQ(before, Disk());
 }
 
+// ProteanTable, but a policy that RefreshFilters has no use for.
+TEST_F(RefreshCommandTest, PolicyOfRocksDB) {
+  AddFamily("plain",
+            "table_factory={id=ProteanTable;filter_policy=bloomfilter:10}");
+  Fill();
+  ASSERT_OK(WriteQueryFile(Env::Default(), today_, queries_));
+  const std::string plain = "--column_family=plain";
+  Refresh({plain}).ExpectRefused({"plain", "bloomfilter:10"});
+  Refresh({plain, "--samples=" + today_}).ExpectRefused({"bloomfilter:10"});
+  const ToolRun all = Refresh({"--dry_run"});
+  EXPECT_EQ(kFine, all.code) << all.err;
+  EXPECT_NE(std::string::npos, all.err.find("left out: column family plain"));
+}
+
+// Only the application knows what is committed.
+TEST_F(RefreshCommandTest, TransactionDB) {
+  options_.allow_2pc = true;
+  Fill();
+  const auto before = Disk();
+  RefreshDefault().ExpectRefused({"TransactionDB", "RefreshFilters"});
+  EXPECT_EQ(before, Disk());
+  EXPECT_EQ(kFine, RefreshDefault({"--dry_run"}).code);
+}
+
 TEST_F(RefreshCommandTest, OtherComparator) {
   AddFamily("reverse",
             "comparator=rocksdb.ReverseBytewiseComparator;"
