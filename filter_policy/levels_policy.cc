@@ -23,28 +23,13 @@ Status Refuse(const std::string& list, const std::string& why) {
       "such as bloomfilter:10,proteus:12");
 }
 
-// The parts between the commas that are not within braces.
-std::vector<std::string> SplitList(const std::string& list) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : list) {
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 Status ParseList(const ConfigOptions& config, const std::string& list,
                  Options* options) {
   ConfigOptions strict = config;
   strict.ignore_unknown_options = false;
   strict.ignore_unsupported_options = false;
   std::vector<Options::Entry> policies;
-  for (const std::string& text : SplitList(list)) {
+  for (const std::string& text : SplitPolicies(list)) {
     Options::Entry entry;
     entry.text = text;
     const Status s =
@@ -111,6 +96,20 @@ Status Parse(const std::string& spec,
 }
 
 }  // namespace
+
+std::vector<std::string> SplitPolicies(const std::string& list) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : list) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
 
 PolicyType LevelsPolicyType() {
   return {LevelsFilterPolicy::kClassName(), LevelsFilterPolicy::kNickName(),

@@ -29,6 +29,10 @@ struct LevelsPolicyOptions {
   std::vector<Entry> policies;
 };
 
+// The parts of a list between the commas that are not within braces, as the
+// options of a policy are.
+std::vector<std::string> SplitPolicies(const std::string& list);
+
 // How options name it; part of a FilterType.
 PolicyType LevelsPolicyType();
 

@@ -331,7 +331,6 @@ class ManifestState {
 };
 
 Status ReadManifestOnce(Env* env, const std::string& path,
-                        std::string* manifest,
                         std::vector<ManifestFamily>* families) {
   std::string current;
   Status s = ReadFileToString(env, CurrentFileName(path), &current);
@@ -340,9 +339,9 @@ Status ReadManifestOnce(Env* env, const std::string& path,
     return Status::Corruption(CurrentFileName(path), "names no MANIFEST");
   }
   current.pop_back();
-  *manifest = path + "/" + current;
+  const std::string manifest = path + "/" + current;
   std::unique_ptr<SequentialFileReader> file;
-  s = SequentialFileReader::Create(env->GetFileSystem(), *manifest,
+  s = SequentialFileReader::Create(env->GetFileSystem(), manifest,
                                    FileOptions(), &file, nullptr, nullptr);
   if (!s.ok()) return s;
   DamageReporter damage;
@@ -368,7 +367,7 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   }
   if (s.ok()) s = damage.status();
   if (s.ok() && empty) s = Status::Corruption("it is empty");
-  if (!s.ok()) return Status::Corruption(*manifest, s.ToString());
+  if (!s.ok()) return Status::Corruption(manifest, s.ToString());
   state.MoveTo(families);
   return s;
 }
@@ -471,10 +470,9 @@ Status ReadManifest(Env* env, const std::string& path,
   // Its DB may begin a new MANIFEST while this one is about to be opened.
   constexpr int kTries = 5;
   Status s;
-  std::string manifest;
   for (int i = 0; i < kTries; i++) {
     families->clear();
-    s = ReadManifestOnce(env, path, &manifest, families);
+    s = ReadManifestOnce(env, path, families);
     if (s.ok() || s.IsCorruption()) return s;
   }
   return s;

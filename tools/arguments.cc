@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "filter_policy/levels_policy.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -41,21 +42,6 @@ bool ParseSize(const std::string& text, uint64_t* number) {
   return true;
 }
 
-// The parts between the commas that are not within braces.
-std::vector<std::string> SplitList(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 // Lines of `width` columns at most, of which all but the first begin with
 // `indent` spaces; the first one has begun already.
 std::string Wrap(const std::string& text, size_t indent, size_t width) {
@@ -88,7 +74,7 @@ void Arguments::Add(const std::string& name, const std::string& value,
 void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, std::vector<std::string>* target) {
   flags_.push_back({name, value, help, [target](const std::string& text) {
-                      for (std::string& part : SplitList(text)) {
+                      for (std::string& part : SplitPolicies(text)) {
                         if (!part.empty()) target->push_back(std::move(part));
                       }
                       return Status::OK();
