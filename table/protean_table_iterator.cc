@@ -8,10 +8,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Above all sequence numbers of writes. RocksDB's iterators use the next one,
-// which is the last, for themselves.
-constexpr SequenceNumber kUnwritten = kMaxSequenceNumber - 1;
-
 // Turns a user key into one right below it: at most keys that share all but the
 // last byte and go on with 0xFF lie between the two. REQUIRES: !key->empty()
 void MoveBelow(std::string* key) {
@@ -131,6 +127,7 @@ void ProteanTableIterator::Reset() {
   if (unsettled_ != Unsettled::kNothing) CountUnsettled();
   SetReading();
   waits_in_vain_ = false;
+  moves_ = 0;
 }
 
 void ProteanTableIterator::SetFiltered(SeekKind kind) {
@@ -156,7 +153,37 @@ void ProteanTableIterator::Wait(bool filtered) {
     // Only backwards, under a lower bound.
     Count(SeekKind::kClosed, SeekEvent::kNegative);
   }
-  PutFixed64(&marker_, PackSequenceAndType(kUnwritten, kTypeValue));
+  CompleteMarker();
+}
+
+void ProteanTableIterator::CompleteMarker() {
+  PutFixed64(&marker_,
+             PackSequenceAndType(reader_->marker_sequence(), kTypeValue));
+}
+
+bool ProteanTableIterator::MoveMarker() {
+  const Slice begin = ExtractUserKey(marker_);
+  if (search_ == nullptr) return false;
+  search_->PassBy(begin);
+  Slice end;
+  if (moves_ == kMostMoves || !search_->NearestKey(this, &end) ||
+      end.compare(begin) < 0) {
+    return false;
+  }
+  FilterHold hold;
+  const FilterBlock* filter = Filter(&hold);
+  if (filter == nullptr || !StepBehind(*filter, begin, end)) return false;
+  moves_++;
+  CompleteMarker();
+  return true;
+}
+
+void ProteanTableIterator::LeaveMarker() {
+  if (waits_in_vain_ || !MoveMarker()) {
+    ReadFromMarker();
+  } else {
+    search_->Move(this);
+  }
 }
 
 void ProteanTableIterator::ReadFromMarker() {
@@ -179,8 +206,12 @@ void ProteanTableIterator::ReadBeforeMarker() {
 
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
   if (state_ != State::kWaiting) return inner_.NextAndGetResult(result);
-  ReadFromMarker();
-  return inner_.GetResult(result);
+  LeaveMarker();
+  if (state_ != State::kWaiting) return inner_.GetResult(result);
+  result->key = marker_;
+  result->bound_check_result = IterBoundCheck::kUnknown;
+  result->value_prepared = true;
+  return true;
 }
 
 void ProteanTableIterator::RecordFiltered() {
@@ -253,6 +284,19 @@ bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
   return true;
 }
 
+bool ProteanTableIterator::StepBehind(const FilterBlock& filter,
+                                      const Slice& begin, const Slice& key) {
+  if (filter.RangeMayMatch(begin, key, /*hi_inclusive=*/true)) return false;
+  // `begin` may be a part of marker_.
+  std::string behind;
+  behind.reserve(key.size() + 1 + kNumInternalBytes);
+  behind.append(key.data(), key.size());
+  behind.push_back('\0');
+  if (!filter.HasKeyAtOrAbove(behind)) return false;
+  marker_.swap(behind);
+  return true;
+}
+
 bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
                                      const Slice& target) {
   if (!filter.LowerBound(target, &marker_)) {
@@ -260,7 +304,10 @@ bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
     return true;
   }
   // A marker must come after all versions of the target.
-  if (marker_ == target) return false;
+  if (marker_ == target &&
+      (search_->HasPassedBy(target) || !StepBehind(filter, target, target))) {
+    return false;
+  }
   const Slice* upper_bound = read_options_.iterate_upper_bound;
   if (upper_bound != nullptr && upper_bound->compare(marker_) <= 0) {
     SetFilteredBelow(filter, *upper_bound);

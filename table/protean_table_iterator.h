@@ -19,6 +19,13 @@
 //  may be the first one, as the SuRF paper describes it (section 4), and a scan
 //  opens a run when it gets there.
 //
+//  When the search comes by a marker and another file is at a key already, the
+//  search need not go further than to that key. If the filter says that nothing
+//  lies between the marker and it, the iterator waits behind that key instead.
+//  So at the latest after the first read, an open seek is a closed one, which
+//  all filters are good at. Of files that wait at the same place, the one of the
+//  most keys has its turn first, as it is the likeliest to have the next one.
+//
 //  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
 //  target]. If there are none, but the file holds keys below the bound, the
 //  iterator waits just below the bound, where the search ends: were it
@@ -83,7 +90,7 @@ class ProteanTableIterator final : public InternalIterator {
     if (state_ == State::kReading) {
       exact()->BlockBasedTableIterator::Next();
     } else if (state_ == State::kWaiting) {
-      ReadFromMarker();
+      LeaveMarker();
     } else {
       inner_->Next();
     }
@@ -184,6 +191,7 @@ class ProteanTableIterator final : public InternalIterator {
     *key = reader_->UserKey(this->key());
     return true;
   }
+  bool IsWaiting() const { return state_ == State::kWaiting; }
   // The latest round that it has sought in.
   uint64_t round() const { return round_; }
   // Keep a sample: that the file holds nothing in a range, or nothing from
@@ -209,6 +217,9 @@ class ProteanTableIterator final : public InternalIterator {
   };
 
   static constexpr uint16_t kMostTallied = 1024;
+  // So many times in a seek, a file goes on to wait behind a key of another one.
+  // A scan comes by again and again.
+  static constexpr uint8_t kMostMoves = 3;
 
   bool IsReading() const {
     return state_ == State::kReading || state_ == State::kReadingAny;
@@ -256,14 +267,23 @@ class ProteanTableIterator final : public InternalIterator {
   // Waits at marker_, which holds a user key. `filtered` tells whether it is
   // sure that the seek finds nothing.
   void Wait(bool filtered);
+  // Turns marker_ from a user key to an internal one.
+  void CompleteMarker();
 
   // Take the state that follows from the filter, or return false if the file
   // must be read at once.
   bool FilterRange(const FilterBlock& filter, const Slice& lo);
   bool SkipAhead(const FilterBlock& filter, const Slice& target);
+  // Stores the first string behind `key` in marker_, if it is certain that the
+  // file has keys from there on and none in [begin, key].
+  bool StepBehind(const FilterBlock& filter, const Slice& begin,
+                  const Slice& key);
   bool FilterBackwards(const FilterBlock& filter, const Slice& user_key,
                        bool inclusive);
 
+  // The search has come to the marker. Waits further on or reads.
+  void LeaveMarker();
+  bool MoveMarker();
   // Move from the marker to the first key above it, or to the last one below.
   void ReadFromMarker();
   void ReadBeforeMarker();
@@ -293,7 +313,7 @@ class ProteanTableIterator final : public InternalIterator {
 
   // Called before a seek changes anything.
   void BeginSeek() {
-    if (reader_->queue() == nullptr || pinned_iters_manager_ == nullptr) return;
+    if (pinned_iters_manager_ == nullptr) return;
     if (search_ == nullptr) EnterSearch();
     search_->BeginSeek(&round_);
   }
@@ -322,7 +342,8 @@ class ProteanTableIterator final : public InternalIterator {
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here
-  std::shared_ptr<RunSearch> search_;  // if seeks are sampled
+  uint8_t moves_ = 0;           // of the marker in this seek
+  std::shared_ptr<RunSearch> search_;
   uint64_t round_ = 0;                 // of the search
 };
 

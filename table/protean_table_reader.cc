@@ -1,11 +1,14 @@
 #include "table/protean_table_reader.h"
 
+#include <algorithm>
+
 #include "filter_policy/protean_filter_policy.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -74,6 +77,22 @@ FilterRegistry::Announcement Announce(const BlockBasedFile& file,
   return announcement;
 }
 
+// Above all sequence numbers of writes, below the last one, which RocksDB's
+// iterators use for themselves. At the same key, larger numbers come first, so
+// they go to the files that are likely to have more keys of a range: those of
+// deeper levels, then those that have more of all.
+SequenceNumber MarkerSequence(const BlockBasedFile& file) {
+  constexpr SequenceNumber kLast = kMaxSequenceNumber - 1;
+  constexpr int kMostLevel = 255;
+  constexpr int kSizes = 64;
+  const auto properties = file.table()->GetTableProperties();
+  const uint64_t keys = properties == nullptr ? 0 : properties->num_entries;
+  const int size = FloorLog2(keys + 1);
+  const int level = std::clamp(file.level(), 0, kMostLevel);
+  return kLast - static_cast<SequenceNumber>((kMostLevel - level) * kSizes +
+                                             (kSizes - 1 - size));
+}
+
 }  // namespace
 
 ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
@@ -84,6 +103,7 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
       table_(file_->table()),
       has_range_filter_(use == FilterUse::kUsed),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
+      marker_sequence_(MarkerSequence(*file_)),
       session_(
           DBSession::Join(DBSession::IdOf(db_session_id, file_->info_log()))),
       patience_(session_->Shared(ColumnFamilyOf(*file_), file_->level())),

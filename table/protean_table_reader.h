@@ -49,6 +49,9 @@ class ProteanTableReader : public TableReader {
 
   const BlockBasedFile& file() const { return *file_; }
 
+  // The sequence number of markers (protean_table_iterator.h). No write has it.
+  SequenceNumber marker_sequence() const { return marker_sequence_; }
+
   // Whether it pays to wait at markers, as far as iterators over the files of
   // this level have found out.
   Patience::Shared* patience() const { return patience_; }
@@ -181,6 +184,7 @@ class ProteanTableReader : public TableReader {
   TableReader* const table_;
   const bool has_range_filter_;
   const size_t timestamp_size_;
+  const SequenceNumber marker_sequence_;
   const std::shared_ptr<DBSession> session_;
   Patience::Shared* const patience_;
   QueryQueue* const queue_;

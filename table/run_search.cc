@@ -48,7 +48,7 @@ void RunSearch::Move(ProteanTableIterator* run) {
   }
 }
 
-bool RunSearch::FindEnd(const WatchedSeek& watch, std::string* end) const {
+bool RunSearch::FindEnd(const WatchedSeek& watch, Slice* end) const {
   bool found = false;
   for (const ProteanTableIterator* run : runs_) {
     Slice position;
@@ -57,16 +57,34 @@ bool RunSearch::FindEnd(const WatchedSeek& watch, std::string* end) const {
       continue;
     }
     const int order = found ? position.compare(*end) : 0;
-    if (!found || (watch.backwards ? order > 0 : order < 0)) {
-      end->assign(position.data(), position.size());
-    }
+    if (!found || (watch.backwards ? order > 0 : order < 0)) *end = position;
     found = true;
   }
   return found;
 }
 
+bool RunSearch::NearestKey(const ProteanTableIterator* run, Slice* key) const {
+  bool found = false;
+  for (const ProteanTableIterator* other : runs_) {
+    Slice position;
+    if (other == run || other->round() != round_ || other->IsWaiting() ||
+        !other->Position(&position)) {
+      continue;
+    }
+    if (!found || position.compare(*key) < 0) *key = position;
+    found = true;
+  }
+  return found;
+}
+
+bool RunSearch::HasPassedBy(const Slice& target) const {
+  return !passed_.empty() && target.starts_with(passed_) &&
+         target.ToString().find_first_not_of('\0', passed_.size()) ==
+             std::string::npos;
+}
+
 void RunSearch::Finish() {
-  std::string end;
+  Slice end;
   for (const WatchedSeek& watch : watches_) {
     Slice position;
     // It has moved, so its key was part of the search.

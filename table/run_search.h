@@ -1,13 +1,17 @@
-//  What a search teaches that ends before some of the files it asked have had
-//  their turn.
+//  What the files of one search know of each other.
 //
 //  A search of the user's iterator seeks one file of each sorted run, and ends
 //  at the first key that any of them has, or at a later one if the application
-//  goes on. A file whose next key lies behind that has been asked in vain: it
-//  has no key from the target to where the search ended, and its filter should
-//  have known. Only all files together tell where that is. So the iterators
-//  over the files of one search know each other, and when the next search
-//  begins, or the first of them goes, those that are *watched* are looked at.
+//  goes on. Only all files together tell where that is. So the iterators over
+//  the files of one search know each other, for two reasons:
+//
+//  - A file that waits (protean_table_iterator.h) until the search comes by asks
+//    how far the search can come at all: to the nearest key of the other files.
+//    That makes a closed seek of an open one.
+//  - A file whose next key lies behind the end of the search has been asked in
+//    vain: it has no key from the target to there, and its filter should have
+//    known. When the next search begins, or the first of the iterators goes,
+//    those that are *watched* are looked at, and sampled.
 //
 //  An answer from a memtable is not seen: then the search seems to have gone on
 //  to the first key of the files, and so it does if a file makes room for the
@@ -52,6 +56,17 @@ class RunSearch {
     *round = round_;
   }
 
+  // Where the search ends at the latest, as far as the others than `run` are at
+  // keys: `*key` is the first of these, until one of them moves. False if there
+  // is none.
+  bool NearestKey(const ProteanTableIterator* run, Slice* key) const;
+
+  // The search has come by a marker at this user key. RocksDB's iterator may
+  // seek there again when it comes by several (DBIter::FindNextUserEntry). Then
+  // no file may move its marker behind it once more, as they would for ever.
+  void PassBy(const Slice& key) { passed_.assign(key.data(), key.size()); }
+  bool HasPassedBy(const Slice& target) const;
+
   // Samples the seek of `run`, which has found a key or waits before one, if it
   // turns out to be in vain.
   void Watch(ProteanTableIterator* run, const Slice& target, bool backwards,
@@ -74,12 +89,13 @@ class RunSearch {
   void Finish();
   // Where the search has come to, as far as the other runs tell. False if they
   // do not.
-  bool FindEnd(const WatchedSeek& watch, std::string* end) const;
+  bool FindEnd(const WatchedSeek& watch, Slice* end) const;
 
   const ReadOptions* const read_options_;
   uint64_t round_ = 1;
   std::vector<ProteanTableIterator*> runs_;
   std::vector<WatchedSeek> watches_;
+  std::string passed_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
