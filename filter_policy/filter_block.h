@@ -104,7 +104,12 @@ class FilterBlock {
   // As RangeFilter::LowerBound, on the whole block. If a bound above `target`
   // is stored, it is not above the largest key either.
   bool LowerBound(const Slice& target, std::string* bound) const;
-
+  bool LowerBoundIsLoose() const {
+    return filter_ != nullptr && filter_->LowerBoundIsLoose();
+  }
+  bool LowerBoundIsSlow() const {
+    return filter_ != nullptr && filter_->LowerBoundIsSlow();
+  }
   // As RangeFilter::CountRange, on the whole block. Every kind of filter can
   // count a range that encloses all keys.
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,

@@ -3,12 +3,15 @@
 //  ends before it, and costs a little if the search comes by, as it always does
 //  where there is a single sorted run; so does a filter that is asked and knows
 //  nothing. Whoever has come to find that stops waiting for a while, then tries
-//  again.
+//  again. And where a filter takes as long to ask as a block that is in the
+//  cache takes to read, it pays only if blocks are not in the cache.
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "rocksdb/rocksdb_namespace.h"
 
@@ -22,44 +25,81 @@ class Patience {
   using Shared = std::atomic<uint64_t>;
 
   explicit Patience(Shared* shared)
-      : shared_(shared), state_(shared->load(std::memory_order_relaxed)) {
-    before_ = state_;
-  }
+      : shared_(shared),
+        state_(Unpack(shared->load(std::memory_order_relaxed))),
+        before_(state_) {}
   ~Patience() {
-    if (state_ != before_) shared_->store(state_, std::memory_order_relaxed);
+    if (!(state_ == before_)) {
+      shared_->store(Pack(state_), std::memory_order_relaxed);
+    }
   }
   Patience(const Patience&) = delete;
   Patience& operator=(const Patience&) = delete;
 
   // Called for each seek that could wait.
   bool MayWait() {
-    if (state_ < kPauseUnit) return true;
-    state_ -= kPauseUnit;
+    if (state_.pause == 0) return true;
+    state_.pause--;
     return false;
   }
   // The search has come to the marker, or there was nothing to wait for.
   void Reached() {
-    if (++state_ >= kMostReached) {
-      state_ = kPause * kPauseUnit + kMostReached - kTries;
+    state_.doubt += ReadsAreCheap() ? kTimeOfCheapWait : 1;
+    if (state_.doubt >= kMostDoubt) {
+      state_.pause = kPause;
+      state_.doubt = kMostDoubt - kTries;
     }
   }
   // The search has ended before the marker: a read was spared.
-  void Passed() { state_ = 0; }
+  void Passed() { state_.doubt -= std::min(state_.doubt, kWorth); }
+
+  // The file has been read for a seek.
+  void Read(bool from_cache) {
+    if (!from_cache) {
+      if (ReadsAreCheap()) state_ = State();
+      state_.cached = 0;
+    } else if (state_.cached < kMostCached) {
+      state_.cached++;
+    }
+  }
+  // Whether it has been read from the cache for long.
+  bool ReadsAreCheap() const { return state_.cached == kMostCached; }
 
  private:
-  // Searches in a row that come to their markers before there is a pause, those
-  // that follow without waiting, and those that try again after it.
-  static constexpr uint64_t kMostReached = 32;
-  static constexpr uint64_t kPause = 1000;
-  static constexpr uint64_t kTries = 4;
+  struct State {
+    uint32_t pause = 0;   // seeks until the next one that waits
+    uint16_t doubt = 0;   // the time of waits, less what they were worth
+    uint16_t cached = 0;  // reads from the cache in a row
+    bool operator==(const State& other) const {
+      return pause == other.pause && doubt == other.doubt &&
+             cached == other.cached;
+    }
+  };
+  static_assert(sizeof(State) == sizeof(uint64_t));
 
-  // The rest of the pause in the upper half, the markers reached in a row in
-  // the lower one.
-  static constexpr uint64_t kPauseUnit = uint64_t{1} << 32;
+  static State Unpack(uint64_t word) {
+    State state;
+    memcpy(static_cast<void*>(&state), &word, sizeof(state));
+    return state;
+  }
+  static uint64_t Pack(const State& state) {
+    uint64_t word;
+    memcpy(&word, &state, sizeof(word));
+    return word;
+  }
+
+  // A read from a disk is worth the time of 64 waits, one from the cache that of
+  // 8. A pause follows 256 or 32 that were of no use; after it, 32 or 4 more.
+  static constexpr uint16_t kWorth = 64;
+  static constexpr uint16_t kTimeOfCheapWait = 8;
+  static constexpr uint16_t kMostDoubt = 256;
+  static constexpr uint16_t kTries = 32;
+  static constexpr uint32_t kPause = 1000;
+  static constexpr uint16_t kMostCached = 64;
 
   Shared* const shared_;
-  uint64_t state_;
-  uint64_t before_;
+  State state_;
+  State before_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

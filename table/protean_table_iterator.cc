@@ -75,11 +75,13 @@ void ProteanTableIterator::MakeInner() {
 }
 
 void ProteanTableIterator::SeekInner(const Slice& target) {
+  const uint64_t blocks_read = perf_context.block_read_count;
   Inner()->Seek(target);
-  // With async_io, the block may be on its way.
-  if (read_options_.async_io && inner_->status().IsTryAgain()) {
-    inner_->Seek(target);
-  }
+  // Of a block that has not come yet (async_io), or where nobody counts, it is
+  // not known.
+  patience_.Read(/*from_cache=*/perf_context.block_read_count == blocks_read &&
+                 perf_level >= PerfLevel::kEnableCount &&
+                 !(read_options_.async_io && inner_->status().IsTryAgain()));
 }
 
 const FilterBlock* ProteanTableIterator::Filter(FilterHold* hold) {
@@ -163,32 +165,47 @@ void ProteanTableIterator::CompleteMarker() {
 
 bool ProteanTableIterator::MoveMarker() {
   const Slice begin = ExtractUserKey(marker_);
-  if (search_ == nullptr) return false;
   search_->PassBy(begin);
-  Slice end;
-  if (moves_ == kMostMoves || !search_->NearestKey(this, &end) ||
-      end.compare(begin) < 0) {
-    return false;
-  }
+  if (moves_ == kMostMoves) return false;
   FilterHold hold;
   const FilterBlock* filter = Filter(&hold);
-  if (filter == nullptr || !StepBehind(*filter, begin, end)) return false;
+  if (filter == nullptr) return false;
+  const RunSearch::Stop stop = search_->NextStop(this, begin);
+  if (stop.kind == RunSearch::Stop::kNone ||
+      !MoveBehind(*filter, begin, stop.user_key,
+                  /*inclusive=*/stop.kind == RunSearch::Stop::kKey)) {
+    std::string bound;
+    if (!filter->LowerBoundIsSlow() || !filter->LowerBound(begin, &bound) ||
+        begin == bound) {
+      return false;
+    }
+    marker_.swap(bound);
+  }
   moves_++;
-  CompleteMarker();
+  const Slice* upper_bound = read_options_.iterate_upper_bound;
+  if (upper_bound != nullptr && upper_bound->compare(marker_) <= 0) {
+    SetFilteredBelow(*filter, *upper_bound);
+  } else {
+    CompleteMarker();
+  }
   return true;
 }
 
 void ProteanTableIterator::LeaveMarker() {
-  if (waits_in_vain_ || !MoveMarker()) {
-    ReadFromMarker();
-  } else {
+  if (may_move_ && !waits_in_vain_ && MoveMarker()) {
     search_->Move(this);
+  } else {
+    ReadFromMarker();
   }
 }
 
 void ProteanTableIterator::ReadFromMarker() {
   SetReading();
   SeekInner(marker_);
+  // With async_io, the block may be on its way.
+  if (read_options_.async_io && inner_->status().IsTryAgain()) {
+    inner_->Seek(marker_);
+  }
   if (waits_in_vain_) return;
   RecordMatch();
   CountReached();
@@ -207,7 +224,8 @@ void ProteanTableIterator::ReadBeforeMarker() {
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
   if (state_ != State::kWaiting) return inner_.NextAndGetResult(result);
   LeaveMarker();
-  if (state_ != State::kWaiting) return inner_.GetResult(result);
+  if (IsReading()) return inner_.GetResult(result);
+  if (state_ == State::kFiltered) return false;
   result->key = marker_;
   result->bound_check_result = IterBoundCheck::kUnknown;
   result->value_prepared = true;
@@ -284,28 +302,39 @@ bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
   return true;
 }
 
-bool ProteanTableIterator::StepBehind(const FilterBlock& filter,
-                                      const Slice& begin, const Slice& key) {
-  if (filter.RangeMayMatch(begin, key, /*hi_inclusive=*/true)) return false;
+bool ProteanTableIterator::MoveBehind(const FilterBlock& filter,
+                                      const Slice& begin, const Slice& end,
+                                      bool inclusive) {
+  if (filter.RangeMayMatch(begin, end, inclusive)) return false;
   // `begin` may be a part of marker_.
-  std::string behind;
-  behind.reserve(key.size() + 1 + kNumInternalBytes);
-  behind.append(key.data(), key.size());
-  behind.push_back('\0');
-  if (!filter.HasKeyAtOrAbove(behind)) return false;
-  marker_.swap(behind);
+  std::string marker;
+  marker.reserve(end.size() + 1 + kNumInternalBytes);
+  marker.append(end.data(), end.size());
+  if (inclusive) marker.push_back('\0');
+  // Always, but that not all of a long key is known.
+  if (!filter.HasKeyAtOrAbove(marker)) return false;
+  marker_.swap(marker);
   return true;
 }
 
 bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
                                      const Slice& target) {
-  if (!filter.LowerBound(target, &marker_)) {
+  may_move_ = filter.LowerBoundIsLoose();
+  const bool may_step = may_move_ && !search_->HasPassedBy(target);
+  bool may_hold;
+  if (may_step && filter.LowerBoundIsSlow()) {
+    may_hold = filter.MayHaveKeyAtOrAbove(target);
+    marker_.assign(target.data(), target.size());
+  } else {
+    may_hold = filter.LowerBound(target, &marker_);
+  }
+  if (!may_hold) {
     SetFiltered(ForwardKind());
     return true;
   }
   // A marker must come after all versions of the target.
   if (marker_ == target &&
-      (search_->HasPassedBy(target) || !StepBehind(filter, target, target))) {
+      !(may_step && MoveBehind(filter, target, target, /*inclusive=*/true))) {
     return false;
   }
   const Slice* upper_bound = read_options_.iterate_upper_bound;
@@ -336,11 +365,15 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool may_wait = CanWait() && (closed || patience_.MayWait());
   FilterHold hold;
   const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
+  const bool too_slow = filter != nullptr && filter->LowerBoundIsSlow() &&
+                        patience_.ReadsAreCheap();
+  if (too_slow && !closed) filter = nullptr;
   const bool decided =
-      filter != nullptr && ((closed && FilterRange(*filter, user_key)) ||
-                            (may_wait && SkipAhead(*filter, user_key)));
+      filter != nullptr &&
+      ((closed && FilterRange(*filter, user_key)) ||
+       (may_wait && !too_slow && SkipAhead(*filter, user_key)));
   if (!decided) {
-    Inner()->Seek(target);
+    SeekInner(target);
     if (filter != nullptr) {
       RecordMatch();
       CountRead(ForwardKind());

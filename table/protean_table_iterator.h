@@ -23,8 +23,9 @@
 //  search need not go further than to that key. If the filter says that nothing
 //  lies between the marker and it, the iterator waits behind that key instead.
 //  So at the latest after the first read, an open seek is a closed one, which
-//  all filters are good at. Of files that wait at the same place, the one of the
-//  most keys has its turn first, as it is the likeliest to have the next one.
+//  all filters are good at. Before that, it moves on to the next marker in the
+//  same way. Of files that wait at the same place, the one of the most keys has
+//  its turn first, as it is the likeliest to have the next one.
 //
 //  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
 //  target]. If there are none, but the file holds keys below the bound, the
@@ -217,9 +218,8 @@ class ProteanTableIterator final : public InternalIterator {
   };
 
   static constexpr uint16_t kMostTallied = 1024;
-  // So many times in a seek, a file goes on to wait behind a key of another one.
-  // A scan comes by again and again.
-  static constexpr uint8_t kMostMoves = 3;
+  // So many times in a seek, a marker is moved. A scan comes by again and again.
+  static constexpr uint8_t kMostMoves = 4;
 
   bool IsReading() const {
     return state_ == State::kReading || state_ == State::kReadingAny;
@@ -248,7 +248,7 @@ class ProteanTableIterator final : public InternalIterator {
   void SetReading() {
     state_ = exact() != nullptr ? State::kReading : State::kReadingAny;
   }
-  // Seeks it, and waits for the block.
+  // Seeks it, and notes whether its blocks were in the cache.
   void SeekInner(const Slice& target);
 
   // The file's filter, or nullptr. `*hold` keeps it in memory.
@@ -274,14 +274,14 @@ class ProteanTableIterator final : public InternalIterator {
   // must be read at once.
   bool FilterRange(const FilterBlock& filter, const Slice& lo);
   bool SkipAhead(const FilterBlock& filter, const Slice& target);
-  // Stores the first string behind `key` in marker_, if it is certain that the
-  // file has keys from there on and none in [begin, key].
-  bool StepBehind(const FilterBlock& filter, const Slice& begin,
-                  const Slice& key);
+  // Stores `end` in marker_, or the first string behind it if `inclusive`, if it
+  // is certain that the file has keys from there on and none in the range.
+  bool MoveBehind(const FilterBlock& filter, const Slice& begin,
+                  const Slice& end, bool inclusive);
   bool FilterBackwards(const FilterBlock& filter, const Slice& user_key,
                        bool inclusive);
 
-  // The search has come to the marker. Waits further on or reads.
+  // The search has come to the marker: waits further on, or reads.
   void LeaveMarker();
   bool MoveMarker();
   // Move from the marker to the first key above it, or to the last one below.
@@ -342,6 +342,7 @@ class ProteanTableIterator final : public InternalIterator {
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here
+  bool may_move_ = false;       // whether the filter may know more than that
   uint8_t moves_ = 0;           // of the marker in this seek
   std::shared_ptr<RunSearch> search_;
   uint64_t round_ = 0;                 // of the search

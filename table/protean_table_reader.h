@@ -53,7 +53,7 @@ class ProteanTableReader : public TableReader {
   SequenceNumber marker_sequence() const { return marker_sequence_; }
 
   // Whether it pays to wait at markers, as far as iterators over the files of
-  // this level have found out.
+  // this sorted run have found out: of this level, or this file on level 0.
   Patience::Shared* patience() const { return patience_; }
 
   // Where queries that found nothing in this file are sampled, or nullptr.
@@ -186,6 +186,7 @@ class ProteanTableReader : public TableReader {
   const size_t timestamp_size_;
   const SequenceNumber marker_sequence_;
   const std::shared_ptr<DBSession> session_;
+  Patience::Shared patience_with_file_{0};  // where it is a run of its own
   Patience::Shared* const patience_;
   QueryQueue* const queue_;
   const std::unique_ptr<OpenFilter> open_filter_;

@@ -63,18 +63,24 @@ bool RunSearch::FindEnd(const WatchedSeek& watch, Slice* end) const {
   return found;
 }
 
-bool RunSearch::NearestKey(const ProteanTableIterator* run, Slice* key) const {
-  bool found = false;
+RunSearch::Stop RunSearch::NextStop(const ProteanTableIterator* run,
+                                    const Slice& marker) const {
+  Stop stop;
   for (const ProteanTableIterator* other : runs_) {
     Slice position;
-    if (other == run || other->round() != round_ || other->IsWaiting() ||
+    if (other == run || other->round() != round_ ||
         !other->Position(&position)) {
       continue;
     }
-    if (!found || position.compare(*key) < 0) *key = position;
-    found = true;
+    const Stop::Kind kind = other->IsWaiting() ? Stop::kMarker : Stop::kKey;
+    if (kind == Stop::kMarker && stop.kind == Stop::kKey) continue;
+    const int order = position.compare(marker);
+    if (order < 0 || (order == 0 && kind == Stop::kMarker)) continue;
+    if (kind != stop.kind || position.compare(stop.user_key) < 0) {
+      stop = {kind, position};
+    }
   }
-  return found;
+  return stop;
 }
 
 bool RunSearch::HasPassedBy(const Slice& target) const {

@@ -56,10 +56,14 @@ class RunSearch {
     *round = round_;
   }
 
-  // Where the search ends at the latest, as far as the others than `run` are at
-  // keys: `*key` is the first of these, until one of them moves. False if there
-  // is none.
-  bool NearestKey(const ProteanTableIterator* run, Slice* key) const;
+  // Where a file that waits at `marker` might go on to wait: behind the key where
+  // the search ends at the latest, since another file is at it; if none is at a
+  // key, at the next marker of another one.
+  struct Stop {
+    enum Kind { kNone, kKey, kMarker } kind = kNone;
+    Slice user_key;  // until the other one moves
+  };
+  Stop NextStop(const ProteanTableIterator* run, const Slice& marker) const;
 
   // The search has come by a marker at this user key. RocksDB's iterator may
   // seek there again when it comes by several (DBIter::FindNextUserEntry). Then

@@ -109,6 +109,12 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
   code_bits_ = symbols <= 2 ? 1 : BitsFor(symbols - 1);
 }
 
+uint32_t KeyStatistics::NeighbourBits() const {
+  return static_cast<uint32_t>(
+      std::lower_bound(prefixes_.begin(), prefixes_.end(), num_keys_ / 2) -
+      prefixes_.begin());
+}
+
 uint64_t KeyStatistics::PrefixesOfSeries(uint32_t first_bits,
                                          uint32_t stride_bits) const {
   uint64_t sum = Prefixes(first_bits);

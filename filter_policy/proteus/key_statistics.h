@@ -36,6 +36,9 @@ class KeyStatistics {
   uint64_t PrefixesOfLongKeys(uint32_t bits) const {
     return bits > max_bits_ ? 0 : long_prefixes_[bits];
   }
+  // About what a key shares with the next one: the least length of which there
+  // are half as many prefixes as keys.
+  uint32_t NeighbourBits() const;
   // All prefixes that a series (design.h) holds.
   uint64_t PrefixesOfSeries(uint32_t first_bits, uint32_t stride_bits) const;
 

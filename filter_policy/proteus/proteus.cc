@@ -118,6 +118,7 @@ void ProteusHeader::EncodeTo(char* out) const {
   memcpy(&fpr, &report.predicted_fpr, sizeof(fpr));
   EncodeFixed32(out + 48, fpr);
   out[52] = static_cast<char>(design.trie_lead);
+  EncodeFixed16(out + 53, static_cast<uint16_t>(neighbour_bits));
 }
 
 void ProteusHeader::DecodeFrom(const char* in) {
@@ -136,6 +137,7 @@ void ProteusHeader::DecodeFrom(const char* in) {
   const uint32_t fpr = DecodeFixed32(in + 48);
   memcpy(&report.predicted_fpr, &fpr, sizeof(fpr));
   design.trie_lead = static_cast<uint8_t>(in[52]);
+  neighbour_bits = DecodeFixed16(in + 53);
 }
 
 Status Proteus::Open(const Slice& payload,
@@ -182,6 +184,7 @@ Status Proteus::Open(const Slice& payload,
   proteus->first_length_ = PrefixLength(design.first_prefix_bits);
   proteus->length_ = PrefixLength(design.prefix_bits);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
+  if (!proteus->HasTrie()) proteus->FindWindows();
   *filter = std::move(proteus);
   return Status::OK();
 }

@@ -16,7 +16,8 @@
 //        44     4   time of modelling in microseconds
 //        48     4   predicted false positive rate, an IEEE single
 //        52     1   zeros in front of the prefixes in the trie
-//        53     3   zero
+//        53     2   bits that neighbours share (KeyStatistics); 0 if not known
+//        55     1   zero
 //        56    16   header of the first set (amq.h)
 //        72    16   header of the second layer's set
 //        88         trie (uniform_trie.h), first set, second set
@@ -48,6 +49,7 @@ struct ProteusHeader {
   uint64_t smallest = 0;
   uint64_t largest = 0;
   uint32_t shortest_key = 0;
+  uint32_t neighbour_bits = 0;  // 0 if not known
   DesignReport report;
 
   void EncodeTo(char* out) const;
@@ -94,6 +96,8 @@ class Proteus : public RangeFilter {
                      bool hi_inclusive) const override;
 
   bool LowerBound(const Slice& target, std::string* bound) const override;
+  bool LowerBoundIsLoose() const override { return length_.bits > 0; }
+  bool LowerBoundIsSlow() const override { return !HasTrie(); }
 
   FilterReport Report() const override;
 
@@ -138,9 +142,14 @@ class Proteus : public RangeFilter {
 
   bool NextTriePrefix(const Slice& key, size_t size, std::string* next) const;
   class Position;
-  uint32_t WindowBits(uint32_t bits) const;
-  uint32_t AbsentPrefix(const Position& position) const;
+  class WordPosition;
+  uint32_t DistanceBits(uint32_t bits) const;
+  void FindWindows();
+  template <class AnyPosition>
+  uint32_t AbsentPrefix(const AnyPosition& position) const;
   uint32_t AbsentInSeries(const Position& position) const;
+  template <class AnyPosition>
+  bool StoreBound(const AnyPosition& position, std::string* bound) const;
 
   ProteusHeader header_;
   bool in_words_ = false;
@@ -149,6 +158,10 @@ class Proteus : public RangeFilter {
   PrefixLength length_{0};
   Amq first_set_;
   Amq set_;
+  // Of LowerBound without a trie: the length of the prefixes whose windows it
+  // stays in, 0 if there are none, and that of the prefixes that windows are.
+  uint32_t window_prefix_ = 0;
+  uint32_t window_begin_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

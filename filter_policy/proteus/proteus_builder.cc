@@ -91,6 +91,7 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const CpfprModel model(keys_, statistics, samples, prior, prefixes_only());
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
+  header_.neighbour_bits = statistics.NeighbourBits();
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {

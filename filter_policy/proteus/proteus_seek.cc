@@ -6,10 +6,11 @@
 //  is tried from the beginning of one: so the filter that is asked with a bound
 //  of its own stores it again.
 //
-//  With two sets, the windows are those of the prefixes of l1 bits. Below one
-//  that is there, in a set or in the trie, the prefixes of l2 bits are tried if
-//  only a few are left. In a series, the shortest prefix that is absent takes
-//  the search furthest.
+//  With two sets, the windows are those of the prefixes of l1 bits, unless there
+//  are few of l2 bits too from key to key. Below a prefix of l1 bits that is
+//  there, in a set or in the trie, those of l2 bits are tried within such a
+//  window, or if only a few are left. In a series, the shortest prefix that is
+//  absent takes the search furthest.
 
 #include <algorithm>
 
@@ -42,6 +43,7 @@ class Proteus::Position {
   }
 
   Slice slice() const { return bytes_; }
+  uint64_t head() const { return LoadBits64(bytes_, 0); }
   // Whether it is above the key that it began as.
   bool moved() const { return moved_; }
 
@@ -61,11 +63,12 @@ class Proteus::Position {
     return bytes_.find_first_not_of('\0', bits / 8 + 1) == std::string::npos;
   }
 
-  // Whether it is where a window of 2^window_bits prefixes of that many bits
-  // begins.
-  bool BeginsWindow(uint32_t bits, uint32_t window_bits) const {
-    return bits > window_bits && Begins(bits - window_bits);
+  uint64_t Hash(const PrefixLength& length) const {
+    return HashPrefix(bytes_, length);
   }
+
+  // 64 bits from that bit on.
+  uint64_t Window(uint32_t bit) const { return BitWindow(bytes_, bit); }
 
   // Without the zeros at its end.
   Slice Stripped() const {
@@ -92,6 +95,37 @@ class Proteus::Position {
   bool moved_ = false;
 };
 
+// The same where no prefix is longer than 64 bits.
+class Proteus::WordPosition {
+ public:
+  explicit WordPosition(uint64_t head) : head_(head) {}
+
+  uint64_t head() const { return head_; }
+  bool moved() const { return moved_; }
+  bool NextPrefix(uint32_t bits) {
+    moved_ = true;
+    const unsigned unused = 64 - bits;
+    head_ = ((head_ >> unused) + 1) << unused;
+    return head_ != 0;
+  }
+  bool Begins(uint32_t bits) const { return head_ << bits == 0; }  // bits < 64
+  uint64_t Hash(const PrefixLength& length) const {
+    return HashWindow(head_, length.salt, length);
+  }
+  uint64_t Window(uint32_t bit) const { return head_ << bit; }  // bit < 64
+  void CopyTo(std::string* bound) const {
+    char bytes[sizeof(head_)];
+    EncodeFixed64(bytes, EndianSwapValue(head_));
+    size_t length = sizeof(bytes);
+    while (length > 0 && bytes[length - 1] == '\0') length--;
+    bound->assign(bytes, length);
+  }
+
+ private:
+  uint64_t head_;
+  bool moved_ = false;
+};
+
 // Looks for the first prefix in the trie that is not below that of `key`. False
 // if there is none. If it is the key's own, `*next` is empty, else the `size`
 // first bytes of the keys that begin with it, as far as they are known.
@@ -114,47 +148,58 @@ bool Proteus::NextTriePrefix(const Slice& key, size_t size,
   return true;
 }
 
-// The windows of prefixes of that many bits, by the distance of the keys as far
-// as they are spread out evenly. 0 if that is so large that trying them costs
-// more than the read that it may spare.
-uint32_t Proteus::WindowBits(uint32_t bits) const {
-  if (bits > 64) return 0;
+// How many prefixes of that many bits there are from key to key: 2^that.
+uint32_t Proteus::DistanceBits(uint32_t bits) const {
+  if (header_.neighbour_bits > 0) {
+    return bits - std::min(bits, header_.neighbour_bits);
+  }
+  // As if the keys were spread out evenly.
+  if (bits > 64) return bits;
   const uint64_t keys = set_.bytes() * 8 / kUsualBits + 1;
   const uint64_t prefixes = (header_.largest - header_.smallest) >> (64 - bits);
-  for (uint32_t distance = 0; distance <= kMostDistanceBits; distance++) {
-    if (prefixes >> distance < keys) {
-      return std::max(kLeastWindowBits, distance + kMoreWindowBits);
-    }
+  return BitsFor(prefixes / keys);
+}
+
+void Proteus::FindWindows() {
+  const uint32_t bits[] = {length_.bits, first_length_.bits};
+  for (uint32_t asked : bits) {
+    const uint32_t distance = DistanceBits(asked);
+    if (asked == 0 || distance > kMostDistanceBits) continue;
+    window_prefix_ = asked;
+    const uint32_t window_bits =
+        std::max(kLeastWindowBits, distance + kMoreWindowBits);
+    window_begin_ = asked - std::min(asked, window_bits);
+    return;
   }
-  return 0;
 }
 
 // The length of a prefix of `position` that is not there; 0 if the position is
 // to stay: all of them may be there, or a window begins, or the next key is not
 // likely to be near.
-uint32_t Proteus::AbsentPrefix(const Position& position) const {
+template <class AnyPosition>
+inline uint32_t Proteus::AbsentPrefix(const AnyPosition& position) const {
   const uint32_t bits = length_.bits;
   const uint32_t first_bits = header_.design.first_bits();
-  const Slice key = position.slice();
   if (!HasTrie()) {
-    const uint32_t asked = first_bits > 0 ? first_bits : bits;
-    const uint32_t window_bits = WindowBits(asked);
-    if (window_bits == 0 || position.BeginsWindow(asked, window_bits)) return 0;
+    if (window_prefix_ == 0 ||
+        (window_begin_ > 0 && position.Begins(window_begin_))) {
+      return 0;
+    }
     if (first_bits > 0 &&
-        !first_set_.MayContain(HashPrefix(key, first_length_))) {
+        !first_set_.MayContain(position.Hash(first_length_))) {
       return first_bits;
     }
   }
-  if (first_bits > 0) {
+  if (first_bits > 0 && window_prefix_ != bits) {
     // There is a key below this prefix of l1 bits: how many prefixes of l2 bits
     // are left of it?
     if (bits - first_bits >= 64) return 0;
     const uint64_t last = LowBits(bits - first_bits);
     const uint64_t here =
-        BitWindow(key, first_bits) >> (64 - (bits - first_bits));
+        position.Window(first_bits) >> (64 - (bits - first_bits));
     if (last - here >= kMostLeft) return 0;
   }
-  return set_.MayContain(HashPrefix(key, length_)) ? 0 : bits;
+  return set_.MayContain(position.Hash(length_)) ? 0 : bits;
 }
 
 // The same in a series, whose windows are those of the last byte.
@@ -173,11 +218,30 @@ uint32_t Proteus::AbsentInSeries(const Position& position) const {
   return 0;
 }
 
+// Where the walk of `position` from `target` has ended.
+template <class AnyPosition>
+bool Proteus::StoreBound(const AnyPosition& position,
+                         std::string* bound) const {
+  if (!position.moved()) return true;
+  if (position.head() > header_.largest) return false;
+  position.CopyTo(bound);
+  return true;
+}
+
 bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
-  if (LoadBits64(target, 0) > header_.largest) return false;
+  const uint64_t head = LoadBits64(target, 0);
+  if (head > header_.largest) return false;
+  if (!HasTrie() && (length_.bits == 0 || in_words_)) {
+    WordPosition position(head);
+    for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
+      const uint32_t absent = length_.bits > 0 ? AbsentPrefix(position) : 0;
+      if (absent == 0) return StoreBound(position, bound);
+      if (!position.NextPrefix(absent)) return false;
+    }
+    return true;
+  }
   const ProteusDesign& design = header_.design;
-  if (!HasTrie() && length_.bits == 0) return true;
   const size_t size = BytesForBits(
       std::max(design.first_bits(), design.LongestPrefix(target.size())));
   if (size > kMaxBoundBytes) return true;
@@ -196,12 +260,7 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
     const uint32_t absent = length_.bits == 0 ? 0
                             : HasSeries()     ? AbsentInSeries(position)
                                               : AbsentPrefix(position);
-    if (absent == 0) {
-      if (!position.moved()) return true;
-      if (LoadBits64(position.slice(), 0) > header_.largest) return false;
-      position.CopyTo(bound);
-      return true;
-    }
+    if (absent == 0) return StoreBound(position, bound);
     if (!position.NextPrefix(absent)) return false;
     if (HasTrie()) in_trie = !position.Begins(design.trie_bits);
   }
