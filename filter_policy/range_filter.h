@@ -83,12 +83,12 @@ class RangeFilter {
     return true;
   }
 
-  // Whether RangeMayMatch can rule out more, from a bound that LowerBound stores
-  // to some string above it.
+  // Whether RangeMayMatch can rule out more, from a bound that LowerBound
+  // stores to some string above it.
   virtual bool LowerBoundIsLoose() const { return false; }
   // Whether LowerBound may take as long as a hundred other questions, and as a
-  // read from the block cache. Then it had better not be asked before the answer
-  // matters.
+  // read from the block cache. Then it had better not be asked before the
+  // answer matters.
   virtual bool LowerBoundIsSlow() const { return false; }
 
   // Counts the keys of a range like RangeMayMatch's. Returns false, and leaves

@@ -218,7 +218,8 @@ class ProteanTableIterator final : public InternalIterator {
   };
 
   static constexpr uint16_t kMostTallied = 1024;
-  // So many times in a seek, a marker is moved. A scan comes by again and again.
+  // So many times in a seek, a marker is moved. A scan comes by again and
+  // again.
   static constexpr uint8_t kMostMoves = 4;
 
   bool IsReading() const {
@@ -274,8 +275,8 @@ class ProteanTableIterator final : public InternalIterator {
   // must be read at once.
   bool FilterRange(const FilterBlock& filter, const Slice& lo);
   bool SkipAhead(const FilterBlock& filter, const Slice& target);
-  // Stores `end` in marker_, or the first string behind it if `inclusive`, if it
-  // is certain that the file has keys from there on and none in the range.
+  // Stores `end` in marker_, or the first string behind it if `inclusive`, if
+  // it is certain that the file has keys from there on and none in the range.
   bool MoveBehind(const FilterBlock& filter, const Slice& begin,
                   const Slice& end, bool inclusive);
   bool FilterBackwards(const FilterBlock& filter, const Slice& user_key,
@@ -345,7 +346,7 @@ class ProteanTableIterator final : public InternalIterator {
   bool may_move_ = false;       // whether the filter may know more than that
   uint8_t moves_ = 0;           // of the marker in this seek
   std::shared_ptr<RunSearch> search_;
-  uint64_t round_ = 0;                 // of the search
+  uint64_t round_ = 0;  // of the search
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,7 +5,8 @@
 //  goes on. Only all files together tell where that is. So the iterators over
 //  the files of one search know each other, for two reasons:
 //
-//  - A file that waits (protean_table_iterator.h) until the search comes by asks
+//  - A file that waits (protean_table_iterator.h) until the search comes by
+//  asks
 //    how far the search can come at all: to the nearest key of the other files.
 //    That makes a closed seek of an open one.
 //  - A file whose next key lies behind the end of the search has been asked in
@@ -56,9 +57,9 @@ class RunSearch {
     *round = round_;
   }
 
-  // Where a file that waits at `marker` might go on to wait: behind the key where
-  // the search ends at the latest, since another file is at it; if none is at a
-  // key, at the next marker of another one.
+  // Where a file that waits at `marker` might go on to wait: behind the key
+  // where the search ends at the latest, since another file is at it; if none
+  // is at a key, at the next marker of another one.
   struct Stop {
     enum Kind { kNone, kKey, kMarker } kind = kNone;
     Slice user_key;  // until the other one moves

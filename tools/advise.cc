@@ -204,6 +204,8 @@ trace has Gets, MultiGets, Seeks and SeekForPrevs with their bounds. It does not
 
   blocks/op       data blocks that a read asks for, in the block cache or not: for a Get all, for a
                   seek those for its first key. Of files alone, not of what the memtables answer.
+                  Open seeks read more from a cache that holds all blocks: there, some filters take
+                  longer to ask than a block to read, and are not asked
   predicted FPR   what the filters' own model promises
   measured FPR    of the files that are asked in vain, those that are read
   saved by a bit  blocks/op that each bit per key saves, beyond the next smaller budget of its kind

@@ -24,34 +24,72 @@ double Draw(uint64_t a, uint64_t b) {
          0x1p-53;
 }
 
-// Whether the file is read for a read that is in vain there, as
-// ProteanTableIterator has it; by an open seek, as long as it waits.
-bool LetsThrough(const AskedFilter& filter, const ReadQuery& read,
-                 const ReadTruth::End& end) {
+// What a filter says to a read, as ProteanTableIterator understands it.
+struct Answer {
+  // Whether the file is read, if it has nothing for the read. By a seek whose
+  // end other files know.
+  bool read = false;
+  // Whether a seek waits for others at its target, since the filter does not
+  // know where the file's next key is.
+  bool stays = false;
+};
+
+Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
+                const ReadTruth::End& end) {
+  Answer answer;
   if (read.kind == ReadKind::kGet) {
-    return filter.MayMatch({read.target, read.target, true});
+    answer.read = filter.MayMatch({read.target, read.target, true});
+    return answer;
   }
   const FilterBlock* const block = filter.range_filter();
-  if (block == nullptr || read.kind == ReadKind::kOpenSeekForPrev) return true;
+  if (block == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
+    answer.read = true;
+    return answer;
+  }
   if (read.kind == ReadKind::kClosedSeekForPrev) {
-    return block->RangeMayMatch(read.bound, read.target, read.inclusive);
+    answer.read = block->RangeMayMatch(read.bound, read.target, read.inclusive);
+    return answer;
   }
   const bool closed = read.kind == ReadKind::kClosedSeek;
-  if (closed && !block->RangeMayMatch(read.target, read.bound,
-                                      /*hi_inclusive=*/false)) {
-    return false;
-  }
   std::string marker;
-  if (!block->LowerBound(read.target, &marker)) return false;
-  if (marker == read.target) return true;
-  if (closed && marker >= read.bound) return false;
-  return !end.found || marker <= end.key;
+  if ((closed && !block->RangeMayMatch(read.target, read.bound,
+                                       /*hi_inclusive=*/false)) ||
+      !block->LowerBound(read.target, &marker) ||
+      (closed && marker >= read.bound)) {
+    return answer;
+  }
+  if (marker != read.target) {
+    answer.read = !end.found || marker <= end.key;
+  } else if (!block->LowerBoundIsLoose() ||
+             block->RangeMayMatch(marker, marker, /*hi_inclusive=*/true)) {
+    answer.read = true;
+    return answer;
+  } else {
+    answer.read = true;
+    answer.stays = true;
+  }
+  if (answer.read && end.found && block->LowerBoundIsLoose()) {
+    answer.read = block->RangeMayMatch(marker, end.key, /*hi_inclusive=*/true);
+  }
+  return answer;
 }
 
 // What the filters of some files have let through, of one kind of reads.
 struct Rate {
   uint64_t asked = 0;
-  uint64_t passed = 0;
+  uint64_t answered = 0;
+
+  void Add(bool answer) {
+    asked++;
+    if (answer) answered++;
+  }
+  double Share() const {
+    return static_cast<double>(answered) / static_cast<double>(asked);
+  }
+};
+struct Rates {
+  Rate read;   // of reads in vain
+  Rate stays;  // of all
 };
 
 class Replay {
@@ -83,7 +121,7 @@ class Replay {
     std::string name;
     const FilterPolicy* policy = nullptr;
     std::vector<FileOutcome> files;
-    std::vector<char> passes;  // by question, if it is in vain
+    std::vector<Answer> answers;  // by question
   };
 
   void Prepare();
@@ -116,7 +154,7 @@ class Replay {
 
   std::vector<Contestant> contestants_;
   std::vector<bool> replayed_;                // by read
-  std::vector<std::vector<uint32_t>> asked_;  // questions in vain, by file
+  std::vector<std::vector<uint32_t>> asked_;  // questions, by file
   std::vector<bool> chosen_;                  // by file
   std::vector<uint64_t> keys_;                // by file
   std::list<OpenFilter> trees_;               // that the policies know
@@ -135,9 +173,7 @@ void Replay::Prepare() {
   asked_.resize(files);
   for (uint32_t i = 0; i < truth_.questions.size(); i++) {
     const Question& question = truth_.questions[i];
-    if (question.in_vain && replayed_[question.read]) {
-      asked_[question.file].push_back(i);
-    }
+    if (replayed_[question.read]) asked_[question.file].push_back(i);
   }
   keys_.resize(files);
   contestants_.resize(1 + candidates_.size());
@@ -148,7 +184,7 @@ void Replay::Prepare() {
   }
   for (Contestant& contestant : contestants_) {
     contestant.files.resize(files);
-    contestant.passes.resize(truth_.questions.size());
+    contestant.answers.resize(truth_.questions.size());
   }
 }
 
@@ -201,8 +237,8 @@ void Replay::Ask(const AskedFilter& filter, uint32_t file,
                  Contestant* contestant) {
   for (const uint32_t i : asked_[file]) {
     const Question& question = truth_.questions[i];
-    contestant->passes[i] =
-        LetsThrough(filter, ReadOf(question), truth_.ends[question.read]);
+    contestant->answers[i] =
+        AnswerTo(filter, ReadOf(question), truth_.ends[question.read]);
   }
   FileOutcome& outcome = contestant->files[file];
   outcome.known = true;
@@ -351,40 +387,45 @@ Status Replay::BuildFilters(uint32_t file) {
 }
 
 void Replay::Extrapolate(Contestant* contestant) const {
-  std::map<int, std::array<Rate, kReadKinds>> rates;
+  std::map<int, std::array<Rates, kReadKinds>> rates;
   const auto kind_of = [&](uint32_t i) {
     return static_cast<size_t>(ReadOf(truth_.questions[i]).kind);
   };
   for (uint32_t file = 0; file < family_.files.size(); file++) {
     if (!contestant->files[file].known) continue;
     for (const uint32_t i : asked_[file]) {
-      Rate& rate = rates[LevelOf(file)][kind_of(i)];
-      rate.asked++;
-      if (contestant->passes[i]) rate.passed++;
+      Rates& known = rates[LevelOf(file)][kind_of(i)];
+      const Answer& answer = contestant->answers[i];
+      if (truth_.questions[i].in_vain) known.read.Add(answer.read);
+      known.stays.Add(answer.stays);
     }
   }
   // Of the nearest level that knows.
-  const auto rate_of = [&](int level, size_t kind) {
-    double rate = 1;
+  const auto share_of = [&](int level, size_t kind, Rate Rates::*which,
+                            double otherwise) {
+    double share = otherwise;
     int distance = -1;
     for (const auto& [other, known] : rates) {
-      const Rate& found = known[kind];
+      const Rate& found = known[kind].*which;
       if (found.asked == 0) continue;
       if (distance >= 0 && std::abs(other - level) >= distance) continue;
       distance = std::abs(other - level);
-      rate =
-          static_cast<double>(found.passed) / static_cast<double>(found.asked);
+      share = found.Share();
     }
-    return rate;
+    return share;
   };
   for (uint32_t file = 0; file < family_.files.size(); file++) {
     if (contestant->files[file].known) continue;
-    std::array<double, kReadKinds> rate{};
+    std::array<double, kReadKinds> read{};
+    std::array<double, kReadKinds> stays{};
     for (size_t kind = 0; kind < kReadKinds; kind++) {
-      rate[kind] = rate_of(LevelOf(file), kind);
+      read[kind] = share_of(LevelOf(file), kind, &Rates::read, 1);
+      stays[kind] = share_of(LevelOf(file), kind, &Rates::stays, 0);
     }
     for (const uint32_t i : asked_[file]) {
-      contestant->passes[i] = Draw(i, file) < rate[kind_of(i)];
+      const double draw = Draw(i, file);
+      contestant->answers[i] = {draw < read[kind_of(i)],
+                                draw < stays[kind_of(i)]};
     }
   }
 }
@@ -403,9 +444,11 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     level.filter_bytes += static_cast<double>(outcome.filter_bytes);
     level.build_nanos += static_cast<double>(outcome.build_nanos);
     if (outcome.predicted >= 0) {
-      level.predicted +=
-          outcome.predicted * static_cast<double>(asked_[i].size());
-      level.predicting += asked_[i].size();
+      for (const uint32_t question : asked_[i]) {
+        if (!truth_.questions[question].in_vain) continue;
+        level.predicted += outcome.predicted;
+        level.predicting++;
+      }
     }
   }
   // From the files that were built to all; a level of which none was is like
@@ -425,21 +468,36 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     sum.build_nanos = build_nanos;
   }
 
-  // An open seek gives up waiting where that has been of no use for a while.
-  std::map<int, Patience::Shared> shared;
-  for (size_t i = 0; i < truth_.questions.size();) {
-    const uint32_t read = truth_.questions[i].read;
-    const bool open = reads_[read].kind == ReadKind::kOpenSeek;
+  // An open seek gives up waiting where that has been of no use for a while: in
+  // a level, or a file of level 0.
+  std::map<std::pair<int, uint32_t>, Patience::Shared> shared;
+  const std::vector<Question>& questions = truth_.questions;
+  for (size_t begin = 0, end; begin < questions.size(); begin = end) {
+    const uint32_t read = questions[begin].read;
+    end = begin;
+    while (end < questions.size() && questions[end].read == read) end++;
+    if (!replayed_[read]) continue;
+    // Where no filter knows anything, the largest run is read first.
+    size_t first = begin;
+    for (size_t i = begin; i < end; i++) {
+      if (!contestant.answers[i].stays) {
+        first = end;
+        break;
+      }
+      if (LevelOf(questions[i].file) > LevelOf(questions[first].file)) {
+        first = i;
+      }
+    }
     std::list<Patience> of_read;  // until all files have been asked
-    for (; i < truth_.questions.size() && truth_.questions[i].read == read;
-         i++) {
-      if (!replayed_[read]) continue;
-      const Question& question = truth_.questions[i];
-      ReplaySum& level = result->levels[LevelOf(question.file)];
-      bool visited = !question.in_vain || contestant.passes[i];
-      if (open) {
-        Patience& patience =
-            of_read.emplace_back(&shared[LevelOf(question.file)]);
+    for (size_t i = begin; i < end; i++) {
+      const Question& question = questions[i];
+      const int level_number = LevelOf(question.file);
+      ReplaySum& level = result->levels[level_number];
+      bool visited =
+          !question.in_vain || contestant.answers[i].read || i == first;
+      if (reads_[read].kind == ReadKind::kOpenSeek) {
+        Patience& patience = of_read.emplace_back(
+            &shared[{level_number, level_number > 0 ? 0 : question.file}]);
         if (!patience.MayWait()) {
           visited = true;
         } else if (visited) {

@@ -6,9 +6,9 @@
 //  is tried from the beginning of one: so the filter that is asked with a bound
 //  of its own stores it again.
 //
-//  With two sets, the windows are those of the prefixes of l1 bits, unless there
-//  are few of l2 bits too from key to key. Below a prefix of l1 bits that is
-//  there, in a set or in the trie, those of l2 bits are tried within such a
+//  With two sets, the windows are those of the prefixes of l1 bits, unless
+//  there are few of l2 bits too from key to key. Below a prefix of l1 bits that
+//  is there, in a set or in the trie, those of l2 bits are tried within such a
 //  window, or if only a few are left. In a series, the shortest prefix that is
 //  absent takes the search furthest.
 

@@ -99,7 +99,8 @@ TEST_P(TuningOptionsTest, BlockCacheTier) {
   for (bool cached : {false, true}) {
     const auto dbs =
         NewTwins(ManySmallFiles(kLevels),
-                 std::string("block_size=256;cache_index_and_filter_blocks=") +
+                 std::string("block_cache=32M;block_size=256;"
+                             "cache_index_and_filter_blocks=") +
                      (cached ? "true" : "false"));
     dbs->Open();
     Fill(dbs.get());
