@@ -97,11 +97,10 @@ TEST_P(TuningOptionsTest, MultiGetOptions) {
 // What may not be read from files is right or said to be incomplete.
 TEST_P(TuningOptionsTest, BlockCacheTier) {
   for (bool cached : {false, true}) {
-    const auto dbs =
-        NewTwins(ManySmallFiles(kLevels),
-                 std::string("block_cache=32M;block_size=256;"
-                             "cache_index_and_filter_blocks=") +
-                     (cached ? "true" : "false"));
+    const auto dbs = NewTwins(ManySmallFiles(kLevels),
+                              std::string("block_cache=32M;block_size=256;"
+                                          "cache_index_and_filter_blocks=") +
+                                  (cached ? "true" : "false"));
     dbs->Open();
     Fill(dbs.get());
     dbs->Reopen();
