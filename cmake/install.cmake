@@ -5,8 +5,10 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS protean_shared EXPORT protean LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
-install(TARGETS protean_loader LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
+install(TARGETS protean_shared EXPORT protean LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime
+  NAMELINK_COMPONENT development)
+install(TARGETS protean_loader LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime
+  NAMELINK_COMPONENT development)
 set_target_properties(protean PROPERTIES EXPORT_NAME static)
 install(TARGETS protean EXPORT protean ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 install(TARGETS protean_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)

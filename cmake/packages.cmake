@@ -5,6 +5,8 @@ set(PROTEAN_PACKAGE_CONTACT "Protean developers <protean@packages.debian.org>" C
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME protean)
+# Each package has its own.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGE_CONTACT "${PROTEAN_PACKAGE_CONTACT}")
 set(CPACK_PACKAGING_INSTALL_PREFIX "${CMAKE_INSTALL_PREFIX}")
 set(CPACK_PACKAGE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/packages")
@@ -16,6 +18,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_CURRENT_SOURCE_DIR}/cmake/strip_archives.cmake")
@@ -30,13 +33,13 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libprotean)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_SOURCE_DIR}/cmake/debian/triggers")
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "range filters for RocksDB
- RocksDB skips files on point reads with Bloom filters, but a seek has to
- open every level, even where nothing lies in the range. Protean gives every
- SST file a range filter, SuRF or Proteus, which seeks ask first.
- .
- Programs that use the distribution's RocksDB get it without being changed:
- libprotean.so is preloaded, and an OPTIONS file or an options string selects
- the table factory ProteanTable.")
+RocksDB skips files on point reads with Bloom filters, but a seek has to
+open every level, even where nothing lies in the range. Protean gives every
+SST file a range filter, SuRF or Proteus, which seeks ask first.
+
+Programs that use the distribution's RocksDB get it without being changed:
+libprotean.so.1 is preloaded, and an OPTIONS file or an options string selects
+the table factory ProteanTable.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libprotean-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -44,21 +47,21 @@ set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS runtime)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "librocksdb-dev (>= ${rocksdb_series}), librocksdb-dev (<< ${rocksdb_major}.${rocksdb_next_minor}~)")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "range filters for RocksDB (development files)
- Protean gives every SST file of a RocksDB a range filter, SuRF or Proteus,
- which seeks ask before they read anything.
- .
- This package has the headers, the static library, and the files for CMake's
- find_package and for pkg-config.")
+Protean gives every SST file of a RocksDB a range filter, SuRF or Proteus,
+which seeks ask before they read anything.
+
+This package has the headers, the static library, and the files for CMake's
+find_package and for pkg-config.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME protean-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "range filters for RocksDB (operator's command)
- Protean gives every SST file of a RocksDB a range filter, SuRF or Proteus,
- which seeks ask before they read anything.
- .
- The command protean shows which filter each file has and what it is worth,
- measures with a database's own queries which filters it should have, and
- finds and mends what is wrong, beside a running process.")
+Protean gives every SST file of a RocksDB a range filter, SuRF or Proteus,
+which seeks ask before they read anything.
+
+The command protean shows which filter each file has and what it is worth,
+measures with a database's own queries which filters it should have, and
+finds and mends what is wrong, beside a running process.")
 
 # What each package says of itself, and its changes.
 set(debian "${CMAKE_CURRENT_BINARY_DIR}/debian")

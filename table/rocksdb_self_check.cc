@@ -30,7 +30,8 @@ Status CheckOptions() {
       ConfigOptions(), BlockBasedTableOptions(),
       "cache_index_and_filter_blocks=true;index_type=kHashSearch;"
       "block_size=7168;block_restart_interval=7;metadata_block_size=5120;"
-      "format_version=4;whole_key_filtering=false;max_auto_readahead_size=12345;"
+      "format_version=4;whole_key_filtering=false;max_auto_readahead_size="
+      "12345;"
       "num_file_reads_for_auto_readahead=7",
       &table);
   if (!s.ok()) return s;
@@ -46,7 +47,8 @@ Status CheckOptions() {
   s = GetOptionsFromString(
       ConfigOptions(), Options(),
       "create_if_missing=true;max_open_files=1234;stats_dump_period_sec=77;"
-      "write_buffer_size=54321;num_levels=5;bottommost_compression=kNoCompression",
+      "write_buffer_size=54321;num_levels=5;bottommost_compression="
+      "kNoCompression",
       &options);
   if (!s.ok()) return s;
   if (!options.create_if_missing || options.max_open_files != 1234 ||

@@ -1,10 +1,10 @@
-//  libprotean.so: brings Protean into a process that has RocksDB already. It is
+//  libprotean.so.1: brings Protean into a process that has RocksDB already. It is
 //  preloaded, linked, or loaded by dlopen, and refers to nothing of RocksDB's,
 //  so that it can be loaded into any process. It looks for the RocksDB that is
 //  there, finds out which one it is, and loads the library of Protean that has
 //  been compiled for it, from its own folder:
 //
-//      libprotean-rocksdb-TAG.so    for TAG see plugin/build_info.h
+//      libprotean-rocksdb-TAG.so.1    for TAG see plugin/build_info.h
 //
 //  which checks what it binds to once more (binding.cc) and registers itself. If
 //  there is none, a line on stderr says why, and nothing has changed. That line
@@ -35,6 +35,9 @@ constexpr char kRegistry[] = "_ZN7rocksdb13ObjectLibrary7DefaultEv";
 constexpr char kSyncPoint[] = "_ZN7rocksdb9SyncPoint11GetInstanceEv";
 // Only where it was compiled with RTTI.
 constexpr char kTypeInfo[] = "_ZTIN7rocksdb12TableFactoryE";
+
+// The major version of Protean, which both libraries have in their names.
+constexpr char kEnd[] = ".so." PROTEAN_SOVERSION;
 
 constexpr size_t kMostPath = 4096;
 
@@ -120,7 +123,7 @@ void Load() {
   dl_iterate_phdr(LookInto, &search);
   if (search.count == 0) {
     Refuse("there is no RocksDB in this process that lets others see its "
-           "symbols; libprotean.so is loaded after RocksDB or together with it");
+           "symbols; libprotean is loaded after RocksDB or together with it");
     return;
   }
   const RocksDB& rocksdb = search.found;
@@ -149,16 +152,16 @@ void Load() {
   const int length =
       slash == nullptr ? 0 : static_cast<int>(slash + 1 - self.dli_fname);
   char path[kMostPath];
-  snprintf(path, sizeof(path), "%.*slibprotean-rocksdb-%s.so", length,
-           self.dli_fname, tag);
+  snprintf(path, sizeof(path), "%.*slibprotean-rocksdb-%s%s", length,
+           self.dli_fname, tag, kEnd);
   FILE* const file = fopen(path, "rb");
   if (file == nullptr) {
     char others[kMostPath] = "";
     size_t used = 0;
     glob_t all;
     char pattern[kMostPath];
-    snprintf(pattern, sizeof(pattern), "%.*slibprotean-rocksdb-*.so", length,
-             self.dli_fname);
+    snprintf(pattern, sizeof(pattern), "%.*slibprotean-rocksdb-*%s", length,
+             self.dli_fname, kEnd);
     if (glob(pattern, 0, nullptr, &all) == 0) {
       for (size_t i = 0; i < all.gl_pathc && used < sizeof(others); i++) {
         const char* const name = all.gl_pathv[i] + length;

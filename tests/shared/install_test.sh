@@ -13,12 +13,12 @@ prefix=$work/usr
 
 # As where it is told to be, not as it was configured.
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
-lib=$(dirname "$(find "$prefix" -name libprotean.so)")
-for file in "$prefix/bin/protean" "$lib/libprotean.a" "$lib"/libprotean-rocksdb-*.so "$lib/pkgconfig/protean.pc" \
+lib=$(dirname "$(find "$prefix" -name libprotean.so.1)")
+for file in "$prefix/bin/protean" "$lib/libprotean.a" "$lib"/libprotean-rocksdb-*.so.1 "$lib/pkgconfig/protean.pc" \
   "$prefix/include/protean/plugin/protean.h"; do
   [ -f "$file" ] || die "$file is not installed"
 done
-tag=$(basename "$lib"/libprotean-rocksdb-*.so .so)
+tag=$(basename "$lib"/libprotean-rocksdb-*.so.1 .so.1)
 "$prefix/bin/protean" --version | tee "$work/version"
 grep -q "for RocksDB $(echo "${tag#libprotean-rocksdb-}" | cut -d- -f1), " "$work/version" ||
   die "the command and the library are for different RocksDBs"

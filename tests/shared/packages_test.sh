@@ -17,7 +17,7 @@ run() {
 as_root "to install packages" apt-get -q update
 run as_root "to install packages" apt-get -q -y install --no-install-recommends "$packages"/libprotean_*.deb \
   "$packages"/protean-tools_*.deb rocksdb-tools
-library=$(dpkg -L libprotean | grep '/libprotean\.so$')
+library=$(dpkg -L libprotean | grep '/libprotean\.so\.1$')
 rocksdb=$(ldconfig -p | sed -n 's/.*=> \(.*librocksdb\.so\.[0-9.]*\)$/\1/p' | head -n 1)
 say "Protean: $library; RocksDB: $rocksdb"
 protean --version

@@ -4,7 +4,7 @@
 #
 #   shared_test.sh BUILD ROCKSDB_LIBRARY ROCKSDB_INCLUDE TAG
 #
-#   BUILD            the build folder, which has libprotean.so and libprotean-rocksdb-TAG.so
+#   BUILD            the build folder, which has libprotean.so.1 and libprotean-rocksdb-TAG.so.1
 #   ROCKSDB_LIBRARY  the RocksDB that they are for; a static one is made a shared one for this test
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -49,9 +49,9 @@ compile loading_program.cc -o "$work/loading_program" -ldl
 
 lib=$work/lib
 mkdir "$lib"
-cp "$build/libprotean.so" "$build/libprotean-rocksdb-$tag.so" "$lib/"
-protean=$lib/libprotean.so
-export BINDING=$lib/libprotean-rocksdb-$tag.so
+cp "$build/libprotean.so.1" "$build/libprotean-rocksdb-$tag.so.1" "$lib/"
+protean=$lib/libprotean.so.1
+export BINDING=$lib/libprotean-rocksdb-$tag.so.1
 
 # $1: what the version is, as C; $2: more. A library that looks as if it were RocksDB, to others' eyes.
 fake() {
@@ -106,9 +106,9 @@ expect "RocksDB is unloaded" "registered yes" "" "$work/loading_program" local "
 expect "Protean is unloaded" "registered yes" "" "$work/loading_program" local "$shared" "$protean" close 2 close 1
 expect "twice" "registered yes" "" "$work/loading_program" local "$shared" "$protean" "$protean"
 mkdir "$work/copy"
-cp "$lib"/*.so "$work/copy/"
+cp "$lib"/* "$work/copy/"
 expect "twice, from another folder" "registered yes" "registered already" \
-  "$work/loading_program" local "$shared" "$protean" "$work/copy/libprotean.so"
+  "$work/loading_program" local "$shared" "$protean" "$work/copy/libprotean.so.1"
 
 # ---- What does not ----
 
@@ -118,7 +118,7 @@ expect "no RocksDB, quietly" "" "" env PROTEAN_QUIET=1 LD_PRELOAD="$protean" tru
 expect "loaded before RocksDB" "registered no" "$none" "$work/loading_program" local "$protean" "$shared"
 for other in other:10.4.2 old_abi:10.4.2-oldabi asserting:10.4.2-assert no_rtti:10.4.2-nortti; do
   expect "${other%%:*}" "registered no" \
-    "${other%%:*}.so is ${other#*:}, for which there is no .*libprotean-rocksdb-${other#*:}.so; there is .*$tag.so; Protean is" \
+    "${other%%:*}.so is ${other#*:}, for which there is no .*libprotean-rocksdb-${other#*:}.so.1; there is .*$tag.so.1; Protean is" \
     "$work/loading_program" local "$work/${other%%:*}.so" "$protean"
 done
 expect "an ancient one" "registered no" "ancient.so does not tell its version; Protean is not registered" \
@@ -126,10 +126,10 @@ expect "an ancient one" "registered no" "ancient.so does not tell its version; P
 expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
   "$work/loading_program" local "$work/other.so" "$shared" "$protean"
 # The right name is no proof.
-cp "$BINDING" "$lib/libprotean-rocksdb-10.4.2.so"
-expect "renamed" "registered no" "libprotean-rocksdb-10.4.2.so cannot be loaded: .*undefined symbol" \
+cp "$BINDING" "$lib/libprotean-rocksdb-10.4.2.so.1"
+expect "renamed" "registered no" "libprotean-rocksdb-10.4.2.so.1 cannot be loaded: .*undefined symbol" \
   "$work/loading_program" local "$work/other.so" "$protean"
-rm "$lib/libprotean-rocksdb-10.4.2.so"
+rm "$lib/libprotean-rocksdb-10.4.2.so.1"
 mv "$BINDING" "$work/away.so"
 expect "alone" "registered no" "for which there is no .*; there is none; Protean is not registered" \
   "$work/loading_program" local "$shared" "$protean"
