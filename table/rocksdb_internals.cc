@@ -1,7 +1,5 @@
 #include "table/rocksdb_internals.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -15,6 +13,7 @@
 #include "file/sequence_file_reader.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
+#include "port/malloc.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/full_filter_block.h"
@@ -595,8 +594,12 @@ namespace {
 // Whether a block of memory may have been allocated for an object of that size:
 // it has room for it, and not much more.
 bool Fits(const void* block, size_t size) {
+#ifdef ROCKSDB_MALLOC_USABLE_SIZE
   const size_t usable = malloc_usable_size(const_cast<void*>(block));
   return usable >= size && usable <= size + size / 4 + 64;
+#else
+  return true;  // nobody can tell
+#endif
 }
 
 // A factory that looks at the tables that it makes from outside.
