@@ -5,6 +5,28 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
+#if !defined(_GLIBCXX_USE_CXX11_ABI) || _GLIBCXX_USE_CXX11_ABI
+constexpr bool kCxx11Abi = true;
+#else
+constexpr bool kCxx11Abi = false;
+#endif
+
+#ifdef NDEBUG
+constexpr bool kAssertions = false;
+#else
+constexpr bool kAssertions = true;
+#endif
+
+#ifdef __GXX_RTTI
+constexpr bool kRtti = true;
+#else
+constexpr bool kRtti = false;
+#endif
+
+}  // namespace
+
 std::string BuildInfo::Tag() const {
   std::string tag = rocksdb_version;
   if (!cxx11_abi) tag += "-oldabi";
@@ -20,25 +42,8 @@ std::string BuildInfo::ToString() const {
 }
 
 const BuildInfo& GetBuildInfo() {
-  static const BuildInfo info = {
-      PROTEAN_VERSION,
-      PROTEAN_ROCKSDB_VERSION,
-#if !defined(_GLIBCXX_USE_CXX11_ABI) || _GLIBCXX_USE_CXX11_ABI
-      /*cxx11_abi=*/true,
-#else
-      /*cxx11_abi=*/false,
-#endif
-#ifdef NDEBUG
-      /*assertions=*/false,
-#else
-      /*assertions=*/true,
-#endif
-#ifdef __GXX_RTTI
-      /*rtti=*/true,
-#else
-      /*rtti=*/false,
-#endif
-  };
+  static const BuildInfo info = {PROTEAN_VERSION, PROTEAN_ROCKSDB_VERSION,
+                                 kCxx11Abi, kAssertions, kRtti};
   return info;
 }
 

@@ -31,9 +31,10 @@ struct Note {
   char name[8];
   char text[64];
 };
-[[gnu::section(".note.protean"), gnu::used, gnu::aligned(4)]]
-const Note note = {sizeof(note.name), sizeof(note.text), /*type=*/1, "Protean",
-                   PROTEAN_VERSION " for RocksDB " PROTEAN_TAG};
+[[gnu::section(".note.protean"), gnu::used,
+  gnu::aligned(4)]] const Note note = {
+    sizeof(note.name), sizeof(note.text), /*type=*/1, "Protean",
+    PROTEAN_VERSION " for RocksDB " PROTEAN_TAG};
 
 // Whether that address is in the program itself.
 bool IsInProgram(const void* address) {

@@ -1,14 +1,14 @@
-//  libprotean.so.1: brings Protean into a process that has RocksDB already. It is
-//  preloaded, linked, or loaded by dlopen, and refers to nothing of RocksDB's,
-//  so that it can be loaded into any process. It looks for the RocksDB that is
-//  there, finds out which one it is, and loads the library of Protean that has
-//  been compiled for it, from its own folder:
+//  libprotean.so.1: brings Protean into a process that has RocksDB already. It
+//  is preloaded, linked, or loaded by dlopen, and refers to nothing of
+//  RocksDB's, so that it can be loaded into any process. It looks for the
+//  RocksDB that is there, finds out which one it is, and loads the library of
+//  Protean that has been compiled for it, from its own folder:
 //
 //      libprotean-rocksdb-TAG.so.1    for TAG see plugin/build_info.h
 //
-//  which checks what it binds to once more (binding.cc) and registers itself. If
-//  there is none, a line on stderr says why, and nothing has changed. That line
-//  is left out if PROTEAN_QUIET=1: a preloaded library is loaded into the
+//  which checks what it binds to once more (binding.cc) and registers itself.
+//  If there is none, a line on stderr says why, and nothing has changed. That
+//  line is left out if PROTEAN_QUIET=1: a preloaded library is loaded into the
 //  programs that a program starts as well.
 //
 //  All that is asked of RocksDB is whether it exports a few symbols, and the
@@ -122,8 +122,9 @@ void Load() {
   static Search search;
   dl_iterate_phdr(LookInto, &search);
   if (search.count == 0) {
-    Refuse("there is no RocksDB in this process that lets others see its "
-           "symbols; libprotean is loaded after RocksDB or together with it");
+    Refuse(
+        "there is no RocksDB in this process that lets others see its "
+        "symbols; libprotean is loaded after RocksDB or together with it");
     return;
   }
   const RocksDB& rocksdb = search.found;
@@ -165,9 +166,9 @@ void Load() {
     if (glob(pattern, 0, nullptr, &all) == 0) {
       for (size_t i = 0; i < all.gl_pathc && used < sizeof(others); i++) {
         const char* const name = all.gl_pathv[i] + length;
-        used += static_cast<size_t>(snprintf(
-            others + used, sizeof(others) - used, "%s%s", i == 0 ? "" : ", ",
-            name));
+        used +=
+            static_cast<size_t>(snprintf(others + used, sizeof(others) - used,
+                                         "%s%s", i == 0 ? "" : ", ", name));
       }
       globfree(&all);
     }
@@ -180,8 +181,7 @@ void Load() {
   // What a program or the Java VM has loaded for itself alone is not seen by
   // others until it is loaded again for all. It must not go any more.
   if (strcmp(rocksdb.path, "the program itself") != 0) {
-    dlopen(rocksdb.path,
-           RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NODELETE);
+    dlopen(rocksdb.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NODELETE);
   }
   if (dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) == nullptr) {
     const char* const reason = dlerror();

@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
     void* const handle = dlopen(binding, RTLD_LAZY | RTLD_NOLOAD);
     if (handle != nullptr) found = dlsym(handle, "protean_is_registered");
   }
-  printf("registered %s\n",
-         found != nullptr && reinterpret_cast<Registered>(found)() ? "yes"
-                                                                    : "no");
+  printf(
+      "registered %s\n",
+      found != nullptr && reinterpret_cast<Registered>(found)() ? "yes" : "no");
   return 0;
 }

@@ -53,8 +53,8 @@ void WriteReadings(rocksdb::DB* db, std::mt19937_64* random) {
   for (uint32_t i = 0; i < kReadingsPerSensor; i++) {
     for (uint32_t sensor = 0; sensor < kSensors; sensor++) {
       const std::string reading(100, 'r');
-      Require(db->Put(rocksdb::WriteOptions(),
-                      Key(sensor, (*random)() % kDay), reading));
+      Require(db->Put(rocksdb::WriteOptions(), Key(sensor, (*random)() % kDay),
+                      reading));
     }
   }
   Require(db->Flush(rocksdb::FlushOptions()));
