@@ -32,7 +32,7 @@
 #include "table/table_builder.h"
 #include "table/table_reader.h"
 
-// ---- Versions: from 9.10 on; tested with 9.10 ----
+// ---- Versions: from 9.10 on; tested with 9.10.0, 10.4.2 and 11.8.1 ----
 
 #define PROTEAN_ROCKSDB_AT_LEAST(major, minor) \
   (ROCKSDB_MAJOR > (major) ||                  \

@@ -17,10 +17,8 @@ namespace {
 using Strings = std::vector<std::string>;
 
 struct MultiScanPlan {
-  Strings keys;  // in order
-  // Begin and end of each range, by their indexes in `keys`. A range that ends
-  // where `keys` do has no end.
-  std::vector<std::pair<size_t, size_t>> ranges;
+  Strings keys;                // in order
+  std::vector<size_t> ranges;  // from one key to the next, by its index
   bool reverse;
   ReadOptions options;
 };
@@ -42,17 +40,16 @@ MultiScanPlan DrawPlan(RandomRun* run, const View& view) {
   plan.keys.erase(std::unique(plan.keys.begin(), plan.keys.end()),
                   plan.keys.end());
   plan.reverse = dice.OneIn(3);
-  // Without an end, there may be only one range, and no way back.
-  if (plan.keys.size() == 1 || (!plan.reverse && dice.OneIn(10))) {
-    plan.reverse = false;
-    plan.keys.resize(1);
-    plan.ranges = {{0, 1}};
-  } else {
-    // Some begin where the one before ends.
-    for (size_t i = 0; i + 1 < plan.keys.size();
-         i += 1 + (dice.OneIn(3) ? 0 : 1)) {
-      plan.ranges.emplace_back(i, i + 1);
-    }
+  // Some begin where the one before ends. All of them end: stock RocksDB 11.8.1
+  // crashes as it announces to a file on level 0 that there is no end.
+  for (size_t i = 0; i + 1 < plan.keys.size();
+       i += dice.OneIn(3) ? size_t{1} : size_t{2}) {
+    plan.ranges.push_back(i);
+  }
+  // On the way back, stock RocksDB 11.8.1 goes on with another range (and stops
+  // at an assertion) where a file holds no block of the one that is sought.
+  if (plan.reverse && !plan.ranges.empty()) {
+    plan.ranges = {dice.In(plan.ranges)};
   }
   ReadOptions& options = plan.options;
   options.verify_checksums = !dice.OneIn(4);
@@ -77,18 +74,14 @@ std::string DescribeEntry(const Iterator& it) {
 void CompareMultiScan(RandomRun* run, const View& view) {
   Dice& dice = run->dice;
   const MultiScanPlan plan = DrawPlan(run, view);
+  if (plan.ranges.empty()) return;
   ReadPoint at;
   at.Draw(run, view);
   MultiScanArgs args(view.family->options.comparator);
-  for (const auto& [begin, end] : plan.ranges) {
-    if (end < plan.keys.size()) {
-      args.insert(plan.keys[begin], plan.keys[end]);
-    } else {
-      args.insert(plan.keys[begin]);
-    }
-  }
+  for (size_t i : plan.ranges) args.insert(plan.keys[i], plan.keys[i + 1]);
   args.reverse = plan.reverse;
-  args.use_async_io = dice.OneIn(3);
+  // Both together, stock RocksDB 11.8.1 returns keys below the lower bound.
+  args.use_async_io = !plan.reverse && dice.OneIn(3);
   args.io_coalesce_threshold =
       dice.Of({uint64_t{0}, uint64_t{100}, uint64_t{16 << 10}});
 
@@ -100,9 +93,7 @@ void CompareMultiScan(RandomRun* run, const View& view) {
     ReadOptions options = plan.options;
     at.Set(twin, &options);
     if (plan.reverse) options.iterate_lower_bound = &lower;
-    if (plan.ranges[0].second < plan.keys.size()) {
-      options.iterate_upper_bound = &upper;
-    }
+    options.iterate_upper_bound = &upper;
     iterators[twin] = view.NewIterator(twin, options);
   }
   const std::string name =
@@ -110,12 +101,11 @@ void CompareMultiScan(RandomRun* run, const View& view) {
       (args.use_async_io ? " async" : "") + at.ToString() + " on " + view.name;
   run->journal.Note(name);
   for (auto& it : iterators) it->Prepare(args);
-  for (const auto& [begin, end] : plan.ranges) {
-    const bool has_end = end < plan.keys.size();
-    lower = plan.keys[begin];
-    if (has_end) upper = plan.keys[end];
-    const std::string what = name + ", from " + Brief(lower) + " to " +
-                             (has_end ? Brief(upper) : "the end");
+  for (size_t i : plan.ranges) {
+    lower = plan.keys[i];
+    upper = plan.keys[i + 1];
+    const std::string what =
+        name + ", from " + Brief(lower) + " to " + Brief(upper);
     run->journal.Note(what);
     for (auto& it : iterators) {
       plan.reverse ? it->SeekForPrev(upper) : it->Seek(lower);

@@ -302,7 +302,7 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     common += Option(name, value);
   };
   add("block_size", dice->Of({"64", "128", "256", "512", "1024", "4096"}));
-  add("format_version", dice->Of({"4", "5", "6"}));
+  add("format_version", DrawFormatVersion(dice));
   add("block_restart_interval", dice->Of({"1", "2", "4", "16"}));
   add("use_delta_encoding", Bool(!dice->OneIn(3)));
   add("checksum", dice->Of({"kCRC32c", "kxxHash64", "kXXH3"}));
@@ -315,7 +315,7 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     add("initial_auto_readahead_size", "512");
     add("num_file_reads_for_auto_readahead", "0");
   }
-  common += DrawNewerTableOptions(dice);
+  common += DrawNewerTableOptions(dice, family->options.comparator);
   if (!family->timestamps && dice->OneIn(3)) {
     add("data_block_index_type", "kDataBlockBinaryAndHash");
     add("data_block_hash_table_util_ratio", "0.7");

@@ -1,15 +1,22 @@
 #include "tests/table/differential/versions.h"
 
+#include "rocksdb/comparator.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
-std::string DrawNewerTableOptions(Dice* dice) {
-  std::string options;
+const char* DrawFormatVersion(Dice* dice) {
 #if PROTEAN_ROCKSDB_AT_LEAST(10, 4)
-  if (dice->OneIn(3)) options += "format_version=7;";
+  return dice->Of({"4", "5", "6", "7"});
+#else
+  return dice->Of({"4", "5", "6"});
 #endif
+}
+
+std::string DrawNewerTableOptions(Dice* dice, const Comparator* comparator) {
+  std::string options;
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
   if (dice->OneIn(4)) options += "separate_key_value_in_data_block=true;";
-  if (dice->OneIn(4)) {
+  if (comparator == BytewiseComparator() && dice->OneIn(4)) {
     options += std::string("index_block_search_type=") +
                dice->Of({"kInterpolation", "kAuto"}) + ";";
   }

@@ -23,9 +23,12 @@ constexpr bool kColumnsMayBeBlobs = PROTEAN_ROCKSDB_AT_LEAST(11, 0);
 #endif
 constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
 
+// Of a block-based table.
+const char* DrawFormatVersion(Dice* dice);
+
 // Draw options that RocksDB 9.10 does not have: of block-based tables, as a
 // string, of a DB, of a column family, and of an iterator at a snapshot.
-std::string DrawNewerTableOptions(Dice* dice);
+std::string DrawNewerTableOptions(Dice* dice, const Comparator* comparator);
 void DrawNewerOptions(Dice* dice, DBOptions* options);
 void DrawNewerOptions(Dice* dice, ColumnFamilyOptions* options);
 void DrawNewerOptions(Dice* dice, ReadOptions* options);
