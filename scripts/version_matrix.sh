@@ -8,7 +8,7 @@
 #   TREE|VERSION    RocksDB source trees, or versions out of 9.10.0, 10.4.2 and 11.8.1; default: these three versions
 #
 # 9.10.0 comes from where scripts/provision_rocksdb.sh gets it, the others from the Rust crates that carry them, by cargo.
-# Trees, builds and logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder), 2 GB a version. With each
+# Trees, builds and logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder), 1 GB a version. With each
 # version, the first time takes about 20 minutes on 2 cores besides the differential test. PROTEAN_JOBS says how many
 # compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -94,13 +94,6 @@ done
 
 # ---- One version ----
 
-# Runs a command, keeps what it says in the file $1, and shows its progress as that of $2.
-logged() {
-  local log=$1 what=$2
-  shift 2
-  "$@" 2>&1 | tee "$log" | show_progress "$what"
-}
-
 # What has come of the version at hand, for the table.
 version="" passed="" failed="" runs="" time="" seed=""
 failures=()
@@ -110,11 +103,14 @@ fails() {
   say "${failures[-1]}"
 }
 
+# Arguments: those of cmake that choose the RocksDB.
 build() {
-  local log=$work/build.log
-  if logged "$log" "RocksDB $version" cmake -S . -B "$work" -G Ninja "$@" -DPROTEAN_ASSERTIONS=ON &&
-    logged "$log" "Protean with RocksDB $version" cmake --build "$work" --parallel "$jobs"; then
-    return
+  local log=$work/configure.log
+  if cmake -S . -B "$work" -G Ninja -DPROTEAN_ASSERTIONS=ON "$@" 2>&1 | tee "$log" | sed -un '/^provision_rocksdb: /p' >&2; then
+    log=$work/build.log
+    if cmake --build "$work" --parallel "$jobs" 2>&1 | tee "$log" | show_progress "building Protean with RocksDB $version"; then
+      return
+    fi
   fi
   tail -n 30 "$log" >&2
   fails "does not build" "$log"
