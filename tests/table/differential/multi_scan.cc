@@ -42,8 +42,7 @@ MultiScanPlan DrawPlan(RandomRun* run, const View& view) {
   plan.reverse = dice.OneIn(3);
   // Some begin where the one before ends. All of them end: stock RocksDB 11.8.1
   // crashes as it announces to a file on level 0 that there is no end.
-  for (size_t i = 0; i + 1 < plan.keys.size();
-       i += dice.OneIn(3) ? size_t{1} : size_t{2}) {
+  for (size_t i = 0; i + 1 < plan.keys.size(); i += dice.OneIn(3) ? 1 : 2) {
     plan.ranges.push_back(i);
   }
   // On the way back, stock RocksDB 11.8.1 goes on with another range (and stops
