@@ -3,10 +3,12 @@
 # Debian's official images (/etc/apt/sources.list.d/debian.sources and no other), an empty cache and a fresh clone of what is
 # committed here.
 #
-#   scripts/clean_room.sh [bookworm|trixie] [demo|test] [--root] [--keep]
+#   scripts/clean_room.sh [bookworm|trixie] [demo|test|packages] [--root] [--keep]
 #
-# Without a release or a command, all of them, one after the other. Prints what the command prints, and at the end a line for
-# each run with the time that it took.
+# Without a release or a command, the two commands on all of them, one after the other. Prints what the command prints, and at
+# the end a line for each run with the time that it took.
+#
+#   packages   makes Debian packages (trixie only), and uses them in a second room
 #
 #   --root   run the command as root on a machine without sudo; otherwise as another user, who may use sudo
 #   --keep   leave the room where it is, to look into
@@ -20,10 +22,10 @@ releases=() commands=() user=builder keep=0
 for arg in "$@"; do
   case $arg in
     bookworm | trixie) releases+=("$arg") ;;
-    demo | test) commands+=("$arg") ;;
+    demo | test | packages) commands+=("$arg") ;;
     --root) user=root ;;
     --keep) keep=1 ;;
-    *) die "unknown argument '$arg'; known: bookworm trixie demo test --root --keep" ;;
+    *) die "unknown argument '$arg'; known: bookworm trixie demo test packages --root --keep" ;;
   esac
 done
 [ ${#releases[@]} -gt 0 ] || releases=(bookworm trixie)
@@ -76,28 +78,44 @@ enter() {
     exec chroot "$@"' enter "$room" "$@"
 }
 
-summary=() room=""
+summary=() room="" packages=""
 finish() {
   [ -z "$room" ] || [ $keep = 1 ] || rm -rf --one-file-system "$room"
+  [ -z "$packages" ] || rm -rf --one-file-system "$packages"
   for line in "${summary[@]}"; do say "$line"; done
 }
 trap finish EXIT
 
+# $1: the release; $2: the script, in the project, with its arguments; $3: a folder of packages to bring along, or nothing; $4:
+# the packages that the script makes in this folder of the project are taken away, or nothing.
+run_in_room() {
+  local release=$1 script=$2 bring=$3 take=$4 home start=$SECONDS outcome=passed
+  room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
+  chmod 755 "$room"
+  say "making a minimal $release in $room"
+  furnish "$room" "$release"
+  home=$(enter "$room" bash -c "echo ~$user")
+  git clone --quiet --no-hardlinks "$project" "$room$home/protean"
+  [ -z "$bring" ] || cp -r "$bring" "$room$home/packages"
+  enter "$room" chown -R "$user" "$home"
+  say "$release: $script as $user"
+  start=$SECONDS
+  enter "$room" su - "$user" -c "cd protean && $script" </dev/null || outcome="FAILED with code $?"
+  summary+=("$release, $script as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
+  if [ -n "$take" ] && [ "$outcome" = passed ]; then cp "$room$home/protean/$take"/*.deb "$packages/"; fi
+  [ $keep = 1 ] && say "the room is left in $room" || rm -rf --one-file-system "$room"
+  room=""
+}
+
 for release in "${releases[@]}"; do
   for command in "${commands[@]}"; do
-    room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
-    chmod 755 "$room"
-    say "making a minimal $release in $room"
-    furnish "$room" "$release"
-    home=$(enter "$room" bash -c "echo ~$user")
-    git clone --quiet --no-hardlinks "$project" "$room$home/protean"
-    enter "$room" chown -R "$user" "$home/protean"
-    say "$release: scripts/$command.sh as $user"
-    start=$SECONDS outcome=passed
-    enter "$room" su - "$user" -c "cd protean && scripts/$command.sh" </dev/null || outcome="FAILED with code $?"
-    summary+=("$release $command as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
-    [ $keep = 1 ] && say "the room is left in $room" || rm -rf --one-file-system "$room"
-    room=""
+    if [ "$command" != packages ]; then
+      run_in_room "$release" "scripts/$command.sh" "" ""
+      continue
+    fi
+    packages=$(mktemp -d)
+    run_in_room "$release" scripts/debian_packages.sh "" build/packages
+    run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$packages" ""
   done
 done
 ! printf '%s\n' "${summary[@]}" | grep -q FAILED || die "not all commands passed"

@@ -2,9 +2,10 @@
 # Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree, and a folder with its library
 # (librocksdb.a or librocksdb.so) and the commands that it was compiled with (compile_commands.json).
 #
-#   scripts/provision_rocksdb.sh [--source=DIR] [--compile] [--assertions] [--native] [--source-only]
+#   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native] [--source-only]
 #
 #   --source=DIR   build this RocksDB tree instead of 9.10.0; the build is incremental
+#   --library=FILE compile nothing: this shared library is that RocksDB. How it was compiled is told by what it exports
 #   --compile      compile RocksDB even where the distribution's library would do
 #   --assertions   a build with RocksDB's own asserts on, for differential and stress tests; compiled
 #   --native       a build for this machine's CPU (-march=native) instead of any x86-64/arm64; compiled
@@ -23,15 +24,16 @@ readonly version=9.10.0
 readonly debian_version=9.10.0-1
 readonly debian_suite=trixie
 
-source_tree="" compile=0 assertions=0 native=0 source_only=0
+source_tree="" library="" compile=0 assertions=0 native=0 source_only=0
 for arg in "$@"; do
   case $arg in
     --source=*) source_tree=${arg#--source=} compile=1 ;;
+    --library=*) library=${arg#--library=} ;;
     --compile) compile=1 ;;
     --assertions) assertions=1 compile=1 ;;
     --native) native=1 compile=1 ;;
     --source-only) source_only=1 ;;
-    *) die "unknown argument '$arg'; known: --source=DIR --compile --assertions --native --source-only" ;;
+    *) die "unknown argument '$arg'; known: --source=DIR --library=FILE --compile --assertions --native --source-only" ;;
   esac
 done
 
@@ -124,14 +126,23 @@ distribution_library() {
   dpkg-query -L librocksdb-dev | sed -n '/\/librocksdb\.so$/p'
 }
 
-library=""
-[ $compile = 1 ] || library=$(distribution_library)
 if [ -n "$library" ]; then
-  # The layout of RocksDB's classes depends on whether its asserts are on, and so do symbols that it exports.
-  asserts=-DNDEBUG
-  symbols=$(nm -D --defined-only "$library")
-  case $symbols in *SyncPoint11GetInstance*) asserts=-UNDEBUG ;; esac
-  flags+=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$asserts")
+  library=$(realpath "$library" 2>/dev/null || echo "$library")
+  [ -f "$library" ] || die "there is no library $library"
+elif [ $compile = 0 ]; then
+  library=$(distribution_library)
+fi
+if [ -n "$library" ]; then
+  # The layout of RocksDB's classes depends on how it was compiled, and so do symbols that it exports.
+  symbols=$(nm -D --defined-only "$library") || die "$library is not a shared library"
+  case $symbols in
+    *GetRocksVersionAsStringB5cxx11Eb*) how="" ;;
+    *GetRocksVersionAsStringEb*) how="-D_GLIBCXX_USE_CXX11_ABI=0 " ;;
+    *) die "$library does not export RocksDB's symbols: nothing can be bound to it" ;;
+  esac
+  case $symbols in *SyncPoint11GetInstance*) how+=-UNDEBUG ;; *) how+=-DNDEBUG ;; esac
+  case $symbols in *_ZTIN7rocksdb12TableFactoryE*) ;; *) flags+=(-DUSE_RTTI=OFF) how+=" -fno-rtti" ;; esac
+  flags+=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$how")
 elif [ $assertions = 1 ]; then
   flags+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
 else

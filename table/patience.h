@@ -88,9 +88,9 @@ class Patience {
     return word;
   }
 
-  // A read from a disk is worth the time of 64 waits, one from the cache that
-  // of
-  // 8. A pause follows 256 or 32 that were of no use; after it, 32 or 4 more.
+  // A read from a disk is worth the time of 64 waits, one from the cache is
+  // worth that of 8. A pause follows 256 or 32 waits that were of no use; after
+  // it, 32 or 4 more.
   static constexpr uint16_t kWorth = 64;
   static constexpr uint16_t kTimeOfCheapWait = 8;
   static constexpr uint16_t kMostDoubt = 256;

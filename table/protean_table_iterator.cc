@@ -8,6 +8,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+// That this thread has found, as far as it counts.
+uint64_t DataBlocksInCache() {
+  return perf_context.block_cache_hit_count -
+         perf_context.block_cache_index_hit_count -
+         perf_context.block_cache_filter_hit_count;
+}
+
 // Turns a user key into one right below it: at most keys that share all but the
 // last byte and go on with 0xFF lie between the two. REQUIRES: !key->empty()
 void MoveBelow(std::string* key) {
@@ -75,13 +82,16 @@ void ProteanTableIterator::MakeInner() {
 }
 
 void ProteanTableIterator::SeekInner(const Slice& target) {
-  const uint64_t blocks_read = perf_context.block_read_count;
+  const uint64_t read = perf_context.block_read_count;
+  const uint64_t found = DataBlocksInCache();
   Inner()->Seek(target);
-  // Of a block that has not come yet (async_io), or where nobody counts, it is
-  // not known.
-  patience_.Read(/*from_cache=*/perf_context.block_read_count == blocks_read &&
-                 perf_level >= PerfLevel::kEnableCount &&
-                 !(read_options_.async_io && inner_->status().IsTryAgain()));
+  // Whatever else has happened, such as a block that was read ahead, or that
+  // nobody counts, tells nothing.
+  if (perf_context.block_read_count > read) {
+    patience_.Read(/*from_cache=*/false);
+  } else if (DataBlocksInCache() > found) {
+    patience_.Read(/*from_cache=*/true);
+  }
 }
 
 const FilterBlock* ProteanTableIterator::Filter(FilterHold* hold) {
@@ -164,30 +174,32 @@ void ProteanTableIterator::CompleteMarker() {
 }
 
 bool ProteanTableIterator::MoveMarker() {
-  const Slice begin = ExtractUserKey(marker_);
-  search_->PassBy(begin);
+  search_->PassBy(ExtractUserKey(marker_));
   if (moves_ == kMostMoves) return false;
   FilterHold hold;
   const FilterBlock* filter = Filter(&hold);
-  if (filter == nullptr) return false;
-  const RunSearch::Stop stop = search_->NextStop(this, begin);
-  if (stop.kind == RunSearch::Stop::kNone ||
-      !MoveBehind(*filter, begin, stop.user_key,
-                  /*inclusive=*/stop.kind == RunSearch::Stop::kKey)) {
-    std::string bound;
-    if (!filter->LowerBoundIsSlow() || !filter->LowerBound(begin, &bound) ||
-        begin == bound) {
-      return false;
-    }
-    marker_.swap(bound);
-  }
+  if (filter == nullptr || !FindNextMarker(*filter)) return false;
   moves_++;
-  const Slice* upper_bound = read_options_.iterate_upper_bound;
-  if (upper_bound != nullptr && upper_bound->compare(marker_) <= 0) {
-    SetFilteredBelow(*filter, *upper_bound);
-  } else {
-    CompleteMarker();
+  CompleteMarker();
+  return true;
+}
+
+// Behind the key, or at the marker, of another file, or as far as prefixes can
+// be tried.
+bool ProteanTableIterator::FindNextMarker(const FilterBlock& filter) {
+  const Slice begin = ExtractUserKey(marker_);
+  const RunSearch::Stop stop = search_->NextStop(this, begin);
+  if (stop.kind != RunSearch::Stop::kNone &&
+      MoveBehind(filter, begin, stop.user_key,
+                 /*inclusive=*/stop.kind == RunSearch::Stop::kKey)) {
+    return true;
   }
+  std::string bound;
+  if (!filter.LowerBoundIsSlow() || !filter.LowerBound(begin, &bound) ||
+      begin == bound) {
+    return false;
+  }
+  marker_.swap(bound);
   return true;
 }
 
@@ -224,8 +236,7 @@ void ProteanTableIterator::ReadBeforeMarker() {
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
   if (state_ != State::kWaiting) return inner_.NextAndGetResult(result);
   LeaveMarker();
-  if (IsReading()) return inner_.GetResult(result);
-  if (state_ == State::kFiltered) return false;
+  if (state_ != State::kWaiting) return inner_.GetResult(result);
   result->key = marker_;
   result->bound_check_result = IterBoundCheck::kUnknown;
   result->value_prepared = true;
@@ -322,9 +333,13 @@ bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
   may_move_ = filter.LowerBoundIsLoose();
   const bool may_step = may_move_ && !search_->HasPassedBy(target);
   bool may_hold;
+  if (filter.LowerBoundIsSlow()) reader_->NoteSlow();
   if (may_step && filter.LowerBoundIsSlow()) {
+    // Prefixes are tried when the search has come by.
     may_hold = filter.MayHaveKeyAtOrAbove(target);
-    marker_.assign(target.data(), target.size());
+    const Slice smallest = filter.header().smallest;
+    const Slice first = target.compare(smallest) < 0 ? smallest : target;
+    marker_.assign(first.data(), first.size());
   } else {
     may_hold = filter.LowerBound(target, &marker_);
   }
@@ -362,16 +377,14 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const Slice user_key = reader_->UserKey(target);
   const bool closed = read_options_.iterate_upper_bound != nullptr;
   // Under a bound, the filter is asked in any case.
-  const bool may_wait = CanWait() && (closed || patience_.MayWait());
+  const bool may_wait = CanWait() &&
+                        !(reader_->IsSlow() && patience_.ReadsAreCheap()) &&
+                        (closed || patience_.MayWait());
   FilterHold hold;
   const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
-  const bool too_slow = filter != nullptr && filter->LowerBoundIsSlow() &&
-                        patience_.ReadsAreCheap();
-  if (too_slow && !closed) filter = nullptr;
   const bool decided =
-      filter != nullptr &&
-      ((closed && FilterRange(*filter, user_key)) ||
-       (may_wait && !too_slow && SkipAhead(*filter, user_key)));
+      filter != nullptr && ((closed && FilterRange(*filter, user_key)) ||
+                            (may_wait && SkipAhead(*filter, user_key)));
   if (!decided) {
     SeekInner(target);
     if (filter != nullptr) {

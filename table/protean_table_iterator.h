@@ -285,6 +285,7 @@ class ProteanTableIterator final : public InternalIterator {
   // The search has come to the marker: waits further on, or reads.
   void LeaveMarker();
   bool MoveMarker();
+  bool FindNextMarker(const FilterBlock& filter);
   // Move from the marker to the first key above it, or to the last one below.
   void ReadFromMarker();
   void ReadBeforeMarker();
@@ -343,8 +344,8 @@ class ProteanTableIterator final : public InternalIterator {
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here
-  bool may_move_ = false;       // whether the filter may know more than that
-  uint8_t moves_ = 0;           // of the marker in this seek
+  bool may_move_ = false;       // the marker: the filter's LowerBoundIsLoose()
+  uint8_t moves_ = 0;           // of the marker since the seek
   std::shared_ptr<RunSearch> search_;
   uint64_t round_ = 0;  // of the search
 };

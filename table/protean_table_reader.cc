@@ -87,7 +87,7 @@ SequenceNumber MarkerSequence(const BlockBasedFile& file) {
   constexpr int kSizes = 64;
   const auto properties = file.table()->GetTableProperties();
   const uint64_t keys = properties == nullptr ? 0 : properties->num_entries;
-  const int size = FloorLog2(keys + 1);
+  const int size = FloorLog2(std::max<uint64_t>(keys, 1));
   const int level = std::clamp(file.level(), 0, kMostLevel);
   return kLast - static_cast<SequenceNumber>((kMostLevel - level) * kSizes +
                                              (kSizes - 1 - size));

@@ -56,6 +56,11 @@ class ProteanTableReader : public TableReader {
   // this sorted run have found out: of this level, or this file on level 0.
   Patience::Shared* patience() const { return patience_; }
 
+  // Whether the filter takes long to tell where the next key is
+  // (LowerBoundIsSlow), as far as somebody who has held it has noted that.
+  bool IsSlow() const { return is_slow_.load(std::memory_order_relaxed); }
+  void NoteSlow() { is_slow_.store(true, std::memory_order_relaxed); }
+
   // Where queries that found nothing in this file are sampled, or nullptr.
   QueryQueue* queue() const { return queue_; }
 
@@ -192,6 +197,7 @@ class ProteanTableReader : public TableReader {
   const std::unique_ptr<OpenFilter> open_filter_;
   mutable RegisteredFile registered_;
   mutable std::atomic<bool> damage_reported_{false};
+  std::atomic<bool> is_slow_{false};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

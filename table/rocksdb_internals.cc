@@ -13,6 +13,7 @@
 #include "file/sequence_file_reader.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
+#include "port/malloc.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/full_filter_block.h"
@@ -592,6 +593,76 @@ namespace {
 }
 
 }  // namespace
+
+namespace {
+
+// Whether a block of memory may have been allocated for an object of that size:
+// it has room for it, and not much more.
+bool Fits(const void* block, size_t size) {
+#ifdef ROCKSDB_MALLOC_USABLE_SIZE
+  const size_t usable = malloc_usable_size(const_cast<void*>(block));
+  return usable >= size && usable <= size + size / 4 + 64;
+#else
+  return true;  // nobody can tell
+#endif
+}
+
+// A factory that looks at the tables that it makes from outside.
+class MeasuredTables : public BlockBasedTableFactory {
+ public:
+  using BlockBasedTableFactory::BlockBasedTableFactory;
+  using BlockBasedTableFactory::NewTableReader;
+  Status NewTableReader(
+      const ReadOptions& read_options,
+      const TableReaderOptions& table_reader_options,
+      std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
+      std::unique_ptr<TableReader>* table_reader,
+      bool prefetch_index_and_filter_in_cache) const override {
+    const void* const given = file.get();
+    const Status s = BlockBasedTableFactory::NewTableReader(
+        read_options, table_reader_options, std::move(file), file_size,
+        table_reader, prefetch_index_and_filter_in_cache);
+    if (!s.ok()) return s;
+    auto* const table = static_cast<BlockBasedTable*>(table_reader->get());
+    if (!Fits(table, sizeof(BlockBasedTable))) return Differ("BlockBasedTable");
+    const BlockBasedTable::Rep* const rep = table->get_rep();
+    if (!Fits(rep, sizeof(BlockBasedTable::Rep)) || rep->file.get() != given ||
+        rep->internal_comparator.user_comparator() != BytewiseComparator() ||
+        rep->level != table_reader_options.level) {
+      return Differ("BlockBasedTable::Rep");
+    }
+    const std::unique_ptr<InternalIterator> iterator(table->NewIterator(
+        read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/false, TableReaderCaller::kUncategorized));
+    if (!Fits(iterator.get(), sizeof(BlockBasedTableIterator))) {
+      return Differ("BlockBasedTableIterator");
+    }
+    return s;
+  }
+
+ private:
+  static Status Differ(const char* of) {
+    return Status::NotSupported(std::string("RocksDB's ") + of +
+                                " is another one");
+  }
+};
+
+}  // namespace
+
+Status CheckSizes() {
+  const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
+  Options options;
+  options.env = env.get();
+  options.compression = kNoCompression;
+  options.table_factory = std::make_shared<MeasuredTables>();
+  const std::string path = "/sizes.sst";
+  SstFileWriter writer(EnvOptions(), options);
+  Status s = writer.Open(path);
+  if (s.ok()) s = writer.Put("key", "value");
+  if (s.ok()) s = writer.Finish();
+  if (s.ok()) s = SstFileReader(options).Open(path);
+  return s;
+}
 
 const void* FamilyOf(ColumnFamilyHandle* column_family) {
   return AddressOf(static_cast_with_check<ColumnFamilyHandleImpl>(column_family)

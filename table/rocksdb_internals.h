@@ -38,6 +38,13 @@
   (ROCKSDB_MAJOR > (major) ||                  \
    (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
 
+// As a string, such as "9.10.0".
+#define PROTEAN_STRING(text) #text
+#define PROTEAN_STRING_OF(macro) PROTEAN_STRING(macro)
+#define PROTEAN_ROCKSDB_VERSION    \
+  PROTEAN_STRING_OF(ROCKSDB_MAJOR) \
+  "." PROTEAN_STRING_OF(ROCKSDB_MINOR) "." PROTEAN_STRING_OF(ROCKSDB_PATCH)
+
 // PROTEAN_SINCE_10_8(text) is `text` since RocksDB 10.8 and nothing before.
 
 // InternalIterator::Prepare announces the ranges that a MultiScan will read.
@@ -287,6 +294,13 @@ class FileIterator {
   BlockBasedTableIterator* exact_ = nullptr;
   bool in_arena_ = false;
 };
+
+// ---- Whether this is the RocksDB that it was compiled for ----
+
+// Writes an SST file in memory, opens it, and compares the sizes of RocksDB's
+// objects with what they were when this was compiled. Reads nothing in them
+// that might not be there. NotSupported if they differ.
+Status CheckSizes();
 
 // ---- A column family ----
 

@@ -7,12 +7,18 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
-  static thread_local std::weak_ptr<RunSearch> latest;
-  std::shared_ptr<RunSearch> search = latest.lock();
-  if (search == nullptr || search->read_options_ != &read_options) {
-    search.reset(new RunSearch(&read_options));
-    latest = search;
+  // Programs may move some iterators in turns.
+  constexpr size_t kLatest = 4;
+  static thread_local std::weak_ptr<RunSearch> latest[kLatest];
+  static thread_local size_t next = 0;
+  for (const std::weak_ptr<RunSearch>& other : latest) {
+    std::shared_ptr<RunSearch> search = other.lock();
+    if (search != nullptr && search->read_options_ == &read_options) {
+      return search;
+    }
   }
+  std::shared_ptr<RunSearch> search(new RunSearch(&read_options));
+  latest[next++ % kLatest] = search;
   return search;
 }
 
@@ -68,10 +74,7 @@ RunSearch::Stop RunSearch::NextStop(const ProteanTableIterator* run,
   Stop stop;
   for (const ProteanTableIterator* other : runs_) {
     Slice position;
-    if (other == run || other->round() != round_ ||
-        !other->Position(&position)) {
-      continue;
-    }
+    if (other == run || !other->Position(&position)) continue;
     const Stop::Kind kind = other->IsWaiting() ? Stop::kMarker : Stop::kKey;
     if (kind == Stop::kMarker && stop.kind == Stop::kKey) continue;
     const int order = position.compare(marker);
@@ -85,8 +88,9 @@ RunSearch::Stop RunSearch::NextStop(const ProteanTableIterator* run,
 
 bool RunSearch::HasPassedBy(const Slice& target) const {
   return !passed_.empty() && target.starts_with(passed_) &&
-         target.ToString().find_first_not_of('\0', passed_.size()) ==
-             std::string::npos;
+         std::all_of(target.data() + passed_.size(),
+                     target.data() + target.size(),
+                     [](char c) { return c == '\0'; });
 }
 
 void RunSearch::Finish() {

@@ -6,9 +6,8 @@
 //  the files of one search know each other, for two reasons:
 //
 //  - A file that waits (protean_table_iterator.h) until the search comes by
-//  asks
-//    how far the search can come at all: to the nearest key of the other files.
-//    That makes a closed seek of an open one.
+//    asks how far the search can come at all: to the nearest key of the other
+//    files. That makes a closed seek of an open one.
 //  - A file whose next key lies behind the end of the search has been asked in
 //    vain: it has no key from the target to there, and its filter should have
 //    known. When the next search begins, or the first of the iterators goes,
@@ -40,7 +39,7 @@ class RunSearch {
   RunSearch& operator=(const RunSearch&) = delete;
 
   // The search of the user's iterator that has these ReadOptions, which each
-  // has for itself: the latest one of this thread, or a new one.
+  // has for itself: one of the latest ones of this thread, or a new one.
   static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
 
   // An iterator over a file takes part until it leaves.
@@ -62,13 +61,14 @@ class RunSearch {
   // is at a key, at the next marker of another one.
   struct Stop {
     enum Kind { kNone, kKey, kMarker } kind = kNone;
-    Slice user_key;  // until the other one moves
+    Slice user_key;  // the other iterator's, until it moves
   };
   Stop NextStop(const ProteanTableIterator* run, const Slice& marker) const;
 
-  // The search has come by a marker at this user key. RocksDB's iterator may
-  // seek there again when it comes by several (DBIter::FindNextUserEntry). Then
-  // no file may move its marker behind it once more, as they would for ever.
+  // The search has come by a marker at this user key. When RocksDB's iterator
+  // comes by several at one key, it may at once seek there again
+  // (DBIter::FindNextUserEntry). Then no file may move its marker right behind
+  // the target, which is a zero more, since that would go on for ever.
   void PassBy(const Slice& key) { passed_.assign(key.data(), key.size()); }
   bool HasPassedBy(const Slice& target) const;
 

@@ -1,3 +1,4 @@
+#include "plugin/build_info.h"
 #include "tools/advise.h"
 #include "tools/command.h"
 #include "tools/inspect.h"
@@ -30,7 +31,8 @@ void PrintUsage(std::ostream& out) {
     const std::unique_ptr<Command> command = make();
     out << Format("  %-10s%s\n", command->name(), command->summary());
   }
-  out << "\nprotean COMMAND --help explains a command, with examples.\n"
+  out << "\nprotean COMMAND --help explains a command, with examples; protean "
+         "--version tells which RocksDB it was compiled for.\n"
          "Exit code: 0 all is fine, 1 something was found that needs a look, 2 "
          "it could not be done.\n";
 }
@@ -81,6 +83,10 @@ int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
   const std::string& name = arguments[0];
   if (name == "--help" || name == "-h" || name == "help") {
     PrintUsage(out);
+    return kFine;
+  }
+  if (name == "--version" || name == "-V") {
+    out << GetBuildInfo().ToString() << '\n';
     return kFine;
   }
   std::string names;

@@ -49,7 +49,7 @@ struct ProteusHeader {
   uint64_t smallest = 0;
   uint64_t largest = 0;
   uint32_t shortest_key = 0;
-  uint32_t neighbour_bits = 0;  // 0 if not known
+  uint32_t neighbour_bits = 0;  // 0 if not known, or if they share none
   DesignReport report;
 
   void EncodeTo(char* out) const;

@@ -148,7 +148,8 @@ bool Proteus::NextTriePrefix(const Slice& key, size_t size,
   return true;
 }
 
-// How many prefixes of that many bits there are from key to key: 2^that.
+// How many prefixes of that many bits there are from key to key, roughly:
+// 2^that. Without neighbour_bits, it is known of up to 64 bits only.
 uint32_t Proteus::DistanceBits(uint32_t bits) const {
   if (header_.neighbour_bits > 0) {
     return bits - std::min(bits, header_.neighbour_bits);
@@ -163,8 +164,9 @@ uint32_t Proteus::DistanceBits(uint32_t bits) const {
 void Proteus::FindWindows() {
   const uint32_t bits[] = {length_.bits, first_length_.bits};
   for (uint32_t asked : bits) {
+    if (asked == 0) continue;
     const uint32_t distance = DistanceBits(asked);
-    if (asked == 0 || distance > kMostDistanceBits) continue;
+    if (distance > kMostDistanceBits) continue;
     window_prefix_ = asked;
     const uint32_t window_bits =
         std::max(kLeastWindowBits, distance + kMoreWindowBits);

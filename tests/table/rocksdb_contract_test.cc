@@ -23,6 +23,7 @@
 #include "rocksdb/utilities/write_batch_with_index.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
+#include "table/rocksdb_self_check.h"
 #include "tests/table/spy_table.h"
 #include "tests/table/twin_db.h"
 #include "util/vector_iterator.h"
@@ -71,6 +72,11 @@ class ContractTest : public ::testing::Test {
 };
 
 }  // namespace
+
+// What a shared library checks when it is loaded.
+TEST(SelfCheckTest, FitsTheRocksDBItWasCompiledFor) {
+  EXPECT_OK(CheckInsides());
+}
 
 // ---- Markers ----
 

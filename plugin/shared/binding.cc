@@ -1,0 +1,91 @@
+//  What a shared library of Protean does when it is loaded, by libprotean.so
+//  (loader.cc) or because a program links to it: it makes sure that the RocksDB
+//  that it has been bound to is the one it was compiled for, and registers
+//  Protean. If it is not, or if Protean is registered already, a line on stderr
+//  says so, and nothing has changed.
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "plugin/build_info.h"
+#include "plugin/protean.h"
+#include "plugin/version.h"
+#include "rocksdb/convenience.h"
+#include "table/rocksdb_internals.h"
+#include "table/rocksdb_self_check.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A note in the library, for those who have nothing but the file: readelf -n,
+// or strings. PROTEAN_TAG is BuildInfo::Tag(), as the build has it.
+struct Note {
+  uint32_t name_size;
+  uint32_t text_size;
+  uint32_t type;
+  char name[8];
+  char text[64];
+};
+[[gnu::section(".note.protean"), gnu::used,
+  gnu::aligned(4)]] const Note note = {
+    sizeof(note.name), sizeof(note.text), /*type=*/1, "Protean",
+    PROTEAN_VERSION " for RocksDB " PROTEAN_TAG};
+
+// Whether that address is in the program itself.
+bool IsInProgram(const void* address) {
+  Dl_info info;
+  Dl_info program;
+  return dladdr(address, &info) != 0 &&
+         dladdr(reinterpret_cast<void*>(getauxval(AT_ENTRY)), &program) != 0 &&
+         info.dli_fbase == program.dli_fbase;
+}
+
+Status Check() {
+  const BuildInfo& built = GetBuildInfo();
+  const std::string version = GetRocksVersionAsString(/*with_patch=*/true);
+  if (version != built.rocksdb_version) {
+    return Status::NotSupported("the RocksDB here is " + version);
+  }
+  std::unique_ptr<TableFactory> registered;
+  if (ObjectRegistry::Default()
+          ->NewUniqueObject<TableFactory>("ProteanTable", &registered)
+          .ok()) {
+    return Status::NotSupported("Protean is registered already");
+  }
+  // A program's own objects are made after those of the libraries that are
+  // loaded together with it: RocksDB may not be ready for anything yet.
+  if (IsInProgram(reinterpret_cast<void*>(&ObjectLibrary::Default))) {
+    return Status::OK();
+  }
+  return CheckInsides();
+}
+
+const bool registered = [] {
+  const Status s = Check();
+  if (s.ok()) {
+    ObjectLibrary::Default()->Register(register_protean, "");
+    return true;
+  }
+  const char* const quiet = getenv("PROTEAN_QUIET");
+  if (quiet == nullptr || strcmp(quiet, "1") != 0) {
+    fprintf(stderr, "protean: %s: %s; it is not registered%s\n",
+            GetBuildInfo().ToString().c_str(),
+            s.getState() == nullptr ? s.ToString().c_str() : s.getState(),
+            s.IsNotSupported() ? "" : " (is this RocksDB a changed one?)");
+  }
+  return false;
+}();
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+// Whether Protean has been registered, for programs that load it by hand.
+extern "C" bool protean_is_registered() {
+  return ROCKSDB_NAMESPACE::protean::registered;
+}

@@ -1,0 +1,196 @@
+//  libprotean.so.1: brings Protean into a process that has RocksDB already. It
+//  is preloaded, linked, or loaded by dlopen, and refers to nothing of
+//  RocksDB's, so that it can be loaded into any process. It looks for the
+//  RocksDB that is there, finds out which one it is, and loads the library of
+//  Protean that has been compiled for it, from its own folder:
+//
+//      libprotean-rocksdb-TAG.so.1    for TAG see plugin/build_info.h
+//
+//  which checks what it binds to once more (binding.cc) and registers itself.
+//  If there is none, a line on stderr says why, and nothing has changed. That
+//  line is left out if PROTEAN_QUIET=1: a preloaded library is loaded into the
+//  programs that a program starts as well.
+//
+//  All that is asked of RocksDB is whether it exports a few symbols, and the
+//  function that tells its version.
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <link.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+// std::string GetRocksVersionAsString(bool with_patch), in both ABIs of
+// libstdc++'s strings; it tells them apart.
+constexpr char kVersionNew[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+constexpr char kVersionOld[] = "_ZN7rocksdb23GetRocksVersionAsStringEb";
+// There in any RocksDB that can register Protean.
+constexpr char kRegistry[] = "_ZN7rocksdb13ObjectLibrary7DefaultEv";
+// Only where RocksDB's assertions are on.
+constexpr char kSyncPoint[] = "_ZN7rocksdb9SyncPoint11GetInstanceEv";
+// Only where it was compiled with RTTI.
+constexpr char kTypeInfo[] = "_ZTIN7rocksdb12TableFactoryE";
+
+// The major version of Protean, which both libraries have in their names.
+constexpr char kEnd[] = ".so." PROTEAN_SOVERSION;
+
+constexpr size_t kMostPath = 4096;
+
+// Says why nothing has been loaded.
+[[gnu::format(printf, 1, 2)]] void Refuse(const char* format, ...) {
+  const char* const quiet = getenv("PROTEAN_QUIET");
+  if (quiet != nullptr && strcmp(quiet, "1") == 0) return;
+  char line[2 * kMostPath];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof(line), format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "protean: %s; Protean is not registered\n", line);
+}
+
+// A library, or the program itself, that has RocksDB in it.
+struct RocksDB {
+  void* handle;
+  const void* base;  // where it has been loaded
+  char path[kMostPath];
+
+  // The symbol if this library itself defines it.
+  void* Find(const char* symbol) const {
+    void* const address = dlsym(handle, symbol);
+    Dl_info info;
+    return address != nullptr && dladdr(address, &info) != 0 &&
+                   info.dli_fbase == base
+               ? address
+               : nullptr;
+  }
+};
+
+struct Search {
+  RocksDB found;
+  int count = 0;
+};
+
+// Looks for RocksDB in one of the objects that have been loaded.
+int LookInto(dl_phdr_info* object, size_t /*size*/, void* data) {
+  auto* const search = static_cast<Search*>(data);
+  // The program itself has no name. Libraries that the system lends have none
+  // that could be opened.
+  const char* const name =
+      object->dlpi_name[0] == '\0' ? nullptr : object->dlpi_name;
+  void* const handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return 0;
+  void* const registry = dlsym(handle, kRegistry);
+  Dl_info info;
+  // It may also be one that this object depends on, which has its own turn.
+  if (registry != nullptr && dladdr(registry, &info) != 0 &&
+      (search->count == 0 || search->found.base != info.dli_fbase)) {
+    // The first bytes of an object are its ELF header.
+    ElfW(Addr) begin = 0;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+      if (object->dlpi_phdr[i].p_type == PT_LOAD) {
+        begin = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+        break;
+      }
+    }
+    if (reinterpret_cast<ElfW(Addr)>(info.dli_fbase) == begin) {
+      search->count++;
+      search->found.handle = handle;
+      search->found.base = info.dli_fbase;
+      snprintf(search->found.path, sizeof(search->found.path), "%s",
+               name == nullptr ? "the program itself" : name);
+      return 0;  // the handle is kept, and with it the library
+    }
+  }
+  dlclose(handle);
+  return 0;
+}
+
+// A std::string of either ABI, as a function returns it: it begins with the
+// address of its characters. It is not freed: it is short, and there is one.
+struct ReturnedString {
+  ~ReturnedString() {}
+  const char* data;
+  char rest[24];
+};
+
+void Load() {
+  static Search search;
+  dl_iterate_phdr(LookInto, &search);
+  if (search.count == 0) {
+    Refuse(
+        "there is no RocksDB in this process that lets others see its "
+        "symbols; libprotean is loaded after RocksDB or together with it");
+    return;
+  }
+  const RocksDB& rocksdb = search.found;
+  if (search.count > 1) {
+    Refuse("there are %d RocksDBs in this process, %s is one of them",
+           search.count, rocksdb.path);
+    return;
+  }
+  void* version = rocksdb.Find(kVersionNew);
+  const bool old_abi = version == nullptr;
+  if (old_abi) version = rocksdb.Find(kVersionOld);
+  if (version == nullptr) {
+    Refuse("the RocksDB in %s does not tell its version", rocksdb.path);
+    return;
+  }
+  using GetVersion = ReturnedString (*)(bool with_patch);
+  const ReturnedString number = reinterpret_cast<GetVersion>(version)(true);
+  char tag[128];
+  snprintf(tag, sizeof(tag), "%s%s%s%s", number.data, old_abi ? "-oldabi" : "",
+           rocksdb.Find(kSyncPoint) != nullptr ? "-assert" : "",
+           rocksdb.Find(kTypeInfo) == nullptr ? "-nortti" : "");
+
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void*>(&Load), &self) == 0) return;
+  const char* const slash = strrchr(self.dli_fname, '/');
+  const int length =
+      slash == nullptr ? 0 : static_cast<int>(slash + 1 - self.dli_fname);
+  char path[kMostPath];
+  snprintf(path, sizeof(path), "%.*slibprotean-rocksdb-%s%s", length,
+           self.dli_fname, tag, kEnd);
+  FILE* const file = fopen(path, "rb");
+  if (file == nullptr) {
+    char others[kMostPath] = "";
+    size_t used = 0;
+    glob_t all;
+    char pattern[kMostPath];
+    snprintf(pattern, sizeof(pattern), "%.*slibprotean-rocksdb-*%s", length,
+             self.dli_fname, kEnd);
+    if (glob(pattern, 0, nullptr, &all) == 0) {
+      for (size_t i = 0; i < all.gl_pathc && used < sizeof(others); i++) {
+        const char* const name = all.gl_pathv[i] + length;
+        used +=
+            static_cast<size_t>(snprintf(others + used, sizeof(others) - used,
+                                         "%s%s", i == 0 ? "" : ", ", name));
+      }
+      globfree(&all);
+    }
+    Refuse("the RocksDB in %s is %s, for which there is no %s; there is %s",
+           rocksdb.path, tag, path, used == 0 ? "none" : others);
+    return;
+  }
+  fclose(file);
+
+  // What a program or the Java VM has loaded for itself alone is not seen by
+  // others until it is loaded again for all. It must not go any more.
+  if (strcmp(rocksdb.path, "the program itself") != 0) {
+    dlopen(rocksdb.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NODELETE);
+  }
+  if (dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) == nullptr) {
+    const char* const reason = dlerror();
+    Refuse("%s cannot be loaded: %s", path, reason == nullptr ? "" : reason);
+  }
+}
+
+struct AtLoad {
+  AtLoad() { Load(); }
+} at_load;
+
+}  // namespace

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Makes Debian packages for the distribution's RocksDB, which Debian 13 has: libprotean, libprotean-dev and protean-tools, in
+# build/packages. Checks them with lintian, which must find no error.
+#
+#   scripts/debian_packages.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ $# = 0 ] || die "unknown argument '$1'; there are none"
+
+scripts/setup.sh --targets=protean,protean_shared,protean_loader,protean_tool -DCMAKE_INSTALL_PREFIX=/usr
+grep -q '^PROTEAN_FOUND_SHARED_ROCKSDB:INTERNAL=1' build/CMakeCache.txt ||
+  die "packages are for a distribution that has RocksDB 9.10.0, as Debian 13 does; this one has not"
+as_root "to install lintian and dpkg-dev" env DEBIAN_FRONTEND=noninteractive \
+  apt-get -q -y install --no-install-recommends lintian dpkg-dev file >&2
+
+rm -rf build/packages
+(cd build && cpack -G DEB) >&2
+rm -rf build/packages/_CPack_Packages
+lintian --fail-on error --tag-display-limit 0 build/packages/*.deb || die "lintian finds errors"
+for package in build/packages/*.deb; do
+  say "$package:"
+  dpkg-deb --info "$package" | sed -n 's/^ \(Package\|Version\|Depends\|Installed-Size\)/  \1/p' >&2
+  dpkg-deb --contents "$package" | awk '$1 !~ /^d/ { print "  " $6, $7, $8 }' >&2
+done
+say "passed"

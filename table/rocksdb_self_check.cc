@@ -1,0 +1,122 @@
+#include "table/rocksdb_self_check.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filter_policy/surf/surf_policy.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
+#include "rocksdb/options.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
+#include "table/rocksdb_internals.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+Status Differ(const std::string& what) {
+  return Status::NotSupported("RocksDB's " + what);
+}
+
+// RocksDB writes to its own offsets, this code reads from those that it was
+// compiled with.
+Status CheckOptions() {
+  BlockBasedTableOptions table;
+  Status s = GetBlockBasedTableOptionsFromString(
+      ConfigOptions(), BlockBasedTableOptions(),
+      "cache_index_and_filter_blocks=true;index_type=kHashSearch;"
+      "block_size=7168;block_restart_interval=7;metadata_block_size=5120;"
+      "format_version=4;whole_key_filtering=false;max_auto_readahead_size="
+      "12345;"
+      "num_file_reads_for_auto_readahead=7",
+      &table);
+  if (!s.ok()) return s;
+  if (!table.cache_index_and_filter_blocks ||
+      table.index_type != BlockBasedTableOptions::kHashSearch ||
+      table.block_size != 7168 || table.block_restart_interval != 7 ||
+      table.metadata_block_size != 5120 || table.format_version != 4 ||
+      table.whole_key_filtering || table.max_auto_readahead_size != 12345 ||
+      table.num_file_reads_for_auto_readahead != 7) {
+    return Differ("BlockBasedTableOptions is another one");
+  }
+  Options options;
+  s = GetOptionsFromString(
+      ConfigOptions(), Options(),
+      "create_if_missing=true;max_open_files=1234;stats_dump_period_sec=77;"
+      "write_buffer_size=54321;num_levels=5;bottommost_compression="
+      "kNoCompression",
+      &options);
+  if (!s.ok()) return s;
+  if (!options.create_if_missing || options.max_open_files != 1234 ||
+      options.stats_dump_period_sec != 77 ||
+      options.write_buffer_size != 54321 || options.num_levels != 5 ||
+      options.bottommost_compression != kNoCompression) {
+    return Differ("Options is another one");
+  }
+  return s;
+}
+
+// What the whole library does with a file, there and back.
+Status CheckFile() {
+  constexpr int kKeys = 300;
+  const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
+  BlockBasedTableOptions table;
+  table.block_size = 256;
+  table.no_block_cache = true;
+  table.filter_policy = std::make_shared<SurfFilterPolicy>();
+  Options options;
+  options.env = env.get();
+  options.compression = kNoCompression;
+  options.table_factory = std::make_shared<ProteanTableFactory>(table);
+  const auto key = [](int i) {
+    return "key " + std::to_string(100000 + 2 * i);
+  };
+  const std::string path = "/check.sst";
+  SstFileWriter writer(EnvOptions(), options);
+  Status s = writer.Open(path);
+  for (int i = 0; s.ok() && i < kKeys; i++) s = writer.Put(key(i), "value");
+  if (s.ok()) s = writer.Finish();
+  std::unique_ptr<SeparateFile> separate;
+  if (s.ok()) s = SeparateFile::Open(options, path, &separate);
+  if (!s.ok()) return s;
+  const BlockBasedFile& file = separate->file();
+  if (file.name() != path ||
+      file.filter_state() != BlockBasedFile::FilterState::kFull) {
+    return Differ("table is not what was written");
+  }
+  SstFileReader reader(options);
+  s = reader.Open(path);
+  if (!s.ok()) return s;
+  for (int i = 0; i < kKeys; i++) {
+    const std::string upper = key(i) + "1";
+    const Slice bound(upper);
+    ReadOptions read_options;
+    read_options.iterate_upper_bound = &bound;
+    const std::unique_ptr<Iterator> it(reader.NewIterator(read_options));
+    it->Seek(key(i));
+    if (!it->Valid() || it->key() != key(i) || it->value() != "value") {
+      return Differ("table does not give back what was written");
+    }
+    it->Next();
+    if (it->Valid()) return Differ("table gives more than was written");
+    it->Seek(key(i) + "0");
+    if (it->Valid()) return Differ("table gives more than was written");
+    if (!it->status().ok()) return it->status();
+  }
+  return s;
+}
+
+}  // namespace
+
+Status CheckInsides() {
+  Status s = CheckSizes();
+  if (s.ok()) s = CheckOptions();
+  if (s.ok()) s = CheckFile();
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,46 @@
+//  Loads shared libraries one after the other and says what has become of it:
+//
+//      loading_program [local|global] LIBRARY | close NUMBER ...
+//
+//  `local` (as the Java VM does) and `global` say who sees the symbols of those
+//  that follow; `close 1` lets go of the first one.
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+int main(int argc, char** argv) {
+  int flags = RTLD_NOW | RTLD_LOCAL;
+  std::vector<void*> handles;
+  for (int i = 1; i < argc; i++) {
+    const std::string word = argv[i];
+    if (word == "local") {
+      flags = RTLD_NOW | RTLD_LOCAL;
+    } else if (word == "global") {
+      flags = RTLD_NOW | RTLD_GLOBAL;
+    } else if (word == "close" && i + 1 < argc) {
+      dlclose(handles[atoi(argv[++i]) - 1]);
+    } else {
+      handles.push_back(dlopen(argv[i], flags));
+      if (handles.back() == nullptr) {
+        printf("%s\n", dlerror());
+        return 1;
+      }
+    }
+  }
+  using Registered = bool (*)();
+  void* found = nullptr;
+  // The library that libprotean.so has loaded is there for itself alone.
+  const char* const binding = getenv("BINDING");
+  if (binding != nullptr) {
+    void* const handle = dlopen(binding, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != nullptr) found = dlsym(handle, "protean_is_registered");
+  }
+  printf(
+      "registered %s\n",
+      found != nullptr && reinterpret_cast<Registered>(found)() ? "yes" : "no");
+  return 0;
+}

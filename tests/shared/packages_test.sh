@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Installs Debian packages that scripts/debian_packages.sh has made on a machine that has nothing else, and uses them with the
+# distribution's own RocksDB and its tools. Run by scripts/clean_room.sh; changes the machine that it runs on.
+#
+#   packages_test.sh FOLDER    which has the packages
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+
+packages=$(realpath "$1")
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+cd "$(mktemp -d)"
+export DEBIAN_FRONTEND=noninteractive
+run() {
+  echo "+ $*"
+  "$@"
+}
+
+as_root "to install packages" apt-get -q update
+run as_root "to install packages" apt-get -q -y install --no-install-recommends "$packages"/libprotean_*.deb \
+  "$packages"/protean-tools_*.deb rocksdb-tools
+library=$(dpkg -L libprotean | grep '/libprotean\.so\.1$')
+rocksdb=$(ldconfig -p | sed -n 's/.*=> \(.*librocksdb\.so\.[0-9.]*\)$/\1/p' | head -n 1)
+say "Protean: $library; RocksDB: $rocksdb"
+protean --version
+
+cat >OPTIONS <<EOF_OPTIONS
+[Version]
+  rocksdb_version=9.10.0
+  options_file_version=1.1
+[DBOptions]
+  create_if_missing=true
+[CFOptions "default"]
+  disable_auto_compactions=true
+  write_buffer_size=1048576
+  table_factory=ProteanTable
+[TableOptions/ProteanTable "default"]
+  filter_policy=proteus:12
+EOF_OPTIONS
+
+# ---- RocksDB's tools, as the distribution has them ----
+
+bench=(--db=db --options_file=OPTIONS --num=1000000000 --value_size=100)
+run env LD_PRELOAD="$library" db_bench "${bench[@]}" --benchmarks=fillrandom,flush --writes=100000
+run env LD_PRELOAD="$library" db_bench "${bench[@]}" --benchmarks=seekrandom --use_existing_db --statistics --reads=20000 \
+  --max_scan_distance=1000 | tee said | grep -E '^seekrandom|seek.filtered|data.(hit|miss)'
+filtered=$(sed -nE 's/^rocksdb\.(non\.)?last\.level\.seek\.filtered COUNT : //p' said | awk '{ n += $1 } END { print n }')
+[ "$filtered" -gt 100000 ] || die "the filters were not asked: $filtered files spared by 20000 seeks of 11 files"
+run env LD_PRELOAD="$library" ldb --db=db --try_load_options put --hex 0xFF 0xC0FFEE
+[ "$(run env LD_PRELOAD="$library" ldb --db=db --try_load_options get --hex 0xFF | tail -n 1)" = 0xC0FFEE ] ||
+  die "ldb does not get what it has put"
+run env LD_PRELOAD="$library" ldb --db=db --try_load_options compact
+for preload in "$library" ""; do
+  file=$(ls -S db/*.sst | head -n 1)
+  run env LD_PRELOAD="$preload" sst_dump --file="$file" --command=check --verify_checksum --show_properties | tee said |
+    grep -E 'filter policy name|filter block size|# entries'
+  grep -q 'filter policy name: protean.Proteus' said || die "sst_dump does not see the filter's policy"
+done
+protean inspect --db=db --levels_only
+protean verify --db=db
+
+# Without Protean, RocksDB says that it is missing, and touches nothing.
+before=$(cd db && sha256sum -- *.sst MANIFEST-* CURRENT)
+run ldb --db=db --try_load_options scan --max_keys=1 && die "ldb opens a ProteanTable without Protean"
+[ "$before" = "$(cd db && sha256sum -- *.sst MANIFEST-* CURRENT)" ] || die "ldb has changed the DB"
+# Options of one's own do.
+[ "$(ldb --db=db dump --count_only | sed -n 's/^Keys in range: //p')" -gt 90000 ] ||
+  die "stock RocksDB does not read the files"
+
+# ---- A program that only takes an OPTIONS file, and one that was written for Protean ----
+
+run as_root "to install packages" apt-get -q -y install --no-install-recommends "$packages"/libprotean-dev_*.deb g++ cmake \
+  make pkg-config
+run g++ -std=c++17 -O1 "$here/options_program.cc" -o options_program -lrocksdb
+ldd options_program | grep -q protean && die "the program is linked to Protean"
+[ "$(run env LD_PRELOAD="$library" ./options_program other OPTIONS | tail -n 1)" = "filtered yes, wrong 0" ] ||
+  die "a program with an OPTIONS file has no filters"
+run cmake -S "$here/../../docs/examples/sensors" -B example
+run cmake --build example
+run example/sensors sensors.db
+# shellcheck disable=SC2046
+run g++ -std=c++17 -O2 "$here/../../docs/examples/sensors/sensors.cc" -o sensors $(pkg-config --cflags --libs protean)
+run ./sensors sensors.db
+ldd sensors | grep protean
+
+# ---- RocksDB is the distribution's ----
+
+run dpkg --verify "$(dpkg -S "$(realpath "$rocksdb")" | cut -d: -f1)" rocksdb-tools ||
+  die "files of the distribution's packages have been changed"
+[ "$(nm -DC "$rocksdb" | grep -ci protean)" = 0 ] || die "$rocksdb knows of Protean"
+say "symbols of $rocksdb that speak of Protean: 0; dpkg --verify: unchanged"
+say "passed"

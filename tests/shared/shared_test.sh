@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Tests the shared libraries from outside: programs that know nothing of Protean get it by LD_PRELOAD or dlopen; and whatever
+# else they are loaded into, the programs go on without it, after one line that says why.
+#
+#   shared_test.sh BUILD ROCKSDB_LIBRARY ROCKSDB_INCLUDE TAG
+#
+#   BUILD            the build folder, which has libprotean.so.1 and libprotean-rocksdb-TAG.so.1
+#   ROCKSDB_LIBRARY  the RocksDB that they are for; a static one is made a shared one for this test
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+build=$1 rocksdb=$2 include=$3 tag=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failures=0
+
+compile() { "${CXX:-c++}" -std=c++20 -O1 "$@"; }
+
+# What a program is expected to print on stdout ($2) and on stderr ($3, a pattern; empty for nothing at all).
+expect() {
+  local name=$1 out=$2 err=$3 code=0
+  shift 3
+  "$@" >"$work/out" 2>"$work/err" || code=$?
+  if [ "$(tail -n 1 "$work/out")" = "$out" ] &&
+    if [ -z "$err" ]; then [ ! -s "$work/err" ]; else
+      [ "$(wc -l <"$work/err")" = 1 ] && grep -qE -- "$err" "$work/err"; fi; then
+    passed=$((passed + 1))
+  else
+    failures=$((failures + 1))
+    printf '%s: ended with %s\n  stdout: %s\n  stderr: %s\n  expected: %s\n            %s\n' \
+      "$name" $code "$(cat "$work/out")" "$(cat "$work/err")" "$out" "$err"
+  fi
+}
+
+# ---- RocksDB, Protean, and programs ----
+
+case $rocksdb in
+  *.a)
+    # As the distributions' libraries are made.
+    shared=$work/librocksdb.so.0
+    compile -shared -o "$shared" -Wl,-soname,librocksdb.so.0 -Wl,--whole-archive "$rocksdb" -Wl,--no-whole-archive \
+      -lgflags -lsnappy -llz4 -lzstd -lbz2 -lz -lpthread -ldl
+    ;;
+  *) shared=$rocksdb ;;
+esac
+export LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+compile -I"$include" options_program.cc -o "$work/options_program" "$shared"
+compile loading_program.cc -o "$work/loading_program" -ldl
+
+lib=$work/lib
+mkdir "$lib"
+cp "$build/libprotean.so.1" "$build/libprotean-rocksdb-$tag.so.1" "$lib/"
+protean=$lib/libprotean.so.1
+export BINDING=$lib/libprotean-rocksdb-$tag.so.1
+
+# $1: what the version is, as C; $2: more. A library that looks as if it were RocksDB, to others' eyes.
+fake() {
+  local out=$work/$1
+  printf '#include <string>\n%s\nnamespace rocksdb {\n%s\n}\n' "$3" "$2" >"$out.cc"
+  compile -shared -fPIC -o "$out" "$out.cc" $4
+}
+registry='struct ObjectLibrary { static void* Default(); }; void* ObjectLibrary::Default() { return nullptr; }'
+version='std::string GetRocksVersionAsString(bool); std::string GetRocksVersionAsString(bool) { return "10.4.2"; }'
+rtti='struct TableFactory { virtual ~TableFactory(); }; TableFactory::~TableFactory() {}'
+assertions='struct SyncPoint { static void* GetInstance(); }; void* SyncPoint::GetInstance() { return nullptr; }'
+fake other.so "$registry $version $rtti" "" ""
+fake old_abi.so "$registry $version $rtti" "" -D_GLIBCXX_USE_CXX11_ABI=0
+fake asserting.so "$registry $version $rtti $assertions" "" ""
+fake no_rtti.so "$registry $version" "" -fno-rtti
+fake ancient.so "$registry" "" ""
+
+cat >"$work/OPTIONS" <<EOF_OPTIONS
+[Version]
+  rocksdb_version=9.10.0
+  options_file_version=1.1
+[DBOptions]
+  create_if_missing=true
+[CFOptions "default"]
+  disable_auto_compactions=true
+  table_factory=ProteanTable
+[TableOptions/ProteanTable "default"]
+  filter_policy=surf:0:8
+EOF_OPTIONS
+
+# ---- What works ----
+
+# The same DB with Protean and without: what one has written, the other one reads.
+db=$work/db
+options=("$work/options_program" "$db" "$work/OPTIONS")
+expect "preloaded" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean" "${options[@]}"
+expect "its files without it" "filtered no, wrong 0" "" "$work/options_program" "$db"
+expect "preloaded itself" "filtered yes, wrong 0" "" env LD_PRELOAD="$BINDING" "${options[@]}"
+case $rocksdb in
+  *.a)
+    # RocksDB is a part of the program, which shows its symbols.
+    compile -rdynamic -I"$include" options_program.cc -o "$work/whole_program" -Wl,--whole-archive "$rocksdb" \
+      -Wl,--no-whole-archive -lgflags -lsnappy -llz4 -lzstd -lbz2 -lz -lpthread -ldl
+    expect "preloaded into a whole program" "filtered yes, wrong 0" "" \
+      env LD_PRELOAD="$protean" "$work/whole_program" "$work/whole" "$work/OPTIONS"
+    ;;
+esac
+expect "both" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean $BINDING" "${options[@]}"
+expect "loaded after RocksDB" "registered yes" "" "$work/loading_program" global "$shared" "$protean"
+expect "after one that nobody else sees" "registered yes" "" "$work/loading_program" local "$shared" "$protean"
+expect "RocksDB is unloaded" "registered yes" "" "$work/loading_program" local "$shared" "$protean" close 1
+expect "Protean is unloaded" "registered yes" "" "$work/loading_program" local "$shared" "$protean" close 2 close 1
+expect "twice" "registered yes" "" "$work/loading_program" local "$shared" "$protean" "$protean"
+mkdir "$work/copy"
+cp "$lib"/* "$work/copy/"
+expect "twice, from another folder" "registered yes" "registered already" \
+  "$work/loading_program" local "$shared" "$protean" "$work/copy/libprotean.so.1"
+
+# ---- What does not ----
+
+none="there is no RocksDB in this process .*; Protean is not registered"
+expect "no RocksDB" "" "$none" env LD_PRELOAD="$protean" true
+expect "no RocksDB, quietly" "" "" env PROTEAN_QUIET=1 LD_PRELOAD="$protean" true
+expect "loaded before RocksDB" "registered no" "$none" "$work/loading_program" local "$protean" "$shared"
+for other in other:10.4.2 old_abi:10.4.2-oldabi asserting:10.4.2-assert no_rtti:10.4.2-nortti; do
+  expect "${other%%:*}" "registered no" \
+    "${other%%:*}.so is ${other#*:}, for which there is no .*libprotean-rocksdb-${other#*:}.so.1; there is .*$tag.so.1; Protean is" \
+    "$work/loading_program" local "$work/${other%%:*}.so" "$protean"
+done
+expect "an ancient one" "registered no" "ancient.so does not tell its version; Protean is not registered" \
+  "$work/loading_program" local "$work/ancient.so" "$protean"
+expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
+  "$work/loading_program" local "$work/other.so" "$shared" "$protean"
+# The right name is no proof.
+cp "$BINDING" "$lib/libprotean-rocksdb-10.4.2.so.1"
+expect "renamed" "registered no" "libprotean-rocksdb-10.4.2.so.1 cannot be loaded: .*undefined symbol" \
+  "$work/loading_program" local "$work/other.so" "$protean"
+rm "$lib/libprotean-rocksdb-10.4.2.so.1"
+mv "$BINDING" "$work/away.so"
+expect "alone" "registered no" "for which there is no .*; there is none; Protean is not registered" \
+  "$work/loading_program" local "$shared" "$protean"
+# RocksDB's own word for it; nothing has been written.
+expect "an OPTIONS file without Protean" \
+  "NotFound: Missing configurable object: table_factory" "" "$work/options_program" "$work/none" "$work/OPTIONS"
+[ ! -e "$work/none" ] || { failures=$((failures + 1)); echo "a DB was made without Protean"; }
+mv "$work/away.so" "$BINDING"
+
+# ---- What is in the file ----
+
+if grep -qa "for RocksDB $tag" "$BINDING"; then
+  passed=$((passed + 1))
+else
+  failures=$((failures + 1))
+  echo "the library does not say what it is for"
+fi
+
+echo "$passed passed, $failures failed"
+[ $failures = 0 ] || exit 1
