@@ -23,8 +23,35 @@ Status Refuse(const std::string& list, const std::string& why) {
       "such as bloomfilter:10,proteus:12");
 }
 
-Status ParseList(const ConfigOptions& config, const std::string& list,
+// Where the brace at `begin` is closed.
+size_t EndOfBraces(const std::string& text, size_t begin) {
+  int depth = 0;
+  for (size_t i = begin; i < text.size(); i++) {
+    depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
+    if (depth == 0) return i;
+  }
+  return std::string::npos;
+}
+
+// The list without braces around all of it: some versions of RocksDB take them
+// off a value before they hand it over, others do not. Those of a single policy
+// with options stay.
+std::string WithoutBraces(const std::string& list) {
+  if (list.empty() || list[0] != '{' ||
+      EndOfBraces(list, 0) != list.size() - 1) {
+    return list;
+  }
+  const std::string inner = list.substr(1, list.size() - 2);
+  for (size_t i = 0; i < inner.size(); i++) {
+    if (inner[i] == '=') return list;
+    if (inner[i] == '{') i = std::min(EndOfBraces(inner, i), inner.size());
+  }
+  return inner;
+}
+
+Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
+  const std::string list = WithoutBraces(value);
   ConfigOptions strict = config;
   strict.ignore_unknown_options = false;
   strict.ignore_unsupported_options = false;

@@ -30,6 +30,11 @@ cache_folder() {
   echo "$cache"
 }
 
+# The version of the RocksDB source tree $1, such as 9.10.0.
+rocksdb_version() {
+  awk '/^#define ROCKSDB_(MAJOR|MINOR|PATCH) / { v = v s $3; s = "." } END { print v }' "$1/include/rocksdb/version.h"
+}
+
 # Takes the lock file $1, waiting for whoever has it, until the script ends. $2 says what is waited for.
 lock() {
   exec 9>"$1"

@@ -108,8 +108,7 @@ readonly policy=protean.Proteus
 # they are until a tool is told to compact them. The rest is what RocksDB takes where nothing is said.
 write_options() {
   local version
-  version=$(awk '/^#define ROCKSDB_(MAJOR|MINOR|PATCH) / { v = v s $3; s = "." } END { print v }' \
-    "$tree/include/rocksdb/version.h")
+  version=$(rocksdb_version "$tree")
   cat >"$1" <<EOF_OPTIONS
 [Version]
   rocksdb_version=$version

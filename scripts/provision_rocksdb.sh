@@ -148,12 +148,14 @@ elif [ $assertions = 1 ]; then
 else
   flags+=(-DCMAKE_BUILD_TYPE=Release)
 fi
-# Several files a compiler run take half the time. Which files bear it is known of the one version only.
+# Several files a compiler run take half the time. Which files bear it is known of these versions only.
 unity=()
-if [ "$name" = "rocksdb-$version" ]; then
-  flags+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12)
-  unity=("-DCMAKE_PROJECT_INCLUDE=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/rocksdb_unity_build.cmake")
-fi
+case $(rocksdb_version "$source_tree") in
+  9.10.0 | 10.4.2 | 11.8.1)
+    flags+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12)
+    unity=("-DCMAKE_PROJECT_INCLUDE=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/rocksdb_unity_build.cmake")
+    ;;
+esac
 key=$({ echo "${flags[@]}" "$cpu" "$library"; ${CXX:-c++} --version | head -n 1; } | sha256sum | cut -c1-12)
 build=$cache/$name-build-$key
 

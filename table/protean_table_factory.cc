@@ -8,6 +8,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_reader.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

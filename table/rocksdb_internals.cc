@@ -263,8 +263,13 @@ class BorrowedCollFactory : public InternalTblPropCollFactory {
 // Remembers the first damage that a log has.
 class DamageReporter : public log::Reader::Reporter {
  public:
-  void Corruption(size_t /*bytes*/, const Status& s) override {
+  // One of the two overrides what RocksDB calls: later versions tell the number
+  // of the log, too.
+  virtual void Corruption(size_t /*bytes*/, const Status& s) {
     if (status_.ok()) status_ = s;
+  }
+  virtual void Corruption(size_t bytes, const Status& s, uint64_t /*log*/) {
+    Corruption(bytes, s);
   }
   const Status& status() const { return status_; }
 

@@ -32,7 +32,7 @@
 #include "table/table_builder.h"
 #include "table/table_reader.h"
 
-// ---- Versions: from 9.10 on; tested with 9.10 ----
+// ---- Versions: from 9.10 on; tested with 9.10.0, 10.4.2 and 11.8.1 ----
 
 #define PROTEAN_ROCKSDB_AT_LEAST(major, minor) \
   (ROCKSDB_MAJOR > (major) ||                  \
@@ -105,14 +105,14 @@ Status OpenReadOnly(std::unique_ptr<DB>* db, Arguments&&... arguments) {
   return s;
 #endif
 }
-inline Status OpenSecondary(std::unique_ptr<DB>* db, const Options& options,
-                            const std::string& path,
-                            const std::string& secondary_path) {
+template <typename... Arguments>
+Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  return DB::OpenAsSecondary(options, path, secondary_path, db);
+  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)..., db);
 #else
   DB* opened = nullptr;
-  const Status s = DB::OpenAsSecondary(options, path, secondary_path, &opened);
+  const Status s =
+      DB::OpenAsSecondary(std::forward<Arguments>(arguments)..., &opened);
   db->reset(opened);
   return s;
 #endif

@@ -12,6 +12,7 @@
 #include "rocksdb/convenience.h"
 #include "tools/progress.h"
 #include "tools/query_trace.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

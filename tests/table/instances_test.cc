@@ -249,9 +249,9 @@ TEST_P(InstancesTest, Checkpoint) {
   dbs->Compact();
   WithInstances(
       dbs.get(),
-      [&](TwinDB::Twin twin, DB** db) {
-        return DB::Open(dbs->options(twin),
-                        Folder(dbs.get(), twin, "checkpoint"), db);
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+        return OpenDB(db, dbs->options(twin),
+                      Folder(dbs.get(), twin, "checkpoint"));
       },
       [&](TwinDB* copies) {
         EXPECT_EQ(kept, CompareScans(copies));
@@ -305,8 +305,8 @@ TEST_P(InstancesTest, ReadOnly) {
   dbs->Close();
   WithInstances(
       dbs.get(),
-      [&](TwinDB::Twin twin, DB** db) {
-        return DB::OpenForReadOnly(dbs->options(twin), dbs->path(twin), db);
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+        return OpenReadOnly(db, dbs->options(twin), dbs->path(twin));
       },
       [&](TwinDB* readers) {
         ExpectFiltered([&] { CompareReads(readers, queries_); });
@@ -322,11 +322,11 @@ TEST_P(InstancesTest, Secondary) {
   Fill(dbs.get());
   WithInstances(
       dbs.get(),
-      [&](TwinDB::Twin twin, DB** db) {
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
         Options options = dbs->options(twin);
         options.max_open_files = -1;
-        return DB::OpenAsSecondary(options, dbs->path(twin),
-                                   Folder(dbs.get(), twin, "secondary"), db);
+        return OpenSecondary(db, options, dbs->path(twin),
+                             Folder(dbs.get(), twin, "secondary"));
       },
       [&](TwinDB* secondaries) {
         ExpectFiltered([&] { CompareReads(secondaries, queries_); });
@@ -355,15 +355,11 @@ TEST_P(InstancesTest, Follower) {
   dbs->Flush();
   WithInstances(
       dbs.get(),
-      [&](TwinDB::Twin twin, DB** db) {
-        std::unique_ptr<DB> opened;
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
         Options options = dbs->options(twin);
         options.create_if_missing = true;
-        const Status s =
-            DB::OpenAsFollower(options, Folder(dbs.get(), twin, "follower"),
-                               dbs->path(twin), &opened);
-        *db = opened.release();
-        return s;
+        return DB::OpenAsFollower(options, Folder(dbs.get(), twin, "follower"),
+                                  dbs->path(twin), db);
       },
       [&](TwinDB* followers) {
         EXPECT_EQ(CompareScans(dbs.get()), CompareScans(followers));
@@ -374,11 +370,11 @@ TEST_P(InstancesTest, Follower) {
 // A DB that puts the time after each value.
 TEST_P(InstancesTest, TimeToLive) {
   const auto dbs = NewTwins();
-  dbs->SetOpener([&](TwinDB::Twin twin, DB** db) {
+  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
     DBWithTTL* opened = nullptr;
     const Status s =
         DBWithTTL::Open(dbs->options(twin), dbs->path(twin), &opened, 3600);
-    *db = opened;
+    db->reset(opened);
     return s;
   });
   dbs->Open();
@@ -402,7 +398,7 @@ TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
   const Keys names = {kDefaultColumnFamilyName, "bloom", "surf", "none"};
   size_t shift = 0;
   std::array<std::vector<ColumnFamilyHandle*>, 2> handles;
-  dbs->SetOpener([&](TwinDB::Twin twin, DB** db) {
+  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
     DBOptions options(dbs->options(twin));
     options.create_missing_column_families = true;
     std::vector<ColumnFamilyDescriptor> families;
@@ -412,7 +408,7 @@ TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
         families.back().options.table_factory = tables[(i + shift) % 4];
       }
     }
-    return DB::Open(options, dbs->path(twin), families, &handles[twin], db);
+    return OpenDB(db, options, dbs->path(twin), families, &handles[twin]);
   });
 
   Random rnd(41);

@@ -236,6 +236,33 @@ TEST_F(LevelsPolicyTest, Refused) {
   EXPECT_NE(std::string::npos, s.ToString().find("no policy")) << s.ToString();
 }
 
+// RocksDB writes the list with braces around it, and takes them off or not when
+// it reads it back, depending on its version.
+TEST_F(LevelsPolicyTest, BracesAroundTheList) {
+  for (const std::string list :
+       {"surf:0:8", "bloomfilter:10,surf:0:8",
+        "{id=protean.Proteus;bits_per_key=12}",
+        "{id=protean.Proteus;bits_per_key=12},surf:0:8"}) {
+    SCOPED_TRACE(list);
+    for (const std::string& text :
+         {"levels:" + list, "levels:{" + list + "}",
+          "{id=protean.Levels;policies={" + list + "}}"}) {
+      std::shared_ptr<const FilterPolicy> policy;
+      ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), text, &policy));
+      std::string written;
+      ASSERT_OK(policy->GetOption(ConfigOptions(), "policies", &written));
+      EXPECT_EQ("{" + list + "}", written);
+      std::shared_ptr<const FilterPolicy> again;
+      ASSERT_OK(FilterPolicy::CreateFromString(
+          ConfigOptions(), policy->ToString(ConfigOptions()), &again));
+      std::string mismatch;
+      EXPECT_TRUE(
+          policy->AreEquivalent(ConfigOptions(), again.get(), &mismatch))
+          << mismatch;
+    }
+  }
+}
+
 // RocksDB's own table factory knows one policy only.
 TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
   const auto stock = [](const std::string& policy) {

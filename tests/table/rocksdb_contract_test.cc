@@ -999,6 +999,16 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
        "ProteanFilterBitsReader",
        // For filters that take hashes instead of keys.
        {"HashMayMatch"}},
+      {"include/rocksdb/filter_policy.h",
+       "FilterPolicy",
+       "table/rocksdb_internals.cc",
+       "PolicyOfFile",
+       {}},
+      {"db/table_properties_collector.h",
+       "InternalTblPropCollFactory",
+       "table/rocksdb_internals.cc",
+       "BorrowedCollFactory",
+       {}},
   };
   for (const Extension& extension : extensions) {
     SCOPED_TRACE(extension.name);

@@ -75,13 +75,13 @@ WalkOptions ShortWalk() {
 class TransactionsTest : public FeatureTest {
  protected:
   static void OpenTransactions(TwinDB* dbs, TxnDBWritePolicy write_policy) {
-    dbs->SetOpener([=](TwinDB::Twin twin, DB** db) {
+    dbs->SetOpener([=](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
       TransactionDBOptions options;
       options.write_policy = write_policy;
       TransactionDB* opened = nullptr;
       const Status s = TransactionDB::Open(dbs->options(twin), options,
                                            dbs->path(twin), &opened);
-      *db = opened;
+      db->reset(opened);
       return s;
     });
     dbs->Open();
@@ -316,11 +316,11 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
 
 TEST_P(TransactionsTest, Optimistic) {
   const auto dbs = NewTwins();
-  dbs->SetOpener([&](TwinDB::Twin twin, DB** db) {
+  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
     OptimisticTransactionDB* opened = nullptr;
     const Status s = OptimisticTransactionDB::Open(dbs->options(twin),
                                                    dbs->path(twin), &opened);
-    *db = opened;
+    db->reset(opened);
     return s;
   });
   dbs->Open();

@@ -133,14 +133,12 @@ class TwinDB {
 
   // How Open opens a twin; DB::Open unless it is set. It may open an instance
   // of another kind, or several column families.
-  using Opener = std::function<Status(Twin, DB**)>;
+  using Opener = std::function<Status(Twin, std::unique_ptr<DB>*)>;
   void SetOpener(const Opener& opener) { opener_ = opener; }
 
   void Open() {
     for (Twin twin : {kProtean, kPlain}) {
-      DB* db = nullptr;
-      ASSERT_OK(opener_(twin, &db));
-      dbs_[twin].reset(db);
+      ASSERT_OK(opener_(twin, &dbs_[twin]));
     }
   }
 
@@ -232,11 +230,8 @@ class TwinDB {
   std::array<std::string, 2> paths_;
   std::array<std::unique_ptr<DB>, 2> dbs_;
   std::vector<std::array<const Snapshot*, 2>> snapshots_;
-  Opener opener_ = [this](Twin twin, DB** db) {
-    std::unique_ptr<DB> opened;
-    const Status s = OpenDB(&opened, options_[twin], paths_[twin]);
-    *db = opened.release();
-    return s;
+  Opener opener_ = [this](Twin twin, std::unique_ptr<DB>* db) {
+    return OpenDB(db, options_[twin], paths_[twin]);
   };
 };
 

@@ -7,6 +7,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
 #include "tests/key_families.h"
+#include "tests/table/differential/versions.h"
 #include "utilities/merge_operators.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -101,6 +102,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   if (!range_deletes && kind == DbKind::kPlain && dice->OneIn(10)) {
     db_options.row_cache = NewLRUCache(64 << 10);
   }
+  DrawNewerOptions(dice, &db_options);
   if (!in_memory) {
     static const bool has_direct_io = HasDirectIO(dir);
     if (dice->OneIn(8)) {
@@ -165,6 +167,14 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   options.merge_operator = MergeOperators::CreateFromStringId("stringappend");
   options.max_sequential_skip_in_iterations =
       static_cast<uint64_t>(dice->Of({0, 1, 2, 3, 8}));
+  DrawNewerOptions(dice, &options);
+  // Stock RocksDB loses its way in a MultiScan when it seeks on its own: over
+  // range tombstones, or where a key has many versions.
+  family->multi_scans =
+      kHasMultiScan && !range_deletes && !family->timestamps && dice->OneIn(2);
+  if (family->multi_scans) {
+    options.max_sequential_skip_in_iterations = 1 << 30;
+  }
   options.max_successive_merges = dice->OneIn(6) ? 2 : 0;
   options.num_levels = dice->Of({2, 3, 4, 4, 7});
   options.target_file_size_base =
@@ -292,7 +302,7 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     common += Option(name, value);
   };
   add("block_size", dice->Of({"64", "128", "256", "512", "1024", "4096"}));
-  add("format_version", dice->Of({"4", "5", "6"}));
+  add("format_version", DrawFormatVersion(dice));
   add("block_restart_interval", dice->Of({"1", "2", "4", "16"}));
   add("use_delta_encoding", Bool(!dice->OneIn(3)));
   add("checksum", dice->Of({"kCRC32c", "kxxHash64", "kXXH3"}));
@@ -305,6 +315,7 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     add("initial_auto_readahead_size", "512");
     add("num_file_reads_for_auto_readahead", "0");
   }
+  common += DrawNewerTableOptions(dice, family->options.comparator);
   if (!family->timestamps && dice->OneIn(3)) {
     add("data_block_index_type", "kDataBlockBinaryAndHash");
     add("data_block_hash_table_util_ratio", "0.7");

@@ -35,6 +35,7 @@ struct FamilyPlan {
   ColumnFamilyOptions options;
   std::array<std::string, 2> tables;  // strings of the table factories
   bool forward_only;                  // the memtable has no way back
+  bool multi_scans;                   // may be read by CompareMultiScan
 
   // The keys of `pool` that are only ever put when they are absent, and deleted
   // by SingleDelete only, which is what that function asks for.

@@ -3,6 +3,7 @@
 #include "rocksdb/table_properties.h"
 #include "tests/key_families.h"
 #include "tests/table/differential/run.h"
+#include "tests/table/differential/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -164,6 +165,10 @@ void RandomWalk::DrawOptions() {
   refresh_ = view_.refresh && !options_.ignore_range_deletions &&
              options_.max_skippable_internal_keys == 0 &&
              options_.table_filter == nullptr;
+  // Such an iterator takes over what has changed below it, between two steps.
+  if (refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data) {
+    DrawNewerOptions(&dice, &options_);
+  }
   has_lower_ = dice.OneIn(3);
   has_upper_ = dice.OneIn(2);
   if (has_lower_) options_.iterate_lower_bound = &lower_slice_;

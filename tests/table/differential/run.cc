@@ -4,6 +4,7 @@
 
 #include "rocksdb/env.h"
 #include "tests/key_families.h"
+#include "tests/table/differential/multi_scan.h"
 #include "tests/table/differential/random_reads.h"
 #include "tests/table/differential/random_writes.h"
 #include "tests/table/differential/whole_db.h"
@@ -141,6 +142,8 @@ void RandomRun::Operation() {
     twins.ReleaseSnapshot(index);
   } else if (kind < 700) {
     ComparePointRead(this, Latest(family));
+  } else if (kind < 760 && plan.families[family].multi_scans) {
+    CompareMultiScan(this, Latest(family));
   } else if (kind < 960) {
     Walk();
   } else if (kind < 967) {

@@ -4,6 +4,7 @@
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
+#include "table/rocksdb_internals.h"
 #include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -40,14 +41,13 @@ Status Twins::Open(Twin twin) {
     families_[twin].emplace_back(family.name, options);
   }
   handles_[twin].clear();
-  DB* db = nullptr;
   Status s;
   if (plan_->Pessimistic()) {
     TransactionDB* transaction_db = nullptr;
     s = TransactionDB::Open(db_options_[twin], plan_->transaction_options,
                             paths_[twin], families_[twin], &handles_[twin],
                             &transaction_db);
-    db = transaction_db;
+    dbs_[twin].reset(transaction_db);
   } else if (plan_->Transactional()) {
     OptimisticTransactionDB* optimistic_db = nullptr;
     OptimisticTransactionDBOptions optimistic;
@@ -55,12 +55,11 @@ Status Twins::Open(Twin twin) {
     s = OptimisticTransactionDB::Open(db_options_[twin], optimistic,
                                       paths_[twin], families_[twin],
                                       &handles_[twin], &optimistic_db);
-    db = optimistic_db;
+    dbs_[twin].reset(optimistic_db);
   } else {
-    s = DB::Open(db_options_[twin], paths_[twin], families_[twin],
-                 &handles_[twin], &db);
+    s = OpenDB(&dbs_[twin], db_options_[twin], paths_[twin], families_[twin],
+               &handles_[twin]);
   }
-  dbs_[twin].reset(db);
   return s;
 }
 

@@ -9,10 +9,12 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/debug.h"
+#include "table/rocksdb_internals.h"
 #include "tests/key_families.h"
 #include "tests/table/differential/random_reads.h"
 #include "tests/table/differential/random_walk.h"
 #include "tests/table/differential/run.h"
+#include "tests/table/differential/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -27,15 +29,12 @@ class Copies {
     }
   }
 
-  using Open =
-      std::function<Status(Twin, std::vector<ColumnFamilyHandle*>*, DB**)>;
+  using Open = std::function<Status(Twin, std::vector<ColumnFamilyHandle*>*,
+                                    std::unique_ptr<DB>*)>;
   bool OpenBoth(RandomRun* run, const std::string& what, const Open& open) {
     what_ = what;
     return run->Both(what, [&](Twin twin) {
-      DB* db = nullptr;
-      const Status s = open(twin, &handles_[twin], &db);
-      dbs_[twin].reset(db);
-      return s;
+      return open(twin, &handles_[twin], &dbs_[twin]);
     });
   }
 
@@ -111,6 +110,13 @@ void CompareFile(RandomRun* run, size_t family, const std::string& name) {
   for (int steps = 0; steps < 15; steps++) walk.Step();
 }
 
+// Whether the value may name a file of blobs: these may have other numbers.
+bool MayNameBlobs(const FamilyPlan& family, const KeyVersion& version) {
+  return version.type == kTypeBlobIndex ||
+         (version.type == kTypeWideColumnEntity && kColumnsMayBeBlobs &&
+          family.options.enable_blob_files);
+}
+
 }  // namespace
 
 // Compactions drop versions, so the twins need the same files.
@@ -147,8 +153,7 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
     for (const KeyVersion& version : found[twin]) {
       if (merged.count(version.user_key) > 0) continue;
       versions[twin] += Brief(version.user_key) + " " + version.GetTypeName();
-      // Files of blobs may have other numbers.
-      if (version.type != kTypeBlobIndex) {
+      if (!MayNameBlobs(family, version)) {
         versions[twin] += " " + Hex(version.value);
       }
       versions[twin] += "\n";
@@ -221,12 +226,13 @@ void CompareCheckpoints(RandomRun* run) {
     return s;
   });
   if (made &&
-      copies.OpenBoth(
-          run, "checkpoint, read only",
-          [&](Twin twin, std::vector<ColumnFamilyHandle*>* handles, DB** db) {
-            return DB::OpenForReadOnly(run->twins.options(twin, 0), path(twin),
-                                       run->twins.families(twin), handles, db);
-          })) {
+      copies.OpenBoth(run, "checkpoint, read only",
+                      [&](Twin twin, std::vector<ColumnFamilyHandle*>* handles,
+                          std::unique_ptr<DB>* db) {
+                        return OpenReadOnly(db, run->twins.options(twin, 0),
+                                            path(twin),
+                                            run->twins.families(twin), handles);
+                      })) {
     copies.Compare(run);
   }
   for (Twin twin : kTwins) std::filesystem::remove_all(path(twin));
@@ -246,11 +252,12 @@ void CompareSecondaries(RandomRun* run) {
   };
   const bool opened = copies.OpenBoth(
       run, "secondary",
-      [&](Twin twin, std::vector<ColumnFamilyHandle*>* handles, DB** db) {
+      [&](Twin twin, std::vector<ColumnFamilyHandle*>* handles,
+          std::unique_ptr<DB>* db) {
         DBOptions options = run->twins.options(twin, 0);
         options.max_open_files = -1;
-        return DB::OpenAsSecondary(options, run->twins.path(twin), path(twin),
-                                   run->twins.families(twin), handles, db);
+        return OpenSecondary(db, options, run->twins.path(twin), path(twin),
+                             run->twins.families(twin), handles);
       });
   if (!opened || run->plan.disable_wal) return;
   copies.Compare(run);

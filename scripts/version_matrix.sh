@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# Builds Protean with several versions of RocksDB, each with RocksDB's assertions on, and with each of them passes all tests and
+# runs the differential test on new seeds. At the end, a table says what has come of it.
+#
+#   scripts/version_matrix.sh [--minutes=N] [TREE|VERSION ...]
+#
+#   --minutes=N     run the differential test so long with each version; default: 30; 0: not at all
+#   TREE|VERSION    RocksDB source trees, or versions out of 9.10.0, 10.4.2 and 11.8.1; default: these three versions
+#
+# 9.10.0 comes from where scripts/provision_rocksdb.sh gets it, the others from the Rust crates that carry them, by cargo.
+# Trees, builds and logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder), 1 GB a version. With each
+# version, the first time takes about 20 minutes on 2 cores besides the differential test. PROTEAN_JOBS says how many
+# compilers and tests run at once.
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# The crates of librocksdb-sys that carry these versions.
+declare -A crates=([10.4.2]=0.17.3 [11.8.1]=0.19.0)
+readonly provided=9.10.0
+readonly known="$provided 10.4.2 11.8.1"
+
+minutes=30 wanted=()
+for arg in "$@"; do
+  case $arg in
+    --minutes=*)
+      minutes=${arg#--minutes=}
+      [[ $minutes =~ ^[0-9]+$ ]] || die "--minutes wants a number of minutes, not '$minutes'"
+      ;;
+    -*) die "unknown argument '$arg'; known: --minutes=N, and RocksDB source trees or versions ($known)" ;;
+    *)
+      if [ -f "$arg/include/rocksdb/version.h" ]; then
+        wanted+=("$(realpath "$arg")")
+      elif [[ " $known " = *" $arg "* ]]; then
+        wanted+=("$arg")
+      else
+        die "'$arg' is neither a RocksDB source tree nor a version that can be fetched ($known)"
+      fi
+      ;;
+  esac
+done
+[ ${#wanted[@]} -gt 0 ] || read -r -a wanted <<<"$known"
+
+project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+cd "$project"
+for tool in cmake ctest ninja; do
+  command -v $tool >/dev/null || die "$tool is missing; scripts/setup.sh installs what Protean is built with"
+done
+jobs=${PROTEAN_JOBS:-$(nproc)}
+cache=$(cache_folder)
+
+# ---- Source trees ----
+
+# Fetches RocksDB $1 into the folder $2 of the cache, out of the crate that carries it.
+fetch() {
+  local version=$1 tree=$2 crate=${crates[$1]} package manifest
+  command -v cargo >/dev/null || die "fetching RocksDB $version needs cargo, Rust's package manager (Debian: apt install cargo).
+  Without it, name a source tree of that version: scripts/version_matrix.sh DIR"
+  say "fetching RocksDB $version (crate librocksdb-sys $crate), 12 MB"
+  package=$(mktemp -d "$cache/crate.XXXXXX")
+  mkdir "$package/src"
+  : >"$package/src/lib.rs"
+  cat >"$package/Cargo.toml" <<EOF_CARGO
+[package]
+name = "fetch-rocksdb"
+version = "0.0.0"
+edition = "2021"
+
+[dependencies]
+librocksdb-sys = { version = "=$crate", default-features = false }
+EOF_CARGO
+  if ! cargo metadata --format-version 1 --manifest-path "$package/Cargo.toml" >"$package/metadata" 2>"$package/log"; then
+    sed 's/^/  cargo: /' "$package/log" >&2
+    rm -rf "$package"
+    die "could not fetch RocksDB $version. Give this machine access to the registry of crates, or name a source tree of that
+  version: scripts/version_matrix.sh DIR"
+  fi
+  manifest=$(grep -o '"manifest_path":"[^"]*/librocksdb-sys-[^"]*/Cargo.toml"' "$package/metadata" | cut -d'"' -f4)
+  rm -rf "$package" "$tree.partial"
+  cp -R "$(dirname "$manifest")/rocksdb" "$tree.partial"
+  chmod -R u+w "$tree.partial"
+  [ "$(rocksdb_version "$tree.partial")" = "$version" ] || die "the crate librocksdb-sys $crate does not carry RocksDB $version"
+  mv "$tree.partial" "$tree"
+}
+
+# All of them first, so that none is missing in the middle of the night. What is provided is left to the build.
+trees=()
+for name in "${wanted[@]}"; do
+  if [ -d "$name" ] || [ "$name" = $provided ]; then
+    trees+=("$name")
+  else
+    [ -d "$cache/rocksdb-$name" ] || fetch "$name" "$cache/rocksdb-$name"
+    trees+=("$cache/rocksdb-$name")
+  fi
+done
+
+# ---- One version ----
+
+# What has come of the version at hand, for the table.
+version="" passed="" failed="" runs="" time="" seed=""
+failures=()
+# $1: what has failed; $2: its log.
+fails() {
+  failures+=("RocksDB $version: $1; log: $2")
+  say "${failures[-1]}"
+}
+
+# Arguments: those of cmake that choose the RocksDB.
+build() {
+  local log=$work/configure.log
+  if cmake -S . -B "$work" -G Ninja -DPROTEAN_ASSERTIONS=ON "$@" 2>&1 | tee "$log" | sed -un '/^provision_rocksdb: /p' >&2; then
+    log=$work/build.log
+    if cmake --build "$work" --parallel "$jobs" 2>&1 | tee "$log" | show_progress "building Protean with RocksDB $version"; then
+      return
+    fi
+  fi
+  tail -n 30 "$log" >&2
+  fails "does not build" "$log"
+  return 1
+}
+
+run_tests() {
+  local log=$work/tests.log summary
+  say "RocksDB $version: running the tests"
+  ctest --test-dir "$work" --output-on-failure -j "$jobs" >"$log" 2>&1 || true
+  summary=$(grep -E '^[0-9]+% tests passed' "$log" || true)
+  failed=$(sed -nE 's/.* ([0-9]+) tests failed out of .*/\1/p' <<<"$summary")
+  passed=$(sed -nE 's/.* tests failed out of ([0-9]+).*/\1/p' <<<"$summary")
+  if [ -z "$failed" ]; then
+    fails "the tests have not come to their end" "$log"
+  else
+    passed=$((passed - failed))
+    [ "$failed" = 0 ] || { sed -n '/The following tests FAILED/,$p' "$log" >&2; fails "$failed tests fail" "$log"; }
+  fi
+}
+
+run_differential_test() {
+  local log=$work/differential.log summary
+  # Each run has the seed after that of the one before.
+  seed=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
+  say "RocksDB $version: differential test, $minutes minutes from seed $seed on (log: $log)"
+  if ! "$work/differential_test" "--seed=$seed" "--seconds=$((minutes * 60))" >"$log" 2>&1; then
+    tail -n 60 "$log" >&2
+    fails "the differential test fails" "$log"
+  fi
+  summary=$(grep -E '^[0-9]+ runs in ' "$log" || true)
+  runs=$(sed -nE 's/^([0-9]+) runs in .*/\1/p' <<<"$summary")
+  time=$(sed -nE 's/.* runs in ([0-9]+).*/\1 s/p' <<<"$summary")
+}
+
+table=$(printf '%-10s %8s %8s %14s %10s   %s' RocksDB "passed" "failed" "random runs" time "first seed")
+test_version() {
+  local tree=$1 arguments=()
+  version=$1 passed=- failed=- runs=- time=- seed=-
+  if [ "$tree" != $provided ]; then
+    version=$(rocksdb_version "$tree")
+    arguments+=("-DPROTEAN_ROCKSDB_SOURCE=$tree")
+  fi
+  work=$cache/matrix-$version-$(echo "$project $tree" | sha256sum | cut -c1-8)
+  mkdir -p "$work"
+  lock "$work/.lock" "another run in $work"
+  say "RocksDB $version: building with assertions in $work"
+  if build "${arguments[@]}"; then
+    run_tests
+    [ "$minutes" = 0 ] || run_differential_test
+  fi
+  table+=$(printf '\n%-10s %8s %8s %14s %10s   %s' "$version" "$passed" "$failed" "${runs:--}" "${time:--}" "$seed")
+}
+
+for tree in "${trees[@]}"; do
+  test_version "$tree"
+done
+
+echo "$table"
+[ ${#failures[@]} = 0 ] || die "$(printf '%s\n' "${#failures[@]} failed:" "${failures[@]/#/  }")"
