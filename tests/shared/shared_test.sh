@@ -53,14 +53,14 @@ cp "$build/libprotean.so.1" "$build/libprotean-rocksdb-$tag.so.1" "$lib/"
 protean=$lib/libprotean.so.1
 export BINDING=$lib/libprotean-rocksdb-$tag.so.1
 
-# $1: what the version is, as C; $2: more. A library that looks as if it were RocksDB, to others' eyes.
+# $1: its file; $2, $3: what is in it, as C++; $4: flags. A library that looks as if it were RocksDB, to others' eyes.
 fake() {
   local out=$work/$1
   printf '#include <string>\n%s\nnamespace rocksdb {\n%s\n}\n' "$3" "$2" >"$out.cc"
   compile -shared -fPIC -o "$out" "$out.cc" $4
 }
 registry='struct ObjectLibrary { static void* Default(); }; void* ObjectLibrary::Default() { return nullptr; }'
-version='std::string GetRocksVersionAsString(bool); std::string GetRocksVersionAsString(bool) { return "10.4.2"; }'
+version='std::string GetRocksVersionAsString(bool); std::string GetRocksVersionAsString(bool) { return "8.0.0"; }'
 rtti='struct TableFactory { virtual ~TableFactory(); }; TableFactory::~TableFactory() {}'
 assertions='struct SyncPoint { static void* GetInstance(); }; void* SyncPoint::GetInstance() { return nullptr; }'
 fake other.so "$registry $version $rtti" "" ""
@@ -116,7 +116,7 @@ none="there is no RocksDB in this process .*; Protean is not registered"
 expect "no RocksDB" "" "$none" env LD_PRELOAD="$protean" true
 expect "no RocksDB, quietly" "" "" env PROTEAN_QUIET=1 LD_PRELOAD="$protean" true
 expect "loaded before RocksDB" "registered no" "$none" "$work/loading_program" local "$protean" "$shared"
-for other in other:10.4.2 old_abi:10.4.2-oldabi asserting:10.4.2-assert no_rtti:10.4.2-nortti; do
+for other in other:8.0.0 old_abi:8.0.0-oldabi asserting:8.0.0-assert no_rtti:8.0.0-nortti; do
   expect "${other%%:*}" "registered no" \
     "${other%%:*}.so is ${other#*:}, for which there is no .*libprotean-rocksdb-${other#*:}.so.1; there is .*$tag.so.1; Protean is" \
     "$work/loading_program" local "$work/${other%%:*}.so" "$protean"
@@ -126,10 +126,10 @@ expect "an ancient one" "registered no" "ancient.so does not tell its version; P
 expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
   "$work/loading_program" local "$work/other.so" "$shared" "$protean"
 # The right name is no proof.
-cp "$BINDING" "$lib/libprotean-rocksdb-10.4.2.so.1"
-expect "renamed" "registered no" "libprotean-rocksdb-10.4.2.so.1 cannot be loaded: .*undefined symbol" \
+cp "$BINDING" "$lib/libprotean-rocksdb-8.0.0.so.1"
+expect "renamed" "registered no" "libprotean-rocksdb-8.0.0.so.1 cannot be loaded: .*undefined symbol" \
   "$work/loading_program" local "$work/other.so" "$protean"
-rm "$lib/libprotean-rocksdb-10.4.2.so.1"
+rm "$lib/libprotean-rocksdb-8.0.0.so.1"
 mv "$BINDING" "$work/away.so"
 expect "alone" "registered no" "for which there is no .*; there is none; Protean is not registered" \
   "$work/loading_program" local "$shared" "$protean"
