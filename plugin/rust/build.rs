@@ -1,9 +1,9 @@
 //! Compiles Protean against the RocksDB that librocksdb-sys has compiled: with its headers, and
 //! with those of its flags on which classes and inline functions of RocksDB depend.
 //!
-//! The compressions that RocksDB has been compiled with are not among them: Protean refers to
-//! nothing of RocksDB's that depends on them. Neither does it to what depends on jemalloc or
-//! io_uring.
+//! The compressions that RocksDB has been compiled with are not among them, nor are jemalloc and
+//! io_uring: nothing that Protean uses of RocksDB depends on them. `nm` of the archive shows it: even
+//! without optimization it has no inline function with their names.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
