@@ -23,7 +23,16 @@ target_compile_definitions(protean_shared PRIVATE "PROTEAN_TAG=\"${protean_tag}\
 target_include_directories(protean_shared PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>")
 target_compile_features(protean_shared PUBLIC cxx_std_${rocksdb_cxx_standard})
 target_link_libraries(protean_shared PRIVATE $<BUILD_INTERFACE:rocksdb_includes> ${CMAKE_DL_LIBS})
+# A library without a name of its own (SONAME), such as that of the Java binding, cannot be named either: it would be loaded
+# a second time, from where it was found now.
+set(rocksdb_has_name OFF)
 if(rocksdb_library MATCHES "\\.so")
+  execute_process(COMMAND "${CMAKE_READELF}" -d "${rocksdb_library}" OUTPUT_VARIABLE rocksdb_dynamic COMMAND_ERROR_IS_FATAL ANY)
+  if(rocksdb_dynamic MATCHES "SONAME")
+    set(rocksdb_has_name ON)
+  endif()
+endif()
+if(rocksdb_has_name)
   target_link_libraries(protean_shared PUBLIC $<BUILD_INTERFACE:rocksdb>)
   target_link_options(protean_shared PRIVATE LINKER:-z,defs)
 endif()

@@ -1,0 +1,74 @@
+//! Range filters for the RocksDB of the `rocksdb` crate.
+//!
+//! After [`register`], RocksDB knows the table factory `ProteanTable` wherever it reads options: in
+//! a string, or in an OPTIONS file. Every SST file that is written then gets a filter that seeks
+//! with a bound ask before they read, too, and not only `get`.
+//!
+//! ```
+//! use rocksdb::{Options, DB};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = std::env::temp_dir().join(format!("protean-doc-{}", std::process::id()));
+//! protean_rocksdb::register()?;
+//! let options = Options::default()
+//!     .get_options_from_string("create_if_missing=true;table_factory=ProteanTable")?;
+//! let db = DB::open(&options, &path)?;
+//! # drop(db);
+//! # DB::destroy(&options, &path)?;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::ffi::{c_char, CStr};
+use std::fmt;
+use std::sync::OnceLock;
+
+// Links RocksDB, which nothing else here refers to.
+use librocksdb_sys as _;
+
+/// Why Protean has not been registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    reason: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Protean is not registered: {}", self.reason)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Registers Protean's table factory and filter policies with RocksDB.
+///
+/// Call it before the first options that name them are read. It may be called from several threads
+/// and as often as one likes: the first call decides, the others return what it returned.
+///
+/// # Errors
+///
+/// Before it registers anything, it makes sure that the RocksDB in the program is the one that
+/// Protean has been compiled for: it compares the version and the sizes of objects, has RocksDB
+/// parse options, and writes and reads an SST file in memory, which takes about a millisecond. If
+/// anything differs, or if another Protean is registered already, the error says what, and RocksDB
+/// is left as it was.
+pub fn register() -> Result<(), Error> {
+    static REGISTERED: OnceLock<Result<(), Error>> = OnceLock::new();
+    REGISTERED.get_or_init(register_now).clone()
+}
+
+extern "C" {
+    fn protean_rocksdb_register(reason: *mut c_char, size: usize) -> bool;
+}
+
+fn register_now() -> Result<(), Error> {
+    let mut reason = [0u8; 1024];
+    // SAFETY: `reason` has that many bytes, and `register` calls this once.
+    if unsafe { protean_rocksdb_register(reason.as_mut_ptr().cast(), reason.len()) } {
+        return Ok(());
+    }
+    let reason = CStr::from_bytes_until_nul(&reason).unwrap_or_default();
+    Err(Error {
+        reason: reason.to_string_lossy().into_owned(),
+    })
+}
