@@ -60,7 +60,8 @@ fake() {
   compile -shared -fPIC -o "$out" "$out.cc" $4
 }
 registry='struct ObjectLibrary { static void* Default(); }; void* ObjectLibrary::Default() { return nullptr; }'
-version='std::string GetRocksVersionAsString(bool); std::string GetRocksVersionAsString(bool) { return "10.4.2"; }'
+# A version that there is not, so that these are never what this build is for.
+version='std::string GetRocksVersionAsString(bool); std::string GetRocksVersionAsString(bool) { return "10.99.2"; }'
 rtti='struct TableFactory { virtual ~TableFactory(); }; TableFactory::~TableFactory() {}'
 assertions='struct SyncPoint { static void* GetInstance(); }; void* SyncPoint::GetInstance() { return nullptr; }'
 fake other.so "$registry $version $rtti" "" ""
@@ -116,7 +117,7 @@ none="there is no RocksDB in this process .*; Protean is not registered"
 expect "no RocksDB" "" "$none" env LD_PRELOAD="$protean" true
 expect "no RocksDB, quietly" "" "" env PROTEAN_QUIET=1 LD_PRELOAD="$protean" true
 expect "loaded before RocksDB" "registered no" "$none" "$work/loading_program" local "$protean" "$shared"
-for other in other:10.4.2 old_abi:10.4.2-oldabi asserting:10.4.2-assert no_rtti:10.4.2-nortti; do
+for other in other:10.99.2 old_abi:10.99.2-oldabi asserting:10.99.2-assert no_rtti:10.99.2-nortti; do
   expect "${other%%:*}" "registered no" \
     "${other%%:*}.so is ${other#*:}, for which there is no .*libprotean-rocksdb-${other#*:}.so.1; there is .*$tag.so.1; Protean is" \
     "$work/loading_program" local "$work/${other%%:*}.so" "$protean"
@@ -126,10 +127,10 @@ expect "an ancient one" "registered no" "ancient.so does not tell its version; P
 expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
   "$work/loading_program" local "$work/other.so" "$shared" "$protean"
 # The right name is no proof.
-cp "$BINDING" "$lib/libprotean-rocksdb-10.4.2.so.1"
-expect "renamed" "registered no" "libprotean-rocksdb-10.4.2.so.1 cannot be loaded: .*undefined symbol" \
+cp "$BINDING" "$lib/libprotean-rocksdb-10.99.2.so.1"
+expect "renamed" "registered no" "libprotean-rocksdb-10.99.2.so.1 cannot be loaded: .*undefined symbol" \
   "$work/loading_program" local "$work/other.so" "$protean"
-rm "$lib/libprotean-rocksdb-10.4.2.so.1"
+rm "$lib/libprotean-rocksdb-10.99.2.so.1"
 mv "$BINDING" "$work/away.so"
 expect "alone" "registered no" "for which there is no .*; there is none; Protean is not registered" \
   "$work/loading_program" local "$shared" "$protean"
