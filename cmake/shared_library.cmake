@@ -21,7 +21,7 @@ set_target_properties(protean_shared PROPERTIES OUTPUT_NAME "protean-rocksdb-${p
   LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/plugin/shared/exports.map")
 target_compile_definitions(protean_shared PRIVATE "PROTEAN_TAG=\"${protean_tag}\"")
 target_include_directories(protean_shared PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>")
-target_compile_features(protean_shared PUBLIC cxx_std_17)
+target_compile_features(protean_shared PUBLIC cxx_std_${rocksdb_cxx_standard})
 target_link_libraries(protean_shared PRIVATE $<BUILD_INTERFACE:rocksdb_includes> ${CMAKE_DL_LIBS})
 # A library without a name of its own (SONAME), such as that of the Java binding, cannot be named either: it would be loaded
 # a second time, from where it was found now.
