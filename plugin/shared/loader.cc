@@ -118,6 +118,24 @@ struct ReturnedString {
   char rest[24];
 };
 
+// Whether the library says in its note (binding.cc) that it is for that
+// RocksDB: a file may have been renamed.
+bool IsFor(FILE* library, const char* tag) {
+  static char text[1 << 16];
+  char wanted[256];
+  const auto size = static_cast<size_t>(
+      snprintf(wanted, sizeof(wanted), " for RocksDB %s", tag) + 1);
+  size_t kept = 0;
+  while (true) {
+    const size_t got = fread(text + kept, 1, sizeof(text) - kept, library);
+    if (memmem(text, kept + got, wanted, size) != nullptr) return true;
+    if (got == 0) return false;
+    const size_t all = kept + got;
+    kept = all < size ? all : size;
+    memmove(text, text + all - kept, kept);
+  }
+}
+
 void Load() {
   static Search search;
   dl_iterate_phdr(LookInto, &search);
@@ -176,7 +194,12 @@ void Load() {
            rocksdb.path, tag, path, used == 0 ? "none" : others);
     return;
   }
+  const bool fits = IsFor(file, tag);
   fclose(file);
+  if (!fits) {
+    Refuse("%s is for another RocksDB than its name says", path);
+    return;
+  }
 
   // What a program or the Java VM has loaded for itself alone is not seen by
   // others until it is loaded again for all. It must not go any more.

@@ -7,6 +7,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 build=$1 include=$2 library=$3
+export CMAKE_GENERATOR=Ninja
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/usr

@@ -127,7 +127,7 @@ expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
   "$work/loading_program" local "$work/other.so" "$shared" "$protean"
 # The right name is no proof.
 cp "$BINDING" "$lib/libprotean-rocksdb-8.0.0.so.1"
-expect "renamed" "registered no" "libprotean-rocksdb-8.0.0.so.1 cannot be loaded: .*undefined symbol" \
+expect "renamed" "registered no" "libprotean-rocksdb-8.0.0.so.1 is for another RocksDB than its name says" \
   "$work/loading_program" local "$work/other.so" "$protean"
 rm "$lib/libprotean-rocksdb-8.0.0.so.1"
 mv "$BINDING" "$work/away.so"
