@@ -1,4 +1,4 @@
-//  What a shared library of Protean does when it is loaded, by libprotean.so
+//  What a shared library of Protean does when it is loaded, by libprotean.so.1
 //  (loader.cc) or because a program links to it: it makes sure that the RocksDB
 //  that it has been bound to is the one it was compiled for, and registers
 //  Protean. If it is not, or if Protean is registered already, a line on stderr
@@ -12,11 +12,9 @@
 #include <cstring>
 
 #include "plugin/build_info.h"
-#include "plugin/protean.h"
+#include "plugin/checked_registration.h"
 #include "plugin/version.h"
-#include "rocksdb/convenience.h"
-#include "table/rocksdb_internals.h"
-#include "table/rocksdb_self_check.h"
+#include "rocksdb/utilities/object_registry.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -45,32 +43,12 @@ bool IsInProgram(const void* address) {
          info.dli_fbase == program.dli_fbase;
 }
 
-Status Check() {
-  const BuildInfo& built = GetBuildInfo();
-  const std::string version = GetRocksVersionAsString(/*with_patch=*/true);
-  if (version != built.rocksdb_version) {
-    return Status::NotSupported("the RocksDB here is " + version);
-  }
-  std::unique_ptr<TableFactory> registered;
-  if (ObjectRegistry::Default()
-          ->NewUniqueObject<TableFactory>("ProteanTable", &registered)
-          .ok()) {
-    return Status::NotSupported("Protean is registered already");
-  }
+const bool registered = [] {
   // A program's own objects are made after those of the libraries that are
   // loaded together with it: RocksDB may not be ready for anything yet.
-  if (IsInProgram(reinterpret_cast<void*>(&ObjectLibrary::Default))) {
-    return Status::OK();
-  }
-  return CheckInsides();
-}
-
-const bool registered = [] {
-  const Status s = Check();
-  if (s.ok()) {
-    ObjectLibrary::Default()->Register(register_protean, "");
-    return true;
-  }
+  const Status s = RegisterChecked(
+      !IsInProgram(reinterpret_cast<void*>(&ObjectLibrary::Default)));
+  if (s.ok()) return true;
   const char* const quiet = getenv("PROTEAN_QUIET");
   if (quiet == nullptr || strcmp(quiet, "1") != 0) {
     fprintf(stderr, "protean: %s: %s; it is not registered%s\n",
