@@ -12,9 +12,8 @@
 # version, the first time takes about 20 minutes on 2 cores besides the differential test. PROTEAN_JOBS says how many
 # compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/rocksdb_crates.sh"
 
-# The crates of librocksdb-sys that carry these versions.
-declare -A crates=([10.4.2]=0.17.3 [11.8.1]=0.19.0)
 readonly provided=9.10.0
 readonly known="$provided 10.4.2 11.8.1"
 
@@ -49,45 +48,13 @@ cache=$(cache_folder)
 
 # ---- Source trees ----
 
-# Fetches RocksDB $1 into the folder $2 of the cache, out of the crate that carries it.
-fetch() {
-  local version=$1 tree=$2 crate=${crates[$1]} package manifest
-  command -v cargo >/dev/null || die "fetching RocksDB $version needs cargo, Rust's package manager (Debian: apt install cargo).
-  Without it, name a source tree of that version: scripts/version_matrix.sh DIR"
-  say "fetching RocksDB $version (crate librocksdb-sys $crate), 12 MB"
-  package=$(mktemp -d "$cache/crate.XXXXXX")
-  mkdir "$package/src"
-  : >"$package/src/lib.rs"
-  cat >"$package/Cargo.toml" <<EOF_CARGO
-[package]
-name = "fetch-rocksdb"
-version = "0.0.0"
-edition = "2021"
-
-[dependencies]
-librocksdb-sys = { version = "=$crate", default-features = false }
-EOF_CARGO
-  if ! cargo metadata --format-version 1 --manifest-path "$package/Cargo.toml" >"$package/metadata" 2>"$package/log"; then
-    sed 's/^/  cargo: /' "$package/log" >&2
-    rm -rf "$package"
-    die "could not fetch RocksDB $version. Give this machine access to the registry of crates, or name a source tree of that
-  version: scripts/version_matrix.sh DIR"
-  fi
-  manifest=$(grep -o '"manifest_path":"[^"]*/librocksdb-sys-[^"]*/Cargo.toml"' "$package/metadata" | cut -d'"' -f4)
-  rm -rf "$package" "$tree.partial"
-  cp -R "$(dirname "$manifest")/rocksdb" "$tree.partial"
-  chmod -R u+w "$tree.partial"
-  [ "$(rocksdb_version "$tree.partial")" = "$version" ] || die "the crate librocksdb-sys $crate does not carry RocksDB $version"
-  mv "$tree.partial" "$tree"
-}
-
 # All of them first, so that none is missing in the middle of the night. What is provided is left to the build.
 trees=()
 for name in "${wanted[@]}"; do
   if [ -d "$name" ] || [ "$name" = $provided ]; then
     trees+=("$name")
   else
-    [ -d "$cache/rocksdb-$name" ] || fetch "$name" "$cache/rocksdb-$name"
+    fetch_rocksdb_crate "$name" "$cache/rocksdb-$name" "name a source tree of that version: scripts/version_matrix.sh DIR"
     trees+=("$cache/rocksdb-$name")
   fi
 done
