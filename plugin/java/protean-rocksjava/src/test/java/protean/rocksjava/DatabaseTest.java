@@ -81,6 +81,13 @@ class DatabaseTest {
     final RocksDB db;
     try (Options options = options("proteus:12")) {
       db = RocksDB.open(options, folder.toString());
+      try (ColumnFamilyOptions familyOptions = new ColumnFamilyOptions()) {
+        final ColumnFamilyHandle family =
+            db.createColumnFamily(new ColumnFamilyDescriptor(new byte[] {'a'}, familyOptions));
+        assertEquals("a", Protean.filterStatistics(db, family).columnFamily());
+        family.close();
+        assertThrows(IllegalStateException.class, () -> Protean.filterStatistics(db, family));
+      }
       db.close();
     }
     assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
