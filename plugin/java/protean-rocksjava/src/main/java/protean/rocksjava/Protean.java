@@ -15,7 +15,7 @@ import org.rocksdb.RocksDBException;
  * The other functions ask an open DB. All of them are thread safe.
  */
 public final class Protean {
-  private static boolean loaded;
+  private static volatile boolean loaded;
 
   private Protean() {}
 
@@ -29,7 +29,7 @@ public final class Protean {
    * @throws UnsatisfiedLinkError if that cannot be; it says why, and what to do. Nothing has changed then, and it may be
    *     tried again.
    */
-  public static synchronized void load() {
+  public static void load() {
     if (!loaded) {
       load(new NativeLibraries());
     }
@@ -37,6 +37,9 @@ public final class Protean {
 
   /** As {@link #load()}, with libraries that a test has chosen. */
   static synchronized void load(final NativeLibraries libraries) {
+    if (loaded) {
+      return;
+    }
     libraries.checkPlatform();
     RocksDB.loadLibrary();
     final RocksDB.Version version = RocksDB.rocksdbVersion();
@@ -45,6 +48,11 @@ public final class Protean {
       throw NativeLibraries.refused();
     }
     loaded = true;
+  }
+
+  /** Whether it has been loaded; does not try. */
+  static boolean isLoaded() {
+    return loaded;
   }
 
   /**
@@ -91,6 +99,7 @@ public final class Protean {
    * @param end the first key behind the range
    * @return the count, and what it is worth
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, and what reading throws
+   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final byte[] begin, final byte[] end) throws RocksDBException {
@@ -108,12 +117,26 @@ public final class Protean {
    * @param columnFamily one of its column families; null for the default one
    * @return the numbers, which do not change any more
    * @throws RocksDBException as RocksDB does
+   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static FilterStatistics filterStatistics(final RocksDB db, final ColumnFamilyHandle columnFamily)
       throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
     return new FilterStatistics(new Decoder(Native.filterStatistics(family.dbHandle(), family.handle())));
+  }
+
+  /**
+   * What the filters of all column families of this process do that have a file open in a folder or below it: for those who
+   * know where DBs are, but do not get hold of them. Counts go when a DB is closed, so the sums may fall. No file is read.
+   *
+   * @param folder spelt as in the names that the DBs were opened by
+   * @return the sums, which do not change any more
+   */
+  public static FilterStatistics.Sums filterSums(final String folder) {
+    Objects.requireNonNull(folder, "folder");
+    load();
+    return FilterStatistics.Sums.of(new Decoder(Native.filterSums(Native.bytes(folder))));
   }
 
   /**
@@ -124,6 +147,7 @@ public final class Protean {
    * @param columnFamilies of DBs that are open
    * @return text in Prometheus' format (0.0.4)
    * @throws RocksDBException as RocksDB does
+   * @throws IllegalStateException if a DB or a column family's handle is closed
    */
   public static String prometheus(final List<ColumnFamily> columnFamilies) throws RocksDBException {
     load();
@@ -144,6 +168,7 @@ public final class Protean {
    * @return what has been done, or, in a dry run, what would be
    * @throws RocksDBException {@code InvalidArgument} for another table or policy, {@code NotSupported} where there can be no
    *     range filters or the DB is open for reading only, and what RocksDB throws when it can write no more
+   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static RefreshResult refreshFilters(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final RefreshOptions options) throws RocksDBException {
@@ -160,7 +185,12 @@ public final class Protean {
    * @param columnFamily one of its column families, which must be open as well; null for the default one
    */
   public record ColumnFamily(RocksDB db, ColumnFamilyHandle columnFamily) {
-    /** Takes a DB and one of its column families. */
+    /**
+     * Takes a DB and one of its column families.
+     *
+     * @param db the DB
+     * @param columnFamily the column family, or null
+     */
     public ColumnFamily {
       Objects.requireNonNull(db, "db");
     }
@@ -174,7 +204,15 @@ public final class Protean {
 
     @SuppressWarnings("resource")
     private long handle() {
-      return (columnFamily == null ? db.getDefaultColumnFamily() : columnFamily).getNativeHandle();
+      final long defaultHandle = db.getDefaultColumnFamily().getNativeHandle();
+      if (columnFamily == null) {
+        return defaultHandle;
+      }
+      // Only the default one is open without being owned.
+      if (!columnFamily.isOwningHandle() && columnFamily.getNativeHandle() != defaultHandle) {
+        throw new IllegalStateException("the column family's handle is closed");
+      }
+      return columnFamily.getNativeHandle();
     }
   }
 }
