@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Key-value stores with and without bounds, called at random. */
 class KeyValueStoreDifferentialTest {
   private static final String PADDING = ".".repeat(100);
-  private static final int STEPS = Integer.getInteger("protean.test.steps", 1_500);
+  private static final int STEPS = Integer.getInteger("protean.test.steps", 800);
 
   @ParameterizedTest
   @CsvSource({

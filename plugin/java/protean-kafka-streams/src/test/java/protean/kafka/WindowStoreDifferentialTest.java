@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Window stores with and without bounds, called at random. */
 class WindowStoreDifferentialTest {
   private static final String PADDING = ".".repeat(100);
-  private static final int STEPS = Integer.getInteger("protean.test.steps", 1_500);
+  private static final int STEPS = Integer.getInteger("protean.test.steps", 800);
   private static final long RETENTION = 120_000;
 
   @ParameterizedTest

@@ -19,8 +19,9 @@ public class KafkasSessionStoreTest extends AbstractSessionBytesStoreTest {
   @Override
   <K, V> SessionStore<K, V> buildSessionStore(
       final long retentionPeriod, final Serde<K> keySerde, final Serde<V> valueSerde) {
+    final String name = super.buildSessionStore(retentionPeriod, keySerde, valueSerde).name();
     return Stores.sessionStoreBuilder(
-            ProteanStores.sessionStore("rocksDB session store", ofMillis(retentionPeriod)), keySerde, valueSerde)
+            ProteanStores.sessionStore(name, ofMillis(retentionPeriod)), keySerde, valueSerde)
         .build();
   }
 

@@ -28,9 +28,10 @@ public class KafkasWindowStoreTest extends AbstractRocksDBWindowStoreTest {
       final boolean retainDuplicates,
       final Serde<K> keySerde,
       final Serde<V> valueSerde) {
+    final String name =
+        super.buildWindowStore(retentionPeriod, windowSize, retainDuplicates, keySerde, valueSerde).name();
     return Stores.windowStoreBuilder(
-            ProteanStores.windowStore(
-                "rocksDB-windowstore", ofMillis(retentionPeriod), ofMillis(windowSize), retainDuplicates),
+            ProteanStores.windowStore(name, ofMillis(retentionPeriod), ofMillis(windowSize), retainDuplicates),
             keySerde,
             valueSerde)
         .build();
