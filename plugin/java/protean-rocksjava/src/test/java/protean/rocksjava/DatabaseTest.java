@@ -136,6 +136,10 @@ class DatabaseTest {
       assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
       assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
 
+      final String age = "(?m)^protean_filter_samples_age_seconds.*";
+      assertEquals(Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))).replaceAll(age, ""),
+          statistics.toPrometheus().replaceAll(age, ""));
+
       final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
       assertEquals(statistics.total().keys(), sums.keys());
       assertEquals(closed, sums.closed());
