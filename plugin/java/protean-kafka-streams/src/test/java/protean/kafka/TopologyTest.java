@@ -23,7 +23,6 @@ import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
-import org.apache.kafka.streams.TopologyConfig;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.apache.kafka.streams.kstream.EmitStrategy;
 import org.apache.kafka.streams.kstream.JoinWindows;
@@ -64,8 +63,8 @@ class TopologyTest {
     return String.valueOf(value);
   }
 
-  private static Topology topology(final Properties properties, final boolean ownStores) {
-    final StreamsBuilder builder = new StreamsBuilder(new TopologyConfig(new StreamsConfig(properties)));
+  private static Topology topology(final boolean ownStores) {
+    final StreamsBuilder builder = new StreamsBuilder();
     final KStream<String, String> left = builder.stream("left");
     final KStream<String, String> right = builder.stream("right");
     final JoinWindows near = JoinWindows.ofTimeDifferenceAndGrace(ofSeconds(10), ofSeconds(60));
@@ -111,7 +110,7 @@ class TopologyTest {
     orders.join(customers, order -> order.substring(0, 1), (order, customer) -> order + customer).toStream().to("orders");
     orders.groupBy((key, value) -> KeyValue.pair(value.substring(0, 1), value)).count()
         .toStream().mapValues(TopologyTest::string).to("table");
-    return builder.build(properties);
+    return builder.build();
   }
 
   private Properties properties(final String name, final Map<String, String> more) {
@@ -127,7 +126,7 @@ class TopologyTest {
 
   private List<String> run(final String name, final Map<String, String> more, final boolean ownStores) {
     final Properties properties = properties(name, more);
-    final Topology topology = topology(properties, ownStores);
+    final Topology topology = topology(ownStores);
     final List<String> found = new ArrayList<>();
     final Random random = new Random(1);
     try (TopologyTestDriver driver = new TopologyTestDriver(topology, properties, Instant.ofEpochMilli(0))) {
@@ -217,7 +216,7 @@ class TopologyTest {
   void whichStoresHaveBounds() {
     final Map<String, Integer> stores = new TreeMap<>();
     final Properties properties = properties("protean", PROTEAN);
-    try (TopologyTestDriver driver = new TopologyTestDriver(topology(properties, false), properties)) {
+    try (TopologyTestDriver driver = new TopologyTestDriver(topology(false), properties)) {
       driver.metrics().keySet().stream()
           .filter(metric -> metric.name().equals("bounded-search-total"))
           .forEach(metric -> stores.merge(metric.tags().get("store").replaceAll("-[0-9]{10}", ""), 1, Integer::sum));
