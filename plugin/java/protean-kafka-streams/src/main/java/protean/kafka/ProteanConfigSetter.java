@@ -41,8 +41,9 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
    * @param storeName the store, or one of its segments
    * @param options the options of its RocksDB
    * @param configs the application's properties
-   * @throws ConfigException if a property {@code protean.*} is unknown or has no valid value, if the native library cannot
-   *     be loaded, or if the application's setter has replaced the table format that {@code options.tableFormatConfig()} had
+   * @throws ConfigException if a property {@code protean.*} is unknown or has no valid value, if the native library
+   *     cannot be loaded, or if the application's setter has replaced the table format that
+   *     {@code options.tableFormatConfig()} had
    */
   @Override
   public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {

@@ -4,8 +4,8 @@ import org.apache.kafka.streams.state.internals.BlockBasedTableConfigWithAccessi
 import protean.rocksjava.ProteanTableConfig;
 
 /**
- * A {@code ProteanTable} with all options of another table, the block cache included, and another filter policy. Kafka reads
- * the cache's metrics from a table format of this class only. It owns nothing.
+ * A {@code ProteanTable} with all options of another table, the block cache included, and another filter policy. Kafka
+ * reads the cache's metrics from a table format of this class only. It owns nothing.
  *
  * <p>A persistent cache is not taken over, since RocksDB's binding does not tell it.
  */

@@ -148,7 +148,8 @@ class KeyValueStoreDifferentialTest {
             from == null || to == null ? RangeQuery.withNoBounds() : RangeQuery.withRange(from, to);
         final RangeQuery<Bytes, V> ordered = random.nextBoolean() ? range.withDescendingKeys() : range;
         pair.both(what, store -> store.query(ordered, PositionBound.unbounded(), new QueryConfig(false)));
-        final RangeQuery<Bytes, V> open = random.nextBoolean() ? RangeQuery.withLowerBound(key) : RangeQuery.withUpperBound(key);
+        final RangeQuery<Bytes, V> open =
+            random.nextBoolean() ? RangeQuery.withLowerBound(key) : RangeQuery.withUpperBound(key);
         pair.both(what, store -> store.query(open, PositionBound.unbounded(), new QueryConfig(false)));
         final KeyQuery<Bytes, V> point = KeyQuery.withKey(key);
         pair.both(what, store -> store.query(point, PositionBound.unbounded(), new QueryConfig(false)));
