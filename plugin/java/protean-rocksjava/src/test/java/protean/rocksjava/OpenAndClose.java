@@ -70,7 +70,7 @@ public final class OpenAndClose {
       final BlockBasedTableConfig bad = new BlockBasedTableConfig() {
         @Override
         protected long newTableFactoryHandle() {
-          return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "proteus:99");
+          return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "proteus:99", "");
         }
       };
       try (Options options = new Options()) {
