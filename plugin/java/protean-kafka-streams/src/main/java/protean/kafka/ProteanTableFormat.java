@@ -11,10 +11,13 @@ import protean.rocksjava.ProteanTableConfig;
  */
 final class ProteanTableFormat extends BlockBasedTableConfigWithAccessibleCache {
   private final String policy;
+  private final String sampleGroup;
 
   @SuppressWarnings("deprecation")
-  ProteanTableFormat(final BlockBasedTableConfigWithAccessibleCache other, final String policy) {
+  ProteanTableFormat(
+      final BlockBasedTableConfigWithAccessibleCache other, final String policy, final String sampleGroup) {
     this.policy = policy;
+    this.sampleGroup = sampleGroup;
     setBlockCache(other.blockCache());
     setBlockCacheSize(other.blockCacheSize());
     setCacheNumShardBits(other.cacheNumShardBits());
@@ -50,8 +53,13 @@ final class ProteanTableFormat extends BlockBasedTableConfigWithAccessibleCache 
     return policy;
   }
 
+  /** Tables of the same group share the samples of their queries. */
+  String sampleGroup() {
+    return sampleGroup;
+  }
+
   @Override
   protected long newTableFactoryHandle() {
-    return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), policy);
+    return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), policy, sampleGroup);
   }
 }

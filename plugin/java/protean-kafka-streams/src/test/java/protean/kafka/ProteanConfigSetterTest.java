@@ -51,10 +51,11 @@ class ProteanConfigSetterTest {
   void theTableIsProteansAndKeepsTheCache() {
     try (Cache cache = new LRUCache(1 << 20);
         Options options = kafkas(cache)) {
-      set(options, Map.of());
+      set(options, Map.of("application.id", "app"));
       final ProteanTableFormat table = (ProteanTableFormat) options.tableFormatConfig();
       assertEquals("proteus:12", table.policy());
       assertSame(cache, table.blockCache());
+      assertEquals("app/store", table.sampleGroup());
       assertEquals("ProteanTable", options.tableFactoryName());
       assertFalse(options.optimizeFiltersForHits());
     }
@@ -135,7 +136,7 @@ class ProteanConfigSetterTest {
         BloomFilter bloom = new BloomFilter()) {
       final BlockBasedTableConfigWithAccessibleCache other = otherThanDefault(cache, bloom);
       final BlockBasedTableConfigWithAccessibleCache usual = new BlockBasedTableConfigWithAccessibleCache();
-      final ProteanTableFormat taken = new ProteanTableFormat(other, "proteus:12");
+      final ProteanTableFormat taken = new ProteanTableFormat(other, "proteus:12", "group");
       final Map<String, Object> same = new HashMap<>();
       for (final Field option : BlockBasedTableConfig.class.getDeclaredFields()) {
         if (Modifier.isStatic(option.getModifiers())) {
