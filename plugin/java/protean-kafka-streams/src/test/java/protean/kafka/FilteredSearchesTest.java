@@ -221,7 +221,7 @@ class FilteredSearchesTest {
     final Reads stock = measure(windows(), Map.of("protean.enabled", "false"), write, search);
     // The same store of another task, which stays open.
     final WindowStore<Bytes, byte[]> other =
-        open(windows(), StorePair.context(folder.resolve("other").toFile(), Counting.class, properties));
+        open(windows(), StorePair.context(folder.resolve("other").toFile(), StorePair.SmallFiles.class, properties));
     final Reads protean;
     try {
       other.put(stored(0), new byte[20], 500_000);
