@@ -206,7 +206,7 @@ class FilteredSearchesTest {
         store -> each(i -> drain(store.backwardFetch(missing(i), 400_000, 600_000))));
   }
 
-  /** Ranges close to what is stored: filters must have seen such searches. What one RocksDB sees, others of the store know. */
+  /** Ranges close to what is stored: filters must have seen such searches. What one RocksDB sees, the store's others know. */
   @Test
   void windowsOfAKeyAtOtherTimes() {
     final Map<String, String> properties =
