@@ -35,7 +35,7 @@ class KeyValueStoreDifferentialTest {
   @ParameterizedTest
   @CsvSource({
     "1, false, false, proteus:12", "2, false, true, surf:0:4", "3, true, false, proteus:12", "4, true, true, surf:0:8",
-    "5, false, false, nullptr", "6, false, false, proteus:8:bloom"
+    "5, false, false, nullptr", "6, false, false, {id=protean.Proteus;bits_per_key=14;sample_every=1}"
   })
   void plain(final long seed, final boolean caching, final boolean logging, final String policy) {
     run(

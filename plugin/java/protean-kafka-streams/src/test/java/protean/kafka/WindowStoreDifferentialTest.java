@@ -35,7 +35,7 @@ class WindowStoreDifferentialTest {
   @CsvSource({
     "1, false, false, false, proteus:12", "2, true, false, false, proteus:12", "3, false, true, true, surf:0:4",
     "4, true, true, false, proteus:12", "5, false, false, true, surf:0:8", "6, false, false, false, nullptr",
-    "7, false, true, false, proteus:8:bloom"
+    "7, false, true, false, {id=protean.Proteus;bits_per_key=14;sample_every=1}"
   })
   void plain(
       final long seed, final boolean duplicates, final boolean caching, final boolean logging, final String policy) {
