@@ -1,9 +1,7 @@
 package protean.kafka;
 
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -96,21 +94,17 @@ class KeyValueStoreDifferentialTest {
       final boolean caching,
       final boolean logging,
       final String policy) {
-    final Function<Boolean, StoreBuilder<S>> builder =
-        bounded -> {
-          final StoreBuilder<S> made = stores.apply(bounded ? ProteanStores.bounded(supplier) : supplier);
-          final StoreBuilder<S> logged = logging ? made.withLoggingEnabled(Map.of()) : made.withLoggingDisabled();
-          return caching ? logged.withCachingEnabled() : logged.withCachingDisabled();
-        };
-    try (StorePair<S> pair = new StorePair<>(new Random(seed), builder, Map.of(ProteanSettings.POLICY, policy))) {
-      for (int step = 0; step < STEPS; ++step) {
-        step(pair, step, value);
-      }
-      assertTrue(pair.searches() > STEPS / 20, "searches with bounds: " + pair.searches());
-      if (!policy.equals("nullptr")) {
-        assertTrue(pair.denied() > 0, "files denied: " + pair.denied());
-      }
-    }
+    StorePair.walk(
+        seed,
+        bounded -> stores.apply(bounded ? ProteanStores.bounded(supplier) : supplier),
+        caching,
+        logging,
+        policy,
+        STEPS,
+        (pair, step, now) -> {
+          step(pair, step, value);
+          return now;
+        });
   }
 
   private <V, S extends KeyValueStore<Bytes, V>> void step(

@@ -1,6 +1,7 @@
 package protean.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
@@ -66,6 +67,38 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
       throw new UncheckedIOException(e);
     }
     open();
+  }
+
+  /** What is done with both stores. Given a time, it returns a time that is not before. */
+  interface Step<S extends StateStore> {
+    long take(StorePair<S> pair, int number, long now);
+  }
+
+  /** Calls a pair of stores at random, and makes sure that searches have had bounds, and that filters have denied some. */
+  static <S extends StateStore> void walk(
+      final long seed,
+      final Function<Boolean, StoreBuilder<S>> stores,
+      final boolean caching,
+      final boolean logging,
+      final String policy,
+      final int steps,
+      final Step<S> step) {
+    final Function<Boolean, StoreBuilder<S>> builder =
+        bounded -> {
+          final StoreBuilder<S> made = stores.apply(bounded);
+          final StoreBuilder<S> logged = logging ? made.withLoggingEnabled(Map.of()) : made.withLoggingDisabled();
+          return caching ? logged.withCachingEnabled() : logged.withCachingDisabled();
+        };
+    try (StorePair<S> pair = new StorePair<>(new Random(seed), builder, Map.of(ProteanSettings.POLICY, policy))) {
+      long now = 0;
+      for (int number = 0; number < steps; ++number) {
+        now = step.take(pair, number, now);
+      }
+      assertTrue(pair.searches() > steps / 20, "searches with bounds: " + pair.searches());
+      if (!policy.equals("nullptr")) {
+        assertTrue(pair.denied() > 0, "files denied: " + pair.denied());
+      }
+    }
   }
 
   /** Small blocks and files, and many of them, so that there is something for filters to deny. */
