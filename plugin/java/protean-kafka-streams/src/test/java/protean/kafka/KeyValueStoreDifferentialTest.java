@@ -1,6 +1,5 @@
 package protean.kafka;
 
-
 import java.util.List;
 import java.util.Random;
 import java.util.function.BiFunction;
