@@ -100,6 +100,13 @@ FilterRegistry::Contents FilterRegistry::Of(FamilyId family) const {
   return found == families_.end() ? Contents() : ContentsOf(found->second);
 }
 
+std::vector<FilterRegistry::Contents> FilterRegistry::OfAll() const {
+  std::vector<Contents> all;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [id, family] : families_) all.push_back(ContentsOf(family));
+  return all;
+}
+
 FilterRegistry::Family* FilterRegistry::Add(const RegisteredFile* file) {
   const Announcement& announced = file->announcement_;
   if (announced.log_period_seconds > 0) {

@@ -78,6 +78,8 @@ class FilterRegistry {
   FilterRegistry& operator=(const FilterRegistry&) = delete;
 
   Contents Of(FamilyId family) const;
+  // Of each column family.
+  std::vector<Contents> OfAll() const;
 
  private:
   friend class RegisteredFile;

@@ -209,4 +209,11 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics);
 Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
                            FilterStatistics* statistics);
 
+// The sums over all column families of this process that have a file open in
+// this folder or below it, for whoever knows where DBs are but does not get
+// hold of them, as in an engine that keeps them to itself. The folder is spelt
+// as in the names that the DBs were opened by. Counts go when a DB is closed, so
+// the sums may fall. Reads no file. Thread safe.
+FilterSums GetFilterSums(const std::string& folder);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

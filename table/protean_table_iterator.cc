@@ -69,6 +69,29 @@ void ProteanTableIterator::EnterSearch() {
   search_->Enter(this);
 }
 
+void ProteanTableIterator::TakeThreadBounds(const Slice* target) {
+  thread_bounds_ = SearchBounds::OfThread();
+  if (thread_bounds_ != nullptr) {
+    if (target != nullptr && thread_bounds_->IsOutside(*target)) {
+      search_->SetOutsideBounds();
+    }
+    if (search_->is_outside_bounds()) thread_bounds_.reset();
+  }
+  if (thread_bounds_ == nullptr) return;
+  if (upper_bound_ == nullptr) upper_bound_ = thread_bounds_->upper();
+  if (lower_bound_ == nullptr) lower_bound_ = thread_bounds_->lower();
+}
+
+bool ProteanTableIterator::StopAtUpperBound() {
+  if (upper_bound_ == read_options_.iterate_upper_bound || !Valid() ||
+      reader_->UserKey(key()).compare(*upper_bound_) < 0) {
+    return false;
+  }
+  state_ = State::kFiltered;
+  filtered_bound_ = IterBoundCheck::kOutOfBound;
+  return true;
+}
+
 void ProteanTableIterator::MakeInner() {
   inner_.Make(reader_->file(), read_options_, arguments_.prefix_extractor,
               arguments_.arena, arguments_.caller,
@@ -205,6 +228,10 @@ bool ProteanTableIterator::FindNextMarker(const FilterBlock& filter) {
 
 void ProteanTableIterator::LeaveMarker() {
   if (may_move_ && !waits_in_vain_ && MoveMarker()) {
+    if (StopAtUpperBound()) {
+      Count(SeekKind::kClosed, SeekEvent::kNegative);
+      RecordFiltered();
+    }
     search_->Move(this);
   } else {
     ReadFromMarker();
@@ -218,6 +245,7 @@ void ProteanTableIterator::ReadFromMarker() {
   if (read_options_.async_io && inner_->status().IsTryAgain()) {
     inner_->Seek(marker_);
   }
+  StopAtUpperBound();
   if (waits_in_vain_) return;
   RecordMatch();
   CountReached();
@@ -236,6 +264,7 @@ void ProteanTableIterator::ReadBeforeMarker() {
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
   if (state_ != State::kWaiting) return inner_.NextAndGetResult(result);
   LeaveMarker();
+  if (state_ == State::kFiltered) return false;
   if (state_ != State::kWaiting) return inner_.GetResult(result);
   result->key = marker_;
   result->bound_check_result = IterBoundCheck::kUnknown;
@@ -290,8 +319,8 @@ void ProteanTableIterator::CountReached() {
 }
 
 void ProteanTableIterator::CountReadBackwards() {
-  const bool found = Valid() && reader_->UserKey(key()).compare(
-                                    *read_options_.iterate_lower_bound) >= 0;
+  const bool found =
+      Valid() && reader_->UserKey(key()).compare(*lower_bound_) >= 0;
   if (!found && !status().ok()) return;
   Count(SeekKind::kClosed,
         found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
@@ -307,7 +336,7 @@ void ProteanTableIterator::CountUnsettled() {
 
 bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
                                        const Slice& lo) {
-  const Slice& hi = *read_options_.iterate_upper_bound;
+  const Slice& hi = *upper_bound_;
   if (filter.RangeMayMatch(lo, hi, /*hi_inclusive=*/false)) return false;
   SetFilteredBelow(filter, hi);
   return true;
@@ -352,9 +381,8 @@ bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
       !(may_step && MoveBehind(filter, target, target, /*inclusive=*/true))) {
     return false;
   }
-  const Slice* upper_bound = read_options_.iterate_upper_bound;
-  if (upper_bound != nullptr && upper_bound->compare(marker_) <= 0) {
-    SetFilteredBelow(filter, *upper_bound);
+  if (upper_bound_ != nullptr && upper_bound_->compare(marker_) <= 0) {
+    SetFilteredBelow(filter, *upper_bound_);
     return true;
   }
   Wait(/*filtered=*/false);
@@ -365,6 +393,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
   // With async_io, a seek whose block is on its way is repeated to finish it.
   if (read_options_.async_io && status().IsTryAgain()) {
     Inner()->Seek(target);
+    StopAtUpperBound();
     if (unsettled_ == Unsettled::kTryAgain) {
       unsettled_ = Unsettled::kNothing;
       CountRead(ForwardKind());
@@ -372,10 +401,9 @@ void ProteanTableIterator::Seek(const Slice& target) {
     if (reader_->queue() != nullptr) Sample(reader_->UserKey(target));
     return;
   }
-  BeginSeek();
-  Reset();
   const Slice user_key = reader_->UserKey(target);
-  const bool closed = read_options_.iterate_upper_bound != nullptr;
+  BeginSeek(&user_key);
+  const bool closed = upper_bound_ != nullptr;
   // Under a bound, the filter is asked in any case.
   const bool may_wait = CanWait() &&
                         !(reader_->IsSlow() && patience_.ReadsAreCheap()) &&
@@ -387,6 +415,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
                             (may_wait && SkipAhead(*filter, user_key)));
   if (!decided) {
     SeekInner(target);
+    StopAtUpperBound();
     if (filter != nullptr) {
       RecordMatch();
       CountRead(ForwardKind());
@@ -400,13 +429,12 @@ void ProteanTableIterator::Seek(const Slice& target) {
 // one, only the iterator over the level knows its target. For the same reason
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
-  BeginSeek();
-  Reset();
+  BeginSeek(/*target=*/nullptr);
   FilterHold hold;
-  const FilterBlock* filter =
-      read_options_.iterate_upper_bound != nullptr ? Filter(&hold) : nullptr;
+  const FilterBlock* filter = upper_bound_ != nullptr ? Filter(&hold) : nullptr;
   if (filter != nullptr && FilterRange(*filter, Slice())) return;
   Inner()->SeekToFirst();
+  StopAtUpperBound();
   if (filter == nullptr) return;
   RecordMatch();
   CountRead(SeekKind::kClosed);
@@ -417,28 +445,29 @@ void ProteanTableIterator::SeekToFirst() {
 bool ProteanTableIterator::FilterBackwards(const FilterBlock& filter,
                                            const Slice& user_key,
                                            bool inclusive) {
-  const Slice& lo = *read_options_.iterate_lower_bound;
+  const Slice& lo = *lower_bound_;
   if (filter.RangeMayMatch(lo, user_key, inclusive)) return false;
-  if (filter.HasKeyBelow(lo)) {
+  if (IsLowerBoundKnown() && filter.HasKeyBelow(lo)) {
     marker_.assign(lo.data(), lo.size());
     MoveBelow(&marker_);
     Wait(/*filtered=*/true);
     return true;
   }
-  if (filter.header().smallest.compare(user_key) <= 0) return false;
+  if (IsLowerBoundKnown() && filter.header().smallest.compare(user_key) <= 0) {
+    return false;
+  }
   SetFiltered(SeekKind::kClosed);
   return true;
 }
 
 void ProteanTableIterator::SeekForPrev(const Slice& target) {
-  BeginSeek();
-  Reset();
   const Slice user_key = reader_->UserKey(target);
+  BeginSeek(&user_key);
   // That is how RocksDB looks for what lies before an upper bound.
   const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
-  const Slice* lo = read_options_.iterate_lower_bound;
   // Below the bound there is no range to ask for.
-  const bool closed = lo != nullptr && user_key.compare(*lo) >= 0;
+  const bool closed =
+      lower_bound_ != nullptr && user_key.compare(*lower_bound_) >= 0;
   FilterHold hold;
   const FilterBlock* filter = closed && CanWait() ? Filter(&hold) : nullptr;
   if (filter == nullptr || !FilterBackwards(*filter, user_key, inclusive)) {
@@ -452,13 +481,15 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
 }
 
 void ProteanTableIterator::SeekToLast() {
-  BeginSeek();
-  Reset();
-  const Slice* lo = read_options_.iterate_lower_bound;
+  BeginSeek(/*target=*/nullptr);
   FilterHold hold;
   const FilterBlock* filter =
-      lo != nullptr && CanWait() ? Filter(&hold) : nullptr;
-  if (filter != nullptr && !filter->MayHaveKeyAtOrAbove(*lo)) {
+      lower_bound_ != nullptr && CanWait() ? Filter(&hold) : nullptr;
+  if (filter != nullptr && !filter->MayHaveKeyAtOrAbove(*lower_bound_)) {
+    if (!IsLowerBoundKnown()) {
+      SetFiltered(SeekKind::kClosed);
+      return;
+    }
     // Not right below the bound: the search may have come to this file from a
     // target that is further down.
     marker_ = filter->header().largest.ToString();
@@ -470,8 +501,8 @@ void ProteanTableIterator::SeekToLast() {
 }
 
 void ProteanTableIterator::RecordEmpty(const Slice& target) const {
-  if (read_options_.iterate_upper_bound != nullptr) {
-    Record(target, *read_options_.iterate_upper_bound, /*hi_inclusive=*/false);
+  if (upper_bound_ != nullptr) {
+    Record(target, *upper_bound_, /*hi_inclusive=*/false);
     return;
   }
   const SliceTransform* extractor = arguments_.prefix_extractor;
@@ -492,8 +523,8 @@ void ProteanTableIterator::RecordEmpty(const Slice& target) const {
 void ProteanTableIterator::Sample(const Slice& target) {
   if (!status().ok()) return;
   const bool found = Valid();
-  const bool bounded = read_options_.iterate_upper_bound != nullptr ||
-                       arguments_.prefix_extractor != nullptr;
+  const bool bounded =
+      upper_bound_ != nullptr || arguments_.prefix_extractor != nullptr;
   if (found ? search_ == nullptr : !bounded) return;
   if (!reader_->queue()->Tick()) return;
   if (found) {
@@ -506,16 +537,15 @@ void ProteanTableIterator::Sample(const Slice& target) {
 void ProteanTableIterator::SampleBackwards(const Slice& target,
                                            bool inclusive) {
   if (!status().ok()) return;
-  const Slice* lower_bound = read_options_.iterate_lower_bound;
   const bool found = Valid() && !waits_in_vain_ &&
-                     (lower_bound == nullptr ||
-                      reader_->UserKey(key()).compare(*lower_bound) >= 0);
-  if (found ? search_ == nullptr : lower_bound == nullptr) return;
+                     (lower_bound_ == nullptr ||
+                      reader_->UserKey(key()).compare(*lower_bound_) >= 0);
+  if (found ? search_ == nullptr : lower_bound_ == nullptr) return;
   if (!reader_->queue()->Tick()) return;
   if (found) {
     search_->Watch(this, target, /*backwards=*/true, inclusive);
   } else {
-    Record(*lower_bound, target, inclusive);
+    Record(*lower_bound_, target, inclusive);
   }
 }
 

@@ -33,6 +33,12 @@
 //  invalid, the iterator over the level would walk on through all files before
 //  this one.
 //
+//  A bound that ReadOptions do not have may come from the thread
+//  (plugin/search_bounds.h). RocksDB's iterators do not know of it, so a search
+//  that is over is told by an iterator that is invalid. Forward, kOutOfBound
+//  ends it in the level as above. Backwards, where nothing does, the iterator
+//  over the level walks on through the files before, none of which is read.
+//
 //  What becomes of the seeks that ask the filter is counted as
 //  plugin/filter_statistics.h defines it: here in plain numbers, which are
 //  handed over to the file's when they are many, and in the end.
@@ -46,6 +52,7 @@
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals.h"
 #include "table/run_search.h"
+#include "table/search_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -236,7 +243,7 @@ class ProteanTableIterator final : public InternalIterator {
 
   // Waiting was of no use for an open seek.
   void LosePatience() {
-    if (read_options_.iterate_upper_bound == nullptr) patience_.Reached();
+    if (upper_bound_ == nullptr) patience_.Reached();
   }
 
   // The block-based table's iterator.
@@ -261,6 +268,11 @@ class ProteanTableIterator final : public InternalIterator {
 
   // Leaves the state in which the last seek left the iterator.
   void Reset();
+
+  // Turns invalid, and returns true, at a key or marker beyond the thread's
+  // upper bound. Beyond that of the ReadOptions, the inner iterator does so by
+  // itself, and RocksDB's iterators come by no marker.
+  bool StopAtUpperBound();
   // `kind` is that of the seek.
   void SetFiltered(SeekKind kind);
   // The same, where nothing is found below an upper bound.
@@ -296,8 +308,7 @@ class ProteanTableIterator final : public InternalIterator {
   // Counting.
 
   SeekKind ForwardKind() const {
-    return read_options_.iterate_upper_bound != nullptr ? SeekKind::kClosed
-                                                        : SeekKind::kOpen;
+    return upper_bound_ != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
   }
   void Count(SeekKind kind, SeekEvent event) {
     tally_(kind, event)++;
@@ -313,13 +324,27 @@ class ProteanTableIterator final : public InternalIterator {
   // What has come of the last seek, if it was not known at once.
   void CountUnsettled();
 
-  // Called before a seek changes anything.
-  void BeginSeek() {
-    if (pinned_iters_manager_ == nullptr) return;
-    if (search_ == nullptr) EnterSearch();
-    search_->BeginSeek(&round_);
+  // Ends the last seek, and begins one to a user key, or to the first or last
+  // key if that is nullptr.
+  void BeginSeek(const Slice* target) {
+    if (pinned_iters_manager_ != nullptr) {
+      if (search_ == nullptr) EnterSearch();
+      search_->BeginSeek(&round_);
+    }
+    Reset();
+    upper_bound_ = read_options_.iterate_upper_bound;
+    lower_bound_ = read_options_.iterate_lower_bound;
+    if (pinned_iters_manager_ != nullptr &&
+        (thread_bounds_ != nullptr || SearchBounds::OfThread() != nullptr)) {
+      TakeThreadBounds(target);
+    }
   }
   void EnterSearch();
+  void TakeThreadBounds(const Slice* target);
+  // Whether the lower bound is one that RocksDB's iterators know.
+  bool IsLowerBoundKnown() const {
+    return lower_bound_ == read_options_.iterate_lower_bound;
+  }
 
   // Sample a seek that found nothing, or that perhaps found what the search
   // does not come to. The block-based table's iterator compares with the upper
@@ -342,6 +367,11 @@ class ProteanTableIterator final : public InternalIterator {
   bool prepared_ = false;  // whether the inner iterator read for a MultiScan
   State state_ = State::kReadingAny;
   IterBoundCheck filtered_bound_ = IterBoundCheck::kUnknown;
+  // The bounds of the latest seek, or nullptr: those of the ReadOptions or,
+  // where these have none, of the thread.
+  const Slice* upper_bound_ = nullptr;
+  const Slice* lower_bound_ = nullptr;
+  std::shared_ptr<const SearchBounds> thread_bounds_;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here
   bool may_move_ = false;       // the marker: the filter's LowerBoundIsLoose()

@@ -52,9 +52,16 @@ class RunSearch {
     if (*round == round_) {
       if (!watches_.empty()) Finish();
       round_++;
+      is_outside_bounds_ = false;
     }
     *round = round_;
   }
+
+  // Whether a file has been sought for a key outside of the thread's bounds
+  // (search_bounds.h) in this round. Then the search need not end there when it
+  // comes to the first or last key of another file.
+  void SetOutsideBounds() { is_outside_bounds_ = true; }
+  bool is_outside_bounds() const { return is_outside_bounds_; }
 
   // Where a file that waits at `marker` might go on to wait: behind the key
   // where the search ends at the latest, since another file is at it; if none
@@ -98,6 +105,7 @@ class RunSearch {
 
   const ReadOptions* const read_options_;
   uint64_t round_ = 1;
+  bool is_outside_bounds_ = false;
   std::vector<ProteanTableIterator*> runs_;
   std::vector<WatchedSeek> watches_;
   std::string passed_;

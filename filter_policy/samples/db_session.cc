@@ -38,6 +38,16 @@ std::shared_ptr<DBSession> DBSession::Find(const std::string& id) {
   return open == sessions.by_id.end() ? nullptr : open->second.lock();
 }
 
+std::vector<std::shared_ptr<DBSession>> DBSession::All() {
+  OpenSessions& sessions = Sessions();
+  std::vector<std::shared_ptr<DBSession>> all;
+  const std::lock_guard<std::mutex> lock(sessions.mutex);
+  for (const auto& [id, open] : sessions.by_id) {
+    if (auto session = open.lock()) all.push_back(std::move(session));
+  }
+  return all;
+}
+
 std::string DBSession::IdOf(const std::string& db_session_id,
                             const Logger* info_log) {
   if (!db_session_id.empty() || info_log == nullptr) return db_session_id;

@@ -31,6 +31,9 @@ class DBSession {
   // The same if there is one, else nullptr.
   static std::shared_ptr<DBSession> Find(const std::string& id);
 
+  // Those of all DBs that are open in this process.
+  static std::vector<std::shared_ptr<DBSession>> All();
+
   // The id for Join and Find. RocksDB may not tell the readers of a DB its
   // session id, as in secondary instances; then its log tells it apart.
   static std::string IdOf(const std::string& db_session_id,

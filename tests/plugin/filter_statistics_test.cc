@@ -954,6 +954,29 @@ TEST_F(FilterStatisticsTest, Prometheus) {
   EXPECT_EQ(1u, samples.count("protean_filter_samples" + family + "}"));
 }
 
+// ---- Without a DB at hand ----
+
+TEST_F(FilterStatisticsTest, SumsOfAFolder) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  for (int i = 0; i < 5; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
+  FilterStatistics statistics;
+  ASSERT_OK(
+      GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
+  const std::string above = path_.substr(0, path_.rfind('/'));
+  for (const std::string& folder : {path_, path_ + "//", above}) {
+    const FilterSums sums = GetFilterSums(folder);
+    EXPECT_EQ(statistics.total.files, sums.files) << folder;
+    EXPECT_EQ(statistics.total.keys, sums.keys);
+    EXPECT_EQ(statistics.total.filter_bytes, sums.filter_bytes);
+    EXPECT_EQ(statistics.total.closed.asked(), sums.closed.asked());
+    EXPECT_LT(0u, sums.closed.negatives);
+  }
+  // Not what only begins alike.
+  EXPECT_EQ(0u, GetFilterSums(path_.substr(0, path_.size() - 1)).files);
+  Close();
+  EXPECT_EQ(0u, GetFilterSums(path_).files);
+}
+
 // ---- The log ----
 
 TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {

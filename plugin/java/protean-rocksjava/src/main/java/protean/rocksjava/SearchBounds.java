@@ -4,13 +4,14 @@ package protean.rocksjava;
  * Where the searches of this thread end, for callers that cannot set {@code ReadOptions}.
  *
  * <p>An engine that hides RocksDB's iterators, such as a Kafka Streams state store, often seeks without a bound although
- * its caller knows where the search ends. Between {@link #set} and {@link #clear}, iterators over a column family with a
- * {@code ProteanTable} that seek on this thread to a key within the bounds need find nothing outside of them, as if
- * {@code ReadOptions.setIterateLowerBound} and {@code setIterateUpperBound} had been called: a range in which nothing lies
- * is not read. A seek to a key outside of the bounds is not affected, nor are iterators that have a bound of their own.
+ * its caller knows where the search ends. Between {@link #set} and {@link #clear}, searches of this thread over a column
+ * family with a {@code ProteanTable} end at these bounds, as if {@code ReadOptions.setIterateLowerBound} and
+ * {@code setIterateUpperBound} had been called: a range in which nothing lies is not read. Iterators that have bounds of
+ * their own keep them.
  *
- * <p>What such an iterator shows outside of the bounds is undefined: keys may be missing there. So this is for callers
- * that look at nothing beyond. {@code plugin/search_bounds.h} is the same for C++.
+ * <p>What an iterator shows outside of the bounds is in order, but incomplete. So this is for callers that look at nothing
+ * outside, and whose searches begin within: at a key from {@code lower} to {@code upper}, or at the first or last one. A
+ * seek to another key ignores the bounds. {@code plugin/search_bounds.h} is the same for C++.
  */
 public final class SearchBounds {
   private SearchBounds() {}

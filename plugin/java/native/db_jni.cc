@@ -1,0 +1,242 @@
+//  Native functions of protean.rocksjava that ask an open DB: counts,
+//  statistics, refreshing.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plugin/filter_statistics.h"
+#include "plugin/java/native/jni_util.h"
+#include "plugin/protean_db.h"
+#include "plugin/refresh_filters.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+DB* AsDB(jlong handle) { return reinterpret_cast<DB*>(handle); }
+
+ColumnFamilyHandle* AsColumnFamily(jlong handle) {
+  return reinterpret_cast<ColumnFamilyHandle*>(handle);
+}
+
+// In the order in which FilterStatistics.java reads them.
+void Encode(const FilterSeeks& seeks, Encoder* out) {
+  out->Put(seeks.negatives);
+  out->Put(seeks.passed);
+  out->Put(seeks.true_positives);
+  out->Put(seeks.false_positives);
+  out->Put(seeks.reached);
+}
+
+void Encode(const FilterSums& sums, Encoder* out) {
+  out->Put(sums.files);
+  out->Put(sums.entries);
+  out->Put(uint64_t{sums.unused.size()});
+  for (const auto& [reason, files] : sums.unused) {
+    out->Put(reason);
+    out->Put(files);
+  }
+  out->Put(sums.keys);
+  out->Put(sums.filter_bytes);
+  out->Put(sums.predicted_fpr);
+  Encode(sums.closed, out);
+  Encode(sums.open, out);
+}
+
+void Encode(const FileFilterStatistics& file, Encoder* out) {
+  out->Put(file.path);
+  out->Put(static_cast<uint64_t>(file.level));
+  out->Put(file.unused);
+  out->Put(file.entries);
+  out->Put(file.keys);
+  out->Put(file.filter_bytes);
+  out->Put(file.filter.kind);
+  out->Put(file.filter.design);
+  out->Put(file.filter.basis);
+  out->Put(file.filter.predicted_fpr);
+  Encode(file.closed, out);
+  Encode(file.open, out);
+}
+
+void Encode(const FilterStatistics& statistics, Encoder* out) {
+  out->Put(statistics.db);
+  out->Put(statistics.column_family);
+  out->Put(statistics.live_files);
+  Encode(statistics.total, out);
+  out->Put(uint64_t{statistics.levels.size()});
+  for (const LevelFilterStatistics& level : statistics.levels) {
+    out->Put(static_cast<uint64_t>(level.level));
+    Encode(level.sums, out);
+  }
+  out->Put(uint64_t{statistics.files.size()});
+  for (const FileFilterStatistics& file : statistics.files) Encode(file, out);
+  out->Put(uint64_t{statistics.gets.known});
+  out->Put(statistics.gets.negatives);
+  out->Put(statistics.gets.positives);
+  out->Put(statistics.gets.true_positives);
+  const SampleQueueStatistics& samples = statistics.samples;
+  out->Put(uint64_t{samples.exists});
+  out->Put(samples.held);
+  out->Put(samples.capacity);
+  out->Put(uint64_t{samples.sample_every});
+  out->Put(samples.recorded);
+  out->Put(samples.sampled);
+  out->Put(samples.dropped);
+  out->Put(samples.age_seconds);
+  out->Put(statistics.ToString());
+  out->Put(statistics.ToJson());
+}
+
+// In the order in which RefreshResult.java reads them.
+void Encode(const RefreshedFile& file, Encoder* out) {
+  out->Put(file.name);
+  out->Put(static_cast<uint64_t>(file.level));
+  out->Put(file.bytes);
+  out->Put(file.entries);
+  out->Put(std::string(ToString(file.outcome)));
+  out->Put(file.status.ok() ? std::string() : file.status.ToString());
+  out->Put(file.queries);
+  out->Put(file.old_design);
+  out->Put(file.new_design);
+  out->Put(file.old_fpr);
+  out->Put(file.new_fpr);
+  out->Put(file.asked_per_second);
+  out->Put(file.saved_reads_per_second);
+}
+
+void Encode(const RefreshResult& result, Encoder* out) {
+  out->Put(uint64_t{result.files.size()});
+  for (const RefreshedFile& file : result.files) Encode(file, out);
+  out->Put(result.samples);
+  out->Put(uint64_t{result.rate_known});
+  out->Put(result.bytes_read);
+  out->Put(result.files_rewritten);
+  out->Put(result.bytes_rewritten);
+  out->Put(result.saved_reads_per_second);
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+using namespace ROCKSDB_NAMESPACE;           // NOLINT
+using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
+
+extern "C" {
+
+// Returns the members of a CountResult, in their order, or null if it throws.
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
+    JNIEnv* env, jclass native, jlong db, jlong column_family,
+    jbyteArray begin_bytes, jbyteArray end_bytes) {
+  return Guarded(env, [&]() -> jbyteArray {
+    std::string begin;
+    std::string end;
+    if (!CopyBytes(env, begin_bytes, &begin) ||
+        !CopyBytes(env, end_bytes, &end)) {
+      return nullptr;
+    }
+    CountResult result;
+    const Status s = ApproximateCount(AsDB(db), AsColumnFamily(column_family),
+                                      Range(begin, end), &result);
+    if (!s.ok()) {
+      ThrowStatus(env, native, s);
+      return nullptr;
+    }
+    Encoder out;
+    out.Put(result.count);
+    out.Put(result.in_memtables);
+    out.Put(result.sorted_runs);
+    out.Put(result.files);
+    out.Put(result.files_scanned);
+    out.Put(result.deletions);
+    out.Put(uint64_t{result.unsure});
+    return ToBytes(env, out.bytes());
+  });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
+    JNIEnv* env, jclass native, jlong db, jlong column_family) {
+  return Guarded(env, [&]() -> jbyteArray {
+    FilterStatistics statistics;
+    const Status s = GetFilterStatistics(
+        AsDB(db), AsColumnFamily(column_family), &statistics);
+    if (!s.ok()) {
+      ThrowStatus(env, native, s);
+      return nullptr;
+    }
+    Encoder out;
+    Encode(statistics, &out);
+    return ToBytes(env, out.bytes());
+  });
+}
+
+// Of the column families of two arrays that are as long as each other.
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
+    JNIEnv* env, jclass native, jlongArray dbs, jlongArray column_families) {
+  return Guarded(env, [&]() -> jbyteArray {
+    const jsize size = env->GetArrayLength(dbs);
+    std::vector<jlong> db_handles(static_cast<size_t>(size));
+    std::vector<jlong> family_handles(static_cast<size_t>(size));
+    env->GetLongArrayRegion(dbs, 0, size, db_handles.data());
+    if (env->ExceptionCheck()) return nullptr;
+    env->GetLongArrayRegion(column_families, 0, size, family_handles.data());
+    if (env->ExceptionCheck()) return nullptr;
+    std::vector<FilterStatistics> statistics(db_handles.size());
+    for (size_t i = 0; i < statistics.size(); i++) {
+      const Status s = GetFilterStatistics(AsDB(db_handles[i]),
+                                           AsColumnFamily(family_handles[i]),
+                                           &statistics[i]);
+      if (!s.ok()) {
+        ThrowStatus(env, native, s);
+        return nullptr;
+      }
+    }
+    return ToBytes(env, ToPrometheus(statistics));
+  });
+}
+
+// `progress`, a RefreshOptions.Progress, may be null. What it throws ends
+// refreshing, and is thrown by this. The result begins with whether refreshing
+// has come to its end.
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
+    JNIEnv* env, jclass native, jlong db, jlong column_family, jboolean dry_run,
+    jlong max_bytes, jlong bytes_per_second, jdouble min_gain,
+    jdouble payback_seconds, jobject progress) {
+  return Guarded(env, [&]() -> jbyteArray {
+    RefreshOptions options;
+    options.dry_run = dry_run == JNI_TRUE;
+    options.max_bytes = static_cast<uint64_t>(max_bytes);
+    options.bytes_per_second = static_cast<uint64_t>(bytes_per_second);
+    options.min_gain = min_gain;
+    options.payback_seconds = payback_seconds;
+    if (progress != nullptr) {
+      const jmethodID report =
+          env->GetMethodID(env->GetObjectClass(progress), "report", "(JJJJ)Z");
+      if (report == nullptr) return nullptr;
+      // It is called from this thread.
+      options.progress = [env, progress, report](const RefreshProgress& at) {
+        const jboolean goes_on = env->CallBooleanMethod(
+            progress, report, static_cast<jlong>(at.files),
+            static_cast<jlong>(at.files_decided),
+            static_cast<jlong>(at.bytes_read),
+            static_cast<jlong>(at.bytes_rewritten));
+        return !env->ExceptionCheck() && goes_on == JNI_TRUE;
+      };
+    }
+    RefreshResult result;
+    const Status s = RefreshFilters(AsDB(db), AsColumnFamily(column_family),
+                                    options, &result);
+    if (env->ExceptionCheck()) return nullptr;
+    if (!s.ok() && !s.IsIncomplete()) {
+      ThrowStatus(env, native, s);
+      return nullptr;
+    }
+    Encoder out;
+    out.Put(uint64_t{s.ok()});
+    Encode(result, &out);
+    return ToBytes(env, out.bytes());
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,195 @@
+//  Native functions of protean.rocksjava that make tables: ProteanTableConfig,
+//  and OptionsUtil of RocksDB's binding, which reads OPTIONS files.
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <memory>
+
+#include "plugin/build_info.h"
+#include "plugin/java/native/jni_util.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
+#include "rocksdb/utilities/object_registry.h"
+
+// Of libprotean-rocksdb-TAG.so.1 (plugin/shared/binding.cc).
+extern "C" bool protean_is_registered();
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr char kProteanTable[] = "ProteanTable";
+constexpr char kFilterPolicy[] = "filter_policy";
+
+ConfigOptions StrictOptions() {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  return config;
+}
+
+// Stores a ProteanTable with the options of another block-based table and that
+// filter policy. It has no shared owner: RocksDB's binding passes factories as
+// plain pointers, which the options that get them own.
+Status NewTable(TableFactory* other, const std::string& filter_policy,
+                bool partition_filters, std::unique_ptr<TableFactory>* table) {
+  if (filter_policy.empty()) {
+    return Status::InvalidArgument(
+        "filter_policy= is not allowed; allowed: filter policies, and nullptr "
+        "for none");
+  }
+  const auto* const options = other->GetOptions<BlockBasedTableOptions>();
+  if (options == nullptr) {
+    return Status::InvalidArgument(
+        std::string(
+            "ProteanTable is made from a block-based table, not from ") +
+        other->Name());
+  }
+  Status s = ObjectRegistry::Default()->NewUniqueObject<TableFactory>(
+      kProteanTable, table);
+  if (!s.ok()) return s;
+  auto* const own = (*table)->GetOptions<BlockBasedTableOptions>();
+  *own = *options;
+  own->filter_policy = nullptr;
+  // The other table has dropped it if its index does not go with it. This one
+  // refuses it, whatever its index.
+  if (partition_filters) own->partition_filters = true;
+  const ConfigOptions config = StrictOptions();
+  s = (*table)->ConfigureOption(config, kFilterPolicy, filter_policy);
+  return s.ok() ? (*table)->PrepareOptions(config) : s;
+}
+
+// Refuses a policy that DB::Open would refuse.
+Status CheckPolicy(const std::string& filter_policy) {
+  const std::unique_ptr<TableFactory> plain(NewBlockBasedTableFactory());
+  std::unique_ptr<TableFactory> table;
+  Status s =
+      NewTable(plain.get(), filter_policy, /*partition_filters=*/false, &table);
+  if (!s.ok()) return s;
+  ColumnFamilyOptions options;
+  options.table_factory = std::move(table);
+  return options.table_factory->ValidateOptions(DBOptions(), options);
+}
+
+using ReadTableFormatConfig = jobject (*)(JNIEnv*, jclass, jlong);
+
+// Set once, by Native.initialize.
+ReadTableFormatConfig read_other_config = nullptr;
+jclass config_class = nullptr;
+jmethodID config_of = nullptr;
+
+// Takes the place of OptionsUtil.readTableFormatConfig, which refuses tables
+// that RocksDB's binding does not know.
+jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
+  const auto* const family =
+      reinterpret_cast<const ColumnFamilyOptions*>(handle);
+  if (family == nullptr || family->table_factory == nullptr ||
+      !family->table_factory->IsInstanceOf(kProteanTable)) {
+    return read_other_config(env, options_util, handle);
+  }
+  return Guarded(env, [&]() -> jobject {
+    std::string policy;
+    const Status s = family->table_factory->GetOption(StrictOptions(),
+                                                      kFilterPolicy, &policy);
+    if (!s.ok()) {
+      Throw(env, "java/lang/IllegalArgumentException", s.ToString().c_str());
+      return nullptr;
+    }
+    // The binding reads all other options, which differ with its version.
+    BlockBasedTableOptions options =
+        *family->table_factory->GetOptions<BlockBasedTableOptions>();
+    options.filter_policy = nullptr;
+    ColumnFamilyOptions plain;
+    plain.table_factory.reset(NewBlockBasedTableFactory(options));
+    const jobject config =
+        read_other_config(env, options_util, reinterpret_cast<jlong>(&plain));
+    if (config == nullptr || env->ExceptionCheck()) return nullptr;
+    const jbyteArray policy_bytes = ToBytes(env, policy);
+    if (policy_bytes == nullptr) return nullptr;
+    return env->CallStaticObjectMethod(config_class, config_of, config,
+                                       policy_bytes);
+  });
+}
+
+// Whatever is missing, options are then read as without Protean.
+void TakeOverReadTableFormatConfig(JNIEnv* env, jclass options_util,
+                                   jclass table_config) {
+  static const char kName[] = "readTableFormatConfig";
+  static const char kSignature[] = "(J)Lorg/rocksdb/TableFormatConfig;";
+  if (read_other_config != nullptr) return;
+  const auto other = reinterpret_cast<ReadTableFormatConfig>(dlsym(
+      RTLD_DEFAULT, "Java_org_rocksdb_OptionsUtil_readTableFormatConfig"));
+  const jmethodID of =
+      env->GetStaticMethodID(table_config, "of",
+                             "(Lorg/rocksdb/BlockBasedTableConfig;[B)"
+                             "Lprotean/rocksjava/ProteanTableConfig;");
+  if (other == nullptr || of == nullptr) return;
+  const auto global = static_cast<jclass>(env->NewGlobalRef(table_config));
+  if (global == nullptr) return;
+  read_other_config = other;
+  config_class = global;
+  config_of = of;
+  const JNINativeMethod method = {const_cast<char*>(kName),
+                                  const_cast<char*>(kSignature),
+                                  reinterpret_cast<void*>(&ReadConfig)};
+  env->RegisterNatives(options_util, &method, 1);
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+using namespace ROCKSDB_NAMESPACE;           // NOLINT
+using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
+
+extern "C" {
+
+// Returns whether Protean is registered with RocksDB. Called once, under a
+// lock.
+JNIEXPORT jboolean JNICALL Java_protean_rocksjava_Native_initialize(
+    JNIEnv* env, jclass /*native*/, jclass options_util, jclass table_config) {
+  if (!protean_is_registered()) return JNI_FALSE;
+  TakeOverReadTableFormatConfig(env, options_util, table_config);
+  if (env->ExceptionCheck()) env->ExceptionClear();
+  return JNI_TRUE;
+}
+
+JNIEXPORT jbyteArray JNICALL
+Java_protean_rocksjava_Native_version(JNIEnv* env, jclass /*native*/) {
+  return Guarded(env, [&] { return ToBytes(env, GetBuildInfo().ToString()); });
+}
+
+JNIEXPORT void JNICALL Java_protean_rocksjava_Native_checkPolicy(
+    JNIEnv* env, jclass native, jbyteArray policy_bytes) {
+  Guarded(env, [&] {
+    std::string policy;
+    if (!CopyBytes(env, policy_bytes, &policy)) return;
+    const Status s = CheckPolicy(policy);
+    if (!s.ok()) ThrowStatus(env, native, s);
+  });
+}
+
+// Owns the factory `handle` from now on, whatever comes of it. The caller owns
+// the one that is returned.
+JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
+    JNIEnv* env, jclass native, jlong handle, jbyteArray policy_bytes,
+    jboolean partition_filters) {
+  return Guarded(env, [&]() -> jlong {
+    const std::unique_ptr<TableFactory> other(
+        reinterpret_cast<TableFactory*>(handle));
+    std::string policy;
+    if (!CopyBytes(env, policy_bytes, &policy)) return 0;
+    std::unique_ptr<TableFactory> table;
+    const Status s =
+        NewTable(other.get(), policy, partition_filters == JNI_TRUE, &table);
+    if (!s.ok()) {
+      ThrowStatus(env, native, s);
+      return 0;
+    }
+    return reinterpret_cast<jlong>(table.release());
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,73 @@
+package protean.kafka;
+
+import java.util.function.Supplier;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.WindowStoreIterator;
+
+/**
+ * An iterator over the segments of a store. It opens one after the other, and seeks in each, when it is asked whether there
+ * is more; so the bounds are set for that. Not thread-safe, as the one that it wraps.
+ */
+class BoundedIterator<K, V> implements KeyValueIterator<K, V> {
+  private final KeyValueIterator<K, V> inner;
+  private final BoundedSearch search;
+  private final KeyRange range;
+  // The inner iterator stands at a record.
+  private boolean ready;
+
+  BoundedIterator(final KeyValueIterator<K, V> inner, final BoundedSearch search, final KeyRange range) {
+    this.inner = inner;
+    this.search = search;
+    this.range = range;
+  }
+
+  /** The same for the values of one key. */
+  static final class OfWindows<V> extends BoundedIterator<Long, V> implements WindowStoreIterator<V> {
+    OfWindows(final WindowStoreIterator<V> inner, final BoundedSearch search, final KeyRange range) {
+      super(inner, search, range);
+    }
+  }
+
+  @Override
+  public boolean hasNext() {
+    final ThreadBounds bounds = search.enter(range);
+    try {
+      ready = inner.hasNext();
+      return ready;
+    } finally {
+      bounds.clear();
+    }
+  }
+
+  @Override
+  public K peekNextKey() {
+    return atRecord(inner::peekNextKey);
+  }
+
+  @Override
+  public KeyValue<K, V> next() {
+    final KeyValue<K, V> next = atRecord(inner::next);
+    ready = false;
+    return next;
+  }
+
+  private <T> T atRecord(final Supplier<T> call) {
+    final ThreadBounds bounds = search.enter(ready ? null : range);
+    try {
+      return call.get();
+    } finally {
+      bounds.clear();
+    }
+  }
+
+  @Override
+  public void remove() {
+    inner.remove();
+  }
+
+  @Override
+  public void close() {
+    inner.close();
+  }
+}

@@ -1,0 +1,76 @@
+package protean.kafka;
+
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.processor.StateStoreContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs the calls of one store that may seek between the bounds that their results have, and counts them. Searches may come
+ * from any thread.
+ */
+final class BoundedSearch {
+  private static final Logger LOG = LoggerFactory.getLogger(BoundedSearch.class);
+
+  private final LongAdder searches = new LongAdder();
+  private volatile ThreadBounds bounds = ThreadBounds.NONE;
+  private StoreMetrics metrics;
+
+  /** To be called when the store is opened. Until then, and where Protean is off, no bounds are set. */
+  void open(final String store, final StateStoreContext context) {
+    use(boundsFor(store, context.appConfigs()));
+    if (metrics == null) {
+      metrics = StoreMetrics.register(store, context, searches::sum);
+    }
+  }
+
+  /** To be called when the store is closed, maybe again. */
+  void close() {
+    use(ThreadBounds.NONE);
+    if (metrics != null) {
+      metrics.remove();
+      metrics = null;
+    }
+  }
+
+  /** Sets bounds there from now on. */
+  void use(final ThreadBounds bounds) {
+    this.bounds = bounds;
+  }
+
+  /** Calls {@code search} with the bounds set, if there are any; counts it as a search. */
+  <T> T within(final KeyRange range, final Supplier<T> search) {
+    final ThreadBounds entered = enter(range);
+    if (entered != ThreadBounds.NONE) {
+      searches.increment();
+    }
+    try {
+      return search.get();
+    } finally {
+      entered.clear();
+    }
+  }
+
+  /** Sets the bounds, if there are any. Returns where they are to be cleared. */
+  ThreadBounds enter(final KeyRange range) {
+    final ThreadBounds now = bounds;
+    return range != null && now.set(range) ? now : ThreadBounds.NONE;
+  }
+
+  private static ThreadBounds boundsFor(final String store, final Map<String, Object> properties) {
+    final ProteanSettings settings = ProteanSettings.of(properties);
+    if (!settings.enabled()) {
+      return ThreadBounds.NONE;
+    }
+    if (properties.get(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG) == null) {
+      LOG.warn(
+          "Store {} has no filters that could use the bounds of its searches; set {}={}",
+          store, StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class.getName());
+      return ThreadBounds.NONE;
+    }
+    return ProteanLibrary.load(settings) ? NativeBounds.INSTANCE : ThreadBounds.NONE;
+  }
+}

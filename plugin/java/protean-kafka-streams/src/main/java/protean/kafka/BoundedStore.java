@@ -1,0 +1,111 @@
+package protean.kafka;
+
+import java.util.Map;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.streams.processor.StateStore;
+import org.apache.kafka.streams.processor.StateStoreContext;
+import org.apache.kafka.streams.query.Position;
+import org.apache.kafka.streams.query.PositionBound;
+import org.apache.kafka.streams.query.Query;
+import org.apache.kafka.streams.query.QueryConfig;
+import org.apache.kafka.streams.query.QueryResult;
+
+/**
+ * What the bounded stores have in common. Everything but where a search ends is the wrapped store's own; as thread-safe as
+ * that.
+ */
+abstract class BoundedStore<S extends StateStore> implements StateStore {
+  private final S inner;
+  private final BoundedSearch search = new BoundedSearch();
+
+  BoundedStore(final S inner) {
+    this.inner = inner;
+  }
+
+  /** The wrapped store. */
+  final S inner() {
+    return inner;
+  }
+
+  /** What runs this store's searches. */
+  final BoundedSearch search() {
+    return search;
+  }
+
+  /** The keys that a query will look at; null if that is unknown. */
+  abstract KeyRange rangeOf(Query<?> query);
+
+  /** Wraps the iterator that a query of {@code range} has returned. */
+  abstract Object bounded(Object result, KeyRange range);
+
+  @Override
+  public final void init(final StateStoreContext context, final StateStore root) {
+    inner.init(context, root);
+    search.open(inner.name(), context);
+  }
+
+  @Override
+  public final void close() {
+    search.close();
+    inner.close();
+  }
+
+  @Override
+  @SuppressWarnings("unchecked")
+  public final <R> QueryResult<R> query(
+      final Query<R> query, final PositionBound bound, final QueryConfig config) {
+    final KeyRange range = rangeOf(query);
+    final QueryResult<R> result = search.within(range, () -> inner.query(query, bound, config));
+    if (range == null || !result.isSuccess()) {
+      return result;
+    }
+    final QueryResult<R> wrapped = QueryResult.forResult((R) bounded(result.getResult(), range));
+    result.getExecutionInfo().forEach(wrapped::addExecutionInfo);
+    wrapped.setPosition(result.getPosition());
+    return wrapped;
+  }
+
+  @Override
+  public final String name() {
+    return inner.name();
+  }
+
+  @Override
+  public final boolean persistent() {
+    return inner.persistent();
+  }
+
+  @Override
+  public final boolean isOpen() {
+    return inner.isOpen();
+  }
+
+  @Override
+  public final Position getPosition() {
+    return inner.getPosition();
+  }
+
+  /** As Kafka before 4.3 commits a store. */
+  @Override
+  @Deprecated
+  public final void flush() {
+    inner.flush();
+  }
+
+  /** As Kafka commits a store since 4.3. */
+  @Override
+  public final void commit(final Map<TopicPartition, Long> changelogOffsets) {
+    inner.commit(changelogOffsets);
+  }
+
+  @Override
+  public final Long committedOffset(final TopicPartition partition) {
+    return inner.committedOffset(partition);
+  }
+
+  @Override
+  @Deprecated
+  public final boolean managesOffsets() {
+    return inner.managesOffsets();
+  }
+}

@@ -1,0 +1,129 @@
+package protean.kafka;
+
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.kstream.Windowed;
+import org.apache.kafka.streams.query.Query;
+import org.apache.kafka.streams.query.WindowKeyQuery;
+import org.apache.kafka.streams.state.HeadersBytesStore;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.TimestampedBytesStore;
+import org.apache.kafka.streams.state.WindowStore;
+import org.apache.kafka.streams.state.WindowStoreIterator;
+
+/**
+ * A window store whose searches of keys end where the keys do. Kafka tells stores with timestamps and headers by marker
+ * interfaces, which the subclasses have. The calls with {@code Instant}s are the interface's own, which come here.
+ */
+class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implements WindowStore<Bytes, byte[]> {
+  BoundedWindowStore(final WindowStore<Bytes, byte[]> inner) {
+    super(inner);
+  }
+
+  /** With timestamps. */
+  static final class Timestamped extends BoundedWindowStore implements TimestampedBytesStore {
+    Timestamped(final WindowStore<Bytes, byte[]> inner) {
+      super(inner);
+    }
+  }
+
+  /** With timestamps and headers, which Kafka knows since 4.3. */
+  static final class WithHeaders extends BoundedWindowStore implements TimestampedBytesStore, HeadersBytesStore {
+    WithHeaders(final WindowStore<Bytes, byte[]> inner) {
+      super(inner);
+    }
+  }
+
+  @Override
+  public void put(final Bytes key, final byte[] value, final long windowStartTimestamp) {
+    inner().put(key, value, windowStartTimestamp);
+  }
+
+  @Override
+  public byte[] fetch(final Bytes key, final long time) {
+    return inner().fetch(key, time);
+  }
+
+  @Override
+  public WindowStoreIterator<byte[]> fetch(final Bytes key, final long timeFrom, final long timeTo) {
+    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner().fetch(key, timeFrom, timeTo));
+  }
+
+  @Override
+  public WindowStoreIterator<byte[]> backwardFetch(final Bytes key, final long timeFrom, final long timeTo) {
+    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner().backwardFetch(key, timeFrom, timeTo));
+  }
+
+  @Override
+  public KeyValueIterator<Windowed<Bytes>, byte[]> fetch(
+      final Bytes keyFrom, final Bytes keyTo, final long timeFrom, final long timeTo) {
+    return ofKeys(
+        KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner().fetch(keyFrom, keyTo, timeFrom, timeTo));
+  }
+
+  @Override
+  public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetch(
+      final Bytes keyFrom, final Bytes keyTo, final long timeFrom, final long timeTo) {
+    return ofKeys(
+        KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner().backwardFetch(keyFrom, keyTo, timeFrom, timeTo));
+  }
+
+  @Override
+  public KeyValueIterator<Windowed<Bytes>, byte[]> all() {
+    return inner().all();
+  }
+
+  @Override
+  public KeyValueIterator<Windowed<Bytes>, byte[]> backwardAll() {
+    return inner().backwardAll();
+  }
+
+  @Override
+  public KeyValueIterator<Windowed<Bytes>, byte[]> fetchAll(final long timeFrom, final long timeTo) {
+    return inner().fetchAll(timeFrom, timeTo);
+  }
+
+  @Override
+  public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetchAll(final long timeFrom, final long timeTo) {
+    return inner().backwardFetchAll(timeFrom, timeTo);
+  }
+
+  @Override
+  final KeyRange rangeOf(final Query<?> query) {
+    if (!(query instanceof WindowKeyQuery<?, ?> windows) || !(windows.getKey() instanceof Bytes key)) {
+      return null;
+    }
+    final Optional<Instant> from = windows.getTimeFrom();
+    final Optional<Instant> to = windows.getTimeTo();
+    if (from.isEmpty() || to.isEmpty()) {
+      return null;
+    }
+    try {
+      return KeyRange.windows(key, from.get().toEpochMilli(), to.get().toEpochMilli());
+    } catch (final ArithmeticException e) {
+      return null; // The store refuses such times.
+    }
+  }
+
+  @Override
+  @SuppressWarnings("unchecked")
+  final Object bounded(final Object result, final KeyRange range) {
+    return result instanceof WindowStoreIterator<?> windows
+        ? new BoundedIterator.OfWindows<>((WindowStoreIterator<byte[]>) windows, search(), range)
+        : result;
+  }
+
+  private WindowStoreIterator<byte[]> ofKey(
+      final KeyRange range, final Supplier<WindowStoreIterator<byte[]>> fetch) {
+    final WindowStoreIterator<byte[]> found = search().within(range, fetch);
+    return range == null ? found : new BoundedIterator.OfWindows<>(found, search(), range);
+  }
+
+  private KeyValueIterator<Windowed<Bytes>, byte[]> ofKeys(
+      final KeyRange range, final Supplier<KeyValueIterator<Windowed<Bytes>, byte[]>> fetch) {
+    final KeyValueIterator<Windowed<Bytes>, byte[]> found = search().within(range, fetch);
+    return range == null ? found : new BoundedIterator<>(found, search(), range);
+  }
+}

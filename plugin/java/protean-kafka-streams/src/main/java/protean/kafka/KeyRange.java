@@ -1,0 +1,109 @@
+package protean.kafka;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.apache.kafka.common.utils.Bytes;
+
+/**
+ * The keys of RocksDB between which a search of a state store ends: from {@code lower} on, below {@code upper}; null is open.
+ *
+ * <p>The factories know how Kafka Streams lays out the keys of its stores. What they return holds every key that the
+ * store's own search would return, and the key that it seeks to. They return null where no range is known, or where it
+ * would be empty or everything. They take whatever callers may pass, null and negative times included, and throw nothing.
+ */
+record KeyRange(byte[] lower, byte[] upper) {
+  private static final int WINDOW_SUFFIX = Long.BYTES + Integer.BYTES;
+  private static final int SESSION_SUFFIX = Long.BYTES + Long.BYTES;
+
+  /** The keys of {@code range(from, to)}: both are inclusive, and null is open. */
+  static KeyRange keys(final Bytes from, final Bytes to) {
+    return of(from == null ? null : from.get(), to == null ? null : to.get());
+  }
+
+  /** The keys of {@code prefixScan}. */
+  static KeyRange prefix(final byte[] prefix) {
+    final byte[] upper = prefix == null ? null : increment(prefix);
+    return upper == null ? null : new KeyRange(prefix, upper);
+  }
+
+  /** The windows of one key that start between the two times, both inclusive. */
+  static KeyRange windows(final Bytes key, final long from, final long to) {
+    if (key == null) {
+      return null;
+    }
+    return of(
+        concat(key.get(), window(Math.max(0, from), 0)), concat(key.get(), window(to, Integer.MAX_VALUE)));
+  }
+
+  /** The windows of several keys: Kafka searches the keys, and looks at the times of what it finds. Null is open. */
+  static KeyRange windows(final Bytes keyFrom, final Bytes keyTo, final long to) {
+    return of(
+        keyFrom == null ? null : Arrays.copyOf(keyFrom.get(), keyFrom.get().length + WINDOW_SUFFIX),
+        keyTo == null ? null : lastOf(keyTo.get(), window(to, Integer.MAX_VALUE)));
+  }
+
+  /** The sessions of one key that end at {@code earliestEnd} or later, and start at {@code latestStart} or earlier. */
+  static KeyRange sessions(final Bytes key, final long earliestEnd, final long latestStart) {
+    if (key == null) {
+      return null;
+    }
+    return of(
+        concat(key.get(), session(Math.max(0, earliestEnd), 0)),
+        concat(key.get(), session(Long.MAX_VALUE, latestStart)));
+  }
+
+  /** The sessions of several keys. Null is open. */
+  static KeyRange sessions(final Bytes keyFrom, final Bytes keyTo, final long latestStart) {
+    return of(
+        keyFrom == null ? null : Arrays.copyOf(keyFrom.get(), keyFrom.get().length + SESSION_SUFFIX),
+        keyTo == null ? null : lastOf(keyTo.get(), session(Long.MAX_VALUE, latestStart)));
+  }
+
+  /** From {@code first} to {@code last}, both inclusive. */
+  private static KeyRange of(final byte[] first, final byte[] last) {
+    if (first == null && last == null) {
+      return null;
+    }
+    if (first != null && last != null && Arrays.compareUnsigned(first, last) > 0) {
+      return null;
+    }
+    // Nothing lies between a key and the same key with a zero byte.
+    return new KeyRange(first, last == null ? null : Arrays.copyOf(last, last.length + 1));
+  }
+
+  /**
+   * Where Kafka ends a search of keys up to {@code key}, given the largest suffix. It ends behind shorter keys, too, whose
+   * suffix begins where {@code key} goes on: bytes of {@code key} that are less than the suffix's first one, and all that
+   * follow them, give way to the suffix. The first byte always stays.
+   */
+  private static byte[] lastOf(final byte[] key, final byte[] suffix) {
+    int kept = Math.min(1, key.length);
+    while (kept < key.length && (key[kept] & 0xFF) >= (suffix[0] & 0xFF)) {
+      ++kept;
+    }
+    return concat(Arrays.copyOf(key, kept), suffix);
+  }
+
+  /** The next string of the same length, as in Kafka's {@code prefixScan}; null if there is none. */
+  private static byte[] increment(final byte[] bytes) {
+    final byte[] next = bytes.clone();
+    for (int i = next.length - 1; i >= 0; --i) {
+      if (++next[i] != 0) {
+        return next;
+      }
+    }
+    return null;
+  }
+
+  private static byte[] window(final long start, final int sequence) {
+    return ByteBuffer.allocate(WINDOW_SUFFIX).putLong(start).putInt(sequence).array();
+  }
+
+  private static byte[] session(final long end, final long start) {
+    return ByteBuffer.allocate(SESSION_SUFFIX).putLong(end).putLong(start).array();
+  }
+
+  private static byte[] concat(final byte[] key, final byte[] suffix) {
+    return ByteBuffer.allocate(key.length + suffix.length).put(key).put(suffix).array();
+  }
+}

@@ -1,0 +1,87 @@
+package protean.kafka;
+
+import java.util.Map;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.streams.state.RocksDBConfigSetter;
+import org.apache.kafka.streams.state.internals.BlockBasedTableConfigWithAccessibleCache;
+import org.rocksdb.Options;
+import org.rocksdb.TableFormatConfig;
+import protean.rocksjava.ProteanTableConfig;
+
+/**
+ * Gives every RocksDB state store Protean's filters: {@code rocksdb.config.setter=protean.kafka.ProteanConfigSetter}.
+ *
+ * <p>All options stay what Kafka Streams, or the application's own setter, has made them, but for two: the table is a
+ * {@code ProteanTable} with a filter policy of Protean, and {@code optimize_filters_for_hits}, with which the last level
+ * would have no filters, is off. Files that are there already stay as they are, and get filters when they are compacted.
+ *
+ * <p>The properties that it obeys, all of which may be left out:
+ *
+ * <ul>
+ *   <li>{@code protean.enabled}: with {@code false}, stores are as without Protean. {@code true}
+ *   <li>{@code protean.filter.policy}: which filters new files get. {@code proteus:12}
+ *   <li>{@code protean.filter.policy.STORE}: the same for one store
+ *   <li>{@code protean.on.failure}: {@code fail} or {@code stock}, what is done where the native library cannot be loaded.
+ *       {@code fail}
+ *   <li>{@code protean.rocksdb.config.setter}: the application's own setter, which is called first
+ * </ul>
+ *
+ * <p>Kafka Streams makes one of these for each RocksDB. It owns no native objects.
+ */
+public final class ProteanConfigSetter implements RocksDBConfigSetter {
+  private RocksDBConfigSetter setter;
+
+  /** For {@code rocksdb.config.setter}. */
+  public ProteanConfigSetter() {}
+
+  /**
+   * Called by Kafka Streams before it opens a store.
+   *
+   * @param storeName the store, or one of its segments
+   * @param options the options of its RocksDB
+   * @param configs the application's properties
+   * @throws ConfigException if a property {@code protean.*} is unknown or has no valid value, if the native library cannot
+   *     be loaded, or if the application's setter has replaced the table format that {@code options.tableFormatConfig()} had
+   */
+  @Override
+  public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
+    final ProteanSettings settings = ProteanSettings.of(configs);
+    if (settings.setter() != null) {
+      setter = Utils.newInstance(settings.setter());
+      setter.setConfig(storeName, options, configs);
+    }
+    if (!settings.enabled() || !ProteanLibrary.load(settings)) {
+      return;
+    }
+    final String policy = settings.policyOf(storeName);
+    try {
+      ProteanTableConfig.checkRangeFilter(policy);
+    } catch (final IllegalArgumentException e) {
+      throw new ConfigException(
+          "The filter policy " + policy + " of store " + storeName + " cannot be used: " + e.getMessage());
+    }
+    final TableFormatConfig table = options.tableFormatConfig();
+    if (!(table instanceof BlockBasedTableConfigWithAccessibleCache blockBased)) {
+      throw new ConfigException(
+          "Store " + storeName + " has the table format "
+              + (table == null ? "null" : table.getClass().getName())
+              + ". A config setter must change the one that Options.tableFormatConfig() returns, not replace it");
+    }
+    options.setTableFormatConfig(new ProteanTableFormat(blockBased, policy));
+    options.setOptimizeFiltersForHits(false);
+  }
+
+  /**
+   * Called by Kafka Streams when it has closed the store.
+   *
+   * @param storeName the store, or one of its segments
+   * @param options the options of its RocksDB
+   */
+  @Override
+  public void close(final String storeName, final Options options) {
+    if (setter != null) {
+      setter.close(storeName, options);
+    }
+  }
+}

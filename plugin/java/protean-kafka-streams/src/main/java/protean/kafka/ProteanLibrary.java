@@ -1,0 +1,42 @@
+package protean.kafka;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.apache.kafka.common.config.ConfigException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import protean.rocksjava.Protean;
+
+/** Whether Protean's native library can be used, and what is done where it cannot. */
+final class ProteanLibrary {
+  private static final Logger LOG = LoggerFactory.getLogger(ProteanLibrary.class);
+  private static final AtomicBoolean LOGGED = new AtomicBoolean();
+
+  private ProteanLibrary() {}
+
+  /**
+   * Loads it.
+   *
+   * @return false if it cannot be loaded, and the application is to go on without; the first time, this is logged
+   * @throws ConfigException if it cannot be loaded, and the application is not to go on
+   */
+  static boolean load(final ProteanSettings settings) {
+    return load(settings, Protean::unavailableReason);
+  }
+
+  static boolean load(final ProteanSettings settings, final Supplier<String> unavailableReason) {
+    final String reason = unavailableReason.get();
+    if (reason == null) {
+      return true;
+    }
+    if (!settings.stockOnFailure()) {
+      throw new ConfigException(
+          "Protean cannot be loaded: " + reason + ". To run without range filters, set " + ProteanSettings.ENABLED
+              + "=false, or " + ProteanSettings.ON_FAILURE + "=stock");
+    }
+    if (LOGGED.compareAndSet(false, true)) {
+      LOG.warn("State stores have no range filters, because Protean cannot be loaded: {}", reason);
+    }
+    return false;
+  }
+}

@@ -1,0 +1,257 @@
+package protean.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Random;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.processor.StateStore;
+import org.apache.kafka.streams.processor.internals.MockStreamsMetrics;
+import org.apache.kafka.streams.processor.internals.ProcessorRecordContext;
+import org.apache.kafka.streams.query.QueryResult;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.RocksDBConfigSetter;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.internals.CachedStateStore;
+import org.apache.kafka.streams.state.internals.ThreadCache;
+import org.apache.kafka.test.InternalMockProcessorContext;
+import org.apache.kafka.test.MockRecordCollector;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.Options;
+
+/** A stock store and one of Protean's, which are called alike and must answer alike. */
+final class StorePair<S extends StateStore> implements AutoCloseable {
+  private final Random random;
+  private final Function<Boolean, StoreBuilder<S>> builder;
+  private final Path folder;
+  private final Map<Boolean, S> stores = new HashMap<>();
+  private final Map<Boolean, InternalMockProcessorContext<?, ?>> contexts = new HashMap<>();
+  private final Map<String, String> properties;
+  private long searches;
+
+  /**
+   * Makes them.
+   *
+   * @param builder of the store; given true, of one whose searches have bounds
+   * @param properties what the second one has besides
+   */
+  StorePair(
+      final Random random, final Function<Boolean, StoreBuilder<S>> builder, final Map<String, String> properties) {
+    this.random = random;
+    this.builder = builder;
+    this.properties = properties;
+    try {
+      folder = Files.createTempDirectory("protean-kafka");
+    } catch (final IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    open();
+  }
+
+  /** Small blocks and files, so that there is something for filters to deny. */
+  public static final class SmallFiles implements RocksDBConfigSetter {
+    @Override
+    public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
+      final BlockBasedTableConfig table = (BlockBasedTableConfig) options.tableFormatConfig();
+      table.setBlockSize(256);
+      options.setTableFormatConfig(table);
+      options.setTargetFileSizeBase(1 << 12);
+    }
+
+    @Override
+    public void close(final String storeName, final Options options) {}
+  }
+
+  private void open() {
+    for (final boolean protean : List.of(false, true)) {
+      final File stateDir = folder.resolve(protean ? "protean" : "stock").toFile();
+      stateDir.mkdirs();
+      contexts.put(protean, context(stateDir, protean, properties));
+      final S store = builder.apply(protean).build();
+      store.init(contexts.get(protean), store);
+      stores.put(protean, store);
+    }
+  }
+
+  static InternalMockProcessorContext<?, ?> context(
+      final File stateDir, final boolean protean, final Map<String, String> properties) {
+    final Map<String, Object> config = new HashMap<>();
+    config.put(StreamsConfig.APPLICATION_ID_CONFIG, "test");
+    config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "localhost:9092");
+    config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, SmallFiles.class);
+    if (protean) {
+      config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class);
+      config.put(ProteanSettings.SETTER, SmallFiles.class.getName());
+      config.putAll(properties);
+    }
+    final MockStreamsMetrics metrics = new MockStreamsMetrics(new Metrics());
+    final InternalMockProcessorContext<?, ?> context =
+        new InternalMockProcessorContext<>(
+            stateDir,
+            Serdes.Bytes(),
+            Serdes.String(),
+            metrics,
+            new StreamsConfig(config),
+            MockRecordCollector::new,
+            new ThreadCache(new LogContext(), 1 << 14, metrics),
+            Time.SYSTEM);
+    context.setTime(1);
+    return context;
+  }
+
+  Random random() {
+    return random;
+  }
+
+  /** How many searches have had bounds, before the last reopening. */
+  long searches() {
+    return searches + boundedSearches();
+  }
+
+  /** Calls both. */
+  void both(final Consumer<S> call) {
+    both("", store -> {
+      call.accept(store);
+      return null;
+    });
+  }
+
+  /** Calls both, and compares what they return or throw. Iterators are read to their end. */
+  <R> void both(final String what, final Function<S, R> call) {
+    final long seed = random.nextLong();
+    assertEquals(outcome(stores.get(false), call, seed), outcome(stores.get(true), call, seed), what);
+  }
+
+  /** What both have open at the same time: searches that take turns. */
+  <R extends KeyValueIterator<?, ?>> void turns(final String what, final Function<S, R> one, final Function<S, R> other) {
+    final List<List<String>> found = new ArrayList<>();
+    for (final boolean protean : List.of(false, true)) {
+      final List<String> read = new ArrayList<>();
+      try (R first = one.apply(stores.get(protean));
+          R second = other.apply(stores.get(protean))) {
+        while (first.hasNext() | second.hasNext()) {
+          for (final R iterator : List.of(first, second)) {
+            if (iterator.hasNext()) {
+              read.add(String.valueOf(iterator.next()));
+            }
+          }
+        }
+      } catch (final RuntimeException e) {
+        read.add(e.getClass().getName());
+      }
+      found.add(read);
+    }
+    assertEquals(found.get(0), found.get(1), what);
+  }
+
+  /** Sets the time and the offset of the record that is written. */
+  void at(final long time, final long offset) {
+    contexts
+        .values()
+        .forEach(
+            context ->
+                context.setRecordContext(
+                    new ProcessorRecordContext(
+                        time, offset, 0, "topic", new RecordHeaders())));
+  }
+
+  void commit() {
+    stores.values().forEach(StorePair::commit);
+  }
+
+  /** Writes SST files. */
+  @SuppressWarnings("deprecation")
+  static void commit(final StateStore store) {
+    if (store instanceof CachedStateStore<?, ?> cached) {
+      cached.flushCache();
+    }
+    try {
+      store.commit(Map.of());
+    } catch (final NoSuchMethodError e) {
+      store.flush(); // Kafka before 4.3.
+    }
+  }
+
+  void reopen() {
+    commit();
+    searches += boundedSearches();
+    stores.values().forEach(StateStore::close);
+    open();
+  }
+
+  private long boundedSearches() {
+    return contexts.get(true).metrics().metrics().entrySet().stream()
+        .filter(metric -> metric.getKey().name().equals("bounded-search-total"))
+        .mapToLong(metric -> ((Double) metric.getValue().metricValue()).longValue())
+        .sum();
+  }
+
+  private static <S, R> Object outcome(final S store, final Function<S, R> call, final long seed) {
+    try {
+      return read(call.apply(store), new Random(seed));
+    } catch (final ConfigException | AssertionError e) {
+      throw e;
+    } catch (final RuntimeException e) {
+      return e.getClass().getName() + ": " + e.getMessage();
+    }
+  }
+
+  /** Asks what comes next in all ways. */
+  private static Object read(final Object result, final Random random) {
+    if (result instanceof QueryResult<?> query) {
+      return query.isSuccess() ? read(query.getResult(), random) : query.getFailureReason() + ": " + query.getPosition();
+    }
+    if (!(result instanceof KeyValueIterator<?, ?> iterator)) {
+      return String.valueOf(result);
+    }
+    final List<String> read = new ArrayList<>();
+    try (iterator) {
+      while (true) {
+        if (random.nextInt(3) != 0 && !iterator.hasNext()) {
+          return read;
+        }
+        try {
+          if (random.nextInt(3) == 0) {
+            read.add("next " + iterator.peekNextKey());
+          }
+          read.add(String.valueOf(iterator.next()));
+        } catch (final NoSuchElementException e) {
+          return read;
+        }
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    stores.values().forEach(StateStore::close);
+    delete(folder);
+  }
+
+  static void delete(final Path folder) {
+    try (Stream<Path> files = Files.walk(folder)) {
+      files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+    } catch (final IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

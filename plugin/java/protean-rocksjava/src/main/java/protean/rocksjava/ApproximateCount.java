@@ -1,0 +1,93 @@
+package protean.rocksjava;
+
+/** How many keys lie in a range, as far as that is known without reading them ({@link Protean#approximateCount}). */
+public final class ApproximateCount {
+  private final long count;
+  private final long inMemtables;
+  private final long sortedRuns;
+  private final long files;
+  private final long filesScanned;
+  private final long deletions;
+  private final boolean unsure;
+
+  ApproximateCount(final Decoder in) {
+    count = in.number();
+    inMemtables = in.number();
+    sortedRuns = in.number();
+    files = in.number();
+    filesScanned = in.number();
+    deletions = in.number();
+    unsure = in.flag();
+  }
+
+  /**
+   * The keys: those in each sorted run of SST files, whether their newest entry is a value or a deletion, and those of the
+   * memtables whose newest entry is not a deletion. A key that lies in several of these counts once in each.
+   *
+   * @return the number of keys
+   */
+  public long count() {
+    return count;
+  }
+
+  /**
+   * The part of the count that the memtables hold.
+   *
+   * @return a number of keys
+   */
+  public long inMemtables() {
+    return inMemtables;
+  }
+
+  /**
+   * The sorted runs that hold the other keys: a file of level 0, or a level.
+   *
+   * @return their number
+   */
+  public long sortedRuns() {
+    return sortedRuns;
+  }
+
+  /**
+   * The SST files that were asked.
+   *
+   * @return their number
+   */
+  public long files() {
+    return files;
+  }
+
+  /**
+   * Of the files that were asked, those that had to be scanned between the bounds, because their filters cannot count.
+   *
+   * @return their number
+   */
+  public long filesScanned() {
+    return filesScanned;
+  }
+
+  /**
+   * The deletions in all of the files asked, wherever they lie, in the range in the memtables, and all of ranges. Each may be
+   * counted as a key, and may hide others that are.
+   *
+   * @return their number
+   */
+  public long deletions() {
+    return deletions;
+  }
+
+  /**
+   * Whether the count certainly is the number of live keys.
+   *
+   * @return whether it is
+   */
+  public boolean isExact() {
+    return deletions == 0 && !unsure && sortedRuns + (inMemtables > 0 ? 1 : 0) <= 1;
+  }
+
+  @Override
+  public String toString() {
+    return (isExact() ? "" : "about ") + count + " keys, " + inMemtables + " of them in memtables, the others in " + sortedRuns
+        + " sorted runs; " + files + " files asked, " + filesScanned + " of them scanned; " + deletions + " deletions";
+  }
+}

@@ -1,0 +1,280 @@
+package protean.rocksjava;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Collections;
+
+/**
+ * What the filters of a column family do ({@link Protean#filterStatistics}). {@code plugin/filter_statistics.h} says when
+ * what is counted. For Prometheus there is {@link Protean#prometheus}. Immutable.
+ */
+public final class FilterStatistics {
+  /**
+   * Seeks of one kind, by their outcome.
+   *
+   * @param negatives the filter knew that nothing is in the range, and the file was not read
+   * @param passed the search ended before it came to the file, which was not read
+   * @param truePositives the file was searched, rightly so
+   * @param falsePositives the file was searched in vain
+   * @param reached of the positives, those of files that waited for nothing
+   */
+  public record Seeks(long negatives, long passed, long truePositives, long falsePositives, long reached) {
+    static Seeks of(final Decoder in) {
+      return new Seeks(in.number(), in.number(), in.number(), in.number(), in.number());
+    }
+
+    /**
+     * Files that were not read. Each would have cost a data block at least.
+     *
+     * @return their number
+     */
+    public long spared() {
+      return negatives + passed;
+    }
+
+    /**
+     * Seeks that asked a filter.
+     *
+     * @return their number
+     */
+    public long asked() {
+      return spared() + truePositives + falsePositives;
+    }
+
+    /**
+     * The share of false positives among the seeks to which the file was of no use.
+     *
+     * @return the rate; negative if there are no such seeks
+     */
+    public double falsePositiveRate() {
+      final long useless = spared() + falsePositives;
+      return useless == 0 ? -1 : (double) falsePositives / useless;
+    }
+  }
+
+  /**
+   * The open files of a level, or of all levels. The seeks are also those of files that were open.
+   *
+   * @param files their number
+   * @param entries in them, versions and deletions included
+   * @param unused files whose filters are not used, by the reason
+   * @param keys of the filters that are used
+   * @param filterBytes of these filters
+   * @param predictedFpr the mean of the false positive rates that models predict; negative if none is known
+   * @param closed seeks with a bound in the direction in which they look
+   * @param open seeks without
+   */
+  public record Sums(long files, long entries, Map<String, Long> unused, long keys, long filterBytes, double predictedFpr,
+      Seeks closed, Seeks open) {
+    static Sums of(final Decoder in) {
+      final long files = in.number();
+      final long entries = in.number();
+      final Map<String, Long> unused = new LinkedHashMap<>();
+      for (long n = in.number(); n > 0; n--) {
+        final String reason = in.text();
+        unused.put(reason, in.number());
+      }
+      return new Sums(files, entries, Collections.unmodifiableMap(unused), in.number(), in.number(), in.real(), Seeks.of(in),
+          Seeks.of(in));
+    }
+
+    /**
+     * The size of the filters.
+     *
+     * @return in bits for each key; 0 if there are no keys
+     */
+    public double bitsPerKey() {
+      return keys == 0 ? 0 : 8.0 * filterBytes / keys;
+    }
+
+    /**
+     * The files that seeks have not read.
+     *
+     * @return how many blocks were spared at least
+     */
+    public long blocksSpared() {
+      return closed.spared() + open.spared();
+    }
+  }
+
+  /**
+   * A level of the tree.
+   *
+   * @param level that files were opened for; -1 if RocksDB did not tell
+   * @param sums of its files
+   */
+  public record Level(int level, Sums sums) {
+    static Level of(final Decoder in) {
+      return new Level((int) in.number(), Sums.of(in));
+    }
+  }
+
+  /**
+   * An open file.
+   *
+   * @param path of the file
+   * @param level that it was opened for
+   * @param unused why its filter is not used; empty if it is
+   * @param entries in it, versions and deletions included
+   * @param keys that its filter knows
+   * @param filterBytes of its filter
+   * @param kind of its filter, such as "Proteus"
+   * @param design of its filter, in words
+   * @param basis on what the design rests, in words
+   * @param predictedFpr the false positive rate that the model predicts; negative if there is none
+   * @param closed seeks with a bound in the direction in which they look
+   * @param open seeks without
+   */
+  public record File(String path, int level, String unused, long entries, long keys, long filterBytes, String kind,
+      String design, String basis, double predictedFpr, Seeks closed, Seeks open) {
+    static File of(final Decoder in) {
+      return new File(in.text(), (int) in.number(), in.text(), in.number(), in.number(), in.number(), in.text(), in.text(),
+          in.text(), in.real(), Seeks.of(in), Seeks.of(in));
+    }
+  }
+
+  /**
+   * What {@code Options.setStatistics} tells of {@code Get}, in all column families of the DB.
+   *
+   * @param known whether there is such an object
+   * @param negatives files that their filters spared
+   * @param positives files that were read
+   * @param truePositives of these, those that have the key
+   */
+  public record Gets(boolean known, long negatives, long positives, long truePositives) {
+    static Gets of(final Decoder in) {
+      return new Gets(in.flag(), in.number(), in.number(), in.number());
+    }
+  }
+
+  /**
+   * The queue of sample queries by which filters are designed.
+   *
+   * @param exists whether there is one; else the policy has no use for it
+   * @param held queries that it has
+   * @param capacity queries that it can have
+   * @param sampleEvery one in so many empty queries is put in
+   * @param recorded queries ever put in
+   * @param sampled of these, those that are neither seeded nor restored
+   * @param dropped samples that were lost because another thread used the queue, or because they were too long
+   * @param ageSeconds since it was made, or restored
+   */
+  public record Samples(boolean exists, long held, long capacity, long sampleEvery, long recorded, long sampled, long dropped,
+      double ageSeconds) {
+    static Samples of(final Decoder in) {
+      return new Samples(in.flag(), in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), in.real());
+    }
+  }
+
+  private final String db;
+  private final String columnFamily;
+  private final long liveFiles;
+  private final Sums total;
+  private final List<Level> levels;
+  private final List<File> files;
+  private final Gets gets;
+  private final Samples samples;
+  private final String text;
+  private final String json;
+
+  FilterStatistics(final Decoder in) {
+    db = in.text();
+    columnFamily = in.text();
+    liveFiles = in.number();
+    total = Sums.of(in);
+    levels = in.list(Level::of);
+    files = in.list(File::of);
+    gets = Gets.of(in);
+    samples = Samples.of(in);
+    text = in.text();
+    json = in.text();
+  }
+
+  /**
+   * The folder of the DB.
+   *
+   * @return its name
+   */
+  public String db() {
+    return db;
+  }
+
+  /**
+   * The column family.
+   *
+   * @return its name
+   */
+  public String columnFamily() {
+    return columnFamily;
+  }
+
+  /**
+   * The files in the tree, open or not.
+   *
+   * @return their number
+   */
+  public long liveFiles() {
+    return liveFiles;
+  }
+
+  /**
+   * The sums over all levels.
+   *
+   * @return the sums
+   */
+  public Sums total() {
+    return total;
+  }
+
+  /**
+   * The levels, in order.
+   *
+   * @return a list that cannot be changed
+   */
+  public List<Level> levels() {
+    return levels;
+  }
+
+  /**
+   * The open files, by level and path.
+   *
+   * @return a list that cannot be changed
+   */
+  public List<File> files() {
+    return files;
+  }
+
+  /**
+   * What is known of {@code Get}.
+   *
+   * @return the numbers
+   */
+  public Gets gets() {
+    return gets;
+  }
+
+  /**
+   * The sample queries.
+   *
+   * @return the state of their queue
+   */
+  public Samples samples() {
+    return samples;
+  }
+
+  /** A table for people, in some lines. */
+  @Override
+  public String toString() {
+    return text;
+  }
+
+  /**
+   * All of it as a JSON object. Rates that are not known are absent.
+   *
+   * @return the text
+   */
+  public String toJson() {
+    return json;
+  }
+}

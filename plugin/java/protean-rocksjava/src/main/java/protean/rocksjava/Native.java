@@ -1,0 +1,61 @@
+package protean.rocksjava;
+
+import java.nio.charset.StandardCharsets;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.Status;
+
+/** The functions of {@code plugin/java/native}. Text is passed as bytes of UTF-8, results as what {@link Decoder} reads. */
+final class Native {
+  private Native() {}
+
+  /** Whether Protean is registered with RocksDB. To be called once, under a lock. */
+  static native boolean initialize(Class<?> optionsUtil, Class<?> tableConfig);
+
+  static native byte[] version();
+
+  /** Throws if {@code RocksDB.open} would refuse that filter policy. */
+  static native void checkPolicy(byte[] policy) throws RocksDBException;
+
+  /** Takes a table factory over, and returns another one, which the caller owns. */
+  static native long toProtean(long tableFactory, byte[] policy, boolean partitionFilters) throws RocksDBException;
+
+  static native byte[] approximateCount(long db, long columnFamily, byte[] begin, byte[] end) throws RocksDBException;
+
+  static native byte[] filterStatistics(long db, long columnFamily) throws RocksDBException;
+
+  static native byte[] prometheus(long[] dbs, long[] columnFamilies) throws RocksDBException;
+
+  static native byte[] refreshFilters(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
+      double minGain, double paybackSeconds, RefreshOptions.Progress progress) throws RocksDBException;
+
+  /** Makes an exception of a status of C++. Called by native functions. */
+  static RocksDBException exception(final int code, final int subCode, final byte[] state) {
+    return new RocksDBException(new Status(codeOf(code), subCodeOf(subCode), text(state)));
+  }
+
+  static byte[] bytes(final String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  static String text(final byte[] bytes) {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  private static Status.Code codeOf(final int code) {
+    for (final Status.Code known : Status.Code.values()) {
+      if (known.getValue() == code) {
+        return known;
+      }
+    }
+    return Status.Code.Undefined;
+  }
+
+  private static Status.SubCode subCodeOf(final int subCode) {
+    for (final Status.SubCode known : Status.SubCode.values()) {
+      if (known.getValue() == subCode) {
+        return known;
+      }
+    }
+    return Status.SubCode.Undefined;
+  }
+}

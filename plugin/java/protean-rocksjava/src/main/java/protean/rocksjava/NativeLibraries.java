@@ -1,0 +1,239 @@
+package protean.rocksjava;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.rocksdb.util.Environment;
+
+/**
+ * Finds the native libraries that fit a RocksDB, and loads them.
+ *
+ * <p>For each build of RocksDB there are {@code libprotean-rocksdb-TAG.so.1}, Protean itself, and
+ * {@code libprotean-jni-TAG.so.1}, its functions for Java. {@code libprotean.so.1} looks at the RocksDB in the process and
+ * loads the first of them; what it has loaded tells the TAG of the second.
+ */
+final class NativeLibraries {
+  /** A folder with the native libraries, instead of those in the JAR. */
+  static final String PATH_PROPERTY = "protean.library.path";
+
+  private static final String PLATFORM = "linux-x86_64";
+  private static final String LOADER = "libprotean.so.1";
+  private static final Pattern PROTEAN = Pattern.compile("libprotean-rocksdb-([0-9.]+)(-[a-z-]+)?\\.so\\.1");
+
+  private final String os;
+  private final String architecture;
+  private final boolean musl;
+  private final String path;
+  private final String javaLibraryPath;
+  private final String resources;
+
+  /** For this machine. */
+  NativeLibraries() {
+    this(System.getProperty("os.name"), System.getProperty("os.arch"), Environment.isMuslLibc(),
+        System.getProperty(PATH_PROPERTY), System.getProperty("java.library.path"), "/protean/native/" + PLATFORM + "/");
+  }
+
+  /**
+   * For another one, in tests.
+   *
+   * @param path the folder that is to be taken; null if none is named
+   * @param resources where the libraries lie in the JAR, beside a file {@code index} with their names
+   */
+  NativeLibraries(final String os, final String architecture, final boolean musl, final String path,
+      final String javaLibraryPath, final String resources) {
+    this.os = os;
+    this.architecture = architecture;
+    this.musl = musl;
+    this.path = path;
+    this.javaLibraryPath = javaLibraryPath;
+    this.resources = resources;
+  }
+
+  /** Throws if there can be no library for this machine. */
+  void checkPlatform() {
+    final String machine = architecture.toLowerCase(Locale.ROOT);
+    if (!os.toLowerCase(Locale.ROOT).contains("linux")) {
+      throw new UnsatisfiedLinkError("Protean's native libraries are for Linux; this is " + os);
+    }
+    if (!Set.of("amd64", "x86_64", "x86-64").contains(machine)) {
+      throw new UnsatisfiedLinkError("Protean's native libraries are for x86-64; this CPU is " + architecture
+          + ". plugin/java/build_native.sh describes how they are built");
+    }
+    if (musl) {
+      throw new UnsatisfiedLinkError("Protean's native libraries need glibc, and this system has musl (as Alpine Linux has)."
+          + " Take a container image with glibc, such as one that is based on Debian or Ubuntu");
+    }
+  }
+
+  /** Loads what fits RocksDB's version, which has been loaded. Throws if nothing does. */
+  void load(final String version) {
+    if (path != null) {
+      final Path folder = Path.of(path);
+      loadFrom(folder, namesIn(folder), version, "the folder " + path + " (system property " + PATH_PROPERTY + ")");
+      return;
+    }
+    final List<String> packed = namesInResources();
+    if (!forVersion(packed, version).isEmpty()) {
+      loadExtracted(packed, version);
+      return;
+    }
+    for (final String entry : javaLibraryPath == null ? new String[0] : javaLibraryPath.split(":")) {
+      final Path folder = Path.of(entry);
+      final List<String> names = namesIn(folder);
+      if (!entry.isEmpty() && names.contains(LOADER) && !forVersion(names, version).isEmpty()) {
+        loadFrom(folder, names, version, "the folder " + folder);
+        return;
+      }
+    }
+    throw noneFor(version, packed, "the JAR of protean-rocksjava");
+  }
+
+  private static UnsatisfiedLinkError noneFor(final String version, final List<String> names, final String where) {
+    final Set<String> versions = new TreeSet<>();
+    for (final String name : names) {
+      final Matcher matcher = PROTEAN.matcher(name);
+      if (matcher.matches()) {
+        versions.add(matcher.group(1));
+      }
+    }
+    final String remedy = " Build them with plugin/java/build_native.sh " + version + " and name their folder in the system"
+        + " property " + PATH_PROPERTY;
+    return new UnsatisfiedLinkError(versions.isEmpty()
+        ? where + " has no native libraries of Protean, and neither has java.library.path." + remedy
+        : "there are no native libraries of Protean for RocksDB " + version + "; " + where + " has those for "
+            + String.join(", ", versions) + ". Take rocksdbjni of one of these versions." + remedy);
+  }
+
+  /** Those of Protean itself for a version of RocksDB, however it was compiled. */
+  private static List<String> forVersion(final List<String> names, final String version) {
+    return names.stream().filter(name -> {
+      final Matcher matcher = PROTEAN.matcher(name);
+      return matcher.matches() && matcher.group(1).equals(version);
+    }).collect(Collectors.toList());
+  }
+
+  private static List<String> namesIn(final Path folder) {
+    if (!Files.isDirectory(folder)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.map(file -> file.getFileName().toString()).sorted().collect(Collectors.toList());
+    } catch (final IOException e) {
+      return List.of();
+    }
+  }
+
+  private List<String> namesInResources() {
+    try (InputStream index = NativeLibraries.class.getResourceAsStream(resources + "index")) {
+      if (index == null) {
+        return List.of();
+      }
+      return new BufferedReader(new InputStreamReader(index, StandardCharsets.UTF_8)).lines().collect(Collectors.toList());
+    } catch (final IOException | UncheckedIOException e) {
+      return List.of();
+    }
+  }
+
+  /** Loads libraries from the JAR, by way of a folder that nobody else may write to. What is loaded needs no file. */
+  private void loadExtracted(final List<String> names, final String version) {
+    final List<String> needed = new ArrayList<>(forVersion(names, version));
+    needed.addAll(needed.stream().map(NativeLibraries::jniOf).collect(Collectors.toList()));
+    needed.add(LOADER);
+    try {
+      final Path folder = Files.createTempDirectory("protean");
+      try {
+        for (final String name : needed) {
+          extract(name, folder.resolve(name));
+        }
+        loadFrom(folder, names, version, "the JAR of protean-rocksjava, by way of " + folder);
+      } finally {
+        for (final String name : needed) {
+          Files.deleteIfExists(folder.resolve(name));
+        }
+        Files.delete(folder);
+      }
+    } catch (final IOException e) {
+      throw failure("Protean's native libraries could not be taken out of the JAR: " + e
+          + ". Name a folder that can be written to with the system property java.io.tmpdir, or one that has them with "
+          + PATH_PROPERTY, e);
+    }
+  }
+
+  private void extract(final String name, final Path file) throws IOException {
+    try (InputStream library = NativeLibraries.class.getResourceAsStream(resources + name)) {
+      if (library == null) {
+        throw new UnsatisfiedLinkError("the JAR of protean-rocksjava names " + name + " in its index, but does not have it;"
+            + " build it anew");
+      }
+      Files.copy(library, file);
+    }
+  }
+
+  private static void loadFrom(final Path folder, final List<String> names, final String version, final String where) {
+    if (forVersion(names, version).isEmpty()) {
+      throw noneFor(version, names, where);
+    }
+    String loaded = loadedProtean();
+    if (loaded == null) {
+      link(folder, names, LOADER, where);
+      loaded = loadedProtean();
+    }
+    if (loaded == null) {
+      throw refused();
+    }
+    link(folder, names, jniOf(loaded), where);
+  }
+
+  /** What is to be said when {@code libprotean.so.1} or the library that it has loaded has refused that RocksDB. */
+  static UnsatisfiedLinkError refused() {
+    return new UnsatisfiedLinkError("Protean does not fit the RocksDB that has been loaded, although its version does. The"
+        + " reason is in the line that begins with \"protean:\" on stderr (unless PROTEAN_QUIET=1). rocksdbjni as it is on"
+        + " Maven Central fits; was it replaced, or is another RocksDB in this process?");
+  }
+
+  private static String jniOf(final String protean) {
+    return protean.replace("libprotean-rocksdb-", "libprotean-jni-");
+  }
+
+  private static void link(final Path folder, final List<String> names, final String name, final String where) {
+    if (!names.contains(name)) {
+      throw new UnsatisfiedLinkError(where + " has no " + name + "; plugin/java/build_native.sh builds it");
+    }
+    try {
+      System.load(folder.resolve(name).toAbsolutePath().toString());
+    } catch (final UnsatisfiedLinkError e) {
+      throw failure(name + " of " + where + " could not be loaded: " + e.getMessage()
+          + ". If its folder does not allow execution, name another one with the system property " + PATH_PROPERTY
+          + " or java.io.tmpdir", e);
+    }
+  }
+
+  private static UnsatisfiedLinkError failure(final String message, final Throwable cause) {
+    final UnsatisfiedLinkError error = new UnsatisfiedLinkError(message);
+    error.initCause(cause);
+    return error;
+  }
+
+  /** The file name of Protean's library that is loaded, also by others; null if none is. */
+  private static String loadedProtean() {
+    try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"), StandardCharsets.ISO_8859_1)) {
+      return lines.map(PROTEAN::matcher).filter(Matcher::find).map(Matcher::group).findFirst().orElse(null);
+    } catch (final IOException | UncheckedIOException e) {
+      throw failure("/proc/self/maps cannot be read, which tells what has been loaded: " + e, e);
+    }
+  }
+}

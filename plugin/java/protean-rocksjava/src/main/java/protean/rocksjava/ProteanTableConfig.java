@@ -1,0 +1,144 @@
+package protean.rocksjava;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.Objects;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.RocksDBException;
+
+/**
+ * The table with range filters, {@code ProteanTable}, which has all options of the block-based table:
+ *
+ * <pre>
+ * ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(12));
+ * table.setBlockCache(cache);
+ * options.setTableFormatConfig(table);
+ * </pre>
+ *
+ * <p>Which filters files get is what {@link #setRangeFilter(RangeFilter)} says, {@value #DEFAULT_RANGE_FILTER} if it is not
+ * called, whether {@code setFilterPolicy} has been called or not: a Bloom filter that is set there is not used. To have one,
+ * set {@code bloomfilter:10} as the range filter, or as one of {@link Levels}. {@code setPartitionFilters(true)} with a filter
+ * policy of Protean is refused by {@code RocksDB.open}.
+ *
+ * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and may be given
+ * to any number of options; what is changed afterwards is not seen by them. The cache must not be closed before it has been
+ * given to options.
+ */
+public class ProteanTableConfig extends BlockBasedTableConfig {
+  /** The range filter of a table that has not been given one. */
+  public static final String DEFAULT_RANGE_FILTER = "proteus:12";
+
+  private String rangeFilter = DEFAULT_RANGE_FILTER;
+
+  /**
+   * With the options that RocksDB gives its block-based table, and {@value #DEFAULT_RANGE_FILTER}.
+   *
+   * @throws UnsatisfiedLinkError as {@link Protean#load}
+   */
+  public ProteanTableConfig() {
+    Protean.load();
+  }
+
+  /**
+   * Says which filters new files get.
+   *
+   * @param filter a filter policy
+   * @return this
+   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options; the message says what is
+   *     allowed. Then nothing has changed
+   */
+  public ProteanTableConfig setRangeFilter(final RangeFilter filter) {
+    return setRangeFilter(filter.toString());
+  }
+
+  /**
+   * Says which filters new files get.
+   *
+   * @param policy a filter policy as RocksDB reads it in an options string, such as {@code proteus:12}; {@code nullptr}: none
+   * @return this
+   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options; the message says what is
+   *     allowed. Then nothing has changed
+   */
+  public ProteanTableConfig setRangeFilter(final String policy) {
+    checkRangeFilter(policy);
+    rangeFilter = policy;
+    return this;
+  }
+
+  /**
+   * Which filters new files get.
+   *
+   * @return the filter policy as RocksDB reads it in an options string
+   */
+  public String rangeFilter() {
+    return rangeFilter;
+  }
+
+  /**
+   * Makes sure that a filter policy can be set.
+   *
+   * @param policy a filter policy as RocksDB reads it in an options string
+   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options
+   * @throws UnsatisfiedLinkError as {@link Protean#load}
+   */
+  public static void checkRangeFilter(final String policy) {
+    Objects.requireNonNull(policy, "policy");
+    Protean.load();
+    try {
+      Native.checkPolicy(Native.bytes(policy));
+    } catch (final RocksDBException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+  }
+
+  /**
+   * For other classes that extend {@code BlockBasedTableConfig}: makes a {@code ProteanTable} of the table that
+   * {@code super.newTableFactoryHandle()} has returned. Its filter policy is replaced.
+   *
+   * @param tableFactory the handle of a block-based table, which this takes over, whatever comes of it
+   * @param policy a filter policy as RocksDB reads it in an options string
+   * @return the handle of the new table, which the caller owns until it returns it to RocksDB
+   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options
+   * @throws UnsatisfiedLinkError as {@link Protean#load}; then nothing has been taken over
+   */
+  public static long toProtean(final long tableFactory, final String policy) {
+    return toProtean(tableFactory, policy, false);
+  }
+
+  private static long toProtean(final long tableFactory, final String policy, final boolean partitionFilters) {
+    Objects.requireNonNull(policy, "policy");
+    Protean.load();
+    try {
+      return Native.toProtean(tableFactory, Native.bytes(policy), partitionFilters);
+    } catch (final RocksDBException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+  }
+
+  @Override
+  protected long newTableFactoryHandle() {
+    return toProtean(super.newTableFactoryHandle(), rangeFilter, partitionFilters());
+  }
+
+  /**
+   * The table of an OPTIONS file, with the options that RocksDB's binding has read. Called by a native function. A cache is
+   * not written to such a file: it is what a new object has.
+   */
+  static ProteanTableConfig of(final BlockBasedTableConfig read, final byte[] policy) {
+    final ProteanTableConfig config = new ProteanTableConfig();
+    for (final Field option : BlockBasedTableConfig.class.getDeclaredFields()) {
+      final String name = option.getName();
+      if (Modifier.isStatic(option.getModifiers()) || name.startsWith("blockCache") || name.equals("filterPolicy")) {
+        continue;
+      }
+      try {
+        option.setAccessible(true);
+        option.set(config, option.get(read));
+      } catch (final IllegalAccessException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    config.rangeFilter = Native.text(policy);
+    return config;
+  }
+}

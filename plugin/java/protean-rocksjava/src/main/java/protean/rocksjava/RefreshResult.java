@@ -1,0 +1,131 @@
+package protean.rocksjava;
+
+import java.util.List;
+import java.util.Locale;
+
+/** What {@link Protean#refreshFilters} has done, or, in a dry run, what it would have. Immutable. */
+public final class RefreshResult {
+  /**
+   * An SST file as it was when refreshing began.
+   *
+   * @param name such as 000123.sst
+   * @param level in the tree
+   * @param bytes its size
+   * @param entries in it, versions and deletions included
+   * @param outcome what became of it, in words, such as "rewritten", "would be rewritten" or "too little gain"
+   * @param error why it could not be read or was not rewritten; empty otherwise
+   * @param queries sample queries that lie within its keys; once its keys have been read, those that find nothing in it
+   * @param oldDesign its filter, in words; empty if unknown
+   * @param newDesign the filter that it would get, in words; empty if unknown
+   * @param oldFpr the false positive rate of its filter on these queries; negative if unknown
+   * @param newFpr that of the new one
+   * @param askedPerSecond how often its filter is asked what it should deny; negative if unknown
+   * @param savedReadsPerSecond the reads of a block that a new filter saves; negative if unknown
+   */
+  public record File(String name, int level, long bytes, long entries, String outcome, String error, long queries,
+      String oldDesign, String newDesign, double oldFpr, double newFpr, double askedPerSecond, double savedReadsPerSecond) {
+    static File of(final Decoder in) {
+      return new File(in.text(), (int) in.number(), in.number(), in.number(), in.text(), in.text(), in.number(), in.text(),
+          in.text(), in.real(), in.real(), in.real(), in.real());
+    }
+  }
+
+  private final boolean complete;
+  private final List<File> files;
+  private final long samples;
+  private final boolean rateKnown;
+  private final long bytesRead;
+  private final long filesRewritten;
+  private final long bytesRewritten;
+  private final double savedReadsPerSecond;
+
+  RefreshResult(final Decoder in) {
+    complete = in.flag();
+    files = in.list(File::of);
+    samples = in.number();
+    rateKnown = in.flag();
+    bytesRead = in.number();
+    filesRewritten = in.number();
+    bytesRewritten = in.number();
+    savedReadsPerSecond = in.real();
+  }
+
+  /**
+   * Whether it came to its end.
+   *
+   * @return false if {@link RefreshOptions.Progress} ended it, or {@code RocksDB.disableManualCompaction}
+   */
+  public boolean isComplete() {
+    return complete;
+  }
+
+  /**
+   * All files of the column family, by level.
+   *
+   * @return a list that cannot be changed
+   */
+  public List<File> files() {
+    return files;
+  }
+
+  /**
+   * The sample queries. If there are none, all files are taken to be asked as often as they are large.
+   *
+   * @return their number
+   */
+  public long samples() {
+    return samples;
+  }
+
+  /**
+   * Whether the rates per second are known: at least one of the samples is from a query since the DB was opened.
+   *
+   * @return whether they are
+   */
+  public boolean rateKnown() {
+    return rateKnown;
+  }
+
+  /**
+   * The bytes of files that were read to learn their keys.
+   *
+   * @return their number
+   */
+  public long bytesRead() {
+    return bytesRead;
+  }
+
+  /**
+   * The files that were rewritten, or, in a dry run, would be.
+   *
+   * @return their number
+   */
+  public long filesRewritten() {
+    return filesRewritten;
+  }
+
+  /**
+   * The bytes of these files.
+   *
+   * @return their number
+   */
+  public long bytesRewritten() {
+    return bytesRewritten;
+  }
+
+  /**
+   * The reads of a block that these files save, as far as it is known.
+   *
+   * @return their number per second
+   */
+  public double savedReadsPerSecond() {
+    return savedReadsPerSecond;
+  }
+
+  @Override
+  public String toString() {
+    return String.format(Locale.ROOT, "%d of %d files, %d bytes, which saves %.1f reads per second; %d samples, %d bytes read%s",
+        filesRewritten, files.size(), bytesRewritten, savedReadsPerSecond, samples, bytesRead,
+        complete ? "" : "; ended before its end");
+  }
+}

@@ -1,0 +1,214 @@
+package protean.rocksjava;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.Cache;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.DBOptions;
+import org.rocksdb.IndexType;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+
+/** Reads through filters find what there is, and no more than they must. */
+class FilteredSeeksTest {
+  @TempDir Path folder;
+
+  private static Options options(final BlockBasedTableConfig table) {
+    return new Options().setCreateIfMissing(true).setDisableAutoCompactions(true).setTableFormatConfig(table);
+  }
+
+  /** Of narrow ranges, most are spared, although some begin just behind a key. */
+  private static void checkSpared(final FilterStatistics statistics) {
+    final FilterStatistics.Seeks closed = statistics.total().closed();
+    assertTrue(closed.spared() > 1000, statistics.toString());
+    assertTrue(closed.falsePositiveRate() < 0.2, statistics.toString());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"proteus:12", "proteus:14:bloom", "proteus:14:ribbon", "prefixbloom:14", "prefixbloom2:14",
+      "surf:0:8", "{id=protean.Proteus;bits_per_key=16;level_bits=equal;sample_every=1}",
+      "{id=protean.SuRF;hash_suffix_bits=4;real_suffix_bits=8}", "levels:proteus:12,surf:0:8"})
+  void tableConfig(final String policy) throws RocksDBException {
+    final Records records = new Records(policy.hashCode());
+    try (Options options = options(new ProteanTableConfig().setRangeFilter(policy));
+        RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 3000);
+      records.check(db, 1000);
+      if (!policy.startsWith("prefixbloom")) {
+        checkSpared(Protean.filterStatistics(db, null));
+      }
+      try (CompactRangeOptions compact = new CompactRangeOptions()) {
+        db.compactRange(null, null, null, compact);
+      }
+      records.check(db, 1000);
+      records.checkAll(db);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"ProteanTable", "{id=ProteanTable;filter_policy=surf:0:8;block_size=2048}"})
+  void optionsString(final String table) throws RocksDBException {
+    Protean.load();
+    final Properties properties = new Properties();
+    properties.setProperty("table_factory", table);
+    properties.setProperty("disable_auto_compactions", "true");
+    final Records records = new Records(1);
+    final List<ColumnFamilyHandle> handles = new ArrayList<>();
+    try (ColumnFamilyOptions family = ColumnFamilyOptions.getColumnFamilyOptionsFromProps(properties);
+        DBOptions options = new DBOptions().setCreateIfMissing(true)) {
+      assertNotNull(family);
+      try (RocksDB db = RocksDB.open(options, folder.toString(),
+          List.of(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, family)), handles)) {
+        records.write(db, 3, 3000);
+        records.check(db, 1000);
+        checkSpared(Protean.filterStatistics(db, handles.get(0)));
+        handles.forEach(ColumnFamilyHandle::close);
+      }
+    }
+  }
+
+  @Test
+  void sharedCacheAndBloomFilter() throws RocksDBException {
+    final Records records = new Records(2);
+    try (Cache cache = new LRUCache(1 << 20); BloomFilter bloom = new BloomFilter(10)) {
+      // As Kafka Streams does: its Bloom filter is set before the user's options.
+      final ProteanTableConfig table = new ProteanTableConfig();
+      table.setFilterPolicy(bloom);
+      table.setBlockCache(cache).setBlockSize(2048).setCacheIndexAndFilterBlocks(true);
+      table.setRangeFilter("proteus:14");
+      try (Options first = options(table); Options second = options(table);
+          RocksDB db = RocksDB.open(first, folder.resolve("1").toString());
+          RocksDB other = RocksDB.open(second, folder.resolve("2").toString())) {
+        records.write(db, 3, 3000);
+        final long before = cache.getUsage();
+        records.check(db, 1000);
+        assertTrue(cache.getUsage() > before);
+        checkSpared(Protean.filterStatistics(db, null));
+        final Records others = new Records(3);
+        others.write(other, 2, 1000);
+        others.check(other, 100);
+      }
+    }
+  }
+
+  @Test
+  void defaultPolicy() throws RocksDBException {
+    final ProteanTableConfig table = new ProteanTableConfig();
+    assertEquals("proteus:12", table.rangeFilter());
+    final Records records = new Records(4);
+    try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 3000);
+      records.check(db, 1000);
+      checkSpared(Protean.filterStatistics(db, null));
+      assertEquals(12, Protean.filterStatistics(db, null).total().bitsPerKey(), 1);
+    }
+  }
+
+  @Test
+  void noFilters() throws RocksDBException {
+    final Records records = new Records(5);
+    try (Options options = options(new ProteanTableConfig().setRangeFilter(RangeFilter.none()));
+        RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 1000);
+      records.check(db, 500);
+      assertEquals(3L, Protean.filterStatistics(db, null).total().unused().get("no filter"));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void partitionedFiltersAreRefused(final boolean twoLevels) {
+    final ProteanTableConfig table = new ProteanTableConfig();
+    table.setPartitionFilters(true);
+    if (twoLevels) {
+      table.setIndexType(IndexType.kTwoLevelIndexSearch);
+    }
+    try (Options options = options(table)) {
+      final RocksDBException e =
+          assertThrows(RocksDBException.class, () -> RocksDB.open(options, folder.toString()).close());
+      assertTrue(e.getMessage().contains("partition_filters"), e.getMessage());
+    }
+  }
+
+  /** Another class that extends RocksDB's, as Kafka Streams has one. */
+  private static final class OtherConfig extends BlockBasedTableConfig {
+    @Override
+    protected long newTableFactoryHandle() {
+      return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "surf:0:8");
+    }
+  }
+
+  @Test
+  void otherClass() throws RocksDBException {
+    Protean.load();
+    final Records records = new Records(6);
+    try (Options options = options(new OtherConfig().setBlockSize(1024));
+        RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 2000);
+      records.check(db, 1000);
+      checkSpared(Protean.filterStatistics(db, null));
+      assertEquals("SuRF", Protean.filterStatistics(db, null).files().get(0).kind());
+    }
+  }
+
+  @Test
+  void stockRocksDBReadsTheFiles() throws RocksDBException {
+    final Records records = new Records(7);
+    try (Options options = options(new ProteanTableConfig()); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 2000);
+    }
+    try (BloomFilter bloom = new BloomFilter(10); Options options = options(new BlockBasedTableConfig().setFilterPolicy(bloom));
+        RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.check(db, 500);
+      records.checkAll(db);
+      records.write(db, 1, 1000);
+    }
+    // Files with RocksDB's filters are among them now.
+    try (Options options = options(new ProteanTableConfig()); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.check(db, 500);
+      records.checkAll(db);
+      final FilterStatistics statistics = Protean.filterStatistics(db, null);
+      assertEquals(1L, statistics.total().unused().get("filter of RocksDB"), statistics.toString());
+      try (CompactRangeOptions compact = new CompactRangeOptions()) {
+        db.compactRange(null, null, null, compact);
+      }
+      records.checkAll(db);
+      assertTrue(Protean.filterStatistics(db, null).total().unused().isEmpty());
+    }
+  }
+
+  @Test
+  void samplesOutliveTheProcess() throws RocksDBException {
+    final Path samples = folder.resolve("samples of queries");
+    final Records records = new Records(8);
+    final ProteanTableConfig table =
+        new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(12).sampleEvery(1).samplesFile(samples));
+    try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.resolve("db").toString())) {
+      records.write(db, 2, 1000);
+      records.check(db, 500);
+      assertTrue(Protean.filterStatistics(db, null).samples().sampled() > 100);
+    }
+    assertTrue(samples.toFile().length() > 100);
+    try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.resolve("db").toString())) {
+      assertTrue(Protean.filterStatistics(db, null).samples().held() > 100);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+//  Where the searches of a thread end, for those who cannot say it in
+//  ReadOptions.
+//
+//  Whoever makes an iterator sets ReadOptions::iterate_upper_bound and
+//  iterate_lower_bound, and needs nothing of this. But between the application
+//  and RocksDB there may be somebody who makes the iterators, does not pass on
+//  what the application knows, and looks at each key himself to see when it is
+//  enough: an engine or a language binding. Without a bound, no range is empty,
+//  and a filter can only say where to read first. So bounds can be set from
+//  outside:
+//
+//    SetSearchBounds(&lower, &upper);  // this thread's
+//    ...                               // what makes iterators and seeks
+//    ClearSearchBounds();
+//
+//  In between, the searches of this thread end at these bounds, as if they were
+//  in the ReadOptions of all iterators that have none of their own in the
+//  direction of the search. Files that hold nothing in the range are not read.
+//
+//  What an iterator shows outside of the bounds is in order, but incomplete:
+//  unlike with bounds in ReadOptions, it may be valid there. So this is for
+//  callers who look at nothing outside, and whose searches begin within: at a
+//  key in [lower, upper], or at the first or last one. A seek to another key
+//  ignores the bounds, which is a safeguard: it goes wrong nevertheless where
+//  its search comes into the bounds, and through them.
+
+#pragma once
+
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Sets the bounds of this thread's searches, in place of those that it has:
+// keys in [lower, upper) matter. nullptr means no bound on that side. The keys
+// are copied, and are without timestamps.
+void SetSearchBounds(const Slice* lower, const Slice* upper);
+
+// Takes them away.
+void ClearSearchBounds();
+
+}  // namespace ROCKSDB_NAMESPACE::protean

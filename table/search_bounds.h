@@ -1,0 +1,58 @@
+//  What a thread has said of its searches that their ReadOptions do not say:
+//  see plugin/search_bounds.h.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// A thread's bounds. Iterators share them with it, so they never change.
+class SearchBounds {
+ public:
+  // User keys without timestamps, which are copied; nullptr for none.
+  SearchBounds(const Slice* lower, const Slice* upper)
+      : lower_(lower), upper_(upper) {}
+
+  // nullptr if there is none. The lower bound is inclusive, the upper one not.
+  const Slice* lower() const { return lower_.get(); }
+  const Slice* upper() const { return upper_.get(); }
+
+  // The upper bound itself is not outside: backwards, a search may begin there.
+  bool IsOutside(const Slice& user_key) const {
+    return (lower() != nullptr && user_key.compare(*lower()) < 0) ||
+           (upper() != nullptr && user_key.compare(*upper()) > 0);
+  }
+
+  // This thread's, or nullptr.
+  static std::shared_ptr<const SearchBounds>& OfThread() {
+    static thread_local std::shared_ptr<const SearchBounds> current;
+    return current;
+  }
+
+ private:
+  class Bound {
+   public:
+    explicit Bound(const Slice* key)
+        : exists_(key != nullptr),
+          bytes_(exists_ ? key->ToString() : std::string()),
+          slice_(bytes_) {}
+    Bound(const Bound&) = delete;
+    Bound& operator=(const Bound&) = delete;
+
+    const Slice* get() const { return exists_ ? &slice_ : nullptr; }
+
+   private:
+    const bool exists_;
+    const std::string bytes_;
+    const Slice slice_;
+  };
+
+  const Bound lower_;
+  const Bound upper_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

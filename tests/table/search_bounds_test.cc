@@ -1,0 +1,351 @@
+//  Bounds that a thread sets for its searches, where no ReadOptions do.
+
+#include "plugin/search_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "plugin/filter_statistics.h"
+#include "rocksdb/perf_context.h"
+#include "tests/table/twin_db.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class SearchBoundsTest : public testing::Test {
+ protected:
+  SearchBoundsTest() : options_(UnthrottledFiles()) {
+    options_.create_if_missing = true;
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+  ~SearchBoundsTest() override {
+    ClearSearchBounds();
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+
+  void Open(const std::string& policy) {
+    options_.table_factory =
+        NewTable("ProteanTable", "filter_policy=" + policy +
+                                     ";block_size=256;no_block_cache=true");
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+  }
+
+  void Put(const std::string& key) {
+    ASSERT_OK(db_->Put(WriteOptions(), key, std::string(20, 'v')));
+    model_.insert(key);
+  }
+  void Delete(const std::string& key) {
+    ASSERT_OK(db_->Delete(WriteOptions(), key));
+    model_.erase(key);
+  }
+  void DeleteRange(const std::string& begin, const std::string& end) {
+    ASSERT_OK(db_->DeleteRange(WriteOptions(), begin, end));
+    model_.erase(model_.lower_bound(begin), model_.lower_bound(end));
+  }
+  // All of the memtable to a level, in files of some blocks.
+  void FlushTo(int level) {
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    if (level > 0) {
+      ASSERT_OK(CompactLevel0(db_.get(), level, kFileSize));
+    }
+  }
+
+  std::unique_ptr<Iterator> NewIterator() {
+    return std::unique_ptr<Iterator>(db_->NewIterator(ReadOptions()));
+  }
+
+  const std::string path_ = test::PerThreadDBPath("search_bounds_test");
+  Options options_;
+  Random64 random_{1};
+  std::unique_ptr<DB> db_;
+  std::set<std::string> model_;
+};
+
+// Checks that an iterator shows the keys within its thread's bounds, and none
+// that is not there.
+class BoundedWalk {
+ public:
+  BoundedWalk(Iterator* it, const std::set<std::string>& model,
+              const std::string* lower, const std::string* upper)
+      : it_(it), lower_(lower), upper_(upper) {
+    for (const std::string& key : model) {
+      if (!IsOutside(key)) keys_.push_back(key);
+    }
+  }
+
+  // Of a search that begins there. It may be outside.
+  void Seek(const std::string& target) {
+    done_ += " Seek " + Slice(target).ToString(true);
+    it_->Seek(target);
+    at_ = std::lower_bound(keys_.begin(), keys_.end(), target) - keys_.begin();
+  }
+  void SeekForPrev(const std::string& target) {
+    done_ += " SeekForPrev " + Slice(target).ToString(true);
+    it_->SeekForPrev(target);
+    at_ = std::upper_bound(keys_.begin(), keys_.end(), target) - keys_.begin() -
+          1;
+  }
+  void SeekToFirst() {
+    done_ += " SeekToFirst";
+    it_->SeekToFirst();
+    at_ = 0;
+  }
+  void SeekToLast() {
+    done_ += " SeekToLast";
+    it_->SeekToLast();
+    at_ = static_cast<ptrdiff_t>(keys_.size()) - 1;
+  }
+  void Next() {
+    done_ += " Next";
+    it_->Next();
+    at_++;
+  }
+  void Prev() {
+    done_ += " Prev";
+    it_->Prev();
+    at_--;
+  }
+
+  // Whether the iterator is at a key, as it should be.
+  bool IsAtKey() const {
+    EXPECT_OK(it_->status());
+    const bool expected =
+        at_ >= 0 && at_ < static_cast<ptrdiff_t>(keys_.size());
+    const bool valid = it_->Valid() && !IsOutside(it_->key());
+    EXPECT_EQ(expected, valid)
+        << at_ << " of " << keys_.size() << " after " << done_;
+    if (!expected || !valid) return false;
+    EXPECT_EQ(Slice(keys_[static_cast<size_t>(at_)]).ToString(true),
+              it_->key().ToString(true));
+    return true;
+  }
+
+ private:
+  bool IsOutside(const Slice& key) const {
+    return (lower_ != nullptr && key.compare(*lower_) < 0) ||
+           (upper_ != nullptr && key.compare(*upper_) >= 0);
+  }
+
+  Iterator* const it_;
+  const std::string* const lower_;
+  const std::string* const upper_;
+  Keys keys_;
+  ptrdiff_t at_ = 0;
+  std::string done_;
+};
+
+uint64_t BlocksRead() { return get_perf_context()->block_read_count; }
+
+}  // namespace
+
+// On all levels, in the memtable, under deletions of keys and of ranges, with
+// every filter, on keys that hurt.
+TEST_F(SearchBoundsTest, KeysWithinAreFound) {
+  for (const char* policy :
+       {"surf:0:4", "surf:0:0", "proteus:12", "proteus:6", "prefixbloom:12",
+        "levels:surf:0:4,proteus:10", "nullptr"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    model_.clear();
+    Open(policy);
+    Random rnd(17 + static_cast<uint32_t>(
+                        testing::UnitTest::GetInstance()->random_seed()));
+    const auto any_key = [&] {
+      std::string key = BigEndian(uint64_t{rnd.Uniform(40)} << 40 |
+                                  rnd.Uniform(4) << 16 | rnd.Uniform(300));
+      key.resize(rnd.OneIn(3) ? rnd.Uniform(8) : 8);
+      if (rnd.OneIn(5))
+        key.append(1 + rnd.Uniform(2), rnd.OneIn(2) ? '\xff' : '\0');
+      return key;
+    };
+    for (const int level : {3, 3, 2, 0, 0, 1, 0, 0, -1}) {
+      for (int i = 0; i < 600; i++) {
+        if (rnd.OneIn(150)) {
+          std::string begin = any_key();
+          std::string end = any_key();
+          if (end < begin) begin.swap(end);
+          if (end.size() > 2 && begin < end) DeleteRange(begin, end);
+        } else if (rnd.OneIn(4)) {
+          Delete(any_key());
+        } else {
+          Put(any_key());
+        }
+      }
+      if (level >= 0) FlushTo(level);
+    }
+    ASSERT_GT(model_.size(), 100);
+
+    std::unique_ptr<Iterator> it = NewIterator();
+    for (int search = 0; search < 3000 && !HasFailure(); search++) {
+      std::string lower = any_key();
+      std::string upper = rnd.OneIn(2) ? any_key() : lower;
+      if (upper < lower) lower.swap(upper);
+      if (rnd.OneIn(2)) upper.push_back('\1');
+      const std::string* const lo = rnd.OneIn(8) ? nullptr : &lower;
+      const std::string* const hi = rnd.OneIn(8) ? nullptr : &upper;
+      const Slice lower_slice(lower);
+      const Slice upper_slice(upper);
+      SetSearchBounds(lo != nullptr ? &lower_slice : nullptr,
+                      hi != nullptr ? &upper_slice : nullptr);
+      if (rnd.OneIn(3)) it = NewIterator();
+      SCOPED_TRACE((lo != nullptr ? lower_slice.ToString(true) : "-") + ".." +
+                   (hi != nullptr ? upper_slice.ToString(true) : "-"));
+      BoundedWalk walk(it.get(), model_, lo, hi);
+      std::string target = rnd.OneIn(2) ? lower : any_key();
+      if (lo != nullptr && target < lower) target = lower;
+      if (hi != nullptr && target > upper) target = upper;
+      if (lo == nullptr && rnd.OneIn(4)) {
+        walk.SeekToFirst();
+      } else if (hi == nullptr && rnd.OneIn(4)) {
+        walk.SeekToLast();
+      } else if (rnd.OneIn(2) && (hi == nullptr || target < upper)) {
+        walk.SeekForPrev(target);
+      } else {
+        walk.Seek(target);
+      }
+      const uint32_t back = rnd.Uniform(4);  // in four
+      while (walk.IsAtKey() && !rnd.OneIn(20)) {
+        rnd.Uniform(4) < back ? walk.Prev() : walk.Next();
+      }
+      // A search that begins beyond the bounds and leads away from them is not
+      // affected, nor is any one without.
+      BoundedWalk elsewhere(it.get(), model_, nullptr, nullptr);
+      target = any_key();
+      if (hi != nullptr && target > upper) {
+        elsewhere.Seek(target);
+        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) elsewhere.Next();
+      } else if (lo != nullptr && target < lower) {
+        elsewhere.SeekForPrev(target);
+        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) elsewhere.Prev();
+      } else if (rnd.OneIn(4)) {
+        ClearSearchBounds();
+        rnd.OneIn(2) ? elsewhere.Seek(target) : elsewhere.SeekForPrev(target);
+        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) {
+          rnd.OneIn(2) ? elsewhere.Prev() : elsewhere.Next();
+        }
+      }
+      ClearSearchBounds();
+    }
+  }
+}
+
+// A search that finds nothing reads nothing, in either direction.
+TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
+  Open("surf:0:8");
+  for (const int level : {2, 1, 0, 0}) {
+    for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
+    FlushTo(level);
+  }
+  const uint64_t width = uint64_t{1} << 30;
+  int empty = 0;
+  uint64_t read = 0;
+  uint64_t read_without = 0;
+  for (int i = 0; i < 1000; i++) {
+    const uint64_t begin = random_.Next() >> 1;
+    const std::string lower = BigEndian(begin);
+    const std::string upper = BigEndian(begin + width);
+    if (model_.lower_bound(lower) != model_.lower_bound(upper)) continue;
+    empty++;
+    const Slice lower_slice(lower);
+    const Slice upper_slice(upper);
+    const auto search = [&] {
+      const uint64_t before = BlocksRead();
+      const std::unique_ptr<Iterator> it = NewIterator();
+      i % 2 == 0 ? it->Seek(lower) : it->SeekForPrev(upper);
+      EXPECT_OK(it->status());
+      return BlocksRead() - before;
+    };
+    read_without += search();
+    SetSearchBounds(&lower_slice, &upper_slice);
+    read += search();
+    ClearSearchBounds();
+  }
+  ASSERT_GT(empty, 900);
+  EXPECT_LT(read, empty / 20);
+  EXPECT_GT(read_without, empty);
+}
+
+// They count as what they are, and they teach the filters.
+TEST_F(SearchBoundsTest, AreClosedSeeks) {
+  Open("{id=protean.Proteus;bits_per_key=12;sample_every=1}");
+  for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
+  FlushTo(0);
+  std::unique_ptr<Iterator> it = NewIterator();
+  for (int i = 0; i < 100; i++) {
+    const uint64_t begin = random_.Next() >> 1;
+    const std::string lower = BigEndian(begin);
+    const std::string upper = BigEndian(begin + 1000);
+    const Slice lower_slice(lower);
+    const Slice upper_slice(upper);
+    SetSearchBounds(&lower_slice, &upper_slice);
+    it->Seek(lower);
+    EXPECT_FALSE(it->Valid())
+        << it->key().ToString(true) << " " << lower_slice.ToString(true) << i;
+    ClearSearchBounds();
+  }
+  it.reset();
+  FilterStatistics statistics;
+  ASSERT_OK(
+      GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
+  EXPECT_EQ(100, statistics.total.closed.asked());
+  EXPECT_GT(statistics.total.closed.negatives, 95);
+  EXPECT_EQ(0, statistics.total.open.asked());
+  EXPECT_EQ(100, statistics.samples.sampled);
+}
+
+// Bounds in ReadOptions come first.
+TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
+  Open("surf:0:8");
+  for (const char* key : {"a", "b", "c", "d"}) Put(key);
+  FlushTo(0);
+  const Slice narrow("b");
+  SetSearchBounds(nullptr, &narrow);
+  const Slice wide("d");
+  ReadOptions read_options;
+  read_options.iterate_upper_bound = &wide;
+  const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+  Keys found;
+  for (it->Seek("a"); it->Valid(); it->Next()) {
+    found.push_back(it->key().ToString());
+  }
+  ASSERT_OK(it->status());
+  EXPECT_EQ(Keys({"a", "b", "c"}), found);
+}
+
+TEST_F(SearchBoundsTest, BelongToTheThread) {
+  Open("surf:0:8");
+  for (const char* key : {"a", "z"}) Put(key);
+  FlushTo(0);
+  const Slice lower("b");
+  const Slice upper("c");
+  SetSearchBounds(&lower, &upper);
+  std::thread([this] {
+    const std::unique_ptr<Iterator> it = NewIterator();
+    it->Seek("b");
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ("z", it->key().ToString());
+  }).join();
+  const std::unique_ptr<Iterator> it = NewIterator();
+  it->Seek("b");
+  EXPECT_FALSE(it->Valid());
+  // Compactions see everything, also on this thread.
+  Put("bb");
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  ASSERT_OK(db_->VerifyChecksum());
+  ClearSearchBounds();
+  Keys found;
+  const std::unique_ptr<Iterator> all = NewIterator();
+  for (all->SeekToFirst(); all->Valid(); all->Next()) {
+    found.push_back(all->key().ToString());
+  }
+  EXPECT_EQ(Keys({"a", "bb", "z"}), found);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
