@@ -16,6 +16,8 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.apache.kafka.streams.processor.StateRestoreListener;
+import protean.kafka.ProteanConfigSetter;
+import protean.kafka.ProteanDslStoreSuppliers;
 
 /** An instance of the application, which ends when all instances together have processed all input. */
 final class Instance {
@@ -88,9 +90,13 @@ final class Instance {
     config.put(StoreSettings.CACHE_BYTES, Long.toString(arguments.number("cache-mib", 8) << 20));
     config.put(StoreSettings.WRITE_BUFFER_BYTES, Long.toString(arguments.number("write-buffer-kib", 1024) << 10));
     config.put(StoreSettings.DIRECT_READS, Boolean.toString(arguments.number("direct-reads", 1) != 0));
-    config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, StoreSettings.class.getName());
-    if (!policy.equals("stock")) {
-      throw new IllegalArgumentException("unknown policy: " + policy);
+    if (policy.equals("stock")) {
+      config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, StoreSettings.class.getName());
+    } else {
+      config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class.getName());
+      config.put(StreamsConfig.DSL_STORE_SUPPLIERS_CLASS_CONFIG, ProteanDslStoreSuppliers.class.getName());
+      config.put("protean.filter.policy", policy);
+      config.put("protean.rocksdb.config.setter", StoreSettings.class.getName());
     }
     return config;
   }

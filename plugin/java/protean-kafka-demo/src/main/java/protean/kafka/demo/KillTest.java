@@ -29,6 +29,7 @@ final class KillTest {
     final long percent = arguments.number("percent", 35);
     final Process victim = start(args, Path.of(arguments.text("state"), "killed"));
     final Process survivor = start(args, Path.of(arguments.text("state"), "survivor"));
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> List.of(victim, survivor).forEach(Process::destroyForcibly)));
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
         Progress progress = new Progress(bootstrap, application, topics)) {
       int done = 0;
@@ -43,9 +44,6 @@ final class KillTest {
       victim.destroyForcibly().waitFor();
       System.out.printf("killed one of two instances with SIGKILL after %d %% of the input%n", done);
       return survivor.waitFor() == 0;
-    } finally {
-      victim.destroyForcibly();
-      survivor.destroyForcibly();
     }
   }
 

@@ -1,6 +1,7 @@
 package protean.kafka.demo;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -71,10 +72,9 @@ final class StateInspection {
       final List<ColumnFamilyHandle> handles = new ArrayList<>();
       try (RocksDB db = RocksDB.openReadOnly(dbOptions, folder.toString(), families, handles)) {
         for (final ColumnFamilyHandle handle : handles) {
-          if (Arrays.equals(handle.getName(), RocksDB.DEFAULT_COLUMN_FAMILY)) {
-            totals.add(db, handle);
-          }
+          totals.add(db, handle);
         }
+        totals.databases++;
         handles.forEach(ColumnFamilyHandle::close);
       }
     }
@@ -88,12 +88,17 @@ final class StateInspection {
     private long entries;
     private long filterBytes;
 
+    /** Adds a column family, unless it is the one with Kafka's offsets in the changelog. */
     void add(final RocksDB db, final ColumnFamilyHandle handle) throws RocksDBException {
-      databases++;
-      final List<LiveFileMetaData> live =
-          db.getLiveFilesMetaData().stream()
-              .filter(file -> Arrays.equals(file.columnFamilyName(), RocksDB.DEFAULT_COLUMN_FAMILY))
-              .toList();
+      if (new String(handle.getName(), StandardCharsets.UTF_8).equals("offsets")) {
+        return;
+      }
+      final List<LiveFileMetaData> live = new ArrayList<>();
+      for (final LiveFileMetaData file : db.getLiveFilesMetaData()) {
+        if (Arrays.equals(file.columnFamilyName(), handle.getName())) {
+          live.add(file);
+        }
+      }
       files += live.size();
       bytes += live.stream().mapToLong(LiveFileMetaData::size).sum();
       // Each file of level 0 is a sorted run, and so is each other level.
