@@ -171,6 +171,17 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
   });
 }
 
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterSums(
+    JNIEnv* env, jclass /*native*/, jbyteArray folder_bytes) {
+  return Guarded(env, [&]() -> jbyteArray {
+    std::string folder;
+    if (!CopyBytes(env, folder_bytes, &folder)) return nullptr;
+    Encoder out;
+    Encode(GetFilterSums(folder), &out);
+    return ToBytes(env, out.bytes());
+  });
+}
+
 // Of the column families of two arrays that are as long as each other.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
     JNIEnv* env, jclass native, jlongArray dbs, jlongArray column_families) {

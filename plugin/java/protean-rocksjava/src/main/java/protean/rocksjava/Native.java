@@ -23,6 +23,8 @@ final class Native {
 
   static native byte[] filterStatistics(long db, long columnFamily) throws RocksDBException;
 
+  static native byte[] filterSums(byte[] folder);
+
   static native byte[] prometheus(long[] dbs, long[] columnFamilies) throws RocksDBException;
 
   static native byte[] refreshFilters(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,

@@ -15,7 +15,7 @@ import org.rocksdb.RocksDBException;
  * The other functions ask an open DB. All of them are thread safe.
  */
 public final class Protean {
-  private static boolean loaded;
+  private static volatile boolean loaded;
 
   private Protean() {}
 
@@ -29,7 +29,7 @@ public final class Protean {
    * @throws UnsatisfiedLinkError if that cannot be; it says why, and what to do. Nothing has changed then, and it may be
    *     tried again.
    */
-  public static synchronized void load() {
+  public static void load() {
     if (!loaded) {
       load(new NativeLibraries());
     }
@@ -37,6 +37,9 @@ public final class Protean {
 
   /** As {@link #load()}, with libraries that a test has chosen. */
   static synchronized void load(final NativeLibraries libraries) {
+    if (loaded) {
+      return;
+    }
     libraries.checkPlatform();
     RocksDB.loadLibrary();
     final RocksDB.Version version = RocksDB.rocksdbVersion();
@@ -45,6 +48,11 @@ public final class Protean {
       throw NativeLibraries.refused();
     }
     loaded = true;
+  }
+
+  /** Whether it has been loaded; does not try. */
+  static boolean isLoaded() {
+    return loaded;
   }
 
   /**
@@ -114,6 +122,19 @@ public final class Protean {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
     return new FilterStatistics(new Decoder(Native.filterStatistics(family.dbHandle(), family.handle())));
+  }
+
+  /**
+   * What the filters of all column families of this process do that have a file open in a folder or below it: for those who
+   * know where DBs are, but do not get hold of them. Counts go when a DB is closed, so the sums may fall. No file is read.
+   *
+   * @param folder spelt as in the names that the DBs were opened by
+   * @return the sums, which do not change any more
+   */
+  public static FilterStatistics.Sums filterSums(final String folder) {
+    Objects.requireNonNull(folder, "folder");
+    load();
+    return FilterStatistics.Sums.of(new Decoder(Native.filterSums(Native.bytes(folder))));
   }
 
   /**

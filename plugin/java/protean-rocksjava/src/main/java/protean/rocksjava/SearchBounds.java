@@ -22,18 +22,22 @@ public final class SearchBounds {
    * @param lower the first key that matters; null: from the beginning
    * @param upper the first key behind those that matter; null: to the end
    * @return false, and nothing is set, if the thread is a virtual one, which may go on in another native thread
+   * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
    */
   public static boolean set(final byte[] lower, final byte[] upper) {
     if (VirtualThreads.isVirtual()) {
       return false;
     }
+    Protean.load();
     set0(lower, upper);
     return true;
   }
 
   /** Takes the bounds of this thread away. */
   public static void clear() {
-    clear0();
+    if (Protean.isLoaded()) {
+      clear0();
+    }
   }
 
   private static native void set0(byte[] lower, byte[] upper);

@@ -44,6 +44,7 @@ class OptionsFileTest {
   }
 
   @Test
+  @SuppressWarnings("deprecation") // there is no other way to ask for the size of the cache
   void roundTrip() throws RocksDBException {
     final ProteanTableConfig table =
         new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(10).amq(Proteus.Amq.BLOOM).sampleEvery(3));

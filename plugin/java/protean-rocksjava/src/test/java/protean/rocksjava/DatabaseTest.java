@@ -1,0 +1,217 @@
+package protean.rocksjava;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.OptimisticTransactionDB;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.Statistics;
+import org.rocksdb.Status;
+
+/** Counts, statistics, and refreshing. */
+class DatabaseTest {
+  private static final byte[] FIRST = Records.bytes(0);
+  private static final byte[] BEHIND_LAST = {-1};
+
+  @TempDir Path folder;
+
+  private static Options options(final String policy) {
+    return new Options().setCreateIfMissing(true).setDisableAutoCompactions(true)
+        .setTableFormatConfig(new ProteanTableConfig().setRangeFilter(policy));
+  }
+
+  @Test
+  void counts() throws RocksDBException {
+    final Records records = new Records(1);
+    try (Options options = options("surf:0:4"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 2, 2000);
+      final ApproximateCount both = Protean.approximateCount(db, null, FIRST, BEHIND_LAST);
+      assertEquals(2, both.sortedRuns());
+      assertTrue(both.deletions() > 0);
+      assertFalse(both.isExact());
+      try (CompactRangeOptions compact = new CompactRangeOptions()) {
+        db.compactRange(null, null, null, compact);
+      }
+      final ApproximateCount all = Protean.approximateCount(db, db.getDefaultColumnFamily(), FIRST, BEHIND_LAST);
+      assertEquals(records.size(), all.count());
+      assertEquals(0, all.filesScanned());
+      assertTrue(all.isExact(), all.toString());
+      db.put(Records.bytes(5), new byte[0]);
+      assertEquals(1, Protean.approximateCount(db, null, FIRST, Records.bytes(6)).inMemtables());
+      assertEquals(0, Protean.approximateCount(db, null, FIRST, Records.bytes(5)).count());
+      assertEquals(0, Protean.approximateCount(db, null, BEHIND_LAST, FIRST).count());
+      assertEquals(0, Protean.approximateCount(db, null, new byte[0], new byte[0]).count());
+      assertThrows(NullPointerException.class, () -> Protean.approximateCount(db, null, null, BEHIND_LAST));
+      assertThrows(NullPointerException.class, () -> Protean.approximateCount(null, null, FIRST, BEHIND_LAST));
+    }
+  }
+
+  @Test
+  void otherTablesAreRefused() throws RocksDBException {
+    try (Options options = new Options().setCreateIfMissing(true).setTableFormatConfig(new BlockBasedTableConfig());
+        RocksDB db = RocksDB.open(options, folder.toString())) {
+      db.put(FIRST, FIRST);
+      final RocksDBException e =
+          assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
+      assertEquals(Status.Code.InvalidArgument, e.getStatus().getCode());
+      assertTrue(e.getMessage().contains("ProteanTable"), e.getMessage());
+      assertThrows(RocksDBException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
+      assertEquals(0, Protean.filterStatistics(db, null).total().files());
+    }
+  }
+
+  @Test
+  void closedDatabasesAreRefused() throws RocksDBException {
+    final RocksDB db;
+    try (Options options = options("proteus:12")) {
+      db = RocksDB.open(options, folder.toString());
+      db.close();
+    }
+    assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
+    assertThrows(IllegalStateException.class, () -> Protean.filterStatistics(db, null));
+    assertThrows(IllegalStateException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
+    assertThrows(IllegalStateException.class, () -> Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))));
+  }
+
+  @Test
+  void statistics() throws RocksDBException {
+    final Records records = new Records(2);
+    try (Statistics tickers = new Statistics(); Options options = options("proteus:12").setStatistics(tickers);
+        RocksDB db = RocksDB.open(options, folder.toString());
+        ColumnFamilyOptions familyOptions = new ColumnFamilyOptions()
+            .setTableFormatConfig(new ProteanTableConfig().setRangeFilter("surf:0:4"));
+        ColumnFamilyHandle family = db.createColumnFamily(
+            new ColumnFamilyDescriptor("größere \"Familie\"".getBytes(java.nio.charset.StandardCharsets.UTF_8),
+                familyOptions))) {
+      records.write(db, 3, 2000);
+      records.check(db, 1000);
+      final FilterStatistics statistics = Protean.filterStatistics(db, null);
+      assertEquals(folder.toString(), statistics.db());
+      assertEquals("default", statistics.columnFamily());
+      assertEquals(3, statistics.liveFiles());
+      assertEquals(3, statistics.files().size());
+      assertEquals(3, statistics.total().files());
+      assertTrue(statistics.total().unused().isEmpty());
+      assertEquals(statistics.total().closed(), statistics.levels().get(0).sums().closed());
+      assertEquals(0, statistics.levels().get(0).level());
+      long keys = 0;
+      for (final FilterStatistics.File file : statistics.files()) {
+        assertEquals("Proteus", file.kind());
+        assertTrue(file.path().startsWith(folder.toString()), file.path());
+        assertFalse(file.design().isEmpty());
+        keys += file.keys();
+      }
+      assertEquals(keys, statistics.total().keys());
+      final FilterStatistics.Seeks closed = statistics.total().closed();
+      assertEquals(closed.asked(), closed.spared() + closed.truePositives() + closed.falsePositives());
+      assertEquals(statistics.total().blocksSpared(), closed.spared() + statistics.total().open().spared());
+      assertTrue(statistics.gets().known());
+      assertTrue(statistics.gets().negatives() > 0);
+      assertEquals(20000, statistics.samples().capacity());
+      assertEquals(100, statistics.samples().sampleEvery());
+      assertTrue(statistics.toString().startsWith("Filters of column family default of "), statistics.toString());
+      assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
+      assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
+
+      final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
+      assertEquals(statistics.total().keys(), sums.keys());
+      assertEquals(closed, sums.closed());
+      assertEquals(0, Protean.filterSums(folder + "/nothing").files());
+
+      assertEquals("größere \"Familie\"", Protean.filterStatistics(db, family).columnFamily());
+      final String prometheus = Protean.prometheus(
+          List.of(new Protean.ColumnFamily(db, null), new Protean.ColumnFamily(db, family)));
+      assertTrue(prometheus.contains("column_family=\"default\""), prometheus);
+      assertTrue(prometheus.contains("größere \\\"Familie\\\""), prometheus);
+      assertEquals(2, prometheus.split("# TYPE protean_filter_seeks_total ", -1).length);
+      assertEquals("", Protean.prometheus(List.of()).replaceAll("(?m)^#.*\n?", ""));
+    }
+  }
+
+  @Test
+  void transactionDatabase() throws RocksDBException {
+    final Records records = new Records(3);
+    try (Options options = options("surf:0:4");
+        OptimisticTransactionDB db = OptimisticTransactionDB.open(options, folder.toString())) {
+      records.write(db, 2, 1000);
+      records.check(db, 200);
+      assertEquals(2, Protean.filterStatistics(db, null).liveFiles());
+      assertEquals(2, Protean.approximateCount(db, null, FIRST, BEHIND_LAST).sortedRuns());
+    }
+  }
+
+  @Test
+  void refresh() throws RocksDBException {
+    final Records records = new Records(4);
+    try (Options options = options("proteus:2"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 2000);
+    }
+    // Policies without samples may be refreshed from others.
+    try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      final RefreshResult dry = Protean.refreshFilters(db, null, new RefreshOptions().withDryRun(true));
+      assertTrue(dry.isComplete());
+      assertEquals(3, dry.filesRewritten(), dry.files().toString());
+      assertEquals(3, dry.files().size());
+      assertTrue(dry.files().stream().allMatch(file -> file.oldDesign().startsWith("proteus")), dry.files().toString());
+
+      final List<Long> decided = new ArrayList<>();
+      final RefreshResult ended = Protean.refreshFilters(db, null, new RefreshOptions().withProgress(
+          (files, filesDecided, bytesRead, bytesRewritten) -> {
+            decided.add(filesDecided);
+            return false;
+          }));
+      assertFalse(ended.isComplete());
+      assertEquals(0, ended.filesRewritten());
+      assertEquals(List.of(0L), decided);
+
+      final IllegalStateException thrown = new IllegalStateException("enough");
+      assertSame(thrown, assertThrows(IllegalStateException.class,
+          () -> Protean.refreshFilters(db, null, new RefreshOptions().withProgress((a, b, c, d) -> {
+            throw thrown;
+          }))));
+
+      final RefreshResult none = Protean.refreshFilters(db, null, new RefreshOptions().withMaxBytes(1));
+      assertEquals(0, none.filesRewritten());
+      final RefreshResult result = Protean.refreshFilters(db, null,
+          new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)).withProgress((a, b, c, d) -> true));
+      assertTrue(result.isComplete());
+      assertEquals(3, result.filesRewritten(), result.files().toString());
+      assertEquals(dry.bytesRewritten(), result.bytesRewritten());
+      assertTrue(result.files().stream().allMatch(file -> file.outcome().equals("rewritten") && file.error().isEmpty()));
+      assertTrue(Protean.filterStatistics(db, null).files().stream().allMatch(file -> file.kind().equals("SuRF")));
+      records.check(db, 500);
+      records.checkAll(db);
+    }
+    try (Options options = options("surf:0:8"); RocksDB db = RocksDB.openReadOnly(options, folder.toString())) {
+      final RocksDBException e =
+          assertThrows(RocksDBException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
+      assertEquals(Status.Code.NotSupported, e.getStatus().getCode());
+    }
+  }
+
+  @Test
+  void badRefreshOptions() {
+    final RefreshOptions options = new RefreshOptions();
+    assertThrows(IllegalArgumentException.class, () -> options.withMaxBytes(-1));
+    assertThrows(IllegalArgumentException.class, () -> options.withBytesPerSecond(-1));
+    assertThrows(IllegalArgumentException.class, () -> options.withMinGain(-0.1));
+    assertThrows(IllegalArgumentException.class, () -> options.withMinGain(Double.NaN));
+    assertThrows(IllegalArgumentException.class, () -> options.withPayback(Duration.ofSeconds(-1)));
+  }
+}

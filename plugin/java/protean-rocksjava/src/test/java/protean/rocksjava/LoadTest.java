@@ -1,0 +1,168 @@
+package protean.rocksjava;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.rocksdb.RocksDB;
+
+/** Loading the native libraries, and what is said where that cannot be. */
+class LoadTest {
+  private static final String RESOURCES = "/protean/native/linux-x86_64/";
+
+  @TempDir Path folder;
+  private static String version;
+  private static List<String> names;
+
+  @BeforeAll
+  static void versions() throws IOException {
+    Protean.load();
+    final RocksDB.Version number = RocksDB.rocksdbVersion();
+    version = number.getMajor() + "." + number.getMinor() + "." + number.getPatch();
+    try (InputStream index = LoadTest.class.getResourceAsStream(RESOURCES + "index")) {
+      names = new String(index.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8).lines().toList();
+    }
+  }
+
+  private void copy(final String name, final String target) throws IOException {
+    try (InputStream library = LoadTest.class.getResourceAsStream(RESOURCES + name)) {
+      Files.copy(library, folder.resolve(target));
+    }
+  }
+
+  /** Copies those of the libraries whose names begin so, and those that all need. */
+  private void copyAll(final String... beginnings) throws IOException {
+    for (final String name : names) {
+      if (Stream.of(beginnings).anyMatch(name::startsWith)) {
+        copy(name, name);
+      }
+    }
+  }
+
+  private String load(final String how, final String property) throws IOException, InterruptedException {
+    return ChildProcess.run(List.of(property), "protean.rocksjava.LoadMain", how, folder.toString());
+  }
+
+  private static void assertLoaded(final String said) {
+    assertTrue(said.matches("(?s)(.*\n)?version: protean [0-9.]+ for RocksDB " + version.replace(".", "\\.") + ",.*"), said);
+    assertFalse(said.contains("not registered"), said);
+  }
+
+  @Test
+  void fromTheJar() throws IOException, InterruptedException {
+    assertLoaded(load("threads", "-Djava.io.tmpdir=" + folder));
+    // RocksDB's binding leaves its own file there until it ends.
+    try (Stream<Path> left = Files.list(folder)) {
+      assertEquals(List.of(), left.toList());
+    }
+  }
+
+  @Test
+  void fromTheNamedFolder() throws IOException, InterruptedException {
+    copyAll("libprotean");
+    assertLoaded(load("", "-Dprotean.library.path=" + folder));
+  }
+
+  @Test
+  void fromTheLibraryPath() throws IOException, InterruptedException {
+    copyAll("libprotean");
+    assertLoaded(load("no resources", "-Djava.library.path=/nowhere::/tmp:" + folder));
+  }
+
+  @Test
+  void afterItWasLoadedByHand() throws IOException, InterruptedException {
+    copyAll("libprotean");
+    assertLoaded(load("by hand", "-Da=b"));
+  }
+
+  @Test
+  void byTwoClassLoaders() throws IOException, InterruptedException {
+    final String said = load("two loaders", "-Da=b");
+    assertLoaded(said);
+    assertTrue(said.contains("other version: protean "), said);
+  }
+
+  @Test
+  void refusedByTheLoader() throws IOException, InterruptedException {
+    // There is one for this version, but compiled in another way.
+    copy("libprotean.so.1", "libprotean.so.1");
+    copy(names.stream().filter(name -> name.startsWith("libprotean-rocksdb-" + version)).findFirst().orElseThrow(),
+        "libprotean-rocksdb-" + version + "-assert.so.1");
+    final String said = load("", "-Dprotean.library.path=" + folder);
+    assertTrue(said.contains("protean: the RocksDB in "), said);
+    assertTrue(said.contains("reason: Protean does not fit the RocksDB that has been loaded"), said);
+  }
+
+  @Test
+  void withoutItsFunctionsForJava() throws IOException, InterruptedException {
+    copyAll("libprotean.so.1", "libprotean-rocksdb-");
+    final String said = load("", "-Dprotean.library.path=" + folder);
+    assertTrue(said.contains("has no libprotean-jni-" + version), said);
+  }
+
+  @Test
+  void damaged() throws IOException, InterruptedException {
+    copyAll("libprotean-");
+    Files.writeString(folder.resolve("libprotean.so.1"), "nothing");
+    final String said = load("", "-Dprotean.library.path=" + folder);
+    assertTrue(said.contains("reason: libprotean.so.1 of the folder "), said);
+    assertTrue(said.contains("could not be loaded: "), said);
+  }
+
+  @Test
+  void noneAnywhere() throws IOException, InterruptedException {
+    String said = load("no resources", "-Djava.library.path=" + folder);
+    assertTrue(said.contains("reason: the JAR of protean-rocksjava has no native libraries"), said);
+    assertTrue(said.contains("plugin/java/build_native.sh " + version), said);
+    said = load("", "-Dprotean.library.path=" + folder + "/nowhere");
+    assertTrue(said.contains("reason: the folder " + folder + "/nowhere (system property protean.library.path) has no"), said);
+  }
+
+  @Test
+  void folderForTemporaryFiles() throws IOException, InterruptedException {
+    // RocksDB's own library comes from a folder then, as it would by ROCKSDB_SHAREDLIB_DIR.
+    final NativeLibraries libraries = new NativeLibraries("Linux", "amd64", false, null, null, RESOURCES);
+    final String before = System.getProperty("java.io.tmpdir");
+    try (Stream<Path> files = Files.list(Path.of(before))) {
+      final long count = files.filter(file -> file.getFileName().toString().startsWith("protean")).count();
+      libraries.load(version);
+      try (Stream<Path> now = Files.list(Path.of(before))) {
+        assertEquals(count, now.filter(file -> file.getFileName().toString().startsWith("protean")).count());
+      }
+    }
+  }
+
+  @Test
+  void otherVersions() {
+    final NativeLibraries libraries = new NativeLibraries("Linux", "amd64", false, null, null, RESOURCES);
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3"));
+    assertTrue(e.getMessage().startsWith("there are no native libraries of Protean for RocksDB 9.7.3; the JAR of"
+        + " protean-rocksjava has those for "), e.getMessage());
+    assertTrue(e.getMessage().contains(version), e.getMessage());
+    assertTrue(e.getMessage().contains("Take rocksdbjni of one of these versions"), e.getMessage());
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "Windows 11 | amd64 | false | are for Linux; this is Windows 11",
+      "Mac OS X | aarch64 | false | are for Linux; this is Mac OS X",
+      "Linux | aarch64 | false | are for x86-64; this CPU is aarch64",
+      "Linux | amd64 | true | need glibc, and this system has musl"})
+  void otherMachines(final String os, final String architecture, final boolean musl, final String reason) {
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class,
+        () -> new NativeLibraries(os, architecture, musl, null, null, RESOURCES).checkPlatform());
+    assertTrue(e.getMessage().contains(reason), e.getMessage());
+  }
+}
