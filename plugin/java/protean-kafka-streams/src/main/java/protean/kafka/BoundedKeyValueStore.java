@@ -1,5 +1,6 @@
 package protean.kafka;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.apache.kafka.common.serialization.BytesSerializer;
@@ -97,6 +98,11 @@ class BoundedKeyValueStore extends BoundedStore<KeyValueStore<Bytes, byte[]>> im
   @Override
   public long approximateNumEntries() {
     return inner().approximateNumEntries();
+  }
+
+  @Override
+  final Path folder(final Path stateDir) {
+    return stateDir.resolve("rocksdb").resolve(name());
   }
 
   @Override

@@ -1,5 +1,6 @@
 package protean.kafka;
 
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
@@ -19,11 +20,18 @@ final class BoundedSearch {
   private volatile ThreadBounds bounds = ThreadBounds.NONE;
   private StoreMetrics metrics;
 
-  /** To be called when the store is opened. Until then, and where Protean is off, no bounds are set. */
-  void open(final String store, final StateStoreContext context) {
-    use(boundsFor(store, context.appConfigs()));
+  /**
+   * To be called when the store is opened. Until then, and where Protean is off, no bounds are set.
+   *
+   * @param folder of the store's RocksDBs
+   */
+  void open(final String store, final StateStoreContext context, final Path folder) {
+    if (!usesProtean(store, context.appConfigs())) {
+      return;
+    }
+    use(NativeBounds.INSTANCE);
     if (metrics == null) {
-      metrics = StoreMetrics.register(store, context, searches::sum);
+      metrics = new StoreMetrics(store, context, folder, searches::sum);
     }
   }
 
@@ -60,17 +68,17 @@ final class BoundedSearch {
     return range != null && now.set(range) ? now : ThreadBounds.NONE;
   }
 
-  private static ThreadBounds boundsFor(final String store, final Map<String, Object> properties) {
+  private static boolean usesProtean(final String store, final Map<String, Object> properties) {
     final ProteanSettings settings = ProteanSettings.of(properties);
     if (!settings.enabled()) {
-      return ThreadBounds.NONE;
+      return false;
     }
     if (properties.get(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG) == null) {
       LOG.warn(
           "Store {} has no filters that could use the bounds of its searches; set {}={}",
           store, StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class.getName());
-      return ThreadBounds.NONE;
+      return false;
     }
-    return ProteanLibrary.load(settings) ? NativeBounds.INSTANCE : ThreadBounds.NONE;
+    return ProteanLibrary.load(settings);
   }
 }

@@ -1,5 +1,6 @@
 package protean.kafka;
 
+import java.nio.file.Path;
 import java.util.Map;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.StateStore;
@@ -38,10 +39,15 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
   /** Wraps the iterator that a query of {@code range} has returned. */
   abstract Object bounded(Object result, KeyRange range);
 
+  /** Where Kafka keeps the RocksDBs of this store. The folder of a segmented store is named after it. */
+  Path folder(final Path stateDir) {
+    return stateDir.resolve(name());
+  }
+
   @Override
   public final void init(final StateStoreContext context, final StateStore root) {
     inner.init(context, root);
-    search.open(inner.name(), context);
+    search.open(inner.name(), context, folder(context.stateDir().getAbsoluteFile().toPath()));
   }
 
   @Override
