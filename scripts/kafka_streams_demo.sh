@@ -16,14 +16,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly policies=(stock surf:0:4 proteus:12)
 # What exactly-once is shown with.
-proof_readings=150000 proof_alarms=30000 proof_visits=150000
+proof_readings=150000 proof_alarms=30000 proof_visits=150000 proof_sensors=1000
 # What is measured: readings in the state, alarms to be joined with them, block cache and write buffer.
-readings=1600000 alarms=120000 cache_mib=8 write_buffer_kib=1024 disk_kib=4000000
+readings=1600000 alarms=120000 sensors=20000 cache_mib=8 write_buffer_kib=1024 disk_kib=4000000
 case ${1:-} in
   "") ;;
   --small)
-    proof_readings=60000 proof_alarms=10000 proof_visits=60000
-    readings=300000 alarms=16000 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
+    proof_readings=50000 proof_alarms=10000 proof_visits=50000 proof_sensors=500
+    readings=250000 alarms=16000 sensors=3000 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
     ;;
   *) die "unknown argument '$1'; known: --small" ;;
 esac
@@ -97,9 +97,9 @@ start_broker() {
   bootstrap=$(cat "$work/broker/bootstrap")
 }
 
-# Writes $3 records from number $4 on to topic $2 of input $1.
+# Writes $4 records, from number $5 on, of $2 sensors to topic $3 of input $1.
 generate() {
-  demo generate generate --bootstrap="$bootstrap" --input="$1" --topic="$2" --records="$3" --first="${4:-0}"
+  demo generate generate --bootstrap="$bootstrap" --input="$1" --sensors="$2" --topic="$3" --records="$4" --first="${5:-0}"
 }
 
 # Shows that with policy $1 a killed instance changes nothing.
@@ -141,9 +141,9 @@ say "starting a broker"
 start_broker
 
 say "exactly-once: writing the input"
-generate proof readings $proof_readings
-generate proof alarms $proof_alarms
-generate proof visits $proof_visits
+generate proof $proof_sensors readings $proof_readings
+generate proof $proof_sensors alarms $proof_alarms
+generate proof $proof_sensors visits $proof_visits
 say "stock: an undisturbed run"
 demo proof-stock run --bootstrap="$bootstrap" --input=proof --application=proof-stock --state="$work/proof-stock" \
   --cache-mib=$cache_mib --write-buffer-kib=$write_buffer_kib --direct-reads=$direct
@@ -154,15 +154,15 @@ prove proteus:12
 say "measurement: writing the input"
 # Kafka Streams forgets the state of a join when it is started again while one side has had no records.
 readonly first_alarms=2000
-generate load readings $readings
-generate load alarms $first_alarms
+generate load $sensors readings $readings
+generate load $sensors alarms $first_alarms
 for policy in "${policies[@]}"; do
   say "$policy: filling the state"
   run_load "$policy" --cache-mib=$cache_mib --direct-reads=$direct
 done
-generate load alarms $alarms $first_alarms
+generate load $sensors alarms $alarms $first_alarms
 measure disk --cache-mib=$cache_mib --direct-reads=$direct
-generate load alarms $alarms $((first_alarms + alarms))
+generate load $sensors alarms $alarms $((first_alarms + alarms))
 measure memory --cache-mib=1024 --direct-reads=0
 for name in surf proteus; do
   say "$name: the joined records, compared with those of stock stores"

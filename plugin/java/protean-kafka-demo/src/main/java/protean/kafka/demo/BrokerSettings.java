@@ -42,9 +42,8 @@ final class BrokerSettings {
             "transaction.state.log.replication.factor=1",
             "transaction.state.log.min.isr=1",
             "group.initial.rebalance.delay.ms=0",
-            // The events are older than a broker keeps records, so it must not look how old they are.
+            // The events are older than the week for which a broker keeps records.
             "log.retention.ms=-1",
-            "log.initial.task.delay.ms=86400000",
             // A transaction that was killed ends soon after its time is over.
             "transaction.abort.timed.out.transaction.cleanup.interval.ms=1000"));
     Files.writeString(folder.resolve("bootstrap"), broker);

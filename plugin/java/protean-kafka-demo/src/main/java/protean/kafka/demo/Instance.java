@@ -21,6 +21,7 @@ import protean.kafka.ProteanDslStoreSuppliers;
 
 /** An instance of the application, which ends when all instances together have processed all input. */
 final class Instance {
+  private static final Duration CHANGELOG_KEPT_FOR = Duration.ofDays(36500);
   private static final Duration CLOSED_WITHIN = Duration.ofSeconds(60);
 
   private Instance() {}
@@ -83,6 +84,8 @@ final class Instance {
     config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 1000);
     // A second instance gets its share of the tasks at once, with whatever there is to restore.
     config.put(StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG, Long.MAX_VALUE);
+    // The events are older than the stores keep them, but for the broker, which keeps the changelog topics, it is now.
+    config.put(StreamsConfig.WINDOW_STORE_CHANGE_LOG_ADDITIONAL_RETENTION_MS_CONFIG, CHANGELOG_KEPT_FOR.toMillis());
     // A killed instance is missed soon.
     config.put(StreamsConfig.consumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 6000);
     config.put(StreamsConfig.consumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 1000);
