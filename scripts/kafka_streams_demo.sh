@@ -15,6 +15,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly policies=(stock surf:0:4 proteus:12)
+proved=(surf:0:4 proteus:12)
 # What exactly-once is shown with.
 proof_readings=150000 proof_alarms=30000 proof_visits=150000 proof_sensors=1000
 # What is measured: readings in the state, alarms to be joined with them, block cache and write buffer.
@@ -22,6 +23,7 @@ readings=1600000 alarms=120000 sensors=20000 cache_mib=8 write_buffer_kib=1024 d
 case ${1:-} in
   "") ;;
   --small)
+    proved=(proteus:12)
     proof_readings=50000 proof_alarms=10000 proof_visits=50000 proof_sensors=500
     readings=250000 alarms=16000 sensors=3000 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
     ;;
@@ -38,7 +40,7 @@ java_version=$(javac -version 2>&1 | sed 's/^javac \([0-9]*\).*/\1/')
 
 say "building the native library and the JARs"
 plugin/java/build_native.sh 10.1.3 >/dev/null
-mvn -q -B -f plugin/java/pom.xml -pl protean-kafka-demo -am -DskipTests package
+mvn -q -B -Dstyle.color=never -f plugin/java/pom.xml -pl protean-kafka-demo -am -DskipTests package
 
 readonly demo=plugin/java/protean-kafka-demo/target
 readonly class_path="$demo/classes:$demo/dependencies/*"
@@ -121,14 +123,14 @@ run_load() {
     --state="$work/load-$name" --write-buffer-kib=$write_buffer_kib "$@"
 }
 
-# Measures the join of the next alarms with each policy, into results of kind $1; further arguments are the application's.
+# Measures the join of the next alarms with each policy, into results of kind $1; the first $2 warm up, and further arguments are the application's.
 measure() {
-  local kind=$1 policy name
-  shift
+  local kind=$1 warm_up=$2 policy name
+  shift 2
   for policy in "${policies[@]}"; do
     name=${policy%%:*}
-    say "$policy: joining $alarms alarms, $kind"
-    run_load "$policy" "$@" --result="$results/$kind-$name"
+    say "$policy: joining alarms, $kind"
+    run_load "$policy" "$@" --warm-up="$warm_up" --result="$results/$kind-$name"
     demo "inspect-$name" inspect --state="$work/load-$name" --result="$results/$kind-$name" >"$logs/inspect-$name.txt"
   done
 }
@@ -148,8 +150,9 @@ say "stock: an undisturbed run"
 demo proof-stock run --bootstrap="$bootstrap" --input=proof --application=proof-stock --state="$work/proof-stock" \
   --cache-mib=$cache_mib --write-buffer-kib=$write_buffer_kib --direct-reads=$direct
 rm -rf "$work/proof-stock"
-prove surf:0:4
-prove proteus:12
+for policy in "${proved[@]}"; do
+  prove "$policy"
+done
 
 say "measurement: writing the input"
 # Kafka Streams forgets the state of a join when it is started again while one side has had no records.
@@ -161,9 +164,11 @@ for policy in "${policies[@]}"; do
   run_load "$policy" --cache-mib=$cache_mib --direct-reads=$direct
 done
 generate load $sensors alarms $alarms $first_alarms
-measure disk --cache-mib=$cache_mib --direct-reads=$direct
+measure disk $((alarms / 4)) --cache-mib=$cache_mib --direct-reads=$direct
+# Twice over all of the time: the first alarms bring the state into the cache, the others find it there.
 generate load $sensors alarms $alarms $((first_alarms + alarms))
-measure memory --cache-mib=1024 --direct-reads=0
+generate load $sensors alarms $alarms $((first_alarms + 2 * alarms))
+measure memory $alarms --cache-mib=1024 --direct-reads=0
 for name in surf proteus; do
   say "$name: the joined records, compared with those of stock stores"
   demo compare compare --bootstrap="$bootstrap" --first=load-stock --second=load-$name --topics=joined

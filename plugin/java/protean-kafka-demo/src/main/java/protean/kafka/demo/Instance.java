@@ -36,7 +36,7 @@ final class Instance {
     Input.createTopics(bootstrap, (int) arguments.number("partitions", 4), Pipeline.outputs(application));
 
     try (Progress progress = new Progress(bootstrap, application, Input.topics(input))) {
-      final Measurement measurement = new Measurement(progress.left(input + "-alarms"));
+      final Measurement measurement = new Measurement(progress.left(input + "-alarms"), arguments.number("warm-up", 1));
       final CountDownLatch failed = new CountDownLatch(1);
       final RestoreCount restored = new RestoreCount();
       final KafkaStreams streams =

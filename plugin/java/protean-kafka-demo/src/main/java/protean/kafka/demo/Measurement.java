@@ -14,29 +14,26 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.streams.KafkaStreams;
 import org.rocksdb.TickerType;
 
-/**
- * What the alarms of a run cost, without the first quarter of them, which warms everything up; one stream thread
- * processes them.
- */
+/** What the alarms of a run cost, without the first ones, which warm everything up; one stream thread processes them. */
 final class Measurement {
   private static final double MIB = 1 << 20;
 
   private final long alarms;
-  private final long first;
+  private final long warmUp;
   private final AtomicLong seen = new AtomicLong();
   private volatile Snapshot start;
   private volatile Snapshot end;
 
-  /** {@code alarms}: how many there will be. */
-  Measurement(final long alarms) {
+  /** {@code alarms}: how many there will be, with those that warm up. */
+  Measurement(final long alarms, final long warmUp) {
     this.alarms = alarms;
-    first = alarms / 4;
+    this.warmUp = warmUp;
   }
 
   /** Before an alarm is joined. */
   void onAlarm() {
     final long count = seen.incrementAndGet();
-    if (count == first) {
+    if (count == warmUp) {
       heapPools().forEach(MemoryPoolMXBean::resetPeakUsage);
       start = Snapshot.now();
     } else if (count == alarms) {
@@ -50,13 +47,14 @@ final class Measurement {
       throw new IllegalStateException("there were too few alarms to measure: " + seen.get());
     }
     final Properties result = new Properties();
-    final double records = alarms - first;
+    final double records = alarms - warmUp;
     final double seconds = (end.nanos - start.nanos) / 1e9;
     set(result, "records", records);
     set(result, "seconds", seconds);
     set(result, "records-per-second", records / seconds);
     set(result, "blocks-per-record", (end.blocks - start.blocks) / records);
     set(result, "disk-bytes-per-record", (end.diskBytes - start.diskBytes) / records);
+    set(result, "cpu-micros-per-record", (end.cpuNanos - start.cpuNanos) / 1e3 / records);
     set(result, "allocated-per-record", (end.allocated - start.allocated) / records);
     set(result, "heap-peak-mib", end.heapPeak / MIB);
     System.gc();
@@ -95,15 +93,17 @@ final class Measurement {
     throw new IOException("no " + name + " in " + file);
   }
 
-  private record Snapshot(long nanos, long blocks, long diskBytes, long allocated, long heapPeak) {
+  private record Snapshot(long nanos, long blocks, long diskBytes, long cpuNanos, long allocated, long heapPeak) {
     /** Called in the stream thread. */
     static Snapshot now() {
       try {
+        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         return new Snapshot(
             System.nanoTime(),
             StoreSettings.statistics(Pipeline.READINGS_STORE).getTickerCount(TickerType.BLOCK_CACHE_DATA_MISS),
             numberIn("/proc/self/io", "read_bytes:"),
-            ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getThreadAllocatedBytes(Thread.currentThread().getId()),
+            threads.getCurrentThreadCpuTime(),
+            threads.getThreadAllocatedBytes(Thread.currentThread().getId()),
             heapPools().stream().mapToLong(pool -> pool.getPeakUsage().getUsed()).sum());
       } catch (IOException e) {
         throw new IllegalStateException(e);

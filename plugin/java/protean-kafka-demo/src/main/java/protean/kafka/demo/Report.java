@@ -21,17 +21,18 @@ final class Report {
       results.add(result);
     }
     System.out.println(
-        "| filters | alarms/s | ratio | data blocks read per alarm | bytes from disk per alarm | heap: live, peak (MiB)"
-            + " | heap allocated per alarm | native: RSS, cache, table readers, of these filters (MiB) |");
-    System.out.println("|---|---:|---:|---:|---:|---:|---:|---:|");
+        "| filters | alarms/s | ratio | data blocks read per alarm | bytes from disk per alarm | CPU time per alarm (µs)"
+            + " | heap: live, peak (MiB) | heap allocated per alarm | native: RSS, cache, table readers, of these filters (MiB) |");
+    System.out.println("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (final Properties result : results) {
       System.out.printf(
-          "| %s | %,.0f | %.2f | %.3f | %,.0f | %.1f, %.0f | %,.0f | %.0f, %.1f, %.1f, %.1f |%n",
+          "| %s | %,.0f | %.2f | %.3f | %,.0f | %.1f | %.1f, %.0f | %,.0f | %.0f, %.1f, %.1f, %.1f |%n",
           result.getProperty("policy"),
           number(result, "records-per-second"),
           number(result, "records-per-second") / number(results.get(0), "records-per-second"),
           number(result, "blocks-per-record"),
           number(result, "disk-bytes-per-record"),
+          number(result, "cpu-micros-per-record"),
           number(result, "heap-live-mib"),
           number(result, "heap-peak-mib"),
           number(result, "allocated-per-record"),
