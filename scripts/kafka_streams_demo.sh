@@ -18,14 +18,14 @@ readonly policies=(stock surf:0:4 proteus:12)
 proved=(surf:0:4 proteus:12)
 # What exactly-once is shown with.
 proof_readings=150000 proof_alarms=30000 proof_visits=150000 proof_sensors=1000
-# What is measured: readings in the state, alarms to be joined with them, block cache and write buffer.
-readings=1600000 alarms=120000 sensors=20000 cache_mib=8 write_buffer_kib=1024 disk_kib=4000000
+# What is measured: readings in the state, alarms to be joined with them, how often; block cache and write buffer.
+readings=1600000 alarms=120000 sensors=20000 rounds=3 cache_mib=8 write_buffer_kib=1024 disk_kib=5000000
 case ${1:-} in
   "") ;;
   --small)
     proved=(proteus:12)
     proof_readings=50000 proof_alarms=10000 proof_visits=50000 proof_sensors=500
-    readings=250000 alarms=16000 sensors=3000 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
+    readings=250000 alarms=16000 sensors=3000 rounds=1 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
     ;;
   *) die "unknown argument '$1'; known: --small" ;;
 esac
@@ -123,20 +123,29 @@ run_load() {
     --state="$work/load-$name" --write-buffer-kib=$write_buffer_kib "$@"
 }
 
-# Measures the join of the next alarms with each policy, into results of kind $1; the first $2 warm up, and further arguments are the application's.
+# Writes $1 alarms that are to be joined with the readings.
+generate_alarms() {
+  generate load $sensors alarms "$1" $alarms_written
+  alarms_written=$((alarms_written + $1))
+}
+
+# Measures the join of the alarms that each policy has not seen yet; $1 is the kind of run, the first $2 alarms warm up, and
+# further arguments are the application's.
 measure() {
   local kind=$1 warm_up=$2 policy name
   shift 2
   for policy in "${policies[@]}"; do
     name=${policy%%:*}
     say "$policy: joining alarms, $kind"
-    run_load "$policy" "$@" --warm-up="$warm_up" --result="$results/$kind-$name"
-    demo "inspect-$name" inspect --state="$work/load-$name" --result="$results/$kind-$name" >"$logs/inspect-$name.txt"
+    run_load "$policy" "$@" --warm-up="$warm_up" --result="$results/$kind-$round-$name"
+    demo "inspect-$name" inspect --state="$work/load-$name" --result="$results/$kind-$round-$name" >"$logs/inspect-$name.txt"
   done
 }
 
-# The names of the results of kind $1.
-results_of() { echo "$results/$1-stock,$results/$1-surf,$results/$1-proteus"; }
+# The names of the results of kind $1; the first is of stock stores.
+results_of() {
+  printf '%s,' "$results/$1"-*-stock "$results/$1"-*-surf "$results/$1"-*-proteus
+}
 
 SECONDS=0
 say "starting a broker"
@@ -156,26 +165,29 @@ done
 
 say "measurement: writing the input"
 # Kafka Streams forgets the state of a join when it is started again while one side has had no records.
-readonly first_alarms=2000
+alarms_written=0
 generate load $sensors readings $readings
-generate load $sensors alarms $first_alarms
+generate_alarms 2000
 for policy in "${policies[@]}"; do
   say "$policy: filling the state"
   run_load "$policy" --cache-mib=$cache_mib --direct-reads=$direct
 done
-generate load $sensors alarms $alarms $first_alarms
-measure disk $((alarms / 4)) --cache-mib=$cache_mib --direct-reads=$direct
-# Twice over all of the time: the first alarms bring the state into the cache, the others find it there.
-generate load $sensors alarms $alarms $((first_alarms + alarms))
-generate load $sensors alarms $alarms $((first_alarms + 2 * alarms))
-measure memory $alarms --cache-mib=1024 --direct-reads=0
+for round in $(seq $rounds); do
+  say "round $round of $rounds"
+  generate_alarms $alarms
+  measure disk $((alarms / 4)) --cache-mib=$cache_mib --direct-reads=$direct
+  # Twice over all of the time: the first alarms bring the state into the cache, the others find it there.
+  generate_alarms $alarms
+  generate_alarms $alarms
+  measure memory $alarms --cache-mib=1024 --direct-reads=0
+done
 for name in surf proteus; do
   say "$name: the joined records, compared with those of stock stores"
   demo compare compare --bootstrap="$bootstrap" --first=load-stock --second=load-$name --topics=joined
 done
 
 {
-  echo "$readings readings in the state, $alarms alarms; block cache of $cache_mib MiB for all stores, direct reads: $direct"
+  echo "$readings readings in the state, $alarms alarms, median of $rounds; block cache of $cache_mib MiB, direct reads: $direct"
   echo
   demo report report --results="$(results_of disk)"
   echo

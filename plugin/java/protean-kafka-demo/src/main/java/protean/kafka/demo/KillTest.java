@@ -1,6 +1,7 @@
 package protean.kafka.demo;
 
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,8 +28,8 @@ final class KillTest {
     final String application = arguments.text("application");
     final List<String> topics = Input.topics(arguments.text("input"));
     final long percent = arguments.number("percent", 35);
-    final Process victim = start(args, Path.of(arguments.text("state"), "killed"));
-    final Process survivor = start(args, Path.of(arguments.text("state"), "survivor"));
+    final Process victim = start(args, Path.of(arguments.text("state"), "killed"), Redirect.DISCARD);
+    final Process survivor = start(args, Path.of(arguments.text("state"), "survivor"), Redirect.INHERIT);
     Runtime.getRuntime().addShutdownHook(new Thread(() -> List.of(victim, survivor).forEach(Process::destroyForcibly)));
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
         Progress progress = new Progress(bootstrap, application, topics)) {
@@ -48,14 +49,14 @@ final class KillTest {
   }
 
   /** An instance as another process of this program, with a folder of its own. */
-  private static Process start(final String[] args, final Path state) throws IOException {
+  private static Process start(final String[] args, final Path state, final Redirect output) throws IOException {
     final List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Demo.class.getName(), "run"));
     command.addAll(Arrays.asList(args));
     command.add("--state=" + state);
-    return new ProcessBuilder(command).inheritIO().start();
+    return new ProcessBuilder(command).redirectOutput(output).redirectError(Redirect.INHERIT).start();
   }
 
   private static long membersWithTasks(final Admin admin, final String application)

@@ -4,22 +4,29 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 
-/** A table of measurements; the first one is what the others are compared with. */
+/**
+ * A table of measurements: a line for each policy, which is, of several runs, the one with the median throughput. The
+ * first policy is what the others are compared with.
+ */
 final class Report {
   private Report() {}
 
   static void print(final Arguments arguments) throws IOException {
-    final List<Properties> results = new ArrayList<>();
+    final Map<String, List<Properties>> runs = new LinkedHashMap<>();
     for (final String file : arguments.text("results").split(",")) {
-      final Properties result = new Properties();
+      final Properties run = new Properties();
       try (var in = Files.newInputStream(Path.of(file))) {
-        result.load(in);
+        run.load(in);
       }
-      results.add(result);
+      runs.computeIfAbsent(run.getProperty("policy"), policy -> new ArrayList<>()).add(run);
     }
+    final List<Properties> results = runs.values().stream().map(Report::median).toList();
     System.out.println(
         "| filters | alarms/s | ratio | data blocks read per alarm | bytes from disk per alarm | CPU time per alarm (µs)"
             + " | heap: live, peak (MiB) | heap allocated per alarm | native: RSS, cache, table readers, of these filters (MiB) |");
@@ -41,6 +48,11 @@ final class Report {
           number(result, "table-readers-mib"),
           number(result, "filter-mib"));
     }
+  }
+
+  private static Properties median(final List<Properties> runs) {
+    runs.sort(Comparator.comparingDouble(run -> number(run, "records-per-second")));
+    return runs.get(runs.size() / 2);
   }
 
   private static double number(final Properties result, final String name) {
