@@ -2,7 +2,7 @@
 # Proves and measures Protean in Kafka Streams: builds it, starts a Kafka broker of its own on free ports of this machine,
 # and runs plugin/java/protean-kafka-demo, an application with a join, windows and sessions.
 #
-#   scripts/kafka_streams_demo.sh            # 10 to 15 minutes on 2 cores, 4 GB of disk
+#   scripts/kafka_streams_demo.sh            # 10 to 15 minutes on 2 cores, 5 GB of disk
 #   scripts/kafka_streams_demo.sh --small    # 3 minutes: shows that it works; its times are not worth much
 #
 # 1. Exactly-once: with Protean's filters, one of two instances is killed with SIGKILL; the output must be that of an
@@ -36,7 +36,7 @@ for tool in java javac mvn; do
 default-jdk-headless maven)"
 done
 java_version=$(javac -version 2>&1 | sed 's/^javac \([0-9]*\).*/\1/')
-[ "$java_version" -ge 17 ] || die "this is JDK $java_version; 17 or later is needed (Debian: apt install default-jdk-headless)"
+[ "$java_version" -ge 17 ] || die "JDK $java_version is too old; 17 or later is needed (Debian: apt install default-jdk-headless)"
 
 say "building the native library and the JARs"
 plugin/java/build_native.sh 10.1.3 >/dev/null
@@ -62,7 +62,8 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-[ "$(df --output=avail -k "$work" | tail -n 1)" -ge $disk_kib ] || die "$((disk_kib / 1000000)) GB of disk are needed in $out"
+[ "$(df --output=avail -k "$work" | tail -n 1)" -ge $disk_kib ] ||
+  die "there must be $((disk_kib / 1000000)) GB of disk free in $out"
 rm -rf "$logs"
 mkdir -p "$logs" "$results"
 
@@ -187,7 +188,8 @@ for name in surf proteus; do
 done
 
 {
-  echo "$readings readings in the state, $alarms alarms, median of $rounds; block cache of $cache_mib MiB, direct reads: $direct"
+  echo "$readings readings in the state, $alarms alarms, median of $rounds; block cache of $cache_mib MiB; direct reads: \
+$([ $direct = 1 ] && echo yes || echo no)"
   echo
   demo report report --results="$(results_of disk)"
   echo

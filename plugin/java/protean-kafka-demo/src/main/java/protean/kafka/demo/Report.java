@@ -29,7 +29,8 @@ final class Report {
     final List<Properties> results = runs.values().stream().map(Report::median).toList();
     System.out.println(
         "| filters | alarms/s | ratio | data blocks read per alarm | bytes from disk per alarm | CPU time per alarm (µs)"
-            + " | heap: live, peak (MiB) | heap allocated per alarm | native: RSS, cache, table readers, of these filters (MiB) |");
+            + " | heap: live, peak (MiB) | heap allocated per alarm"
+            + " | native: RSS, cache, table readers, of these filters (MiB) |");
     System.out.println("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (final Properties result : results) {
       System.out.printf(

@@ -20,7 +20,7 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.TableProperties;
 
-/** What is in the RocksDBs of an application that has ended, by store: files, sorted runs, filters. Reads with stock RocksDB. */
+/** What is in the RocksDBs of an application that has ended, as stock RocksDB reads it: files, sorted runs, filters. */
 final class StateInspection {
   private static final double MIB = 1 << 20;
 
