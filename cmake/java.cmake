@@ -9,7 +9,6 @@ if(JAVAC)
   find_path(JNI_INCLUDE_DIR jni.h PATHS "${java_home}/include" NO_DEFAULT_PATH)
 endif()
 if(NOT JAVAC OR NOT JNI_INCLUDE_DIR)
-  message(STATUS "Java: no JDK with headers; protean_jni is left out")
   return()
 endif()
 

@@ -7,9 +7,9 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 void SetSearchBounds(const Slice* lower, const Slice* upper) {
-  SearchBounds::OfThread() = std::make_shared<const SearchBounds>(lower, upper);
+  SearchBounds::SetOfThread(std::make_shared<const SearchBounds>(lower, upper));
 }
 
-void ClearSearchBounds() { SearchBounds::OfThread().reset(); }
+void ClearSearchBounds() { SearchBounds::SetOfThread(nullptr); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

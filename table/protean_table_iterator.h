@@ -334,8 +334,7 @@ class ProteanTableIterator final : public InternalIterator {
     Reset();
     upper_bound_ = read_options_.iterate_upper_bound;
     lower_bound_ = read_options_.iterate_lower_bound;
-    if (pinned_iters_manager_ != nullptr &&
-        (thread_bounds_ != nullptr || SearchBounds::OfThread() != nullptr)) {
+    if (pinned_iters_manager_ != nullptr && SearchBounds::AreUsed()) {
       TakeThreadBounds(target);
     }
   }

@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "rocksdb/slice.h"
 
@@ -28,12 +30,24 @@ class SearchBounds {
   }
 
   // This thread's, or nullptr.
-  static std::shared_ptr<const SearchBounds>& OfThread() {
+  static const std::shared_ptr<const SearchBounds>& OfThread() {
+    return Current();
+  }
+  static void SetOfThread(std::shared_ptr<const SearchBounds> bounds) {
+    are_used_.store(true, std::memory_order_relaxed);
+    Current() = std::move(bounds);
+  }
+  // False if no thread of this process has ever had any, which is cheaper to
+  // know.
+  static bool AreUsed() { return are_used_.load(std::memory_order_relaxed); }
+
+ private:
+  static std::shared_ptr<const SearchBounds>& Current() {
     static thread_local std::shared_ptr<const SearchBounds> current;
     return current;
   }
+  static inline std::atomic<bool> are_used_{false};
 
- private:
   class Bound {
    public:
     explicit Bound(const Slice* key)

@@ -86,6 +86,7 @@ void Encode(const FilterStatistics& statistics, Encoder* out) {
   out->Put(samples.age_seconds);
   out->Put(statistics.ToString());
   out->Put(statistics.ToJson());
+  out->Put(ToPrometheus({statistics}));
 }
 
 // In the order in which RefreshResult.java reads them.

@@ -4,7 +4,12 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 
 #include "plugin/build_info.h"
 #include "plugin/java/native/jni_util.h"
@@ -30,11 +35,52 @@ ConfigOptions StrictOptions() {
   return config;
 }
 
+// The filter policies that tables of one group share, and with them the samples
+// of their queries, as long as one of these tables is there.
+class SharedPolicies {
+ public:
+  // The one of a group and a name, or nullptr.
+  std::shared_ptr<const FilterPolicy> Find(const std::string& group,
+                                           const std::string& name) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = policies_.find({group, name});
+    return found == policies_.end() ? nullptr : found->second.lock();
+  }
+
+  // The policy, or that of another table that was faster.
+  std::shared_ptr<const FilterPolicy> Share(
+      const std::string& group, const std::string& name,
+      std::shared_ptr<const FilterPolicy> policy) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto other = policies_.begin(); other != policies_.end();) {
+      other =
+          other->second.expired() ? policies_.erase(other) : std::next(other);
+    }
+    std::weak_ptr<const FilterPolicy>& shared = policies_[{group, name}];
+    if (auto others = shared.lock()) return others;
+    shared = policy;
+    return policy;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>,
+           std::weak_ptr<const FilterPolicy>>
+      policies_;
+};
+
+SharedPolicies& AllSharedPolicies() {
+  static auto* const all = new SharedPolicies;
+  return *all;
+}
+
 // Stores a ProteanTable with the options of another block-based table and that
-// filter policy. It has no shared owner: RocksDB's binding passes factories as
-// plain pointers, which the options that get them own.
+// filter policy, which all tables of the group share; an empty one is none. It
+// has no shared owner: RocksDB's binding passes factories as plain pointers,
+// which the options that get them own.
 Status NewTable(TableFactory* other, const std::string& filter_policy,
-                bool partition_filters, std::unique_ptr<TableFactory>* table) {
+                const std::string& sample_group, bool partition_filters,
+                std::unique_ptr<TableFactory>* table) {
   if (filter_policy.empty()) {
     return Status::InvalidArgument(
         "filter_policy= is not allowed; allowed: filter policies, and nullptr "
@@ -57,7 +103,17 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
   // refuses it, whatever its index.
   if (partition_filters) own->partition_filters = true;
   const ConfigOptions config = StrictOptions();
-  s = (*table)->ConfigureOption(config, kFilterPolicy, filter_policy);
+  SharedPolicies& shared = AllSharedPolicies();
+  if (!sample_group.empty()) {
+    own->filter_policy = shared.Find(sample_group, filter_policy);
+  }
+  if (own->filter_policy == nullptr) {
+    s = (*table)->ConfigureOption(config, kFilterPolicy, filter_policy);
+    if (s.ok() && !sample_group.empty() && own->filter_policy != nullptr) {
+      own->filter_policy =
+          shared.Share(sample_group, filter_policy, own->filter_policy);
+    }
+  }
   return s.ok() ? (*table)->PrepareOptions(config) : s;
 }
 
@@ -65,8 +121,8 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
 Status CheckPolicy(const std::string& filter_policy) {
   const std::unique_ptr<TableFactory> plain(NewBlockBasedTableFactory());
   std::unique_ptr<TableFactory> table;
-  Status s =
-      NewTable(plain.get(), filter_policy, /*partition_filters=*/false, &table);
+  Status s = NewTable(plain.get(), filter_policy, /*sample_group=*/"",
+                      /*partition_filters=*/false, &table);
   if (!s.ok()) return s;
   ColumnFamilyOptions options;
   options.table_factory = std::move(table);
@@ -175,15 +231,19 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_checkPolicy(
 // the one that is returned.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
     JNIEnv* env, jclass native, jlong handle, jbyteArray policy_bytes,
-    jboolean partition_filters) {
+    jbyteArray sample_group_bytes, jboolean partition_filters) {
   return Guarded(env, [&]() -> jlong {
     const std::unique_ptr<TableFactory> other(
         reinterpret_cast<TableFactory*>(handle));
     std::string policy;
-    if (!CopyBytes(env, policy_bytes, &policy)) return 0;
+    std::string sample_group;
+    if (!CopyBytes(env, policy_bytes, &policy) ||
+        !CopyBytes(env, sample_group_bytes, &sample_group)) {
+      return 0;
+    }
     std::unique_ptr<TableFactory> table;
-    const Status s =
-        NewTable(other.get(), policy, partition_filters == JNI_TRUE, &table);
+    const Status s = NewTable(other.get(), policy, sample_group,
+                              partition_filters == JNI_TRUE, &table);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return 0;

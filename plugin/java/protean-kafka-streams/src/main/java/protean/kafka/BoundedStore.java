@@ -46,8 +46,9 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
 
   @Override
   public final void init(final StateStoreContext context, final StateStore root) {
-    inner.init(context, root);
+    // First, since it refuses wrong properties.
     search.open(inner.name(), context, folder(context.stateDir().getAbsoluteFile().toPath()));
+    inner.init(context, root);
   }
 
   @Override

@@ -5,7 +5,8 @@ import java.util.Arrays;
 import org.apache.kafka.common.utils.Bytes;
 
 /**
- * The keys of RocksDB between which a search of a state store ends: from {@code lower} on, below {@code upper}; null is open.
+ * The keys of RocksDB between which a search of a state store ends: from {@code lower} on, below {@code upper}; null is
+ * open.
  *
  * <p>The factories know how Kafka Streams lays out the keys of its stores. What they return holds every key that the
  * store's own search would return, and the key that it seeks to. They return null where no range is known, or where it

@@ -3,6 +3,7 @@ package protean.kafka;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.state.RocksDBConfigSetter;
 import org.apache.kafka.streams.state.internals.BlockBasedTableConfigWithAccessibleCache;
 import org.rocksdb.Options;
@@ -41,8 +42,9 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
    * @param storeName the store, or one of its segments
    * @param options the options of its RocksDB
    * @param configs the application's properties
-   * @throws ConfigException if a property {@code protean.*} is unknown or has no valid value, if the native library cannot
-   *     be loaded, or if the application's setter has replaced the table format that {@code options.tableFormatConfig()} had
+   * @throws ConfigException if a property {@code protean.*} is unknown or has no valid value, if the native library
+   *     cannot be loaded, or if the application's setter has replaced the table format that
+   *     {@code options.tableFormatConfig()} had
    */
   @Override
   public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
@@ -68,8 +70,13 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
               + (table == null ? "null" : table.getClass().getName())
               + ". A config setter must change the one that Options.tableFormatConfig() returns, not replace it");
     }
-    options.setTableFormatConfig(new ProteanTableFormat(blockBased, policy));
+    options.setTableFormatConfig(new ProteanTableFormat(blockBased, policy, sampleGroup(storeName, configs)));
     options.setOptimizeFiltersForHits(false);
+  }
+
+  /** All segments of a store, of all its tasks in this process, are asked alike: they share what they learn from it. */
+  private static String sampleGroup(final String storeName, final Map<String, Object> configs) {
+    return configs.get(StreamsConfig.APPLICATION_ID_CONFIG) + "/" + ProteanSettings.storeOf(storeName);
   }
 
   /**

@@ -66,7 +66,12 @@ record ProteanSettings(
   /** The filter policy of a store, or of a segment of a store, which is named after the store and a time. */
   String policyOf(final String store) {
     final String own = policies.get(store);
-    return own != null ? own : policies.getOrDefault(SEGMENT.matcher(store).replaceFirst(""), policy);
+    return own != null ? own : policies.getOrDefault(storeOf(store), policy);
+  }
+
+  /** The store that a segment belongs to; others are named as they are, if their names do not end like a segment's. */
+  static String storeOf(final String segment) {
+    return SEGMENT.matcher(segment).replaceFirst("");
   }
 
   private static String policy(final String name, final Object value) {

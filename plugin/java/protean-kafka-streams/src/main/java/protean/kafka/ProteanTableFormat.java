@@ -4,17 +4,20 @@ import org.apache.kafka.streams.state.internals.BlockBasedTableConfigWithAccessi
 import protean.rocksjava.ProteanTableConfig;
 
 /**
- * A {@code ProteanTable} with all options of another table, the block cache included, and another filter policy. Kafka reads
- * the cache's metrics from a table format of this class only. It owns nothing.
+ * A {@code ProteanTable} with all options of another table, the block cache included, and another filter policy. Kafka
+ * reads the cache's metrics from a table format of this class only. It owns nothing.
  *
  * <p>A persistent cache is not taken over, since RocksDB's binding does not tell it.
  */
 final class ProteanTableFormat extends BlockBasedTableConfigWithAccessibleCache {
   private final String policy;
+  private final String sampleGroup;
 
   @SuppressWarnings("deprecation")
-  ProteanTableFormat(final BlockBasedTableConfigWithAccessibleCache other, final String policy) {
+  ProteanTableFormat(
+      final BlockBasedTableConfigWithAccessibleCache other, final String policy, final String sampleGroup) {
     this.policy = policy;
+    this.sampleGroup = sampleGroup;
     setBlockCache(other.blockCache());
     setBlockCacheSize(other.blockCacheSize());
     setCacheNumShardBits(other.cacheNumShardBits());
@@ -50,8 +53,13 @@ final class ProteanTableFormat extends BlockBasedTableConfigWithAccessibleCache 
     return policy;
   }
 
+  /** Tables of the same group share the samples of their queries. */
+  String sampleGroup() {
+    return sampleGroup;
+  }
+
   @Override
   protected long newTableFactoryHandle() {
-    return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), policy);
+    return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), policy, sampleGroup);
   }
 }

@@ -29,7 +29,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Key-value stores with and without bounds, called at random. */
 class KeyValueStoreDifferentialTest {
-  private static final int STEPS = Integer.getInteger("protean.test.steps", 3_000);
+  private static final String PADDING = ".".repeat(100);
+  private static final int STEPS = Integer.getInteger("protean.test.steps", 800);
 
   @ParameterizedTest
   @CsvSource({
@@ -106,6 +107,9 @@ class KeyValueStoreDifferentialTest {
         step(pair, step, value);
       }
       assertTrue(pair.searches() > STEPS / 20, "searches with bounds: " + pair.searches());
+      if (!policy.equals("nullptr")) {
+        assertTrue(pair.denied() > 0, "files denied: " + pair.denied());
+      }
     }
   }
 
@@ -115,7 +119,7 @@ class KeyValueStoreDifferentialTest {
     final Bytes key = TestData.key(random);
     final Bytes from = random.nextInt(8) == 0 ? null : TestData.key(random);
     final Bytes to = random.nextInt(8) == 0 ? null : TestData.key(random);
-    final V stored = random.nextInt(8) == 0 ? null : value.apply("v" + step, (long) step);
+    final V stored = random.nextInt(8) == 0 ? null : value.apply("v" + step + PADDING, (long) step);
     final String what = "step " + step + ", " + key + ", [" + from + ", " + to + "]";
     pair.at(step, step);
     switch (random.nextInt(24)) {
@@ -123,7 +127,7 @@ class KeyValueStoreDifferentialTest {
       case 4 -> pair.both(what, store -> store.putIfAbsent(key, stored));
       case 5 -> {
         final List<KeyValue<Bytes, V>> entries =
-            List.of(KeyValue.pair(key, stored), KeyValue.pair(TestData.key(random), value.apply("w" + step, 1L)));
+            List.of(KeyValue.pair(key, stored), KeyValue.pair(TestData.key(random), value.apply("w" + step + PADDING, 1L)));
         pair.both(store -> store.putAll(entries));
       }
       case 6 -> pair.both(what, store -> store.delete(key));
@@ -144,7 +148,8 @@ class KeyValueStoreDifferentialTest {
             from == null || to == null ? RangeQuery.withNoBounds() : RangeQuery.withRange(from, to);
         final RangeQuery<Bytes, V> ordered = random.nextBoolean() ? range.withDescendingKeys() : range;
         pair.both(what, store -> store.query(ordered, PositionBound.unbounded(), new QueryConfig(false)));
-        final RangeQuery<Bytes, V> open = random.nextBoolean() ? RangeQuery.withLowerBound(key) : RangeQuery.withUpperBound(key);
+        final RangeQuery<Bytes, V> open =
+            random.nextBoolean() ? RangeQuery.withLowerBound(key) : RangeQuery.withUpperBound(key);
         pair.both(what, store -> store.query(open, PositionBound.unbounded(), new QueryConfig(false)));
         final KeyQuery<Bytes, V> point = KeyQuery.withKey(key);
         pair.both(what, store -> store.query(point, PositionBound.unbounded(), new QueryConfig(false)));

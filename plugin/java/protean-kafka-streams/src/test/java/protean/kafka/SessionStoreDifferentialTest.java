@@ -26,7 +26,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Session stores with and without bounds, called at random. */
 class SessionStoreDifferentialTest {
-  private static final int STEPS = Integer.getInteger("protean.test.steps", 2_000);
+  private static final String PADDING = ".".repeat(100);
+  private static final int STEPS = Integer.getInteger("protean.test.steps", 800);
   private static final long RETENTION = 120_000;
 
   @ParameterizedTest
@@ -79,6 +80,9 @@ class SessionStoreDifferentialTest {
         now = step(pair, step, now, value);
       }
       assertTrue(pair.searches() > STEPS / 20, "searches with bounds: " + pair.searches());
+      if (!policy.equals("nullptr")) {
+        assertTrue(pair.denied() > 0, "files denied: " + pair.denied());
+      }
     }
   }
 
@@ -96,7 +100,7 @@ class SessionStoreDifferentialTest {
       case 0, 1, 2, 3, 4, 5 -> {
         final long first = Math.max(0, now - random.nextInt(30_000));
         final Windowed<Bytes> session = session(key, first, first + random.nextInt(1_000));
-        final V stored = random.nextInt(8) == 0 ? null : value.apply("v" + step);
+        final V stored = random.nextInt(8) == 0 ? null : value.apply("v" + step + PADDING);
         pair.at(first, step);
         pair.both(what, store -> {
           store.put(session, stored);

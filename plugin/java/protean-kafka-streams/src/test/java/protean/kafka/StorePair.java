@@ -47,6 +47,7 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
   private final Map<Boolean, InternalMockProcessorContext<?, ?>> contexts = new HashMap<>();
   private final Map<String, String> properties;
   private long searches;
+  private long denied;
 
   /**
    * Makes them.
@@ -67,7 +68,7 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
     open();
   }
 
-  /** Small blocks and files, so that there is something for filters to deny. */
+  /** Small blocks and files, and many of them, so that there is something for filters to deny. */
   public static final class SmallFiles implements RocksDBConfigSetter {
     @Override
     public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
@@ -75,6 +76,8 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
       table.setBlockSize(256);
       options.setTableFormatConfig(table);
       options.setTargetFileSizeBase(1 << 12);
+      options.setArenaBlockSize(1 << 12);
+      options.setDbWriteBufferSize(1 << 14);
     }
 
     @Override
@@ -84,25 +87,24 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
   private void open() {
     for (final boolean protean : List.of(false, true)) {
       final File stateDir = folder.resolve(protean ? "protean" : "stock").toFile();
-      stateDir.mkdirs();
-      contexts.put(protean, context(stateDir, protean, properties));
+      contexts.put(
+          protean, context(stateDir, SmallFiles.class, protean ? properties : Map.of("protean.enabled", "false")));
       final S store = builder.apply(protean).build();
       store.init(contexts.get(protean), store);
       stores.put(protean, store);
     }
   }
 
+  /** The context of a store with Protean's setter, and another one that it calls. */
   static InternalMockProcessorContext<?, ?> context(
-      final File stateDir, final boolean protean, final Map<String, String> properties) {
+      final File stateDir, final Class<? extends RocksDBConfigSetter> setter, final Map<String, String> properties) {
+    stateDir.mkdirs();
     final Map<String, Object> config = new HashMap<>();
     config.put(StreamsConfig.APPLICATION_ID_CONFIG, "test");
     config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "localhost:9092");
-    config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, SmallFiles.class);
-    if (protean) {
-      config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class);
-      config.put(ProteanSettings.SETTER, SmallFiles.class.getName());
-      config.putAll(properties);
-    }
+    config.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class);
+    config.put(ProteanSettings.SETTER, setter);
+    config.putAll(properties);
     final MockStreamsMetrics metrics = new MockStreamsMetrics(new Metrics());
     final InternalMockProcessorContext<?, ?> context =
         new InternalMockProcessorContext<>(
@@ -122,9 +124,14 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
     return random;
   }
 
-  /** How many searches have had bounds, before the last reopening. */
+  /** How many searches have had bounds. */
   long searches() {
-    return searches + boundedSearches();
+    return searches + metric("bounded-search-total");
+  }
+
+  /** How many files filters have denied to searches with bounds. */
+  long denied() {
+    return denied + metric("closed-seek-negative") + metric("closed-seek-passed");
   }
 
   /** Calls both. */
@@ -178,7 +185,7 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
     stores.values().forEach(StorePair::commit);
   }
 
-  /** Writes SST files. */
+  /** As Kafka does from time to time. Before 4.3, this writes SST files. */
   @SuppressWarnings("deprecation")
   static void commit(final StateStore store) {
     if (store instanceof CachedStateStore<?, ?> cached) {
@@ -193,14 +200,15 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
 
   void reopen() {
     commit();
-    searches += boundedSearches();
+    searches = searches();
+    denied = denied();
     stores.values().forEach(StateStore::close);
     open();
   }
 
-  private long boundedSearches() {
+  private long metric(final String name) {
     return contexts.get(true).metrics().metrics().entrySet().stream()
-        .filter(metric -> metric.getKey().name().equals("bounded-search-total"))
+        .filter(metric -> metric.getKey().group().equals(StoreMetrics.GROUP) && metric.getKey().name().equals(name))
         .mapToLong(metric -> ((Double) metric.getValue().metricValue()).longValue())
         .sum();
   }

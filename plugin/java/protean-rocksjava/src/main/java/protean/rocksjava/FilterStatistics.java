@@ -1,13 +1,13 @@
 package protean.rocksjava;
 
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Collections;
 
 /**
  * What the filters of a column family do ({@link Protean#filterStatistics}). {@code plugin/filter_statistics.h} says when
- * what is counted. For Prometheus there is {@link Protean#prometheus}. Immutable.
+ * what is counted. Immutable.
  */
 public final class FilterStatistics {
   /**
@@ -177,6 +177,7 @@ public final class FilterStatistics {
   private final Samples samples;
   private final String text;
   private final String json;
+  private final String prometheus;
 
   FilterStatistics(final Decoder in) {
     db = in.text();
@@ -189,6 +190,7 @@ public final class FilterStatistics {
     samples = Samples.of(in);
     text = in.text();
     json = in.text();
+    prometheus = in.text();
   }
 
   /**
@@ -276,5 +278,15 @@ public final class FilterStatistics {
    */
   public String toJson() {
     return json;
+  }
+
+  /**
+   * All of it but the files as text for Prometheus. For several column families there is {@link Protean#prometheus}: a metric
+   * may stand in a text once only.
+   *
+   * @return text in Prometheus' format (0.0.4)
+   */
+  public String toPrometheus() {
+    return prometheus;
   }
 }

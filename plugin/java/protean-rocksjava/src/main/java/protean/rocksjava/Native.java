@@ -17,7 +17,8 @@ final class Native {
   static native void checkPolicy(byte[] policy) throws RocksDBException;
 
   /** Takes a table factory over, and returns another one, which the caller owns. */
-  static native long toProtean(long tableFactory, byte[] policy, boolean partitionFilters) throws RocksDBException;
+  static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup, boolean partitionFilters)
+      throws RocksDBException;
 
   static native byte[] approximateCount(long db, long columnFamily, byte[] begin, byte[] end) throws RocksDBException;
 

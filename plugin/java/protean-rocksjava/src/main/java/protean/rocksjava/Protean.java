@@ -99,6 +99,7 @@ public final class Protean {
    * @param end the first key behind the range
    * @return the count, and what it is worth
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, and what reading throws
+   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final byte[] begin, final byte[] end) throws RocksDBException {
@@ -116,6 +117,7 @@ public final class Protean {
    * @param columnFamily one of its column families; null for the default one
    * @return the numbers, which do not change any more
    * @throws RocksDBException as RocksDB does
+   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static FilterStatistics filterStatistics(final RocksDB db, final ColumnFamilyHandle columnFamily)
       throws RocksDBException {
@@ -145,6 +147,7 @@ public final class Protean {
    * @param columnFamilies of DBs that are open
    * @return text in Prometheus' format (0.0.4)
    * @throws RocksDBException as RocksDB does
+   * @throws IllegalStateException if a DB or a column family's handle is closed
    */
   public static String prometheus(final List<ColumnFamily> columnFamilies) throws RocksDBException {
     load();
@@ -165,6 +168,7 @@ public final class Protean {
    * @return what has been done, or, in a dry run, what would be
    * @throws RocksDBException {@code InvalidArgument} for another table or policy, {@code NotSupported} where there can be no
    *     range filters or the DB is open for reading only, and what RocksDB throws when it can write no more
+   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static RefreshResult refreshFilters(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final RefreshOptions options) throws RocksDBException {
@@ -181,7 +185,12 @@ public final class Protean {
    * @param columnFamily one of its column families, which must be open as well; null for the default one
    */
   public record ColumnFamily(RocksDB db, ColumnFamilyHandle columnFamily) {
-    /** Takes a DB and one of its column families. */
+    /**
+     * Takes a DB and one of its column families.
+     *
+     * @param db the DB
+     * @param columnFamily the column family, or null
+     */
     public ColumnFamily {
       Objects.requireNonNull(db, "db");
     }
@@ -195,7 +204,15 @@ public final class Protean {
 
     @SuppressWarnings("resource")
     private long handle() {
-      return (columnFamily == null ? db.getDefaultColumnFamily() : columnFamily).getNativeHandle();
+      final long defaultHandle = db.getDefaultColumnFamily().getNativeHandle();
+      if (columnFamily == null) {
+        return defaultHandle;
+      }
+      // Only the default one is open without being owned.
+      if (!columnFamily.isOwningHandle() && columnFamily.getNativeHandle() != defaultHandle) {
+        throw new IllegalStateException("the column family's handle is closed");
+      }
+      return columnFamily.getNativeHandle();
     }
   }
 }

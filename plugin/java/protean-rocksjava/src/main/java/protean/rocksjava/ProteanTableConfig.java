@@ -29,6 +29,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   public static final String DEFAULT_RANGE_FILTER = "proteus:12";
 
   private String rangeFilter = DEFAULT_RANGE_FILTER;
+  private String sampleGroup = "";
 
   /**
    * With the options that RocksDB gives its block-based table, and {@value #DEFAULT_RANGE_FILTER}.
@@ -75,6 +76,29 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
+   * Lets tables share the samples of their queries, by which filters of Proteus are designed: those of all column families of
+   * the same name whose tables belong to the same group, and have the same range filter in the same words. So a new DB, such
+   * as the next one of a row of DBs for a day each, begins with what the others have learned. A group is there as long as one
+   * of its tables is.
+   *
+   * @param group any name; an empty one: no group
+   * @return this
+   */
+  public ProteanTableConfig setSampleGroup(final String group) {
+    sampleGroup = Objects.requireNonNull(group, "group");
+    return this;
+  }
+
+  /**
+   * With which other tables samples are shared.
+   *
+   * @return the group; an empty string if there is none
+   */
+  public String sampleGroup() {
+    return sampleGroup;
+  }
+
+  /**
    * Makes sure that a filter policy can be set.
    *
    * @param policy a filter policy as RocksDB reads it in an options string
@@ -97,19 +121,22 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
    *
    * @param tableFactory the handle of a block-based table, which this takes over, whatever comes of it
    * @param policy a filter policy as RocksDB reads it in an options string
+   * @param sampleGroup as in {@link #setSampleGroup}
    * @return the handle of the new table, which the caller owns until it returns it to RocksDB
    * @throws IllegalArgumentException if there is no such policy, or it does not allow its options
    * @throws UnsatisfiedLinkError as {@link Protean#load}; then nothing has been taken over
    */
-  public static long toProtean(final long tableFactory, final String policy) {
-    return toProtean(tableFactory, policy, false);
+  public static long toProtean(final long tableFactory, final String policy, final String sampleGroup) {
+    return toProtean(tableFactory, policy, sampleGroup, false);
   }
 
-  private static long toProtean(final long tableFactory, final String policy, final boolean partitionFilters) {
+  private static long toProtean(final long tableFactory, final String policy, final String sampleGroup,
+      final boolean partitionFilters) {
     Objects.requireNonNull(policy, "policy");
+    Objects.requireNonNull(sampleGroup, "sampleGroup");
     Protean.load();
     try {
-      return Native.toProtean(tableFactory, Native.bytes(policy), partitionFilters);
+      return Native.toProtean(tableFactory, Native.bytes(policy), Native.bytes(sampleGroup), partitionFilters);
     } catch (final RocksDBException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
@@ -117,7 +144,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
 
   @Override
   protected long newTableFactoryHandle() {
-    return toProtean(super.newTableFactoryHandle(), rangeFilter, partitionFilters());
+    return toProtean(super.newTableFactoryHandle(), rangeFilter, sampleGroup, partitionFilters());
   }
 
   /**

@@ -81,6 +81,13 @@ class DatabaseTest {
     final RocksDB db;
     try (Options options = options("proteus:12")) {
       db = RocksDB.open(options, folder.toString());
+      try (ColumnFamilyOptions familyOptions = new ColumnFamilyOptions()) {
+        final ColumnFamilyHandle family =
+            db.createColumnFamily(new ColumnFamilyDescriptor(new byte[] {'a'}, familyOptions));
+        assertEquals("a", Protean.filterStatistics(db, family).columnFamily());
+        family.close();
+        assertThrows(IllegalStateException.class, () -> Protean.filterStatistics(db, family));
+      }
       db.close();
     }
     assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
@@ -128,6 +135,10 @@ class DatabaseTest {
       assertTrue(statistics.toString().startsWith("Filters of column family default of "), statistics.toString());
       assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
       assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
+
+      final String age = "(?m)^protean_filter_samples_age_seconds.*";
+      assertEquals(Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))).replaceAll(age, ""),
+          statistics.toPrometheus().replaceAll(age, ""));
 
       final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
       assertEquals(statistics.total().keys(), sums.keys());

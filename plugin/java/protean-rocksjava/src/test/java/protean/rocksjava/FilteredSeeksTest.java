@@ -152,7 +152,7 @@ class FilteredSeeksTest {
   private static final class OtherConfig extends BlockBasedTableConfig {
     @Override
     protected long newTableFactoryHandle() {
-      return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "surf:0:8");
+      return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "surf:0:8", "");
     }
   }
 
@@ -166,6 +166,34 @@ class FilteredSeeksTest {
       records.check(db, 1000);
       checkSpared(Protean.filterStatistics(db, null));
       assertEquals("SuRF", Protean.filterStatistics(db, null).files().get(0).kind());
+    }
+  }
+
+  @Test
+  void tablesOfAGroupShareSamples() throws RocksDBException {
+    final String policy = "{id=protean.Proteus;bits_per_key=12;sample_every=1}";
+    final Records records = new Records(8);
+    try (Options teaches = options(new ProteanTableConfig().setRangeFilter(policy).setSampleGroup("readings"));
+        RocksDB first = RocksDB.open(teaches, folder.resolve("first").toString())) {
+      records.write(first, 1, 2000);
+      records.check(first, 500);
+      for (final String group : List.of("readings", "others", "")) {
+        try (Options options = options(new ProteanTableConfig().setRangeFilter(policy).setSampleGroup(group));
+            RocksDB db = RocksDB.open(options, folder.resolve("of " + group).toString())) {
+          new Records(9).write(db, 1, 2000);
+          final boolean shared = group.equals("readings");
+          assertEquals(shared, Protean.filterStatistics(db, null).samples().held() > 0, group);
+          records.write(db, 1, 10);
+        }
+      }
+      // One that goes takes nothing away.
+      assertTrue(Protean.filterStatistics(first, null).samples().held() > 0);
+    }
+    // With the last one, the group goes.
+    try (Options options = options(new ProteanTableConfig().setRangeFilter(policy).setSampleGroup("readings"));
+        RocksDB db = RocksDB.open(options, folder.resolve("later").toString())) {
+      records.write(db, 1, 10);
+      assertEquals(0, Protean.filterStatistics(db, null).samples().held());
     }
   }
 

@@ -57,9 +57,7 @@ public final class OpenAndClose {
     try (Options options = new Options().setCreateIfMissing(true).setTableFormatConfig(table);
         RocksDB db = RocksDB.open(options, folder); FlushOptions flush = new FlushOptions()) {
       db.put(Records.bytes(i), new byte[10]);
-      if (i % 10 == 0) {
-        db.flush(flush);
-      }
+      db.flush(flush);
       use(db, db.getDefaultColumnFamily(), protean);
     }
     if (protean) {
@@ -69,13 +67,15 @@ public final class OpenAndClose {
       } catch (final IllegalArgumentException expected) {
         // Its memory is the point.
       }
-      try (Options options = new Options().setTableFormatConfig(new BlockBasedTableConfig() {
+      final BlockBasedTableConfig bad = new BlockBasedTableConfig() {
         @Override
         protected long newTableFactoryHandle() {
-          return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "proteus:99");
+          return ProteanTableConfig.toProtean(super.newTableFactoryHandle(), "proteus:99", "");
         }
-      })) {
-        throw new AssertionError("a bad policy is taken by " + options);
+      };
+      try (Options options = new Options()) {
+        options.setTableFormatConfig(bad);
+        throw new AssertionError("a bad policy is taken");
       } catch (final IllegalArgumentException expected) {
         // Its memory is the point.
       }
@@ -104,6 +104,12 @@ public final class OpenAndClose {
         openByCode(arguments[0], i, protean);
       } else {
         openByFile(arguments[0], protean);
+      }
+      if (i % 20 == 19) {
+        // So that it stays as large.
+        try (Options options = new Options()) {
+          RocksDB.destroyDB(arguments[0], options);
+        }
       }
       if (i == times / 4) {
         first = residentKilobytes();

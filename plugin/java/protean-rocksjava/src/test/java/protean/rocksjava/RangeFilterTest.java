@@ -47,7 +47,7 @@ class RangeFilterTest {
       "proteus:12;block_size=1 | numbers from 2 to 64",
       "{id=protean.Proteus;level_bits=some} | auto, equal",
       "{id=protean.Proteus;sample_every=0} | from 1 to",
-      "{id=protean.Proteus;bits=12} | Could not find option",
+      "{id=protean.Proteus;bits=12} | bits=12} cannot be made",
       "surf:4 | surf:HASH_BITS:REAL_BITS",
       "surf:33:0 | from 0 to 32",
       "levels: | a policy is missing",
