@@ -206,7 +206,7 @@ class FilteredSearchesTest {
         store -> each(i -> drain(store.backwardFetch(missing(i), 400_000, 600_000))));
   }
 
-  /** Ranges close to what is stored: filters must have seen such searches. What one RocksDB sees, others of the store know. */
+  /** Ranges close to what is stored: filters must have seen such searches. What one RocksDB sees, the store's others know. */
   @Test
   void windowsOfAKeyAtOtherTimes() {
     final Map<String, String> properties =
@@ -234,6 +234,34 @@ class FilteredSearchesTest {
     assertTrue(protean.blocks() < 2.5, "Protean: " + protean);
     assertTrue(protean.metrics().get("closed-seek-negative") > 0.9 * KEYS, protean.toString());
     System.out.printf("%.3f blocks, %.3f with samples%n", stock.blocks(), protean.blocks());
+  }
+
+  /** The same, where another partition of the store has seen such searches. */
+  @Test
+  void anotherPartitionHasLearned() {
+    statistics = new Statistics();
+    final Map<String, String> properties =
+        Map.of("protean.filter.policy", "{id=protean.Proteus;bits_per_key=12;sample_every=1}");
+    final var first = StorePair.context(folder.resolve("first").toFile(), Counting.class, properties);
+    final var second = StorePair.context(folder.resolve("second").toFile(), Counting.class, properties);
+    writeFile(windows(), first);
+    final WindowStore<Bytes, byte[]> teaches = open(windows(), first);
+    each(i -> drain(teaches.fetch(stored(i), 510_000, 520_000)));
+    writeFile(windows(), second);
+    final WindowStore<Bytes, byte[]> store = open(windows(), second);
+    final long before = blocks();
+    each(i -> drain(store.fetch(stored(i), 510_000, 520_000)));
+    assertTrue(blocks() - before < 0.1 * KEYS, "blocks: " + (blocks() - before));
+    store.close();
+    teaches.close();
+    statistics.close();
+  }
+
+  private static void writeFile(
+      final WindowBytesStoreSupplier supplier, final InternalMockProcessorContext<?, ?> context) {
+    final WindowStore<Bytes, byte[]> store = open(supplier, context);
+    writeWindows(store);
+    store.close();
   }
 
   @Test
