@@ -3,6 +3,7 @@ package protean.kafka;
 import static java.time.Duration.ofMillis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
@@ -23,6 +25,7 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.RocksDBConfigSetter;
 import org.apache.kafka.streams.state.StoreSupplier;
 import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.VersionedBytesStore;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.test.InternalMockProcessorContext;
@@ -33,6 +36,8 @@ import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Options;
 import org.rocksdb.Statistics;
 import org.rocksdb.TickerType;
+import protean.rocksjava.FilterStatistics;
+import protean.rocksjava.Protean;
 
 /** Filters are asked, and deny: searches that find nothing read no blocks. */
 class FilteredSearchesTest {
@@ -262,6 +267,45 @@ class FilteredSearchesTest {
     final WindowStore<Bytes, byte[]> store = open(supplier, context);
     writeWindows(store);
     store.close();
+  }
+
+  /** They have no bounds, but filters as all others. */
+  @Test
+  void versionedStores() {
+    statistics = new Statistics();
+    final var context = StorePair.context(folder.resolve("versioned").toFile(), Counting.class, Map.of());
+    final StoreSupplier<KeyValueStore<Bytes, byte[]>> supplier =
+        Stores.persistentVersionedKeyValueStore("store", ofMillis(RETENTION));
+    final var store = (VersionedBytesStore) open(supplier, context);
+    each(i -> store.put(stored(i), new byte[20], 500_000));
+    each(i -> store.put(stored(i), new byte[20], 510_000));
+    store.close();
+    final var again = (VersionedBytesStore) open(supplier, context);
+    final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
+    assertTrue(sums.keys() >= 2 * KEYS, sums.toString());
+    assertEquals(Map.of(), sums.unused());
+    again.close();
+    statistics.close();
+  }
+
+  /** For a store that is asked for single keys only. */
+  @Test
+  void filtersOfRocksDB() {
+    statistics = new Statistics();
+    final var context =
+        StorePair.context(
+            folder.resolve("bloom").toFile(), Counting.class, Map.of("protean.filter.policy.store", "bloomfilter:10"));
+    final StoreSupplier<KeyValueStore<Bytes, byte[]>> supplier = ProteanStores.keyValueStore("store");
+    final KeyValueStore<Bytes, byte[]> store = open(supplier, context);
+    writeKeys(store);
+    store.close();
+    final KeyValueStore<Bytes, byte[]> again = open(supplier, context);
+    assertEquals(Set.of("filter of RocksDB"), Protean.filterSums(folder.toString()).unused().keySet());
+    final long before = blocks();
+    each(i -> assertNull(again.get(missing(i))));
+    assertTrue(blocks() - before < 0.1 * KEYS, "blocks: " + (blocks() - before));
+    again.close();
+    statistics.close();
   }
 
   @Test
