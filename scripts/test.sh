@@ -3,5 +3,5 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup.sh
-say "running the tests, about 3 minutes"
+say "running the tests, 3 to 6 minutes"
 ctest --test-dir build --output-on-failure -j "$(nproc)" "$@"
