@@ -1,5 +1,6 @@
 #include "filter_policy/filter_registry.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -100,11 +101,18 @@ FilterRegistry::Contents FilterRegistry::Of(FamilyId family) const {
   return found == families_.end() ? Contents() : ContentsOf(found->second);
 }
 
-std::vector<FilterRegistry::Contents> FilterRegistry::OfAll() const {
-  std::vector<Contents> all;
+std::vector<FilterRegistry::Contents> FilterRegistry::OfFolder(
+    const std::string& begin) const {
+  std::vector<Contents> found;
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [id, family] : families_) all.push_back(ContentsOf(family));
-  return all;
+  for (const auto& [id, family] : families_) {
+    const bool is_there = std::any_of(
+        family.open.begin(), family.open.end(), [&](const RegisteredFile* f) {
+          return f->announcement_.path.compare(0, begin.size(), begin) == 0;
+        });
+    if (is_there) found.push_back(ContentsOf(family));
+  }
+  return found;
 }
 
 FilterRegistry::Family* FilterRegistry::Add(const RegisteredFile* file) {

@@ -78,8 +78,8 @@ class FilterRegistry {
   FilterRegistry& operator=(const FilterRegistry&) = delete;
 
   Contents Of(FamilyId family) const;
-  // Of each column family.
-  std::vector<Contents> OfAll() const;
+  // Of each column family that has an open file whose path begins so.
+  std::vector<Contents> OfFolder(const std::string& begin) const;
 
  private:
   friend class RegisteredFile;

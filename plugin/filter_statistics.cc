@@ -113,14 +113,6 @@ void AddFiles(const FilterRegistry::Contents& contents,
   statistics->total = total.Result();
 }
 
-bool HasFileBelow(const FilterRegistry::Contents& contents,
-                  const std::string& folder) {
-  return std::any_of(contents.files.begin(), contents.files.end(),
-                     [&](const FilterRegistry::File& file) {
-                       return Slice(file.path).starts_with(folder);
-                     });
-}
-
 uint64_t LiveFiles(DB* db, ColumnFamilyHandle* column_family) {
   uint64_t files = 0;
   for (int level = 0; level < db->NumberLevels(column_family); level++) {
@@ -215,9 +207,8 @@ FilterSums GetFilterSums(const std::string& folder) {
   while (!begin.empty() && begin.back() == '/') begin.pop_back();
   begin.push_back('/');
   Summing total;
-  for (const std::shared_ptr<DBSession>& session : DBSession::All()) {
-    for (const auto& contents : session->filters()->OfAll()) {
-      if (!HasFileBelow(contents, begin)) continue;
+  for (const auto& filters : DBSession::AllFilters()) {
+    for (const auto& contents : filters->OfFolder(begin)) {
       for (const auto& [level, seeks] : contents.closed) total.Add(seeks);
       for (const FilterRegistry::File& file : contents.files) {
         total.Add(StatisticsOf(file));

@@ -16,13 +16,15 @@
 //  In between, the searches of this thread end at these bounds, as if they were
 //  in the ReadOptions of all iterators that have none of their own in the
 //  direction of the search. Files that hold nothing in the range are not read.
+//  An iterator keeps the bounds that it has sought under, until it seeks again.
+//  Tailing iterators take no notice of them.
 //
 //  What an iterator shows outside of the bounds is in order, but incomplete:
 //  unlike with bounds in ReadOptions, it may be valid there. So this is for
 //  callers who look at nothing outside, and whose searches begin within: at a
-//  key in [lower, upper], or at the first or last one. A seek to another key
-//  ignores the bounds, which is a safeguard: it goes wrong nevertheless where
-//  its search comes into the bounds, and through them.
+//  key in [lower, upper), backwards also at `upper`, or at the first or last. A
+//  seek to another key ignores the bounds, which is a safeguard: it goes wrong
+//  nevertheless where its search comes into the bounds, and through them.
 
 #pragma once
 

@@ -69,17 +69,20 @@ void ProteanTableIterator::EnterSearch() {
   search_->Enter(this);
 }
 
-void ProteanTableIterator::TakeThreadBounds(const Slice* target) {
+void ProteanTableIterator::TakeThreadBounds(const Slice* target,
+                                            bool backwards) {
   thread_bounds_ = SearchBounds::OfThread();
   if (thread_bounds_ != nullptr) {
-    if (target != nullptr && thread_bounds_->IsOutside(*target)) {
+    if (target != nullptr && thread_bounds_->IsOutside(*target, backwards)) {
       search_->SetOutsideBounds();
     }
     if (search_->is_outside_bounds()) thread_bounds_.reset();
   }
-  if (thread_bounds_ == nullptr) return;
-  if (upper_bound_ == nullptr) upper_bound_ = thread_bounds_->upper();
-  if (lower_bound_ == nullptr) lower_bound_ = thread_bounds_->lower();
+  if (thread_bounds_ != nullptr) {
+    if (upper_bound_ == nullptr) upper_bound_ = thread_bounds_->upper();
+    if (lower_bound_ == nullptr) lower_bound_ = thread_bounds_->lower();
+  }
+  SetReading();
 }
 
 bool ProteanTableIterator::StopAtUpperBound() {
@@ -89,6 +92,16 @@ bool ProteanTableIterator::StopAtUpperBound() {
   }
   state_ = State::kFiltered;
   filtered_bound_ = IterBoundCheck::kOutOfBound;
+  return true;
+}
+
+bool ProteanTableIterator::StopAtLowerBound() {
+  if (IsLowerBoundKnown() || !Valid() ||
+      reader_->UserKey(key()).compare(*lower_bound_) >= 0) {
+    return false;
+  }
+  state_ = State::kFiltered;
+  filtered_bound_ = IterBoundCheck::kUnknown;
   return true;
 }
 
@@ -256,13 +269,16 @@ void ProteanTableIterator::ReadFromMarker() {
 void ProteanTableIterator::ReadBeforeMarker() {
   SetReading();
   Inner()->SeekForPrev(marker_);
+  StopAtLowerBound();
   if (waits_in_vain_) return;
   RecordMatch();
   CountReached();
 }
 
 bool ProteanTableIterator::NextAndGetResult(IterateResult* result) {
-  if (state_ != State::kWaiting) return inner_.NextAndGetResult(result);
+  if (state_ != State::kWaiting) {
+    return inner_.NextAndGetResult(result) && !StopAtUpperBound();
+  }
   LeaveMarker();
   if (state_ == State::kFiltered) return false;
   if (state_ != State::kWaiting) return inner_.GetResult(result);
@@ -402,7 +418,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
     return;
   }
   const Slice user_key = reader_->UserKey(target);
-  BeginSeek(&user_key);
+  BeginSeek(&user_key, /*backwards=*/false);
   const bool closed = upper_bound_ != nullptr;
   // Under a bound, the filter is asked in any case.
   const bool may_wait = CanWait() &&
@@ -429,7 +445,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
 // one, only the iterator over the level knows its target. For the same reason
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
-  BeginSeek(/*target=*/nullptr);
+  BeginSeek(/*target=*/nullptr, /*backwards=*/false);
   FilterHold hold;
   const FilterBlock* filter = upper_bound_ != nullptr ? Filter(&hold) : nullptr;
   if (filter != nullptr && FilterRange(*filter, Slice())) return;
@@ -462,7 +478,7 @@ bool ProteanTableIterator::FilterBackwards(const FilterBlock& filter,
 
 void ProteanTableIterator::SeekForPrev(const Slice& target) {
   const Slice user_key = reader_->UserKey(target);
-  BeginSeek(&user_key);
+  BeginSeek(&user_key, /*backwards=*/true);
   // That is how RocksDB looks for what lies before an upper bound.
   const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
   // Below the bound there is no range to ask for.
@@ -472,6 +488,7 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   const FilterBlock* filter = closed && CanWait() ? Filter(&hold) : nullptr;
   if (filter == nullptr || !FilterBackwards(*filter, user_key, inclusive)) {
     Inner()->SeekForPrev(target);
+    StopAtLowerBound();
     if (filter != nullptr) {
       RecordMatch();
       CountReadBackwards();
@@ -481,7 +498,7 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
 }
 
 void ProteanTableIterator::SeekToLast() {
-  BeginSeek(/*target=*/nullptr);
+  BeginSeek(/*target=*/nullptr, /*backwards=*/true);
   FilterHold hold;
   const FilterBlock* filter =
       lower_bound_ != nullptr && CanWait() ? Filter(&hold) : nullptr;
@@ -497,6 +514,7 @@ void ProteanTableIterator::SeekToLast() {
     return;
   }
   Inner()->SeekToLast();
+  StopAtLowerBound();
   if (filter != nullptr) CountReadBackwards();
 }
 

@@ -101,6 +101,7 @@ class ProteanTableIterator final : public InternalIterator {
       LeaveMarker();
     } else {
       inner_->Next();
+      StopAtUpperBound();
     }
   }
   bool NextAndGetResult(IterateResult* result) override;
@@ -109,6 +110,7 @@ class ProteanTableIterator final : public InternalIterator {
       ReadBeforeMarker();
     } else {
       inner_->Prev();
+      StopAtLowerBound();
     }
   }
   Slice key() const override {
@@ -212,7 +214,8 @@ class ProteanTableIterator final : public InternalIterator {
  private:
   enum class State {
     kReading,     // the inner iterator decides, a BlockBasedTableIterator
-    kReadingAny,  // the same, but it is another one; invalid if there is none
+    kReadingAny,  // the same, but it is another one, or the thread's bounds
+                  // decide as well; invalid if there is none
     kFiltered,    // invalid, since the filter says so
     kWaiting,     // valid, at the marker
   };
@@ -254,7 +257,9 @@ class ProteanTableIterator final : public InternalIterator {
   void MakeInner();
   // Leaves all to it from now on.
   void SetReading() {
-    state_ = exact() != nullptr ? State::kReading : State::kReadingAny;
+    state_ = exact() != nullptr && thread_bounds_ == nullptr
+                 ? State::kReading
+                 : State::kReadingAny;
   }
   // Seeks it, and notes whether its blocks were in the cache.
   void SeekInner(const Slice& target);
@@ -269,10 +274,12 @@ class ProteanTableIterator final : public InternalIterator {
   // Leaves the state in which the last seek left the iterator.
   void Reset();
 
-  // Turns invalid, and returns true, at a key or marker beyond the thread's
-  // upper bound. Beyond that of the ReadOptions, the inner iterator does so by
-  // itself, and RocksDB's iterators come by no marker.
+  // Turn invalid, and return true, at a key or marker outside of the thread's
+  // bounds. Beyond that of the ReadOptions, the inner iterator does so by
+  // itself, and RocksDB's iterators come by no marker; below that of the
+  // ReadOptions, they end the search.
   bool StopAtUpperBound();
+  bool StopAtLowerBound();
   // `kind` is that of the seek.
   void SetFiltered(SeekKind kind);
   // The same, where nothing is found below an upper bound.
@@ -326,7 +333,7 @@ class ProteanTableIterator final : public InternalIterator {
 
   // Ends the last seek, and begins one to a user key, or to the first or last
   // key if that is nullptr.
-  void BeginSeek(const Slice* target) {
+  void BeginSeek(const Slice* target, bool backwards) {
     if (pinned_iters_manager_ != nullptr) {
       if (search_ == nullptr) EnterSearch();
       search_->BeginSeek(&round_);
@@ -334,12 +341,14 @@ class ProteanTableIterator final : public InternalIterator {
     Reset();
     upper_bound_ = read_options_.iterate_upper_bound;
     lower_bound_ = read_options_.iterate_lower_bound;
-    if (pinned_iters_manager_ != nullptr && SearchBounds::AreUsed()) {
-      TakeThreadBounds(target);
+    // Tailing iterators forget files in which a search has ended.
+    if (SearchBounds::AreUsed() && pinned_iters_manager_ != nullptr &&
+        !read_options_.tailing) {
+      TakeThreadBounds(target, backwards);
     }
   }
   void EnterSearch();
-  void TakeThreadBounds(const Slice* target);
+  void TakeThreadBounds(const Slice* target, bool backwards);
   // Whether the lower bound is one that RocksDB's iterators know.
   bool IsLowerBoundKnown() const {
     return lower_bound_ == read_options_.iterate_lower_bound;

@@ -23,10 +23,12 @@ class SearchBounds {
   const Slice* lower() const { return lower_.get(); }
   const Slice* upper() const { return upper_.get(); }
 
-  // The upper bound itself is not outside: backwards, a search may begin there.
-  bool IsOutside(const Slice& user_key) const {
+  // Whether a search that begins there begins outside. Backwards, the upper
+  // bound itself will do.
+  bool IsOutside(const Slice& user_key, bool backwards) const {
     return (lower() != nullptr && user_key.compare(*lower()) < 0) ||
-           (upper() != nullptr && user_key.compare(*upper()) > 0);
+           (upper() != nullptr &&
+            user_key.compare(*upper()) >= (backwards ? 1 : 0));
   }
 
   // This thread's, or nullptr.

@@ -8,7 +8,11 @@ namespace {
 
 struct OpenSessions {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<DBSession>> by_id;
+  struct Open {
+    std::weak_ptr<DBSession> session;
+    std::weak_ptr<const FilterRegistry> filters;
+  };
+  std::map<std::string, Open> by_id;
 };
 
 OpenSessions& Sessions() {
@@ -22,11 +26,11 @@ std::shared_ptr<DBSession> DBSession::Join(const std::string& id) {
   if (id.empty()) return std::shared_ptr<DBSession>(new DBSession(id));
   OpenSessions& sessions = Sessions();
   const std::lock_guard<std::mutex> lock(sessions.mutex);
-  std::weak_ptr<DBSession>& open = sessions.by_id[id];
-  std::shared_ptr<DBSession> session = open.lock();
+  OpenSessions::Open& open = sessions.by_id[id];
+  std::shared_ptr<DBSession> session = open.session.lock();
   if (session == nullptr) {
     session.reset(new DBSession(id));
-    open = session;
+    open = {session, session->filters_};
   }
   return session;
 }
@@ -35,15 +39,15 @@ std::shared_ptr<DBSession> DBSession::Find(const std::string& id) {
   OpenSessions& sessions = Sessions();
   const std::lock_guard<std::mutex> lock(sessions.mutex);
   const auto open = sessions.by_id.find(id);
-  return open == sessions.by_id.end() ? nullptr : open->second.lock();
+  return open == sessions.by_id.end() ? nullptr : open->second.session.lock();
 }
 
-std::vector<std::shared_ptr<DBSession>> DBSession::All() {
+std::vector<std::shared_ptr<const FilterRegistry>> DBSession::AllFilters() {
   OpenSessions& sessions = Sessions();
-  std::vector<std::shared_ptr<DBSession>> all;
+  std::vector<std::shared_ptr<const FilterRegistry>> all;
   const std::lock_guard<std::mutex> lock(sessions.mutex);
   for (const auto& [id, open] : sessions.by_id) {
-    if (auto session = open.lock()) all.push_back(std::move(session));
+    if (auto filters = open.filters.lock()) all.push_back(std::move(filters));
   }
   return all;
 }
@@ -60,7 +64,7 @@ DBSession::~DBSession() {
   const std::lock_guard<std::mutex> lock(sessions.mutex);
   const auto open = sessions.by_id.find(id_);
   // By now it may be another session of the same DB.
-  if (open != sessions.by_id.end() && open->second.expired()) {
+  if (open != sessions.by_id.end() && open->second.session.expired()) {
     sessions.by_id.erase(open);
   }
 }

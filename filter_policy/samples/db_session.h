@@ -31,8 +31,9 @@ class DBSession {
   // The same if there is one, else nullptr.
   static std::shared_ptr<DBSession> Find(const std::string& id);
 
-  // Those of all DBs that are open in this process.
-  static std::vector<std::shared_ptr<DBSession>> All();
+  // The open files of all DBs of this process. They may be looked at when their
+  // DB is closed already, which a session must not outlive.
+  static std::vector<std::shared_ptr<const FilterRegistry>> AllFilters();
 
   // The id for Join and Find. RocksDB may not tell the readers of a DB its
   // session id, as in secondary instances; then its log tells it apart.
@@ -50,7 +51,7 @@ class DBSession {
   QueryQueue* Queue(const std::shared_ptr<SampleStore>& store,
                     const std::string& column_family, Env* env, Logger* logger);
 
-  FilterRegistry* filters() { return &filters_; }
+  FilterRegistry* filters() { return filters_.get(); }
 
   // A number, at first 0, that the files of a level of a column family share.
   std::atomic<uint64_t>* Shared(const std::string& column_family, int level) {
@@ -73,7 +74,8 @@ class DBSession {
   // that of the latest policy last.
   std::vector<UsedQueue> queues_;
   std::map<std::pair<std::string, int>, std::atomic<uint64_t>> shared_;
-  FilterRegistry filters_;
+  const std::shared_ptr<FilterRegistry> filters_ =
+      std::make_shared<FilterRegistry>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -89,16 +89,27 @@ class BoundedWalk {
     it_->SeekForPrev(target);
     at_ = std::upper_bound(keys_.begin(), keys_.end(), target) - keys_.begin() -
           1;
+    while (it_->Valid() && upper_ != nullptr && it_->key() == *upper_) {
+      it_->Prev();
+    }
   }
   void SeekToFirst() {
     done_ += " SeekToFirst";
     it_->SeekToFirst();
     at_ = 0;
+    while (it_->Valid() && lower_ != nullptr &&
+           it_->key().compare(*lower_) < 0) {
+      it_->Next();
+    }
   }
   void SeekToLast() {
     done_ += " SeekToLast";
     it_->SeekToLast();
     at_ = static_cast<ptrdiff_t>(keys_.size()) - 1;
+    while (it_->Valid() && upper_ != nullptr &&
+           it_->key().compare(*upper_) >= 0) {
+      it_->Prev();
+    }
   }
   void Next() {
     done_ += " Next";
@@ -153,6 +164,9 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
     db_.reset();
     ASSERT_OK(DestroyDB(path_, options_));
     model_.clear();
+    // It seeks again when it has skipped so many versions of a key.
+    options_.max_sequential_skip_in_iterations =
+        (options_.max_sequential_skip_in_iterations + 1) % 4;
     Open(policy);
     Random rnd(17 + static_cast<uint32_t>(
                         testing::UnitTest::GetInstance()->random_seed()));
@@ -200,11 +214,11 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
       std::string target = rnd.OneIn(2) ? lower : any_key();
       if (lo != nullptr && target < lower) target = lower;
       if (hi != nullptr && target > upper) target = upper;
-      if (lo == nullptr && rnd.OneIn(4)) {
+      if (rnd.OneIn(lo == nullptr ? 4 : 20)) {
         walk.SeekToFirst();
-      } else if (hi == nullptr && rnd.OneIn(4)) {
+      } else if (rnd.OneIn(hi == nullptr ? 4 : 20)) {
         walk.SeekToLast();
-      } else if (rnd.OneIn(2) && (hi == nullptr || target < upper)) {
+      } else if (rnd.OneIn(2)) {
         walk.SeekForPrev(target);
       } else {
         walk.Seek(target);
@@ -316,6 +330,61 @@ TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
   }
   ASSERT_OK(it->status());
   EXPECT_EQ(Keys({"a", "b", "c"}), found);
+}
+
+// They forget a file in which a search has ended, and do not come back to it.
+TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
+  Open("surf:0:8");
+  for (const char* key : {"a", "c", "e"}) {
+    Put(key);
+    FlushTo(0);
+  }
+  ReadOptions read_options;
+  read_options.tailing = true;
+  const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+  const Slice lower("a1");
+  const Slice upper("b");
+  SetSearchBounds(&lower, &upper);
+  it->Seek("a1");
+  ClearSearchBounds();
+  it->Seek("a2");
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ("c", it->key().ToString());
+  it->Seek("d");
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ("e", it->key().ToString());
+}
+
+// Deletions beyond the bounds are not walked over.
+TEST_F(SearchBoundsTest, SearchesEndThere) {
+  Open("surf:0:8");
+  Put("b");
+  for (int i = 0; i < 5000; i++) Put("c" + BigEndian(static_cast<uint64_t>(i)));
+  FlushTo(0);
+  for (int i = 0; i < 5000; i++) {
+    Delete("c" + BigEndian(static_cast<uint64_t>(i)));
+  }
+  Put("d");
+  FlushTo(0);
+  const Slice lower("a");
+  const Slice upper("b\1");
+  const std::unique_ptr<Iterator> it = NewIterator();
+  const uint64_t skipped = get_perf_context()->internal_delete_skipped_count;
+  SetSearchBounds(&lower, &upper);
+  it->Seek("a");
+  ASSERT_TRUE(it->Valid());
+  it->Next();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
+  const Slice behind("cz");
+  const Slice last("e");
+  SetSearchBounds(&behind, &last);
+  it->SeekForPrev("e");
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ("d", it->key().ToString());
+  it->Prev();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
 }
 
 TEST_F(SearchBoundsTest, BelongToTheThread) {
