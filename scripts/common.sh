@@ -35,6 +35,11 @@ rocksdb_version() {
   awk '/^#define ROCKSDB_(MAJOR|MINOR|PATCH) / { v = v s $3; s = "." } END { print v }' "$1/include/rocksdb/version.h"
 }
 
+# Renames the finished folder $1 to $2, unless another run has been faster.
+settle() {
+  mv -T "$1" "$2" 2>/dev/null || { [ -d "$2" ] && rm -rf "${1:?}"; }
+}
+
 # Takes the lock file $1, waiting for whoever has it, until the script ends. $2 says what is waited for.
 lock() {
   exec 9>"$1"

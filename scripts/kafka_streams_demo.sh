@@ -46,6 +46,7 @@ readonly demo=plugin/java/protean-kafka-demo/target
 readonly class_path="$demo/classes:$demo/dependencies/*"
 readonly out=build/kafka_streams_demo
 mkdir -p "$out"
+lock "$out/.lock" "another run in $out"
 work=$(mktemp -d "$PWD/$out/run.XXXXXX")
 readonly work logs=$out/logs results=$work/results
 broker="" running=""

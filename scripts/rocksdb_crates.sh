@@ -35,9 +35,10 @@ EOF_CARGO
   $without"
   fi
   manifest=$(grep -o "\"manifest_path\":\"[^\"]*/$crate-${requirement#=}[^\"]*/Cargo.toml\"" "$package/metadata" | cut -d'"' -f4)
-  rm -rf "$package" "$tree.partial"
-  cp -R "$(dirname "$manifest")/rocksdb" "$tree.partial"
-  chmod -R u+w "$tree.partial"
-  [ "$(rocksdb_version "$tree.partial")" = "$version" ] || die "the crate $crate ${requirement#=} does not carry RocksDB $version"
-  mv "$tree.partial" "$tree"
+  cp -R "$(dirname "$manifest")/rocksdb" "$package/rocksdb"
+  chmod -R u+w "$package/rocksdb"
+  [ "$(rocksdb_version "$package/rocksdb")" = "$version" ] ||
+    die "the crate $crate ${requirement#=} does not carry RocksDB $version"
+  settle "$package/rocksdb" "$tree"
+  rm -rf "$package"
 }

@@ -47,17 +47,17 @@ cache=$(cache_folder)
 
 # Takes RocksDB's library out of the JAR of version $1, into the folder $2, unless it is there.
 fetch_library() {
-  local version=$1 folder=$2 artifact=org.rocksdb:rocksdbjni:$1
+  local version=$1 folder=$2 artifact=org.rocksdb:rocksdbjni:$1 partial
   [ ! -f "$folder/$rocksdb_library" ] || return 0
-  rm -rf "$folder.partial" && mkdir "$folder.partial"
-  if ! mvn -B -o -q $copy "-Dartifact=$artifact" "-DoutputDirectory=$folder.partial" >/dev/null 2>&1; then
+  partial=$(mktemp -d "$folder.XXXXXX")
+  if ! mvn -B -o -q $copy "-Dartifact=$artifact" "-DoutputDirectory=$partial" >/dev/null 2>&1; then
     say "fetching rocksdbjni $version, 70 to 90 MB"
-    mvn -B -q $copy "-Dartifact=$artifact" "-DoutputDirectory=$folder.partial" >"$folder.log" 2>&1 ||
+    mvn -B -q $copy "-Dartifact=$artifact" "-DoutputDirectory=$partial" >"$folder.log" 2>&1 ||
       { tail -n 20 "$folder.log" >&2; die "Maven could not fetch $artifact; log: $folder.log"; }
   fi
-  (cd "$folder.partial" && jar xf "rocksdbjni-$version.jar" $rocksdb_library && rm "rocksdbjni-$version.jar")
-  [ -f "$folder.partial/$rocksdb_library" ] || die "the JAR of rocksdbjni $version has no $rocksdb_library"
-  rm -rf "$folder" && mv "$folder.partial" "$folder"
+  (cd "$partial" && jar xf "rocksdbjni-$version.jar" $rocksdb_library && rm "rocksdbjni-$version.jar")
+  [ -f "$partial/$rocksdb_library" ] || die "the JAR of rocksdbjni $version has no $rocksdb_library"
+  settle "$partial" "$folder"
 }
 
 # Builds for version $1.
@@ -87,8 +87,8 @@ build() {
   fi
   for library in libprotean "libprotean-rocksdb-$version*" "libprotean-jni-$version*"; do
     library=$(basename "$work"/$library.so.1)
-    strip --strip-unneeded -o "$output/$platform/$library.partial" "$work/$library"
-    mv "$output/$platform/$library.partial" "$output/$platform/$library"
+    strip --strip-unneeded -o "$output/$platform/$library.$$" "$work/$library"
+    mv "$output/$platform/$library.$$" "$output/$platform/$library"
   done
 }
 
@@ -97,6 +97,6 @@ for version in "${wanted[@]}"; do
   build "$version"
 done
 # What is in a JAR cannot be listed.
-(cd "$output/$platform" && ls -- *.so.1 >index)
+(cd "$output/$platform" && ls -- *.so.1 >index.$$ && mv index.$$ index)
 say "the libraries are in $output/$platform:"
 (cd "$output/$platform" && ls -sh -- *.so.1)

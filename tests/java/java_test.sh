@@ -13,9 +13,10 @@ work=$1/java
 mkdir -p "$work"
 lock "$work/.lock" "another run in $work"
 
-# $1: a log of Maven. Whether it tells of something that could not be fetched.
+# $1: a log of Maven. Whether it tells of something of others that could not be fetched.
 is_out_of_reach() {
-  grep -qE 'Could not (transfer|resolve|find) artifact|Non-resolvable|Unknown host|could not be resolved' "$1"
+  grep -E 'Could not (transfer|resolve|find) artifact|Non-resolvable|Unknown host|could not be resolved' "$1" |
+    grep -qv 'artifact protean:'
 }
 leave_out() {
   say "left out: Maven has no access to a repository, and its cache does not hold all that is needed"
@@ -29,9 +30,17 @@ if ! plugin/java/build_native.sh "--output=$work/native" $rocksdbjni 2>"$work/na
   die "the native libraries do not build"
 fi
 
-# Many small DBs are opened and closed, which waits for a disk time and again.
-temporary=$work/tmp
-if [ -d /dev/shm ] && [ -w /dev/shm ]; then temporary=$(mktemp -d /dev/shm/protean_java.XXXXXX); else mkdir -p "$temporary"; fi
+# Many small DBs are opened and closed, which waits for a disk time and again. Libraries are loaded from there, too.
+temporary=""
+if [ -w /dev/shm ] && [ "$(df --output=avail -k /dev/shm | tail -n 1)" -gt 1000000 ]; then
+  temporary=$(mktemp -d /dev/shm/protean_java.XXXXXX)
+  cp "$(command -v true)" "$temporary/probe"
+  "$temporary/probe" 2>/dev/null || { rm -rf "$temporary"; temporary=""; }
+fi
+if [ -z "$temporary" ]; then
+  temporary=$work/tmp
+  mkdir -p "$temporary"
+fi
 trap 'rm -rf "${temporary:?}"' EXIT
 
 # Maven writes into the folders that it builds.

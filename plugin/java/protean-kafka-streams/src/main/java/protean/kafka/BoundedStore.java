@@ -48,13 +48,21 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
   public final void init(final StateStoreContext context, final StateStore root) {
     // First, since it refuses wrong properties.
     search.open(inner.name(), context, folder(context.stateDir().getAbsoluteFile().toPath()));
-    inner.init(context, root);
+    try {
+      inner.init(context, root);
+    } catch (final RuntimeException | Error e) {
+      search.close(); // Kafka does not close what it could not open.
+      throw e;
+    }
   }
 
   @Override
   public final void close() {
-    search.close();
-    inner.close();
+    try {
+      search.close();
+    } finally {
+      inner.close();
+    }
   }
 
   @Override

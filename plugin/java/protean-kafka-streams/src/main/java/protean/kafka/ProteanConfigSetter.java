@@ -49,22 +49,22 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
   @Override
   public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
     final ProteanSettings settings = ProteanSettings.of(configs);
+    final String policy = settings.policyOf(storeName);
+    // What may be refused comes before the application's setter, which may own something from then on.
+    final boolean filtered = settings.enabled() && ProteanLibrary.load(settings);
+    if (filtered) {
+      check(policy, storeName);
+    }
     if (settings.setter() != null) {
       setter = Utils.newInstance(settings.setter());
       setter.setConfig(storeName, options, configs);
     }
-    if (!settings.enabled() || !ProteanLibrary.load(settings)) {
+    if (!filtered) {
       return;
-    }
-    final String policy = settings.policyOf(storeName);
-    try {
-      ProteanTableConfig.checkRangeFilter(policy);
-    } catch (final IllegalArgumentException e) {
-      throw new ConfigException(
-          "The filter policy " + policy + " of store " + storeName + " cannot be used: " + e.getMessage());
     }
     final TableFormatConfig table = options.tableFormatConfig();
     if (!(table instanceof BlockBasedTableConfigWithAccessibleCache blockBased)) {
+      close(storeName, options);
       throw new ConfigException(
           "Store " + storeName + " has the table format "
               + (table == null ? "null" : table.getClass().getName())
@@ -72,6 +72,15 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
     }
     options.setTableFormatConfig(new ProteanTableFormat(blockBased, policy, sampleGroup(storeName, configs)));
     options.setOptimizeFiltersForHits(false);
+  }
+
+  private static void check(final String policy, final String storeName) {
+    try {
+      ProteanTableConfig.checkRangeFilter(policy);
+    } catch (final IllegalArgumentException e) {
+      throw new ConfigException(
+          "The filter policy " + policy + " of store " + storeName + " cannot be used: " + e.getMessage());
+    }
   }
 
   /** All segments of a store, of all its tasks in this process, are asked alike: they share what they learn from it. */

@@ -11,6 +11,7 @@ import protean.rocksjava.Protean;
 final class ProteanLibrary {
   private static final Logger LOG = LoggerFactory.getLogger(ProteanLibrary.class);
   private static final AtomicBoolean LOGGED = new AtomicBoolean();
+  private static String failure;
 
   private ProteanLibrary() {}
 
@@ -21,7 +22,15 @@ final class ProteanLibrary {
    * @throws ConfigException if it cannot be loaded, and the application is not to go on
    */
   static boolean load(final ProteanSettings settings) {
-    return load(settings, Protean::unavailableReason);
+    return load(settings, ProteanLibrary::reason);
+  }
+
+  /** Why it cannot be loaded. What the first store is told holds for all, so that they are alike. */
+  private static synchronized String reason() {
+    if (failure == null) {
+      failure = Protean.unavailableReason();
+    }
+    return failure;
   }
 
   static boolean load(final ProteanSettings settings, final Supplier<String> unavailableReason) {

@@ -6,46 +6,17 @@ import protean.rocksjava.ProteanTableConfig;
 /**
  * A {@code ProteanTable} with all options of another table, the block cache included, and another filter policy. Kafka
  * reads the cache's metrics from a table format of this class only. It owns nothing.
- *
- * <p>A persistent cache is not taken over, since RocksDB's binding does not tell it.
  */
 final class ProteanTableFormat extends BlockBasedTableConfigWithAccessibleCache {
   private final String policy;
   private final String sampleGroup;
 
-  @SuppressWarnings("deprecation")
   ProteanTableFormat(
       final BlockBasedTableConfigWithAccessibleCache other, final String policy, final String sampleGroup) {
     this.policy = policy;
     this.sampleGroup = sampleGroup;
-    setBlockCache(other.blockCache());
-    setBlockCacheSize(other.blockCacheSize());
-    setCacheNumShardBits(other.cacheNumShardBits());
-    setNoBlockCache(other.noBlockCache());
-    setCacheIndexAndFilterBlocks(other.cacheIndexAndFilterBlocks());
-    setCacheIndexAndFilterBlocksWithHighPriority(other.cacheIndexAndFilterBlocksWithHighPriority());
-    setPinL0FilterAndIndexBlocksInCache(other.pinL0FilterAndIndexBlocksInCache());
-    setPinTopLevelIndexAndFilter(other.pinTopLevelIndexAndFilter());
-    setIndexType(other.indexType());
-    setIndexShortening(other.indexShortening());
-    setIndexBlockRestartInterval(other.indexBlockRestartInterval());
-    setMetadataBlockSize(other.metadataBlockSize());
-    setEnableIndexCompression(other.enableIndexCompression());
-    setDataBlockIndexType(other.dataBlockIndexType());
-    setDataBlockHashTableUtilRatio(other.dataBlockHashTableUtilRatio());
-    setBlockSize(other.blockSize());
-    setBlockSizeDeviation(other.blockSizeDeviation());
-    setBlockRestartInterval(other.blockRestartInterval());
-    setBlockAlign(other.blockAlign());
-    setUseDeltaEncoding(other.useDeltaEncoding());
-    setChecksumType(other.checksumType());
-    setVerifyCompression(other.verifyCompression());
-    setReadAmpBytesPerBit(other.readAmpBytesPerBit());
-    setFormatVersion(other.formatVersion());
-    setFilterPolicy(other.filterPolicy());
-    setPartitionFilters(other.partitionFilters());
-    setOptimizeFiltersForMemory(other.optimizeFiltersForMemory());
-    setWholeKeyFiltering(other.wholeKeyFiltering());
+    ProteanTableConfig.copyOptions(other, this);
+    setBlockCache(other.blockCache()); // Which this class keeps once more.
   }
 
   /** Which filters new files get. */

@@ -161,15 +161,25 @@ final class NativeLibraries {
         }
         loadFrom(folder, names, version, "the JAR of protean-rocksjava, by way of " + folder);
       } finally {
-        for (final String name : needed) {
-          Files.deleteIfExists(folder.resolve(name));
-        }
-        Files.delete(folder);
+        remove(folder, needed);
       }
     } catch (final IOException e) {
       throw failure("Protean's native libraries could not be taken out of the JAR: " + e
           + ". Name a folder that can be written to with the system property java.io.tmpdir, or one that has them with "
           + PATH_PROPERTY, e);
+    }
+  }
+
+  /** Removes them. What is left behind does no harm. */
+  private static void remove(final Path folder, final List<String> names) {
+    try {
+      for (final String name : names) {
+        Files.deleteIfExists(folder.resolve(name));
+      }
+      Files.delete(folder);
+    } catch (final IOException e) {
+      // Such as on NFS, where files that are mapped stay under another name.
+      folder.toFile().deleteOnExit();
     }
   }
 

@@ -67,7 +67,7 @@ public final class Protean {
   /**
    * Why Protean cannot be loaded.
    *
-   * @return what {@link #load} says when it throws; null if Protean is loaded
+   * @return what {@link #load}, or RocksDB as it is loaded, says when it throws; null if Protean is loaded
    */
   public static String unavailableReason() {
     try {
@@ -75,6 +75,8 @@ public final class Protean {
       return null;
     } catch (final UnsatisfiedLinkError e) {
       return e.getMessage();
+    } catch (final RuntimeException e) {
+      return e.toString(); // RocksDB could not be loaded.
     }
   }
 

@@ -3,6 +3,7 @@ package protean.rocksjava;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.Objects;
+import java.util.function.Predicate;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.RocksDBException;
 
@@ -130,6 +131,32 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
     return toProtean(tableFactory, policy, sampleGroup, false);
   }
 
+  /**
+   * For other classes that extend {@code BlockBasedTableConfig}: gives a table all options that another one has, also those
+   * that RocksDB's binding has no getter for. Caches are shared.
+   *
+   * @param from the table with the options
+   * @param to the table that gets them
+   */
+  public static void copyOptions(final BlockBasedTableConfig from, final BlockBasedTableConfig to) {
+    copyOptions(from, to, name -> true);
+  }
+
+  private static void copyOptions(final BlockBasedTableConfig from, final BlockBasedTableConfig to,
+      final Predicate<String> wanted) {
+    for (final Field option : BlockBasedTableConfig.class.getDeclaredFields()) {
+      if (Modifier.isStatic(option.getModifiers()) || !wanted.test(option.getName())) {
+        continue;
+      }
+      try {
+        option.setAccessible(true);
+        option.set(to, option.get(from));
+      } catch (final IllegalAccessException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
   private static long toProtean(final long tableFactory, final String policy, final String sampleGroup,
       final boolean partitionFilters) {
     Objects.requireNonNull(policy, "policy");
@@ -153,18 +180,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
    */
   static ProteanTableConfig of(final BlockBasedTableConfig read, final byte[] policy) {
     final ProteanTableConfig config = new ProteanTableConfig();
-    for (final Field option : BlockBasedTableConfig.class.getDeclaredFields()) {
-      final String name = option.getName();
-      if (Modifier.isStatic(option.getModifiers()) || name.startsWith("blockCache") || name.equals("filterPolicy")) {
-        continue;
-      }
-      try {
-        option.setAccessible(true);
-        option.set(config, option.get(read));
-      } catch (final IllegalAccessException e) {
-        throw new IllegalStateException(e);
-      }
-    }
+    copyOptions(read, config, name -> !name.startsWith("blockCache") && !name.equals("filterPolicy"));
     config.rangeFilter = Native.text(policy);
     return config;
   }
