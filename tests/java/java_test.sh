@@ -34,7 +34,7 @@ fi
 temporary=""
 if [ -w /dev/shm ] && [ "$(df --output=avail -k /dev/shm | tail -n 1)" -gt 1000000 ]; then
   temporary=$(mktemp -d /dev/shm/protean_java.XXXXXX)
-  cp "$(command -v true)" "$temporary/probe"
+  cp "$(type -P true)" "$temporary/probe"
   "$temporary/probe" 2>/dev/null || { rm -rf "$temporary"; temporary=""; }
 fi
 if [ -z "$temporary" ]; then
