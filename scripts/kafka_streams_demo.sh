@@ -2,8 +2,8 @@
 # Proves and measures Protean in Kafka Streams: builds it, starts a Kafka broker of its own on free ports of this machine,
 # and runs plugin/java/protean-kafka-demo, an application with a join, windows and sessions.
 #
-#   scripts/kafka_streams_demo.sh            # 10 to 15 minutes on 2 cores, 5 GB of disk
-#   scripts/kafka_streams_demo.sh --small    # about 3 minutes: shows that it works; its times are not worth much
+#   scripts/kafka_streams_demo.sh            # 6 to 12 minutes on 2 cores, 5 GB of disk
+#   scripts/kafka_streams_demo.sh --small    # 2 to 4 minutes: shows that it works; its times are not worth much
 #
 # 1. Exactly-once: with Protean's filters, one of two instances is killed with SIGKILL; the output must be that of an
 #    undisturbed run with stock stores, record for record.
