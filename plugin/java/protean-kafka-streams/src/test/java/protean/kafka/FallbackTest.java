@@ -4,9 +4,7 @@ import static java.time.Duration.ofMillis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.File;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,25 +24,14 @@ import org.apache.kafka.streams.state.Stores;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.test.InternalMockProcessorContext;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What one writes, the other reads: with Protean, switched off, and without. */
 class FallbackTest {
   private static final int KEYS = 500;
 
-  private Path folder;
-
-  @BeforeEach
-  void setUp() throws IOException {
-    folder = Files.createTempDirectory("protean-kafka");
-  }
-
-  @AfterEach
-  void tearDown() {
-    StorePair.delete(folder);
-  }
+  @TempDir Path folder;
 
   private enum Mode {
     PROTEAN,

@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
@@ -29,9 +27,8 @@ import org.apache.kafka.streams.state.VersionedBytesStore;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.test.InternalMockProcessorContext;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Options;
 import org.rocksdb.Statistics;
@@ -48,7 +45,7 @@ class FilteredSearchesTest {
   private static final long RETENTION = 1_000_000;
 
   private static Statistics statistics;
-  private Path folder;
+  @TempDir Path folder;
 
   /** Small blocks, and a count of those that RocksDB reads. */
   public static final class Counting implements RocksDBConfigSetter {
@@ -62,16 +59,6 @@ class FilteredSearchesTest {
 
     @Override
     public void close(final String storeName, final Options options) {}
-  }
-
-  @BeforeEach
-  void setUp() throws IOException {
-    folder = Files.createTempDirectory("protean-kafka");
-  }
-
-  @AfterEach
-  void tearDown() {
-    StorePair.delete(folder);
   }
 
   private static Bytes key(final int number) {

@@ -3,17 +3,14 @@ package protean.kafka;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.apache.kafka.common.utils.Bytes;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
@@ -25,17 +22,7 @@ import protean.rocksjava.ProteanTableConfig;
 
 /** What docs/kafka_upstream.md proposes for Kafka itself returns what Kafka's iterators return. */
 class ReadOptionsBoundsTest {
-  private Path folder;
-
-  @BeforeEach
-  void setUp() throws IOException {
-    folder = Files.createTempDirectory("protean-kafka");
-  }
-
-  @AfterEach
-  void tearDown() {
-    StorePair.delete(folder);
-  }
+  @TempDir Path folder;
 
   /** As there. */
   private static final class RangeReadOptions implements AutoCloseable {

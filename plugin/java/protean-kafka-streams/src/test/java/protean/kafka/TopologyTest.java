@@ -4,8 +4,6 @@ import static java.time.Duration.ofSeconds;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -35,10 +33,9 @@ import org.apache.kafka.streams.kstream.StreamJoined;
 import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What a topology puts out, and what is in its stores, is the same with Protean. */
 class TopologyTest {
@@ -47,17 +44,7 @@ class TopologyTest {
 
   private static final int RECORDS = 400;
 
-  private Path folder;
-
-  @BeforeEach
-  void setUp() throws IOException {
-    folder = Files.createTempDirectory("protean-kafka");
-  }
-
-  @AfterEach
-  void tearDown() {
-    StorePair.delete(folder);
-  }
+  @TempDir Path folder;
 
   private static String string(final Object value) {
     return String.valueOf(value);
