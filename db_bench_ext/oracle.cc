@@ -96,7 +96,7 @@ class Oracle : public RangeFilter {
     return true;
   }
 
-  static Status Open(const Slice& payload,
+  static Status Open(const Slice& payload, const FilterSalt& /*salt*/,
                      std::unique_ptr<RangeFilter>* filter) {
     std::lock_guard<std::mutex> lock(key_lists_mutex);
     if (payload.size() != 8 ||

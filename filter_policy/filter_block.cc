@@ -11,7 +11,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr char kMagic[] = {'P', 'R', 'T', 'N'};
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kUnsalted = 1;  // a version
+constexpr uint8_t kSalted = 2;
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
@@ -21,7 +22,14 @@ constexpr size_t kNumKeysOffset = 16;
 constexpr size_t kSmallestSizeOffset = 24;
 constexpr size_t kLargestSizeOffset = 26;
 constexpr size_t kKeyLengthsOffset = 28;
-constexpr size_t kHeaderSize = 32;
+constexpr size_t kFileSaltOffset = 32;
+constexpr size_t kProcessSaltOffset = 40;
+
+size_t HeaderSize(uint8_t version) { return version == kSalted ? 48 : 32; }
+
+uint8_t VersionOf(const FilterBlockHeader& header) {
+  return header.salt.IsNone() ? kUnsalted : kSalted;
+}
 
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
@@ -29,7 +37,8 @@ Slice StoredPart(const Slice& key) {
 }
 
 size_t PayloadOffset(const FilterBlockHeader& header) {
-  const size_t keys_end = kHeaderSize + StoredPart(header.smallest).size() +
+  const size_t keys_end = HeaderSize(VersionOf(header)) +
+                          StoredPart(header.smallest).size() +
                           StoredPart(header.largest).size();
   return (keys_end + 7) / 8 * 8;
 }
@@ -52,7 +61,8 @@ char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
   const Slice largest = StoredPart(header.largest);
   const size_t payload_offset = PayloadOffset(header);
   memcpy(block, kMagic, sizeof(kMagic));
-  block[kVersionOffset] = static_cast<char>(kVersion);
+  const uint8_t version = VersionOf(header);
+  block[kVersionOffset] = static_cast<char>(version);
   block[kKindOffset] = static_cast<char>(header.kind);
   EncodeFixed16(block + kFlagsOffset, header.flags);
   EncodeFixed32(block + kPayloadOffset, static_cast<uint32_t>(payload_offset));
@@ -62,8 +72,13 @@ char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
   EncodeFixed16(block + kLargestSizeOffset,
                 static_cast<uint16_t>(largest.size()));
   EncodeFixed32(block + kKeyLengthsOffset, header.key_lengths);
-  memcpy(block + kHeaderSize, smallest.data(), smallest.size());
-  memcpy(block + kHeaderSize + smallest.size(), largest.data(), largest.size());
+  if (version == kSalted) {
+    EncodeFixed64(block + kFileSaltOffset, header.salt.file);
+    EncodeFixed64(block + kProcessSaltOffset, header.salt.process);
+  }
+  char* const keys = block + HeaderSize(version);
+  memcpy(keys, smallest.data(), smallest.size());
+  memcpy(keys + smallest.size(), largest.data(), largest.size());
   return block + payload_offset;
 }
 
@@ -77,17 +92,17 @@ FilterBlock::FilterBlock(const Slice& contents) : status_(Open(contents)) {
 
 Status FilterBlock::Open(const Slice& contents) {
   const char* data = contents.data();
-  if (contents.size() < kHeaderSize + kReadPadding) {
+  if (contents.size() < HeaderSize(kUnsalted) + kReadPadding) {
     return Status::Corruption("filter block is cut short");
   }
   if (memcmp(data, kMagic, sizeof(kMagic)) != 0) {
     return Status::Corruption("filter block has the wrong magic number");
   }
   const auto version = static_cast<uint8_t>(data[kVersionOffset]);
-  if (version != kVersion) {
+  if (version != kUnsalted && version != kSalted) {
     return Status::NotSupported("filter block has format version " +
                                 std::to_string(version) +
-                                ", this version of Protean reads 1");
+                                ", this version of Protean reads 1 and 2");
   }
   if (DecodeFixed32(data + kChecksumOffset) != Checksum(contents)) {
     return Status::Corruption("filter block has the wrong checksum");
@@ -101,14 +116,19 @@ Status FilterBlock::Open(const Slice& contents) {
   const size_t largest_size = DecodeFixed16(data + kLargestSizeOffset);
   const size_t payload_offset = DecodeFixed32(data + kPayloadOffset);
   const size_t payload_end = contents.size() - kReadPadding;
+  const size_t header_size = HeaderSize(version);
   if (smallest_size > FilterBlockHeader::kMaxStoredKey ||
       largest_size > FilterBlockHeader::kMaxStoredKey ||
-      payload_offset < kHeaderSize + smallest_size + largest_size ||
+      payload_offset < header_size + smallest_size + largest_size ||
       payload_offset > payload_end) {
     return Status::Corruption("filter block has impossible lengths");
   }
-  header_.smallest = Slice(data + kHeaderSize, smallest_size);
-  header_.largest = Slice(data + kHeaderSize + smallest_size, largest_size);
+  if (version == kSalted) {
+    header_.salt.file = DecodeFixed64(data + kFileSaltOffset);
+    header_.salt.process = DecodeFixed64(data + kProcessSaltOffset);
+  }
+  header_.smallest = Slice(data + header_size, smallest_size);
+  header_.largest = Slice(data + header_size + smallest_size, largest_size);
   smallest_head_ = LoadBigEndian(header_.smallest.data(), smallest_size);
   largest_head_ = LoadBigEndian(header_.largest.data(), largest_size);
 
@@ -119,7 +139,7 @@ Status FilterBlock::Open(const Slice& contents) {
         std::to_string(static_cast<unsigned>(header_.kind)));
   }
   return type->open(Slice(data + payload_offset, payload_end - payload_offset),
-                    &filter_);
+                    header_.salt, &filter_);
 }
 
 // Whether the range ends before the smallest key, or begins after the largest

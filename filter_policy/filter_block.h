@@ -3,7 +3,7 @@
 //
 //    offset  size
 //         0     4   magic "PRTN"
-//         4     1   format version, 1
+//         4     1   format version: 2 with a salt, 1 without
 //         5     1   kind of the filter (filter_kinds.h)
 //         6     2   flags
 //         8     4   CRC-32C of all bytes but these four
@@ -12,7 +12,8 @@
 //        24     2   length of the stored part of the smallest key, at most 64
 //        26     2   length of the stored part of the largest key, at most 64
 //        28     4   key lengths % 32, a bit for each; zero if not known
-//        32         the stored parts of the smallest and of the largest key
+//        32    16   in version 2: the salt, first that of the file
+//  32 or 48         the stored parts of the smallest and of the largest key
 //                   payload
 //                   16 zero bytes, so that queries may read whole words
 //
@@ -47,6 +48,8 @@ struct FilterBlockHeader {
   Slice largest;
   // The lengths of the keys modulo 32, a bit for each; 0 if unknown.
   uint32_t key_lengths = 0;
+  // What the payload was built with; none if nothing in it is hashed.
+  FilterSalt salt;
 
   static uint32_t LengthBit(const Slice& key) {
     return uint32_t{1} << (key.size() % 32);

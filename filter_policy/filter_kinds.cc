@@ -18,7 +18,7 @@ class AlwaysTrue : public RangeFilter {
   bool RangeMayMatch(const Slice&, const Slice&, bool) const override {
     return true;
   }
-  static Status Open(const Slice& /*payload*/,
+  static Status Open(const Slice& /*payload*/, const FilterSalt& /*salt*/,
                      std::unique_ptr<RangeFilter>* filter) {
     filter->reset(new AlwaysTrue);
     return Status::OK();

@@ -25,9 +25,11 @@ enum class FilterKind : uint8_t {
   kAlwaysTrue = 0,  // no filter: the keys could not be held
 };
 
-// Opens a payload of one kind in place. The payload outlives the filter and is
-// followed by kReadPadding readable bytes. Corruption if it is damaged.
+// Opens a payload of one kind in place, which was built with that salt. The
+// payload outlives the filter and is followed by kReadPadding readable bytes.
+// Corruption if it is damaged.
 using OpenFilterFunction = Status (*)(const Slice& payload,
+                                      const FilterSalt& salt,
                                       std::unique_ptr<RangeFilter>* filter);
 
 // A filter policy that options can name, in an object form {id=CLASS;...} or in

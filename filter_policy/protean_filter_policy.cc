@@ -72,6 +72,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
         info_log_(context.info_log),
         verify_(context.table_options.detect_filter_construct_corruption) {
     header_.kind = policy.kind();
+    builder_->SetSalt(FilterSalt::Draw());
     const BlockBasedTableOptions& options = context.table_options;
     const auto charge = options.cache_usage_options.options_overrides.find(
         CacheEntryRole::kFilterConstruction);
@@ -133,6 +134,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     FilterReport report;
     if (filters) {
       report = builder_->Report();
+      header_.salt = builder_->Salt();
     } else {
       report.design = s.ToString();
       Log(InfoLogLevel::WARN_LEVEL, info_log_,

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "filter_policy/bits/bit_util.h"
+#include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 #include "util/math.h"
@@ -108,6 +109,9 @@ class RangeFilterBuilder {
  public:
   virtual ~RangeFilterBuilder() = default;
 
+  // What to hash with; none if it is not called. Called before the first key.
+  void SetSalt(const FilterSalt& salt) { salt_ = salt; }
+
   // Adds a key. Returns false, ignoring it, if it is not above all keys added
   // before in bytewise order; a repeated key is ignored too, but fine.
   bool AddKey(const Slice& key) {
@@ -150,6 +154,10 @@ class RangeFilterBuilder {
   // kReadPadding zero bytes. Called once, after Finish returned OK.
   virtual void Write(char* payload) = 0;
 
+  // After Finish, what whoever opens the payload must be given: the salt if
+  // anything in it is hashed, else none.
+  FilterSalt Salt() const { return HasHashes() ? salt_ : FilterSalt(); }
+
   // Bytes allocated at present, and what Finish will allocate at most.
   size_t MemoryUsage() const {
     return first_key_.capacity() + last_key_.capacity() + Memory();
@@ -169,7 +177,10 @@ class RangeFilterBuilder {
   virtual void AddLast(const Slice& key, size_t shared) = 0;
   virtual Status Prepare(uint64_t* payload_size) = 0;
   virtual size_t Memory() const = 0;
+  // After Finish, whether anything in the payload is hashed.
+  virtual bool HasHashes() const { return false; }
 
+  const FilterSalt& salt() const { return salt_; }
   bool prefixes_only() const { return prefixes_only_; }
 
  private:
@@ -232,6 +243,7 @@ class RangeFilterBuilder {
     std::unique_ptr<char[]> bytes_{new char[capacity_]};
   };
 
+  FilterSalt salt_;
   KeyCopy first_key_;
   // The last key waits here for its successor, which decides how long a prefix
   // tells the two apart.

@@ -29,6 +29,7 @@ constexpr size_t kChecksumOffset = 8;
 constexpr size_t kCheckedOffset = 12;
 constexpr size_t kPayloadOffset = 12;
 constexpr size_t kHeaderSize = 32;
+constexpr size_t kSaltedHeaderSize = 48;
 
 // Whether what `block` says of the first of these ascending keys that is at or
 // above `target` is true.
@@ -67,6 +68,7 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
   header.largest = builder->last_key();
   uint64_t payload_size = 0;
   if (!builder->Finish(&payload_size).ok()) return false;
+  header.salt = builder->Salt();
   block->assign(FilterBlockSize(header, payload_size), '\0');
   builder->Write(StartFilterBlock(header, block->data()));
   FinishFilterBlock(block->data(), block->size());

@@ -97,10 +97,9 @@ inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
          (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');
 }
 
-// Mixes two words into a hash.
+// Mixes two words into a hash. One that is zero hides the other.
 inline uint64_t MixBits(uint64_t a, uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) *
-                       (b ^ 0xd1b54a32d192ed03u);
+  const auto product = static_cast<unsigned __int128>(a) * b;
   const uint64_t folded =
       static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   return (folded ^ folded >> 32) * 0xbf58476d1ce4e5b9u;

@@ -8,7 +8,7 @@ namespace {
 
 struct LastHead {
   uint64_t hash = 0;
-  uint64_t salt = 0;
+  uint64_t seed = 0;
   size_t size = 0;  // 0 for none
   uint32_t misses = 0;
   char bytes[kMostSharedHead] = {};
@@ -23,24 +23,24 @@ constexpr uint32_t kIdlePeriod = 31;
 
 }  // namespace
 
-uint64_t HashHeadOnce(const Slice& head, uint64_t salt) {
+uint64_t HashHeadOnce(const Slice& head, uint64_t seed) {
   if (head.size() < kLeastSharedHead || head.size() > kMostSharedHead) {
-    return Hash64(head.data(), head.size(), salt);
+    return Hash64(head.data(), head.size(), seed);
   }
   static thread_local LastHead last;
   const uint32_t turn =
       last.misses < kMostMisses ? 0 : last.misses % kIdlePeriod;
   // By their bytes, since callers use their buffers again.
-  if (turn <= 1 && last.size == head.size() && last.salt == salt &&
+  if (turn <= 1 && last.size == head.size() && last.seed == seed &&
       memcmp(last.bytes, head.data(), head.size()) == 0) {
     last.misses = 0;
     return last.hash;
   }
   last.misses++;
-  const uint64_t hash = Hash64(head.data(), head.size(), salt);
+  const uint64_t hash = Hash64(head.data(), head.size(), seed);
   if (turn == 0) {
     last.hash = hash;
-    last.salt = salt;
+    last.seed = seed;
     last.size = head.size();
     memcpy(last.bytes, head.data(), head.size());
   }

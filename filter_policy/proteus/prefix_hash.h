@@ -1,26 +1,44 @@
 //  Hashes of key prefixes. A prefix of up to 64 bits is one word. Of a longer
 //  one, the last 57 to 64 bits are the *window*; the whole bytes before it, the
 //  *head*, are hashed apart, so that successive prefixes cost one mixing each.
+//
+//  All of it depends on the salt of the filter. That of the process goes into
+//  the hash of the head, and that of the file into the window: so neither can
+//  be chosen such that the other does not matter.
 
 #pragma once
 
+#include "filter_policy/filter_salt.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// What MixBits is given for a window, and for the hash of a head.
+inline uint64_t WindowFactor(uint64_t window, const FilterSalt& salt) {
+  return window ^ (salt.file ^ 0x9e3779b97f4a7c15u);
+}
+inline uint64_t HeadFactor(uint64_t head_hash) {
+  return head_hash ^ 0xd1b54a32d192ed03u;
+}
+
 struct PrefixLength {
-  explicit PrefixLength(uint32_t prefix_bits)
+  PrefixLength(uint32_t prefix_bits, const FilterSalt& salt)
       : bits(prefix_bits),
         head_bytes(prefix_bits <= 64 ? 0 : BytesForBits(prefix_bits) - 8),
         window_bits(prefix_bits - 8 * head_bytes),
-        salt(uint64_t{prefix_bits} * 0x9e3779b97f4a7c15u) {}
+        seed(prefix_bits * 0x9e3779b97f4a7c15u + salt.process),
+        no_head(HeadFactor(seed)),
+        window_mask(WindowFactor(0, salt)) {}
 
   uint32_t bits;
   uint32_t head_bytes;
   uint32_t window_bits;
-  uint64_t salt;  // prefixes of different lengths hash differently
+  // Of the hash of a head: prefixes of different lengths hash differently.
+  uint64_t seed;
+  uint64_t no_head;      // the factor of a head of no bytes
+  uint64_t window_mask;  // makes a window its factor
 };
 
 // The head of a prefix of `key`, without the zeros at its end.
@@ -30,27 +48,38 @@ inline Slice HeadOf(const Slice& key, const PrefixLength& length) {
   return Slice(key.data(), size);
 }
 
-// The hash of the head of a prefix of `key`.
+// The factor of the head of a prefix of `key`.
 inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
-  if (length.head_bytes == 0) return length.salt;
+  if (length.head_bytes == 0) return length.no_head;
   const Slice head = HeadOf(key, length);
-  return Hash64(head.data(), head.size(), length.salt);
+  return HeadFactor(Hash64(head.data(), head.size(), length.seed));
 }
 
-// Hash64(head.data(), head.size(), salt), for heads that are worth it not
+// Hash64(head.data(), head.size(), seed), for heads that are worth it not
 // computed again but taken over from this thread's last call. A lookup asks one
 // filter of each sorted run for the same key.
-uint64_t HashHeadOnce(const Slice& head, uint64_t salt);
+uint64_t HashHeadOnce(const Slice& head, uint64_t seed);
 // Hash64 takes much longer from here on.
 constexpr size_t kLeastSharedHead = 241;
 // Bounds the memory that each thread needs.
 constexpr size_t kMostSharedHead = 1024;
 
-// The hash of a prefix by that of its head and its window, whose bits are the
-// highest ones of the word; the others are ignored.
-inline uint64_t HashWindow(uint64_t window, uint64_t head_hash,
+// The hash of a prefix by the factor of its head and its window, whose bits are
+// the highest ones of the word; the others are ignored.
+inline uint64_t HashWindow(uint64_t window, uint64_t head,
                            const PrefixLength& length) {
-  return MixBits(HighBits(window, length.window_bits), head_hash);
+  return MixBits(HighBits(window, length.window_bits) ^ length.window_mask,
+                 head);
+}
+
+// The hash of a prefix of up to 64 bits, which are the highest ones of the word
+// and the others zeros.
+inline uint64_t HashWordPrefix(uint64_t prefix, const PrefixLength& length) {
+  return MixBits(prefix ^ length.window_mask, length.no_head);
+}
+// The same; the other bits are ignored.
+inline uint64_t HashWord(uint64_t word, const PrefixLength& length) {
+  return HashWindow(word, length.no_head, length);
 }
 
 // The hash of a prefix.
@@ -62,17 +91,19 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
 // The same, for point lookups.
 inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes < kLeastSharedHead) return HashPrefix(key, length);
-  return HashWindow(LoadBits64(key, length.head_bytes),
-                    HashHeadOnce(HeadOf(key, length), length.salt), length);
+  const uint64_t head_hash = HashHeadOnce(HeadOf(key, length), length.seed);
+  return HashWindow(LoadBits64(key, length.head_bytes), HeadFactor(head_hash),
+                    length);
 }
 
 // The hash of a whole key, of which kMostPrefixBits count. Unlike a prefix, it
 // goes on with nothing after its end: "a" and "a\0" differ.
-inline uint64_t HashKey(const Slice& key) {
-  constexpr uint64_t kSalt = 0xa0761d6478bd642fu;
+inline uint64_t HashKey(const Slice& key, const FilterSalt& salt) {
+  const uint64_t seed = 0xa0761d6478bd642fu + salt.process;
   const size_t size = std::min<size_t>(key.size(), kMostPrefixBits / 8);
-  return size <= 8 ? MixBits(LoadBits64(key, 0), kSalt + size)
-                   : Hash64(key.data(), size, kSalt);
+  return size <= 8 ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
+                             HeadFactor(seed + size))
+                   : Hash64(key.data(), size, seed ^ salt.file);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -140,9 +140,9 @@ void ProteusHeader::DecodeFrom(const char* in) {
   neighbour_bits = DecodeFixed16(in + 53);
 }
 
-Status Proteus::Open(const Slice& payload,
+Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter) {
-  std::unique_ptr<Proteus> proteus(new Proteus);
+  std::unique_ptr<Proteus> proteus(new Proteus(salt));
   Slice input = payload;
   const char* header;
   if (!TakeBytes(&input, ProteusHeader::kSize, &header)) {
@@ -181,8 +181,8 @@ Status Proteus::Open(const Slice& payload,
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
   design.amq = has_second ? proteus->set_.kind() : proteus->first_set_.kind();
-  proteus->first_length_ = PrefixLength(design.first_prefix_bits);
-  proteus->length_ = PrefixLength(design.prefix_bits);
+  proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt);
+  proteus->length_ = PrefixLength(design.prefix_bits, salt);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
   if (!proteus->HasTrie()) proteus->FindWindows();
   *filter = std::move(proteus);
@@ -232,7 +232,8 @@ FilterReport Proteus::Report() const {
 // Whether all prefixes of the series may be there, up to that of `bits` bits.
 bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
   for (;; bits -= header_.design.stride_bits) {
-    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits)))) return false;
+    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_))))
+      return false;
     if (bits == length_.bits) return true;
   }
 }
@@ -240,8 +241,8 @@ bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
 // Of the prefixes in the second layer.
 inline uint64_t Proteus::HashLongestPrefix(const Slice& key) const {
   if (!HasSeries()) return HashPrefix(key, length_);
-  return HashPrefix(key,
-                    PrefixLength(header_.design.LongestPrefix(key.size())));
+  const uint32_t bits = header_.design.LongestPrefix(key.size());
+  return HashPrefix(key, PrefixLength(bits, salt_));
 }
 
 inline bool Proteus::TrieContains(const Slice& key) const {
@@ -253,7 +254,7 @@ inline bool Proteus::TrieContains(const Slice& key) const {
 bool Proteus::KeyMayMatch(const Slice& key) const {
   const uint64_t word = LoadBits64(key, 0);
   if (word < header_.smallest || word > header_.largest) return false;
-  if (HasKeySet() && !first_set_.MayContain(HashKey(key))) return false;
+  if (HasKeySet() && !first_set_.MayContain(HashKey(key, salt_))) return false;
   if (HasTrie()) {
     if (!TrieContains(key)) return false;
   } else if (first_length_.bits > 0 &&
@@ -264,9 +265,8 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
   if (HasSeries()) {
     return SeriesContains(key, header_.design.LongestPrefix(key.size()));
   }
-  return set_.MayContain(length_.bits <= 64
-                             ? HashWindow(word, length_.salt, length_)
-                             : HashPrefixOnce(key, length_));
+  return set_.MayContain(length_.bits <= 64 ? HashWord(word, length_)
+                                            : HashPrefixOnce(key, length_));
 }
 
 // Layer by layer: each is asked for all keys that are left before the next one
@@ -286,8 +286,7 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
     const uint64_t word = LoadBits64(*keys[i], 0);
     // The hash that is wanted first, if the prefix fits into a word.
     left[count] = {
-        has_key_set ? HashKey(*keys[i]) : HashWindow(word, asked.salt, asked),
-        i};
+        has_key_set ? HashKey(*keys[i], salt_) : HashWord(word, asked), i};
     count += word >= smallest && word <= largest;
     may_match[i] = false;
   }
@@ -360,7 +359,7 @@ inline bool Proteus::SecondWordsMayMatch(uint64_t lo, uint64_t hi,
   if (last - prefix >= *budget) return true;
   *budget -= last - prefix + 1;
   for (;; prefix++) {
-    if (set_.MayContain(MixBits(prefix << unused, length_.salt))) return true;
+    if (set_.MayContain(HashWordPrefix(prefix << unused, length_))) return true;
     if (prefix == last) return false;
   }
 }
@@ -374,7 +373,7 @@ bool Proteus::FirstWordsMayMatch(uint64_t lo, uint64_t hi,
   *budget -= last - prefix + 1;
   for (;; prefix++) {
     const uint64_t begin = prefix << unused;
-    if (first_set_.MayContain(MixBits(begin, first_length_.salt)) &&
+    if (first_set_.MayContain(HashWordPrefix(begin, first_length_)) &&
         SecondWordsMayMatch(std::max(lo, begin),
                             std::min(hi, begin | LowBits(unused)), budget)) {
       return true;
@@ -419,7 +418,7 @@ bool Proteus::SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
     if (bits == length_.bits) return true;
     bits -= header_.design.stride_bits;
   }
-  const PrefixLength length(bits);
+  const PrefixLength length(bits, salt_);
   *budget -= count;
 
   const size_t bytes = BytesForBits(length.bits);
@@ -520,7 +519,8 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
   if (lo_word >= hi_word) {
     const int order = lo.compare(hi);
     if (order > 0 || (order == 0 && !hi_inclusive)) return false;
-    if (order == 0 && HasKeySet() && !first_set_.MayContain(HashKey(lo))) {
+    if (order == 0 && HasKeySet() &&
+        !first_set_.MayContain(HashKey(lo, salt_))) {
       return false;
     }
   }

@@ -82,9 +82,10 @@ inline void CopyTriePrefix(const Slice& key, const ProteusDesign& design,
 
 class Proteus : public RangeFilter {
  public:
-  // Opens a payload in place. `payload` must outlive the filter and be followed
-  // by kReadPadding readable bytes. Corruption if it is damaged.
-  static Status Open(const Slice& payload,
+  // Opens a payload in place, which was built with that salt. `payload` must
+  // outlive the filter and be followed by kReadPadding readable bytes.
+  // Corruption if it is damaged.
+  static Status Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter);
 
   bool KeyMayMatch(const Slice& key) const override;
@@ -105,7 +106,7 @@ class Proteus : public RangeFilter {
   const DesignReport& design_report() const { return header_.report; }
 
  private:
-  Proteus() = default;
+  explicit Proteus(const FilterSalt& salt) : salt_(salt) {}
 
   // Bounds of more bytes are not compared prefix by prefix: they may match.
   static constexpr size_t kMaxBoundBytes = 4096;
@@ -154,8 +155,9 @@ class Proteus : public RangeFilter {
   ProteusHeader header_;
   bool in_words_ = false;
   UniformTrie trie_;
-  PrefixLength first_length_{0};
-  PrefixLength length_{0};
+  const FilterSalt salt_;
+  PrefixLength first_length_{0, salt_};
+  PrefixLength length_{0, salt_};
   Amq first_set_;
   Amq set_;
   // Of LowerBound without a trie: the length of the prefixes whose windows it

@@ -134,6 +134,7 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
   header_.smallest = LoadBits64(first_key(), 0);
   header_.largest = LoadBits64(last_key(), 0);
   FilterBlockHeader envelope;
+  envelope.salt = salt();
   envelope.smallest = first_key();
   envelope.largest = last_key();
   const uint64_t overhead = FilterBlockSize(envelope, ProteusHeader::kSize);
@@ -154,7 +155,7 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
 
 // Adds the prefixes of that length of all keys.
 void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
-  const PrefixLength length(bits);
+  const PrefixLength length(bits, salt());
   if (bits <= 64) {
     const unsigned unused = 64 - bits;
     bool first = true;
@@ -162,7 +163,7 @@ void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
     keys_.ForEach([&](const Slice& key) {
       const uint64_t prefix = LoadBits64(key, 0) >> unused;
       if (prefix == last && !first) return;
-      set->Add(MixBits(prefix << unused, length.salt));
+      set->Add(HashWordPrefix(prefix << unused, length));
       last = prefix;
       first = false;
     });
@@ -180,7 +181,7 @@ void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
 
 // Adds those of the keys that have as many bits.
 void ProteusBuilder::AddLongPrefixes(uint32_t bits, AmqBuilder* set) const {
-  const PrefixLength length(bits);
+  const PrefixLength length(bits, salt());
   const size_t bytes = BytesForBits(bits);
   Slice last;
   keys_.ForEach([&](const Slice& key) {
@@ -203,7 +204,7 @@ void ProteusBuilder::Write(char* payload) {
   if (num_keys() > 0 && (design.key_set || design.first_prefix_bits > 0)) {
     AmqBuilder set(sets_.first, payload + ProteusHeader::kFirstSetOffset, out);
     if (design.key_set) {
-      keys_.ForEach([&set](const Slice& key) { set.Add(HashKey(key)); });
+      keys_.ForEach([&](const Slice& key) { set.Add(HashKey(key, salt())); });
     } else {
       AddPrefixes(design.first_prefix_bits, &set);
     }

@@ -45,6 +45,9 @@ class ProteusBuilder : public RangeFilterBuilder {
   void AddLast(const Slice& key, size_t) override { keys_.Append(key); }
   Status Prepare(uint64_t* payload_size) override;
   size_t Memory() const override;
+  bool HasHashes() const override {
+    return sets_.first.bytes > 0 || sets_.second.bytes > 0;
+  }
 
  private:
   Status Design(uint64_t bytes);

@@ -110,7 +110,7 @@ class Proteus::WordPosition {
   }
   bool Begins(uint32_t bits) const { return head_ << bits == 0; }  // bits < 64
   uint64_t Hash(const PrefixLength& length) const {
-    return HashWindow(head_, length.salt, length);
+    return HashWord(head_, length);
   }
   uint64_t Window(uint32_t bit) const { return head_ << bit; }  // bit < 64
   void CopyTo(std::string* bound) const {
@@ -215,7 +215,8 @@ uint32_t Proteus::AbsentInSeries(const Position& position) const {
   const uint32_t longest = header_.design.LongestPrefix(key.size());
   for (uint32_t bits = length_.bits; bits <= longest;
        bits += header_.design.stride_bits) {
-    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits)))) return bits;
+    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_))))
+      return bits;
   }
   return 0;
 }

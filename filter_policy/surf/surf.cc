@@ -8,7 +8,8 @@ namespace {
 constexpr size_t kSuffixHeaderSize = 8;
 }  // namespace
 
-Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
+Status Surf::Open(const Slice& payload, const FilterSalt& salt,
+                  std::unique_ptr<RangeFilter>* filter) {
   std::unique_ptr<Surf> surf(new Surf);
   Slice input = payload;
   const char* header;
@@ -17,6 +18,7 @@ Status Surf::Open(const Slice& payload, std::unique_ptr<RangeFilter>* filter) {
   }
   surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]);
   surf->suffix_.real_bits = static_cast<uint8_t>(header[1]);
+  surf->salt_ = salt.file;
   if (surf->suffix_.hash_bits > SurfSuffix::kMaxHashBits ||
       surf->suffix_.real_bits > SurfSuffix::kMaxRealBits) {
     return Status::Corruption("SuRF: too many suffix bits");
@@ -49,8 +51,8 @@ inline bool Surf::StepDown(const Slice& key, Fst::Node* node, size_t* depth,
     *node = child;
     return true;
   }
-  *found =
-      suffix_.bits() == 0 || ValueOf(*node, edge) == suffix_.Value(key, *depth);
+  *found = suffix_.bits() == 0 ||
+           ValueOf(*node, edge) == suffix_.Value(key, *depth, salt_);
   return false;
 }
 
@@ -265,12 +267,12 @@ void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // One byte past what it shares with its neighbours, unless it ends before
   // that, being a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
-  fst_.Add(key, shared, next_shared, suffix_.Value(key, depth));
+  fst_.Add(key, shared, next_shared, suffix_.Value(key, depth, salt().file));
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
-  fst_.AddLast(key, shared,
-               suffix_.Value(key, std::min(shared + 1, key.size())));
+  const size_t depth = std::min(shared + 1, key.size());
+  fst_.AddLast(key, shared, suffix_.Value(key, depth, salt().file));
 }
 
 Status SurfBuilder::Prepare(uint64_t* size) {

@@ -22,9 +22,10 @@ constexpr FilterKind kSurfKind{1};
 
 class Surf : public RangeFilter {
  public:
-  // Opens a payload in place. `payload` must outlive the filter and be followed
-  // by kReadPadding readable bytes. Corruption if it is damaged.
-  static Status Open(const Slice& payload,
+  // Opens a payload in place, which was built with that salt. `payload` must
+  // outlive the filter and be followed by kReadPadding readable bytes.
+  // Corruption if it is damaged.
+  static Status Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter);
 
   bool KeyMayMatch(const Slice& key) const override;
@@ -112,6 +113,7 @@ class Surf : public RangeFilter {
 
   Fst fst_;
   SurfSuffix suffix_;
+  uint64_t salt_ = 0;  // of the file
 };
 
 // Collects the keys of one SuRF in one pass.
@@ -135,6 +137,7 @@ class SurfBuilder : public RangeFilterBuilder {
   void AddLast(const Slice& key, size_t shared) override;
   Status Prepare(uint64_t* size) override;
   size_t Memory() const override { return fst_.MemoryUsage(); }
+  bool HasHashes() const override { return suffix_.hash_bits > 0; }
 
  private:
   // Of random integers; URLs take up to three times as much.

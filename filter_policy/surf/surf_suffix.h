@@ -3,7 +3,8 @@
 //
 //    value of a leaf = real << hash_bits | hash
 //      real   the real_bits bits of the key after the prefix
-//      hash   the lowest hash_bits bits of the key's hash
+//      hash   the lowest hash_bits bits of the key's hash, which depends on the
+//             salt
 //
 //  A key that ends before its real bits do is padded with zeros. That keeps the
 //  order: if the padded bits of two keys with the same prefix differ, the keys
@@ -75,15 +76,16 @@ struct SurfSuffix {
     }
   }
 
-  uint64_t Hash(const Slice& key) const {
-    return hash_bits == 0
-               ? 0
-               : GetSliceHash64(key) & ((uint64_t{1} << hash_bits) - 1);
+  // With the salt of the file.
+  uint64_t Hash(const Slice& key, uint64_t salt) const {
+    return hash_bits == 0 ? 0
+                          : Hash64(key.data(), key.size(), salt) &
+                                ((uint64_t{1} << hash_bits) - 1);
   }
 
-  uint64_t Value(const Slice& key, size_t depth) const {
+  uint64_t Value(const Slice& key, size_t depth, uint64_t salt) const {
     if (bits() == 0) return 0;
-    return Real(key, depth) << hash_bits | Hash(key);
+    return Real(key, depth) << hash_bits | Hash(key, salt);
   }
 
   uint64_t RealOfValue(uint64_t value) const { return value >> hash_bits; }

@@ -203,7 +203,8 @@ TEST(FilterBlockTest, RoundTripOfAllFamilies) {
 }
 
 TEST(FilterBlockTest, Header) {
-  const std::string bytes = BuildBlock({"apple", "band", "cherry"});
+  const Keys keys = {"apple", "band", "cherry"};
+  const std::string bytes = BuildBlock(keys, NewSurfFilterPolicy(0, 8));
   EXPECT_EQ("PRTN", bytes.substr(0, 4));
   EXPECT_EQ(1, bytes[kVersionOffset]);
   EXPECT_EQ(1, bytes[kKindOffset]);
@@ -217,6 +218,19 @@ TEST(FilterBlockTest, Header) {
   EXPECT_EQ("apple", block.header().smallest.ToString());
   EXPECT_EQ("cherry", block.header().largest.ToString());
   EXPECT_EQ(0, block.header().flags);
+  EXPECT_TRUE(block.header().salt.IsNone());
+
+  const std::string salted = BuildBlock(keys, NewSurfFilterPolicy(4, 8));
+  const FilterSalt salt = FilterSalt::Draw();  // the same each time
+  EXPECT_EQ(2, salted[kVersionOffset]);
+  EXPECT_EQ(salt.file, DecodeFixed64(&salted[kHeaderSize]));
+  EXPECT_EQ(salt.process, DecodeFixed64(&salted[kHeaderSize + 8]));
+  EXPECT_EQ("applecherry", salted.substr(kSaltedHeaderSize, 11));
+  const FilterBlock salted_block(salted);
+  EXPECT_EQ("apple", salted_block.header().smallest.ToString());
+  EXPECT_EQ("cherry", salted_block.header().largest.ToString());
+  EXPECT_EQ(salt.file, salted_block.header().salt.file);
+  EXPECT_EQ(salt.process, salted_block.header().salt.process);
 }
 
 TEST(FilterBlockTest, IsReadAtAnyAlignment) {
@@ -481,7 +495,7 @@ TEST(FilterBlockTest, BitFlipsDoNotLosePrefixes) {
 TEST(FilterBlockTest, UnknownVersion) {
   std::string bytes = BuildBlock(SmallSet());
   for (int version = 0; version < 256; version++) {
-    if (version == 1) continue;
+    if (version == 1 || version == 2) continue;
     bytes[kVersionOffset] = static_cast<char>(version);
     const std::string fixed = WithRightChecksum(bytes);
     const FilterBlock block(fixed);

@@ -193,9 +193,11 @@ Keys MostlyTerminators() {
 
 using Build = std::function<std::string(const Keys&)>;
 
-// As RocksDB builds the filter of a file, with that many suffix bits.
-Build Policy(uint32_t hash_bits, uint32_t real_bits) {
+// As RocksDB builds the filter of a file, with that many suffix bits; none of
+// version 1 has a salt.
+Build Policy(uint32_t hash_bits, uint32_t real_bits, FilterSalt salt = {}) {
   return [=](const Keys& keys) {
+    FilterSalt::Fix(salt);
     const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));
     for (const std::string& key : keys) builder->AddKey(key);
     return Finish(builder.get());
@@ -206,6 +208,7 @@ Build Policy(uint32_t hash_bits, uint32_t real_bits) {
 Build PolicyWithPrefixes(std::function<std::string(const std::string&)> prefix,
                          uint32_t hash_bits, uint32_t real_bits) {
   return [=](const Keys& keys) {
+    FilterSalt::Fix(FilterSalt());
     const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));
     for (const std::string& key : keys) {
       builder->AddKeyAndAlt(key, prefix(key));

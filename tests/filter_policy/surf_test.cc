@@ -23,6 +23,8 @@ size_t SharedLength(const std::string& a, const std::string& b) {
   return Slice(a).difference_offset(b);
 }
 
+constexpr FilterSalt kSalt = {/*file=*/17, /*process=*/0};
+
 class SurfModel {
  public:
   struct Leaf {
@@ -40,8 +42,8 @@ class SurfModel {
       }
       const bool whole_key = shared == keys[i].size();
       const size_t depth = whole_key ? shared : shared + 1;
-      leaves_.push_back(
-          {keys[i].substr(0, depth), whole_key, suffix.Value(keys[i], depth)});
+      leaves_.push_back({keys[i].substr(0, depth), whole_key,
+                         suffix.Value(keys[i], depth, kSalt.file)});
     }
   }
 
@@ -50,7 +52,8 @@ class SurfModel {
       if (leaf.whole_key
               ? leaf.prefix == key
               : Slice(key).starts_with(leaf.prefix) &&
-                    leaf.value == suffix_.Value(key, leaf.prefix.size())) {
+                    leaf.value ==
+                        suffix_.Value(key, leaf.prefix.size(), kSalt.file)) {
         return true;
       }
     }
@@ -128,11 +131,12 @@ class OwnedSurf {
   OwnedSurf(const Keys& keys, const SurfSuffix& suffix,
             const FstOptions& options = {}) {
     SurfBuilder builder(suffix, options);
+    builder.SetSalt(kSalt);
     for (const std::string& key : keys) builder.AddKey(key);
     bytes_ = "?" + FinishPayload(&builder);
     payload_size_ = bytes_.size() - 1 - kReadPadding;
     const Status s =
-        Surf::Open(Slice(bytes_.data() + 1, payload_size_), &filter_);
+        Surf::Open(Slice(bytes_.data() + 1, payload_size_), kSalt, &filter_);
     EXPECT_TRUE(s.ok()) << s.ToString();
   }
 
@@ -521,9 +525,8 @@ TEST(SurfTest, SequentialThreeByteKeys) {
   }
   const std::string bytes = FinishPayload(&builder);
   std::unique_ptr<RangeFilter> filter;
-  ASSERT_TRUE(
-      Surf::Open(Slice(bytes.data(), bytes.size() - kReadPadding), &filter)
-          .ok());
+  const Slice payload(bytes.data(), bytes.size() - kReadPadding);
+  ASSERT_TRUE(Surf::Open(payload, FilterSalt(), &filter).ok());
   for (uint32_t i = 0; i < 1 << 20; i += i < kKeys ? 1 : 997) {
     ASSERT_EQ(i < kKeys, filter->KeyMayMatch(BigEndian(i).substr(5))) << i;
   }

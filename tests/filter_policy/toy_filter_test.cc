@@ -25,7 +25,7 @@ constexpr FilterKind kToyKind{200};
 
 class Toy : public RangeFilter {
  public:
-  static Status Open(const Slice& payload,
+  static Status Open(const Slice& payload, const FilterSalt& /*salt*/,
                      std::unique_ptr<RangeFilter>* filter) {
     if (payload.size() != 256) return Status::Corruption("toy of wrong size");
     filter->reset(new Toy(payload.data()));

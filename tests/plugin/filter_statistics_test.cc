@@ -38,7 +38,7 @@ class Exact : public RangeFilter {
       keys_.emplace(payload.data() + i, kKeySize);
     }
   }
-  static Status Open(const Slice& payload,
+  static Status Open(const Slice& payload, const FilterSalt& /*salt*/,
                      std::unique_ptr<RangeFilter>* filter) {
     filter->reset(new Exact(payload));
     return Status::OK();
@@ -66,7 +66,7 @@ class Exact : public RangeFilter {
 
 class Blind : public RangeFilter {
  public:
-  static Status Open(const Slice& /*payload*/,
+  static Status Open(const Slice& /*payload*/, const FilterSalt& /*salt*/,
                      std::unique_ptr<RangeFilter>* filter) {
     filter->reset(new Blind);
     return Status::OK();

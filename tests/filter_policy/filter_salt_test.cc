@@ -1,0 +1,249 @@
+//  Which filters have a salt, that it is stored with them and no other will do,
+//  and what it is for: absent keys that one filter lets through are nothing to
+//  another filter of the same keys.
+
+#include "filter_policy/filter_salt.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "filter_policy/filter_block.h"
+#include "plugin/protean.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+constexpr FilterSalt kNone;
+constexpr FilterSalt kOne = {1, 7};
+constexpr FilterSalt kTwo = {2, 7};
+
+Keys RandomKeys(size_t count, int size) {
+  Random random(1);
+  Keys keys;
+  for (size_t i = 0; i < count; i++) {
+    keys.push_back(random.RandomBinaryString(size));
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+// As RocksDB builds the filter of a file.
+std::string Build(const FilterPolicy& policy, const Keys& keys,
+                  const FilterSalt& salt) {
+  FilterSalt::Fix(salt);
+  const auto builder = NewBuilder(policy);
+  for (const std::string& key : keys) builder->AddKey(key);
+  return Finish(builder.get());
+}
+
+std::string Build(const ProteusDesign& design, double bits_per_key,
+                  const Keys& keys, const FilterSalt& salt) {
+  ProteusSettings settings;
+  settings.bits_per_key = bits_per_key;
+  settings.forced = design;
+  ProteusBuilder builder(settings, nullptr);
+  builder.SetSalt(salt);
+  for (const std::string& key : keys) builder.AddKey(key);
+  std::string block;
+  EXPECT_TRUE(FinishBlock(kProteusKind, &builder, &block));
+  return block;
+}
+
+std::string Build(const SurfSuffix& suffix, const Keys& keys,
+                  const FilterSalt& salt) {
+  SurfBuilder builder(suffix);
+  builder.SetSalt(salt);
+  for (const std::string& key : keys) builder.AddKey(key);
+  std::string block;
+  EXPECT_TRUE(FinishBlock(kSurfKind, &builder, &block));
+  return block;
+}
+
+using BuildWith = std::function<std::string(const FilterSalt&)>;
+
+// Each way to hash, over `keys`.
+std::vector<std::pair<const char*, BuildWith>> Hashing(const Keys& keys) {
+  std::vector<std::pair<const char*, BuildWith>> all;
+  const auto add = [&](const char* name, const ProteusDesign& design,
+                       double bits_per_key = 12) {
+    all.push_back({name, [=](const FilterSalt& salt) {
+                     return Build(design, bits_per_key, keys, salt);
+                   }});
+  };
+  all.push_back({"SuRF-Hash", [=](const FilterSalt& salt) {
+                   return Build(SurfSuffix{8, 0}, keys, salt);
+                 }});
+  add("Bloom of words", TrieAndSet(0, 64));
+  add("Ribbon of words", TrieAndSet(0, 64, kRibbonAmq));
+  add("trie and Bloom", TrieAndSet(16, 64), 16);
+  add("Bloom of long prefixes", TrieAndSet(0, 160));
+  add("two Blooms", TwoSets(40, 160), 12);
+  add("series", TrieAndSet(0, 64, kBloomAmq, 64), 10);
+  ProteusDesign key_set;
+  key_set.key_set = true;
+  add("keys", key_set);
+  return all;
+}
+
+class FilterSaltTest : public testing::Test {
+ protected:
+  ~FilterSaltTest() override { FilterSalt::Fix(kOne); }
+};
+
+}  // namespace
+
+TEST_F(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
+  FilterSalt::Unfix();
+  std::vector<FilterSalt> drawn(400);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; t++) {
+    threads.emplace_back([&drawn, t] {
+      for (size_t i = t; i < drawn.size(); i += 4) {
+        drawn[i] = FilterSalt::Draw();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<uint64_t> files;
+  for (const FilterSalt& salt : drawn) {
+    EXPECT_NE(0u, salt.file);
+    EXPECT_NE(0u, salt.process);
+    EXPECT_EQ(drawn[0].process, salt.process);
+    files.insert(salt.file);
+  }
+  EXPECT_EQ(drawn.size(), files.size());
+}
+
+TEST_F(FilterSaltTest, OnlyWhereSomethingIsHashed) {
+  const Keys keys = RandomKeys(1000, 8);
+  const auto version = [&](const std::string& block, const FilterSalt& salt) {
+    const FilterBlock opened(block);
+    EXPECT_OK(opened.status());
+    EXPECT_EQ(salt.file, opened.header().salt.file);
+    EXPECT_EQ(salt.process, opened.header().salt.process);
+    return static_cast<int>(block[kVersionOffset]);
+  };
+  const auto hash = NewSurfFilterPolicy(4, 4);
+  const auto real = NewSurfFilterPolicy(0, 8);
+  EXPECT_EQ(2, version(Build(*hash, keys, kOne), kOne));
+  EXPECT_EQ(1, version(Build(*real, keys, kOne), kNone));
+  EXPECT_EQ(1, version(Build(*hash, keys, kNone), kNone));
+  EXPECT_EQ(2, version(Build(TrieAndSet(0, 64), 12, keys, kOne), kOne));
+  EXPECT_EQ(1, version(Build(TrieAndSet(16, 0), 12, keys, kOne), kNone));
+  // No filter: bytes in no order.
+  EXPECT_EQ(1, version(Build(*hash, {"b", "c", "a"}, kOne), kNone));
+}
+
+TEST_F(FilterSaltTest, KeysAreFoundWithAnySalt) {
+  const uint64_t kAll = ~uint64_t{0};
+  for (const FilterSalt& salt : {kNone, kOne, kTwo, FilterSalt{0, 1},
+                                 FilterSalt{1, 0}, FilterSalt{kAll, kAll}}) {
+    for (const KeyFamily& family : KeyFamilies(200, 5)) {
+      for (const auto& [name, build] : Hashing(family.keys)) {
+        SCOPED_TRACE(family.name + ", " + name);
+        const std::string bytes = build(salt);
+        const FilterBlock block(bytes);
+        ASSERT_OK(block.status());
+        std::vector<Slice> slices(family.keys.begin(), family.keys.end());
+        std::vector<Slice*> asked;
+        for (Slice& slice : slices) asked.push_back(&slice);
+        const std::unique_ptr<bool[]> found(new bool[asked.size()]);
+        block.KeysMayMatch(asked.size(), asked.data(), found.get());
+        for (size_t i = 0; i < family.keys.size(); i++) {
+          const std::string& key = family.keys[i];
+          ASSERT_TRUE(found[i]);
+          ASSERT_TRUE(block.KeyMayMatch(key));
+          ASSERT_TRUE(block.RangeMayMatch(key, key, /*hi_inclusive=*/true));
+          ASSERT_TRUE(block.RangeMayMatch(key, key + '\1', false));
+          ASSERT_TRUE(LowerBoundHolds(block, family.keys, key));
+        }
+      }
+    }
+  }
+}
+
+// What a filter lets through, another one of the same keys with another salt
+// lets through as if it had been chosen blindly. Either half of the salt does.
+TEST_F(FilterSaltTest, WhatOneLetsThroughIsNothingToAnother) {
+  constexpr size_t kWanted = 300;
+  Random random(2);
+  const Keys keys = RandomKeys(5000, 24);
+  for (const auto& [name, build] : Hashing(keys)) {
+    SCOPED_TRACE(name);
+    const bool surf = std::string(name) == "SuRF-Hash";
+    const std::string known_bytes = build(kOne);
+    const FilterBlock known(known_bytes);
+    Keys attack;
+    size_t tried = 0;
+    while (attack.size() < kWanted) {
+      // A trie lets none but the keys near those there are get to a hash; a
+      // series would let those through that share a prefix with one.
+      std::string query = random.RandomBinaryString(24);
+      if (surf) {
+        const int i = random.Uniform(static_cast<int>(keys.size()));
+        query.replace(0, 8, keys[static_cast<size_t>(i)], 0, 8);
+      }
+      tried++;
+      ASSERT_LT(tried, 10'000'000u);
+      if (known.KeyMayMatch(query)) attack.push_back(std::move(query));
+    }
+    const double blind = static_cast<double>(kWanted) / tried;
+    for (const FilterSalt& salt : {kTwo, FilterSalt{1, 8}}) {
+      // SuRF has no long heads.
+      if (surf && salt.file == kOne.file) continue;
+      if (std::string(name) == "keys" && salt.file == kOne.file) continue;
+      const std::string bytes = build(salt);
+      const FilterBlock other(bytes);
+      size_t passed = 0;
+      for (const std::string& query : attack) {
+        passed += other.KeyMayMatch(query);
+      }
+      // 3 / kWanted and more would be let through of another 300.
+      EXPECT_LT(static_cast<double>(passed) / kWanted, 3 * blind + 0.04)
+          << "blindly: " << blind;
+    }
+    size_t again = 0;
+    const std::string same_bytes = build(kOne);
+    const FilterBlock same(same_bytes);
+    for (const std::string& query : attack) again += same.KeyMayMatch(query);
+    EXPECT_EQ(kWanted, again);
+  }
+}
+
+// Whoever can write one key could have all hashes below one prefix be the same,
+// if the words that are mixed were known: a window that hides its head.
+TEST_F(FilterSaltTest, NoWindowHidesItsHead) {
+  constexpr uint64_t kWindow = 0x9e3779b97f4a7c15;
+  std::string window(8, '\0');
+  EncodeFixed64(window.data(), EndianSwapValue(kWindow));
+  Keys keys = RandomKeys(1000, 16);
+  keys.push_back(std::string(8, 'k') + window);
+  keys.push_back(std::string(16, '\0'));
+  keys.push_back(std::string(16, '\xff'));
+  SortUnique(&keys);
+  Random random(3);
+  for (const FilterSalt& salt : {kNone, kOne, kTwo}) {
+    const std::string bytes = Build(TrieAndSet(0, 128), 12, keys, salt);
+    const FilterBlock block(bytes);
+    int passed = 0;
+    for (int i = 0; i < 1000; i++) {
+      passed += block.KeyMayMatch('m' + random.RandomBinaryString(7) + window);
+    }
+    if (salt.IsNone()) {
+      EXPECT_EQ(1000, passed);
+    } else {
+      EXPECT_LT(passed, 50);
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

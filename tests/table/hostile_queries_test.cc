@@ -1,0 +1,293 @@
+//  An attack: somebody who has the code and knows the keys builds the same DB,
+//  looks there for absent keys and empty ranges that its filters let through,
+//  and asks another DB for them, where each would be a read. Prints how many
+//  are, without salts and with them.
+
+#include <gtest/gtest.h>
+
+#include "filter_policy/filter_salt.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "table/rocksdb_internals.h"
+#include "test_util/testharness.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr int kKeys = 20000;
+constexpr int kKeySize = 16;
+constexpr size_t kAttacks = 200;
+
+// A DB of one file, of which no data block is in the cache.
+class OneFileDB {
+ public:
+  OneFileDB(const std::string& policy, const std::vector<std::string>& keys,
+            const std::string& name)
+      : path_(test::PerThreadDBPath(name)) {
+    options_.create_if_missing = true;
+    EXPECT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), options_,
+        "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
+        &options_));
+    EXPECT_OK(DestroyDB(path_, options_));
+    Open();
+    for (const std::string& key : keys) {
+      EXPECT_OK(db_->Put(WriteOptions(), key, "value"));
+    }
+    EXPECT_OK(db_->Flush(FlushOptions()));
+    EXPECT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  }
+  ~OneFileDB() {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+
+  void Open() {
+    db_.reset();
+    EXPECT_OK(OpenDB(&db_, options_, path_));
+  }
+  // Goes on with a copy of the files.
+  void Restore() {
+    const std::string copy = path_ + "_copy";
+    EXPECT_OK(DestroyDB(copy, options_));
+    Checkpoint* checkpoint = nullptr;
+    ASSERT_OK(Checkpoint::Create(db_.get(), &checkpoint));
+    const std::unique_ptr<Checkpoint> guard(checkpoint);
+    ASSERT_OK(checkpoint->CreateCheckpoint(copy));
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+    path_ = copy;
+    Open();
+  }
+
+  // Whether any data block is read for a key, or for a range [lo, hi).
+  bool IsRead(const std::string& key) const {
+    std::string value;
+    return Read(
+        [&] { EXPECT_TRUE(db_->Get(Uncached(), key, &value).IsNotFound()); });
+  }
+  bool IsRead(const std::string& lo, const std::string& hi) const {
+    const Slice bound = hi;
+    ReadOptions options = Uncached();
+    options.iterate_upper_bound = &bound;
+    return Read([&] {
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->Seek(lo);
+      EXPECT_FALSE(it->Valid());
+      EXPECT_OK(it->status());
+    });
+  }
+
+ private:
+  static ReadOptions Uncached() {
+    ReadOptions options;
+    options.fill_cache = false;
+    return options;
+  }
+
+  template <class Query>
+  static bool Read(const Query& query) {
+    const PerfLevel before = GetPerfLevel();
+    SetPerfLevel(kEnableCount);
+    get_perf_context()->Reset();
+    query();
+    const uint64_t blocks = get_perf_context()->block_read_count;
+    SetPerfLevel(before);
+    // The index and the filter are in memory.
+    return blocks > 0;
+  }
+
+  std::string path_;
+  Options options_;
+  std::unique_ptr<DB> db_;
+};
+
+struct Attack {
+  std::string lo;
+  std::string hi;  // none for a key
+};
+
+struct Case {
+  const char* policy;
+  bool range;
+  size_t near_bytes;  // of a key, that guesses share
+  double most;        // of the attacks that may be read in spite of the salt
+};
+
+bool IsRead(const OneFileDB& db, const Attack& attack) {
+  return attack.hi.empty() ? db.IsRead(attack.lo)
+                           : db.IsRead(attack.lo, attack.hi);
+}
+
+class HostileQueriesTest : public testing::Test {
+ protected:
+  HostileQueriesTest() {
+    for (int i = 0; i < kKeys; i++) {
+      keys_.push_back(random_.RandomBinaryString(kKeySize));
+    }
+    std::sort(keys_.begin(), keys_.end());
+  }
+  ~HostileQueriesTest() override { FilterSalt::Fix({1, 1}); }
+
+  // A query that finds nothing. Near a key, so that it gets to the bottom of a
+  // trie: with its first bytes.
+  Attack Guess(bool range, size_t near_bytes) {
+    for (;;) {
+      const std::string& key = keys_[random_.Uniform(kKeys)];
+      std::string lo = random_.RandomBinaryString(kKeySize);
+      lo.replace(0, near_bytes, key, 0, near_bytes);
+      std::string hi = lo;
+      hi.back() = static_cast<char>(0xff);
+      if (lo >= hi) continue;
+      const auto next = std::lower_bound(keys_.begin(), keys_.end(), lo);
+      if (next != keys_.end() && *next < hi) continue;
+      return {lo, range ? hi : ""};
+    }
+  }
+
+  // What the filters of `mine` let through and those of `other`, a DB of the
+  // same keys, do not: the work of hashes. (What shares a prefix with a key
+  // both let through, and any filter of that design.) Stores the share of the
+  // guesses.
+  std::vector<Attack> Collect(const OneFileDB& mine, const OneFileDB& other,
+                              const Case& c, double* share) {
+    std::vector<Attack> found;
+    size_t tried = 0;
+    while (found.size() < kAttacks && tried < 5'000'000) {
+      tried++;
+      Attack attack = Guess(c.range, c.near_bytes);
+      if (IsRead(mine, attack) && !IsRead(other, attack)) {
+        found.push_back(std::move(attack));
+      }
+    }
+    EXPECT_EQ(kAttacks, found.size());
+    *share = static_cast<double>(found.size()) / static_cast<double>(tried);
+    return found;
+  }
+
+  static double ShareRead(const OneFileDB& db,
+                          const std::vector<Attack>& attacks) {
+    size_t read = 0;
+    for (const Attack& attack : attacks) read += IsRead(db, attack);
+    return static_cast<double>(read) / static_cast<double>(attacks.size());
+  }
+
+  std::vector<std::string> keys_;
+  Random random_{2};
+};
+
+}  // namespace
+
+TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
+  // Far beyond what chance explains. With two layers, a find has got past the
+  // first one, which will let it through again if that is a trie.
+  const Case cases[] = {
+      {"surf:8:0", false, 4, 0.05},
+      {"surf:4:4", false, 4, 0.2},
+      {"proteus:12", false, 0, 0.45},
+      {"proteus:12", true, 0, 0.45},
+      {"prefixbloom:12", false, 0, 0.05},
+      {"prefixbloom:12", true, 0, 0.05},
+      {"prefixbloom2:14:ribbon", true, 0, 0.2},
+  };
+  constexpr FilterSalt kNone;
+  constexpr FilterSalt kOther = {1, 2};
+  printf("%-24s %-7s %18s %22s %19s\n", "policy", "queries",
+         "guesses that read", "attacks, without salt", "attacks, with salt");
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.policy);
+    const auto make = [&](const char* name) {
+      return std::make_unique<OneFileDB>(c.policy, keys_, name);
+    };
+    double blind = 0;
+    double without = 0;
+    {
+      FilterSalt::Fix(kOther);
+      const auto other = make("hostile_other");
+      FilterSalt::Fix(kNone);
+      const auto mine = make("hostile_mine");
+      const auto victim = make("hostile_victim");
+      without = ShareRead(*victim, Collect(*mine, *other, c, &blind));
+    }
+    // As it is: nobody knows the salt.
+    FilterSalt::Unfix();
+    const auto other = make("hostile_other");
+    const auto mine = make("hostile_mine");
+    const auto victim = make("hostile_victim");
+    const double with = ShareRead(*victim, Collect(*mine, *other, c, &blind));
+    printf("%-24s %-7s %17.2f%% %21.1f%% %18.2f%%\n", c.policy,
+           c.range ? "ranges" : "points", 100 * blind, 100 * without,
+           100 * with);
+    EXPECT_EQ(1.0, without);
+    EXPECT_LT(with, c.most);
+
+    // A filter keeps its salt through all that can happen to a file.
+    const auto own = Collect(*victim, *other, c, &blind);
+    EXPECT_EQ(1.0, ShareRead(*victim, own));
+    victim->Open();
+    EXPECT_EQ(1.0, ShareRead(*victim, own));
+    ASSERT_NO_FATAL_FAILURE(victim->Restore());
+    EXPECT_EQ(1.0, ShareRead(*victim, own));
+  }
+}
+
+// Files with salts of other processes, and of before there were any, in one DB.
+TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
+  for (const std::string policy : {"surf:8:8", "proteus:12"}) {
+    const std::string path = test::PerThreadDBPath("hostile_mixed");
+    Options options;
+    options.create_if_missing = true;
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), options,
+        "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
+        &options));
+    ASSERT_OK(DestroyDB(path, options));
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options, path));
+    const FilterSalt salts[] = {{}, {5, 1}, {6, 1}, {7, 2}, {~0u, 0}};
+    size_t salt = 0;
+    for (size_t begin = 0; begin < keys_.size();
+         begin += keys_.size() / std::size(salts)) {
+      FilterSalt::Fix(salts[salt++ % std::size(salts)]);
+      const std::string file = path + ".sst";
+      SstFileWriter writer(EnvOptions(), options);
+      ASSERT_OK(writer.Open(file));
+      const size_t end =
+          std::min(keys_.size(), begin + keys_.size() / std::size(salts));
+      for (size_t i = begin; i < end; i++) {
+        ASSERT_OK(writer.Put(keys_[i], keys_[i]));
+      }
+      ASSERT_OK(writer.Finish());
+      IngestExternalFileOptions ingest;
+      ingest.move_files = true;
+      ASSERT_OK(db->IngestExternalFile({file}, ingest));
+    }
+    for (int compacted = 0; compacted < 2; compacted++) {
+      for (const std::string& key : keys_) {
+        std::string value;
+        ASSERT_OK(db->Get(ReadOptions(), key, &value));
+        ASSERT_EQ(key, value);
+        std::string hi = key + '\0';
+        const Slice bound = hi;
+        ReadOptions read;
+        read.iterate_upper_bound = &bound;
+        const std::unique_ptr<Iterator> it(db->NewIterator(read));
+        it->Seek(key);
+        ASSERT_TRUE(it->Valid());
+        ASSERT_EQ(key, it->key());
+      }
+      FilterSalt::Unfix();
+      CompactRangeOptions all;
+      all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+      ASSERT_OK(db->CompactRange(all, nullptr, nullptr));
+    }
+    db.reset();
+    ASSERT_OK(DestroyDB(path, options));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
