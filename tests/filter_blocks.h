@@ -90,8 +90,10 @@ inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
 // The block of a Proteus, 1PBF or 2PBF; empty if there can be none.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusSettings& settings,
-                                     std::vector<SampleQuery> samples = {}) {
+                                     std::vector<SampleQuery> samples = {},
+                                     const FilterSalt& salt = {}) {
   ProteusBuilder builder(settings, [&samples] { return samples; });
+  builder.SetSalt(salt);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
   FinishBlock(kProteusKind, &builder, &block);
@@ -101,11 +103,12 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
 // Of this design, whatever the queries are.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusDesign& design,
-                                     double bits_per_key) {
+                                     double bits_per_key,
+                                     const FilterSalt& salt = {}) {
   ProteusSettings settings;
   settings.bits_per_key = bits_per_key;
   settings.forced = design;
-  return BuildProteusBlock(keys, settings);
+  return BuildProteusBlock(keys, settings, {}, salt);
 }
 
 // A design of a trie (or none, for 0) and, after it, a set. The trie's leading

@@ -9,7 +9,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 [[maybe_unused]] const bool fixed = [] {
-  FilterSalt::Fix({/*file=*/0x0123456789abcdef, /*process=*/0xfedcba9876543210});
+  FilterSalt::Fix(
+      {/*file=*/0x0123456789abcdef, /*process=*/0xfedcba9876543210});
   return true;
 }();
 

@@ -267,11 +267,13 @@ void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // One byte past what it shares with its neighbours, unless it ends before
   // that, being a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
+  key_bytes_ += key.size();
   fst_.Add(key, shared, next_shared, suffix_.Value(key, depth, salt().file));
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   const size_t depth = std::min(shared + 1, key.size());
+  key_bytes_ += key.size();
   fst_.AddLast(key, shared, suffix_.Value(key, depth, salt().file));
 }
 
@@ -280,6 +282,13 @@ Status SurfBuilder::Prepare(uint64_t* size) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
   *size += kSuffixHeaderSize;
+  if (*size > std::max({kSmall, kMostBytesPerKey * num_keys(),
+                        key_bytes_ / kMostOfKeys})) {
+    return Status::NotSupported(
+        "SuRF: it would take " + std::to_string(*size / num_keys()) +
+        " bytes per key, since these are long and differ late; allowed: " +
+        std::to_string(kMostBytesPerKey) + ", or a quarter of the keys");
+  }
   return Status::OK();
 }
 

@@ -116,7 +116,9 @@ class Surf : public RangeFilter {
   uint64_t salt_ = 0;  // of the file
 };
 
-// Collects the keys of one SuRF in one pass.
+// Collects the keys of one SuRF in one pass. There is none of keys that share
+// so much with one neighbour each, and so little with all others, that the trie
+// would be a good part of the file.
 class SurfBuilder : public RangeFilterBuilder {
  public:
   explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {})
@@ -143,8 +145,14 @@ class SurfBuilder : public RangeFilterBuilder {
   // Of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
+  // A filter may take any of these.
+  static constexpr uint64_t kSmall = 64 << 10;
+  static constexpr uint64_t kMostBytesPerKey = 16;
+  static constexpr uint64_t kMostOfKeys = 4;  // a quarter of them
+
   const SurfSuffix suffix_;
   FstBuilder fst_;
+  uint64_t key_bytes_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -233,6 +233,33 @@ TEST(FilterBlockTest, Header) {
   EXPECT_EQ(salt.process, salted_block.header().salt.process);
 }
 
+// Of each pair, the trie would hold all that the two share.
+TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
+  Random random(kSeed);
+  Keys pairs;
+  Keys halves;
+  for (int i = 0; i < 400; i++) {
+    const std::string path = random.RandomBinaryString(1000);
+    halves.push_back(path + "1");
+    pairs.push_back(path + "1");
+    pairs.push_back(path + "2");
+  }
+  SortUnique(&halves);
+  SortUnique(&pairs);
+  const std::string of_halves = BuildBlock(halves);
+  EXPECT_TRUE(FilterBlock(of_halves).CanFilter());
+  EXPECT_LT(of_halves.size(), 4 * halves.size());
+  const std::string of_pairs = BuildBlock(pairs);
+  const FilterBlock block(of_pairs);
+  ASSERT_OK(block.status());
+  ExpectAlwaysTrue(block);
+  EXPECT_EQ(pairs.size(), block.header().num_keys);
+  EXPECT_LT(of_pairs.size(), 100u);
+  // Few pairs take little, whatever they are.
+  pairs.resize(100);
+  EXPECT_TRUE(FilterBlock(BuildBlock(pairs)).CanFilter());
+}
+
 TEST(FilterBlockTest, IsReadAtAnyAlignment) {
   const Keys keys = SetWithDenseLevels();
   const std::string bytes = BuildBlock(keys);
