@@ -115,22 +115,30 @@ class KeyMaker {
   // Key number i. Valid until the next call.
   Slice Make(uint64_t i) {
     if (in_pairs_) key_.back() = i % 2 == 0 ? 'a' : 'b';
-    return Put(Begin(i) + Mix(i) % (part_ / 2 + 1));
+    return Put(Number(i));
   }
-  // A key that is not there, above number i, and a bound above it with none in
-  // between.
+  // A key that is not there, near number i, and a bound above it with none in
+  // between. REQUIRES: keys of 8 bytes at least
   Slice MakeAbsent(uint64_t i, std::string* end) {
-    const uint64_t where = Begin(i) + part_ / 2 + 1 + Mix(i) % (part_ / 4 + 1);
-    *end = Put(where + part_ / 8).ToString();
-    return Put(where);
+    const uint64_t number = Number(i);
+    uint64_t absent = Begin(i) + Mix(~Place(i)) % part_;
+    if (absent == number) absent++;
+    const uint64_t after =
+        absent < number ? number : Begin(i) + part_;  // that is not empty
+    *end = Put(absent + std::min(part_ / 8 + 1, after - absent)).ToString();
+    return Put(absent);
   }
 
  private:
-  // Each key, or pair, has an equal part of the space of 8 bytes.
-  uint64_t Begin(uint64_t i) const { return part_ * Place(i); }
+  // Each key, or pair, has an equal part of the space of 8 bytes, and is in the
+  // first half of it.
   uint64_t Place(uint64_t i) const { return in_pairs_ ? i / 2 : i; }
-  uint64_t Mix(uint64_t i) const {
-    uint64_t mixed = (Place(i) + 1) * 0x9e3779b97f4a7c15u;
+  uint64_t Begin(uint64_t i) const { return part_ * Place(i); }
+  uint64_t Number(uint64_t i) const {
+    return Begin(i) + Mix(Place(i)) % (part_ / 2 + 1);
+  }
+  static uint64_t Mix(uint64_t number) {
+    uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15u;
     mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
     return mixed ^ mixed >> 32;
   }
