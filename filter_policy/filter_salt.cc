@@ -1,18 +1,22 @@
 #include "filter_policy/filter_salt.h"
 
-#include <exception>
 #include <mutex>
 #include <optional>
-#include <random>
+
+#include "env/unique_id_gen.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Not zero.
-uint64_t DrawNumber(std::random_device* source) {
-  const uint64_t high = (*source)();
-  return (high << 32 | (*source)()) | 1;
+// RocksDB's generator of ids that nobody can tell from the ones before: never
+// fails, and takes no system call once it is there.
+uint64_t DrawNumber() {
+  static auto* const source = new UnpredictableUniqueIdGen;
+  uint64_t number = 0;
+  for (uint64_t unused; number == 0;) source->GenerateNext(&unused, &number);
+  return number;
 }
 
 struct Fixed {
@@ -33,29 +37,26 @@ FilterSalt FilterSalt::Draw() {
     const std::lock_guard<std::mutex> lock(fixed.mutex);
     if (fixed.salt.has_value()) return *fixed.salt;
   }
-  try {
-    std::random_device source;
-    static const uint64_t process = DrawNumber(&source);
-    FilterSalt salt;
-    salt.file = DrawNumber(&source);
-    salt.process = process;
-    return salt;
-  } catch (const std::exception&) {
-    // A filter without a salt is a filter all the same.
-    return FilterSalt();
-  }
+  static const uint64_t process = DrawNumber();
+  return {DrawNumber(), process};
 }
 
-void FilterSalt::Fix(const FilterSalt& salt) {
+std::optional<FilterSalt> FilterSalt::Fix(
+    const std::optional<FilterSalt>& salt) {
   Fixed& fixed = TheFixed();
   const std::lock_guard<std::mutex> lock(fixed.mutex);
+  const std::optional<FilterSalt> before = fixed.salt;
   fixed.salt = salt;
+  return before;
 }
 
-void FilterSalt::Unfix() {
-  Fixed& fixed = TheFixed();
-  const std::lock_guard<std::mutex> lock(fixed.mutex);
-  fixed.salt.reset();
+uint64_t HashLong(const char* data, size_t size, uint64_t seed) {
+  while (size > kLongestPiece) {
+    seed = Hash64(data, kLongestPiece, seed);
+    data += kLongestPiece;
+    size -= kLongestPiece;
+  }
+  return Hash64(data, size, seed);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

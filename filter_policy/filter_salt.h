@@ -8,14 +8,15 @@
 //  it lets through, and make each lookup a read (Naor and Yogev, Bloom Filters
 //  in Adversarial Environments, 2015).
 //
-//  The hashes are fast ones, not cryptographic: a salt keeps those out who
-//  cannot see how long queries take, not those who can read the files.
+//  The hashes are fast ones, not cryptographic; docs/design.md says what is
+//  left to an attacker.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "rocksdb/rocksdb_namespace.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,15 +30,29 @@ struct FilterSalt {
   // All zeros in files of before there were salts.
   bool IsNone() const { return file == 0 && process == 0; }
 
-  // A new one, out of the system's source of randomness; none if that fails.
-  // Thread safe.
+  // A new one, out of RocksDB's source of randomness; none of its numbers is
+  // zero. Thread safe.
   static FilterSalt Draw();
 
-  // Makes Draw return `salt` from now on, for tests and measurements that are
-  // to be the same each time.
-  static void Fix(const FilterSalt& salt);
-  // Makes Draw draw again.
-  static void Unfix();
+  // Makes Draw return `salt` from now on, or draw again, and returns what it
+  // was told before: for tests that are to be the same each time. Thread safe.
+  static std::optional<FilterSalt> Fix(const std::optional<FilterSalt>& salt);
 };
+
+// RocksDB's Hash64 (XXPH3) has another way for strings of more than 240 bytes,
+// in which pairs can be made that have the same hash for one seed in a hundred.
+// So with a salt, these are hashed in pieces, each with the hash of those
+// before it as its seed.
+constexpr size_t kLongestPiece = 240;
+
+uint64_t HashLong(const char* data, size_t size, uint64_t seed);
+
+// The hash of a string in a filter with a salt, or in one without, from a seed
+// that the salt is part of.
+inline uint64_t HashBytes(const char* data, size_t size, uint64_t seed,
+                          bool salted) {
+  return salted && size > kLongestPiece ? HashLong(data, size, seed)
+                                        : Hash64(data, size, seed);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

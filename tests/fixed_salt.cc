@@ -10,7 +10,7 @@ namespace {
 
 [[maybe_unused]] const bool fixed = [] {
   FilterSalt::Fix(
-      {/*file=*/0x0123456789abcdef, /*process=*/0xfedcba9876543210});
+      FilterSalt{/*file=*/0x0123456789abcdef, /*process=*/0xfedcba9876543210});
   return true;
 }();
 

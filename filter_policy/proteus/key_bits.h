@@ -97,7 +97,7 @@ inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
          (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');
 }
 
-// Mixes two words into a hash. One that is zero hides the other.
+// Mixes two words into a hash. Where one is zero, so is the hash.
 inline uint64_t MixBits(uint64_t a, uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   const uint64_t folded =

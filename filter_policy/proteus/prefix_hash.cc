@@ -10,6 +10,7 @@ struct LastHead {
   uint64_t hash = 0;
   uint64_t seed = 0;
   size_t size = 0;  // 0 for none
+  bool salted = false;
   uint32_t misses = 0;
   char bytes[kMostSharedHead] = {};
 };
@@ -23,24 +24,26 @@ constexpr uint32_t kIdlePeriod = 31;
 
 }  // namespace
 
-uint64_t HashHeadOnce(const Slice& head, uint64_t seed) {
+uint64_t HashHeadOnce(const Slice& head, uint64_t seed, bool salted) {
   if (head.size() < kLeastSharedHead || head.size() > kMostSharedHead) {
-    return Hash64(head.data(), head.size(), seed);
+    return HashBytes(head.data(), head.size(), seed, salted);
   }
   static thread_local LastHead last;
   const uint32_t turn =
       last.misses < kMostMisses ? 0 : last.misses % kIdlePeriod;
   // By their bytes, since callers use their buffers again.
   if (turn <= 1 && last.size == head.size() && last.seed == seed &&
+      last.salted == salted &&
       memcmp(last.bytes, head.data(), head.size()) == 0) {
     last.misses = 0;
     return last.hash;
   }
   last.misses++;
-  const uint64_t hash = Hash64(head.data(), head.size(), seed);
+  const uint64_t hash = HashBytes(head.data(), head.size(), seed, salted);
   if (turn == 0) {
     last.hash = hash;
     last.seed = seed;
+    last.salted = salted;
     last.size = head.size();
     memcpy(last.bytes, head.data(), head.size());
   }

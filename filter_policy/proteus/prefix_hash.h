@@ -2,16 +2,16 @@
 //  one, the last 57 to 64 bits are the *window*; the whole bytes before it, the
 //  *head*, are hashed apart, so that successive prefixes cost one mixing each.
 //
-//  All of it depends on the salt of the filter. That of the process goes into
-//  the hash of the head, and that of the file into the window: so neither can
-//  be chosen such that the other does not matter.
+//  All of it depends on the salt of the filter: the process' part goes into the
+//  hash of the head, and the file's into the window. The factor of a window
+//  that is zero would hide its head; with a salt, nobody knows which window
+//  that is.
 
 #pragma once
 
 #include "filter_policy/filter_salt.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/key_bits.h"
-#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -30,7 +30,8 @@ struct PrefixLength {
         window_bits(prefix_bits - 8 * head_bytes),
         seed(prefix_bits * 0x9e3779b97f4a7c15u + salt.process),
         no_head(HeadFactor(seed)),
-        window_mask(WindowFactor(0, salt)) {}
+        window_mask(WindowFactor(0, salt)),
+        salted(!salt.IsNone()) {}
 
   uint32_t bits;
   uint32_t head_bytes;
@@ -39,6 +40,7 @@ struct PrefixLength {
   uint64_t seed;
   uint64_t no_head;      // the factor of a head of no bytes
   uint64_t window_mask;  // makes a window its factor
+  bool salted;
 };
 
 // The head of a prefix of `key`, without the zeros at its end.
@@ -52,13 +54,14 @@ inline Slice HeadOf(const Slice& key, const PrefixLength& length) {
 inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes == 0) return length.no_head;
   const Slice head = HeadOf(key, length);
-  return HeadFactor(Hash64(head.data(), head.size(), length.seed));
+  return HeadFactor(
+      HashBytes(head.data(), head.size(), length.seed, length.salted));
 }
 
-// Hash64(head.data(), head.size(), seed), for heads that are worth it not
-// computed again but taken over from this thread's last call. A lookup asks one
-// filter of each sorted run for the same key.
-uint64_t HashHeadOnce(const Slice& head, uint64_t seed);
+// HashBytes(head.data(), head.size(), seed, salted), for heads that are worth
+// it not computed again but taken over from this thread's last call. A lookup
+// asks one filter of each sorted run for the same key.
+uint64_t HashHeadOnce(const Slice& head, uint64_t seed, bool salted);
 // Hash64 takes much longer from here on.
 constexpr size_t kLeastSharedHead = 241;
 // Bounds the memory that each thread needs.
@@ -91,7 +94,8 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
 // The same, for point lookups.
 inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes < kLeastSharedHead) return HashPrefix(key, length);
-  const uint64_t head_hash = HashHeadOnce(HeadOf(key, length), length.seed);
+  const uint64_t head_hash =
+      HashHeadOnce(HeadOf(key, length), length.seed, length.salted);
   return HashWindow(LoadBits64(key, length.head_bytes), HeadFactor(head_hash),
                     length);
 }
@@ -101,9 +105,10 @@ inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
 inline uint64_t HashKey(const Slice& key, const FilterSalt& salt) {
   const uint64_t seed = 0xa0761d6478bd642fu + salt.process;
   const size_t size = std::min<size_t>(key.size(), kMostPrefixBits / 8);
-  return size <= 8 ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
-                             HeadFactor(seed + size))
-                   : Hash64(key.data(), size, seed ^ salt.file);
+  return size <= 8
+             ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
+                       HeadFactor(seed + size))
+             : HashBytes(key.data(), size, seed ^ salt.file, !salt.IsNone());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -18,7 +18,7 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
   }
   surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]);
   surf->suffix_.real_bits = static_cast<uint8_t>(header[1]);
-  surf->salt_ = salt.file;
+  surf->salt_ = salt;
   if (surf->suffix_.hash_bits > SurfSuffix::kMaxHashBits ||
       surf->suffix_.real_bits > SurfSuffix::kMaxRealBits) {
     return Status::Corruption("SuRF: too many suffix bits");
@@ -268,13 +268,13 @@ void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // that, being a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
   key_bytes_ += key.size();
-  fst_.Add(key, shared, next_shared, suffix_.Value(key, depth, salt().file));
+  fst_.Add(key, shared, next_shared, suffix_.Value(key, depth, salt()));
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   const size_t depth = std::min(shared + 1, key.size());
   key_bytes_ += key.size();
-  fst_.AddLast(key, shared, suffix_.Value(key, depth, salt().file));
+  fst_.AddLast(key, shared, suffix_.Value(key, depth, salt()));
 }
 
 Status SurfBuilder::Prepare(uint64_t* size) {
@@ -282,12 +282,14 @@ Status SurfBuilder::Prepare(uint64_t* size) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
   *size += kSuffixHeaderSize;
-  if (*size > std::max({kSmall, kMostBytesPerKey * num_keys(),
-                        key_bytes_ / kMostOfKeys})) {
+  if (*size >
+      std::max({kSmall, kMostBytesPerKey * num_keys(), key_bytes_ / 3})) {
     return Status::NotSupported(
         "SuRF: it would take " + std::to_string(*size / num_keys()) +
-        " bytes per key, since these are long and differ late; allowed: " +
-        std::to_string(kMostBytesPerKey) + ", or a quarter of the keys");
+        " bytes per key, for keys of " +
+        std::to_string(key_bytes_ / num_keys()) +
+        " bytes that differ late; allowed: " +
+        std::to_string(kMostBytesPerKey) + ", or a third of the keys");
   }
   return Status::OK();
 }

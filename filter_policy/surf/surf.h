@@ -113,12 +113,12 @@ class Surf : public RangeFilter {
 
   Fst fst_;
   SurfSuffix suffix_;
-  uint64_t salt_ = 0;  // of the file
+  FilterSalt salt_;
 };
 
-// Collects the keys of one SuRF in one pass. There is none of keys that share
-// so much with one neighbour each, and so little with all others, that the trie
-// would be a good part of the file.
+// Collects the keys of one SuRF in one pass. There is no SuRF of long keys that
+// share most of themselves with one neighbour each, and little with all others:
+// the trie would be as good as a copy of them.
 class SurfBuilder : public RangeFilterBuilder {
  public:
   explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {})
@@ -145,10 +145,9 @@ class SurfBuilder : public RangeFilterBuilder {
   // Of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
-  // A filter may take any of these.
+  // A filter may take any of these, or a third of the keys.
   static constexpr uint64_t kSmall = 64 << 10;
-  static constexpr uint64_t kMostBytesPerKey = 16;
-  static constexpr uint64_t kMostOfKeys = 4;  // a quarter of them
+  static constexpr uint64_t kMostBytesPerKey = 64;
 
   const SurfSuffix suffix_;
   FstBuilder fst_;

@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <string>
 
+#include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
-#include "util/hash.h"
 #include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -76,14 +76,14 @@ struct SurfSuffix {
     }
   }
 
-  // With the salt of the file.
-  uint64_t Hash(const Slice& key, uint64_t salt) const {
-    return hash_bits == 0 ? 0
-                          : Hash64(key.data(), key.size(), salt) &
-                                ((uint64_t{1} << hash_bits) - 1);
+  uint64_t Hash(const Slice& key, const FilterSalt& salt) const {
+    return hash_bits == 0
+               ? 0
+               : HashBytes(key.data(), key.size(), salt.file, !salt.IsNone()) &
+                     ((uint64_t{1} << hash_bits) - 1);
   }
 
-  uint64_t Value(const Slice& key, size_t depth, uint64_t salt) const {
+  uint64_t Value(const Slice& key, size_t depth, const FilterSalt& salt) const {
     if (bits() == 0) return 0;
     return Real(key, depth) << hash_bits | Hash(key, salt);
   }

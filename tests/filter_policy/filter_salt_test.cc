@@ -14,6 +14,7 @@
 #include "plugin/protean.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/with_salt.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -23,8 +24,10 @@ namespace {
 using Keys = std::vector<std::string>;
 
 constexpr FilterSalt kNone;
-constexpr FilterSalt kOne = {1, 7};
-constexpr FilterSalt kTwo = {2, 7};
+constexpr FilterSalt kOne = {0x9d3c5f1b7e2a4861, 0x6b8f13d0c5a7e294};
+// Each half differs once.
+constexpr FilterSalt kTwo = {0x2f71e8b4a60d93c5, kOne.process};
+constexpr FilterSalt kThree = {kOne.file, 0xe15a7c39d8462fb0};
 
 Keys RandomKeys(size_t count, int size) {
   Random random(1);
@@ -39,7 +42,7 @@ Keys RandomKeys(size_t count, int size) {
 // As RocksDB builds the filter of a file.
 std::string Build(const FilterPolicy& policy, const Keys& keys,
                   const FilterSalt& salt) {
-  FilterSalt::Fix(salt);
+  const WithSalt with(salt);
   const auto builder = NewBuilder(policy);
   for (const std::string& key : keys) builder->AddKey(key);
   return Finish(builder.get());
@@ -94,15 +97,10 @@ std::vector<std::pair<const char*, BuildWith>> Hashing(const Keys& keys) {
   return all;
 }
 
-class FilterSaltTest : public testing::Test {
- protected:
-  ~FilterSaltTest() override { FilterSalt::Fix(kOne); }
-};
-
 }  // namespace
 
-TEST_F(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
-  FilterSalt::Unfix();
+TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
+  const WithSalt with(std::nullopt);
   std::vector<FilterSalt> drawn(400);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < 4; t++) {
@@ -123,7 +121,7 @@ TEST_F(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
   EXPECT_EQ(drawn.size(), files.size());
 }
 
-TEST_F(FilterSaltTest, OnlyWhereSomethingIsHashed) {
+TEST(FilterSaltTest, OnlyWhereSomethingIsHashed) {
   const Keys keys = RandomKeys(1000, 8);
   const auto version = [&](const std::string& block, const FilterSalt& salt) {
     const FilterBlock opened(block);
@@ -143,7 +141,7 @@ TEST_F(FilterSaltTest, OnlyWhereSomethingIsHashed) {
   EXPECT_EQ(1, version(Build(*hash, {"b", "c", "a"}, kOne), kNone));
 }
 
-TEST_F(FilterSaltTest, KeysAreFoundWithAnySalt) {
+TEST(FilterSaltTest, KeysAreFoundWithAnySalt) {
   const uint64_t kAll = ~uint64_t{0};
   for (const FilterSalt& salt : {kNone, kOne, kTwo, FilterSalt{0, 1},
                                  FilterSalt{1, 0}, FilterSalt{kAll, kAll}}) {
@@ -173,7 +171,7 @@ TEST_F(FilterSaltTest, KeysAreFoundWithAnySalt) {
 
 // What a filter lets through, another one of the same keys with another salt
 // lets through as if it had been chosen blindly. Either half of the salt does.
-TEST_F(FilterSaltTest, WhatOneLetsThroughIsNothingToAnother) {
+TEST(FilterSaltTest, WhatOneLetsThroughIsNothingToAnother) {
   constexpr size_t kWanted = 300;
   Random random(2);
   const Keys keys = RandomKeys(5000, 24);
@@ -197,10 +195,9 @@ TEST_F(FilterSaltTest, WhatOneLetsThroughIsNothingToAnother) {
       if (known.KeyMayMatch(query)) attack.push_back(std::move(query));
     }
     const double blind = static_cast<double>(kWanted) / tried;
-    for (const FilterSalt& salt : {kTwo, FilterSalt{1, 8}}) {
-      // SuRF has no long heads.
+    for (const FilterSalt& salt : {kTwo, kThree}) {
+      // SuRF has no heads.
       if (surf && salt.file == kOne.file) continue;
-      if (std::string(name) == "keys" && salt.file == kOne.file) continue;
       const std::string bytes = build(salt);
       const FilterBlock other(bytes);
       size_t passed = 0;
@@ -221,7 +218,7 @@ TEST_F(FilterSaltTest, WhatOneLetsThroughIsNothingToAnother) {
 
 // Whoever can write one key could have all hashes below one prefix be the same,
 // if the words that are mixed were known: a window that hides its head.
-TEST_F(FilterSaltTest, NoWindowHidesItsHead) {
+TEST(FilterSaltTest, NoWindowHidesItsHead) {
   constexpr uint64_t kWindow = 0x9e3779b97f4a7c15;
   std::string window(8, '\0');
   EncodeFixed64(window.data(), EndianSwapValue(kWindow));
@@ -243,6 +240,17 @@ TEST_F(FilterSaltTest, NoWindowHidesItsHead) {
     } else {
       EXPECT_LT(passed, 50);
     }
+  }
+}
+
+// Without a salt, it is RocksDB's hash; with one, for short strings too.
+TEST(FilterSaltTest, HashesOfStrings) {
+  const std::string bytes = Random(6).RandomBinaryString(1000);
+  for (size_t size = 0; size <= bytes.size(); size++) {
+    const uint64_t plain = Hash64(bytes.data(), size, 9);
+    EXPECT_EQ(plain, HashBytes(bytes.data(), size, 9, false));
+    EXPECT_EQ(size <= kLongestPiece,
+              plain == HashBytes(bytes.data(), size, 9, true));
   }
 }
 

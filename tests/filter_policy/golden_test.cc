@@ -40,6 +40,7 @@
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/lcg.h"
+#include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -198,7 +199,7 @@ using Build = std::function<std::string(const Keys&)>;
 // version 1 has a salt.
 Build Policy(uint32_t hash_bits, uint32_t real_bits, FilterSalt salt = {}) {
   return [=](const Keys& keys) {
-    FilterSalt::Fix(salt);
+    const WithSalt with(salt);
     const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));
     for (const std::string& key : keys) builder->AddKey(key);
     return Finish(builder.get());
@@ -209,7 +210,7 @@ Build Policy(uint32_t hash_bits, uint32_t real_bits, FilterSalt salt = {}) {
 Build PolicyWithPrefixes(std::function<std::string(const std::string&)> prefix,
                          uint32_t hash_bits, uint32_t real_bits) {
   return [=](const Keys& keys) {
-    FilterSalt::Fix(FilterSalt());
+    const WithSalt with(FilterSalt{});
     const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));
     for (const std::string& key : keys) {
       builder->AddKeyAndAlt(key, prefix(key));
@@ -323,6 +324,11 @@ const std::vector<Recipe>& Recipes() {
        "++++++++++++++++++++.++++.++++++++++++++++.+++++.+",
        "++++++++++++++.++++++++++++++++++++",
        "1000 499lh 64lh 463lh 88lh 180lh 545lh 45lh"},
+      {"long_paths_salted", LongPaths(), Policy(9, 4, {~uint64_t{0}, 0}), kNone,
+       "30 leaves, 20 nodes, 12 bytes; 4 levels quotient, child bits, 9 runs",
+       "..................................................",
+       ".+.++.+.++++..+++++.+.+.+.+++.+++.+.++++++.+++.+++",
+       "+++.++++.+++...+.++.++.+.+..++", "30 1h 13l 3h 24l 12lh 25lh 5"},
       {"integers_hash_salted", RandomIntegers(1000), Policy(7, 0, {11, 13}),
        kNone,
        "1000 leaves, 246 nodes, 256 bytes; 3 levels quotient, child bits",

@@ -20,8 +20,9 @@ namespace {
 constexpr size_t kSizes[] = {
     0, 1, 8, 240, kLeastSharedHead, 500, kMostSharedHead, kMostSharedHead + 1};
 
-void ExpectSame(const Slice& head, uint64_t salt) {
-  ASSERT_EQ(Hash64(head.data(), head.size(), salt), HashHeadOnce(head, salt))
+void ExpectSame(const Slice& head, uint64_t seed, bool salted = true) {
+  ASSERT_EQ(HashBytes(head.data(), head.size(), seed, salted),
+            HashHeadOnce(head, seed, salted))
       << head.size() << " bytes";
 }
 
@@ -46,6 +47,7 @@ TEST(PrefixHashTest, SameBytesOtherBufferSaltOrSize) {
     for (int i = 0; i < 100; i++) {
       ExpectSame(i % 2 == 0 ? one : other, 7);
       if (i % 3 == 0) ExpectSame(one, 8 + static_cast<uint64_t>(i));
+      if (i % 7 == 0) ExpectSame(one, 7, /*salted=*/false);
       if (i % 5 == 0 && size > 0) ExpectSame(Slice(one.data(), size - 1), 7);
     }
   }

@@ -61,6 +61,17 @@ Keys Chains() {
   return keys;
 }
 
+// With heads that are hashed in pieces, and once a lookup.
+Keys Long() {
+  Lcg random(5);
+  Keys keys;
+  for (int i = 0; i < 20; i++) {
+    keys.push_back(random.Bytes(300 + 40 * static_cast<size_t>(i)));
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
 ProteusDesign SetOfKeys() {
   ProteusDesign design;
   design.key_set = true;
@@ -122,6 +133,10 @@ std::vector<Recipe> Recipes() {
       {"salted_emails_keys", Emails(), SetOfKeys(), 12, {11, 12}},
       {"salted_integers_keys", Integers(), SetOfKeys(), 12, {11, 12}},
       {"salted_trie_11", Integers(), TrieAndSet(11, 0), 12, {13, 14}},
+      {"long_bloom", Long(), TrieAndSet(0, 2397), 60},
+      {"salted_long_bloom", Long(), TrieAndSet(0, 2397), 60, {15, 16}},
+      {"salted_long_half", Long(), TrieAndSet(0, 2397), 60, {0, 17}},
+      {"salted_long_keys", Long(), SetOfKeys(), 60, {18, 0}},
   };
 }
 

@@ -43,7 +43,7 @@ class SurfModel {
       const bool whole_key = shared == keys[i].size();
       const size_t depth = whole_key ? shared : shared + 1;
       leaves_.push_back({keys[i].substr(0, depth), whole_key,
-                         suffix.Value(keys[i], depth, kSalt.file)});
+                         suffix.Value(keys[i], depth, kSalt)});
     }
   }
 
@@ -53,7 +53,7 @@ class SurfModel {
               ? leaf.prefix == key
               : Slice(key).starts_with(leaf.prefix) &&
                     leaf.value ==
-                        suffix_.Value(key, leaf.prefix.size(), kSalt.file)) {
+                        suffix_.Value(key, leaf.prefix.size(), kSalt)) {
         return true;
       }
     }

@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "filter_policy/filter_salt.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "table/rocksdb_internals.h"
 #include "test_util/testharness.h"
+#include "tests/with_salt.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -131,7 +131,6 @@ class HostileQueriesTest : public testing::Test {
     }
     std::sort(keys_.begin(), keys_.end());
   }
-  ~HostileQueriesTest() override { FilterSalt::Fix({1, 1}); }
 
   // A query that finds nothing. Near a key, so that it gets to the bottom of a
   // trie: with its first bytes.
@@ -151,21 +150,22 @@ class HostileQueriesTest : public testing::Test {
 
   // What the filters of `mine` let through and those of `other`, a DB of the
   // same keys, do not: the work of hashes. (What shares a prefix with a key
-  // both let through, and any filter of that design.) Stores the share of the
-  // guesses.
+  // both let through, and any filter of that design.) Stores which share of all
+  // guesses the filters of `mine` let through.
   std::vector<Attack> Collect(const OneFileDB& mine, const OneFileDB& other,
                               const Case& c, double* share) {
     std::vector<Attack> found;
     size_t tried = 0;
+    size_t read = 0;
     while (found.size() < kAttacks && tried < 5'000'000) {
       tried++;
       Attack attack = Guess(c.range, c.near_bytes);
-      if (IsRead(mine, attack) && !IsRead(other, attack)) {
-        found.push_back(std::move(attack));
-      }
+      if (!IsRead(mine, attack)) continue;
+      read++;
+      if (!IsRead(other, attack)) found.push_back(std::move(attack));
     }
     EXPECT_EQ(kAttacks, found.size());
-    *share = static_cast<double>(found.size()) / static_cast<double>(tried);
+    *share = static_cast<double>(read) / static_cast<double>(tried);
     return found;
   }
 
@@ -194,10 +194,8 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
       {"prefixbloom:12", true, 0, 0.05},
       {"prefixbloom2:14:ribbon", true, 0, 0.2},
   };
-  constexpr FilterSalt kNone;
-  constexpr FilterSalt kOther = {1, 2};
   printf("%-24s %-7s %18s %22s %19s\n", "policy", "queries",
-         "guesses that read", "attacks, without salt", "attacks, with salt");
+         "guesses that read", "finds, without a salt", "finds, with one");
   for (const Case& c : cases) {
     SCOPED_TRACE(c.policy);
     const auto make = [&](const char* name) {
@@ -206,15 +204,14 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     double blind = 0;
     double without = 0;
     {
-      FilterSalt::Fix(kOther);
       const auto other = make("hostile_other");
-      FilterSalt::Fix(kNone);
+      const WithSalt with_none(FilterSalt{});
       const auto mine = make("hostile_mine");
       const auto victim = make("hostile_victim");
       without = ShareRead(*victim, Collect(*mine, *other, c, &blind));
     }
     // As it is: nobody knows the salt.
-    FilterSalt::Unfix();
+    const WithSalt with_any(std::nullopt);
     const auto other = make("hostile_other");
     const auto mine = make("hostile_mine");
     const auto victim = make("hostile_victim");
@@ -248,11 +245,11 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
     ASSERT_OK(DestroyDB(path, options));
     std::unique_ptr<DB> db;
     ASSERT_OK(OpenDB(&db, options, path));
-    const FilterSalt salts[] = {{}, {5, 1}, {6, 1}, {7, 2}, {~0u, 0}};
+    const FilterSalt salts[] = {{}, {5, 1}, {6, 1}, {7, 2}, {~0ull, 0}};
     size_t salt = 0;
     for (size_t begin = 0; begin < keys_.size();
          begin += keys_.size() / std::size(salts)) {
-      FilterSalt::Fix(salts[salt++ % std::size(salts)]);
+      const WithSalt with(salts[salt++ % std::size(salts)]);
       const std::string file = path + ".sst";
       SstFileWriter writer(EnvOptions(), options);
       ASSERT_OK(writer.Open(file));
@@ -266,7 +263,7 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
       ingest.move_files = true;
       ASSERT_OK(db->IngestExternalFile({file}, ingest));
     }
-    for (int compacted = 0; compacted < 2; compacted++) {
+    for (int compactions = 0; compactions < 3; compactions++) {
       for (const std::string& key : keys_) {
         std::string value;
         ASSERT_OK(db->Get(ReadOptions(), key, &value));
@@ -280,7 +277,7 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
         ASSERT_TRUE(it->Valid());
         ASSERT_EQ(key, it->key());
       }
-      FilterSalt::Unfix();
+      const WithSalt with_any(std::nullopt);
       CompactRangeOptions all;
       all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
       ASSERT_OK(db->CompactRange(all, nullptr, nullptr));

@@ -1,0 +1,22 @@
+//  Filters that are built in a scope have a given salt.
+
+#pragma once
+
+#include "filter_policy/filter_salt.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class WithSalt {
+ public:
+  // Without a value, each has one that nobody knows.
+  explicit WithSalt(const std::optional<FilterSalt>& salt)
+      : before_(FilterSalt::Fix(salt)) {}
+  ~WithSalt() { FilterSalt::Fix(before_); }
+  WithSalt(const WithSalt&) = delete;
+  WithSalt& operator=(const WithSalt&) = delete;
+
+ private:
+  const std::optional<FilterSalt> before_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
