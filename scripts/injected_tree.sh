@@ -108,7 +108,8 @@ build_injected_tree() {
   local log options=(-DROCKSDB_PLUGINS=protean -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1"
     -DROCKSDB_BUILD_SHARED=ON -DWITH_TESTS=ON -DWITH_TOOLS=ON -DWITH_CORE_TOOLS=ON -DWITH_BENCHMARK_TOOLS=OFF
     -DWITH_TRACE_TOOLS=OFF -DWITH_GFLAGS=ON -DWITH_SNAPPY=ON -DWITH_LZ4=ON -DWITH_ZSTD=ON -DWITH_ZLIB=ON -DPORTABLE=1
-    -DFAIL_ON_WARNINGS=OFF -DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
+    -DFAIL_ON_WARNINGS=OFF "-DCMAKE_PROJECT_INCLUDE=$project/scripts/rocksdb_unity_build.cmake"
+    -DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
   command -v ninja >/dev/null || die "ninja is missing; scripts/setup.sh installs what Protean is built with"
   lock "$work/.lock" "another build in $work"
   build=$work/build
