@@ -5,8 +5,8 @@
 #   build_injected_tree TARGET...      builds targets of its CMakeLists.txt. $sanitizer may be asan, ubsan or tsan
 #
 # What they set: $source_tree, the tree that is copied; $version, its version; $work, a folder in $PROTEAN_CACHE that
-# takes the copy ($tree) and a build for each sanitizer ($build); both are kept. Who builds has the lock of $work, and lets
-# go of it after the build.
+# takes the copy ($tree) and a build for each sanitizer ($build); both are kept. Who builds has the lock of $work, and
+# lets go of it after the build.
 #
 # One build serves all. The environment variable PROTEAN_INJECT chooses, when a program starts:
 #
@@ -25,26 +25,20 @@ project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 #   - NewBlockBasedTableFactory, the one function that users call;
 #   - whoever calls the constructor instead of it, RocksDB's options above all. What is asked for by its name,
 #     id=BlockBasedTable, stays what it is;
-#   - SetOptions takes "block_based_table_factory" for what is derived from it too. db_stress and many tests use that name;
+#   - SetOptions takes "block_based_table_factory" for what is derived from it too. db_stress and many tests use that
+#     name, which it refuses otherwise (docs/tuning.md);
 #   - and db_stress draws the injected policy, where it draws policies to set in an open DB.
 declare -A injections
 
-# $1: an expression of grep -E; $2: files, or --include options.
-files_with() {
-  local expression=$1
-  shift
-  (cd "$source_tree" && grep -rlE "$expression" "$@" .) | sed 's/^\.\///'
-}
-
 list_injections() {
   local file call='(^ *|\()new BlockBasedTableFactory\('
-  for file in $(files_with "$call" --include='*.cc' --include='*.h' --exclude=table_factory.cc \
-    --exclude-dir=plugin --exclude-dir=examples --exclude-dir=java); do
-    injections[$file]="s/$call/\\1NewBlockBasedTableFactory(/"
+  for file in $(cd "$source_tree" && grep -rlE "$call" --include='*.cc' --include='*.h' --exclude=table_factory.cc \
+    --exclude-dir=plugin --exclude-dir=examples --exclude-dir=java .); do
+    injections[${file#./}]="s/$call/\\1NewBlockBasedTableFactory(/"
   done
   injections[table/block_based/block_based_table_factory.cc]='
     /^#include "table\/block_based\/block_based_table_factory.h"$/a #include "tests/injection/injected_table_factory.h"
-    s/^  return new BlockBasedTableFactory\(_table_options\);$/  return protean::NewInjectedTableFactory(_table_options);/'
+    s/^(  return )new BlockBasedTableFactory\(_table_options\);$/\1protean::NewInjectedTableFactory(_table_options);/'
   injections[options/cf_options.cc]='
     s/factory_name == (TableFactory::kBlockBasedTableName\(\))/table_factory->get()->IsInstanceOf(\1)/'
   injections[db_stress_tool/db_stress_test_base.cc]='
@@ -57,7 +51,7 @@ check_injection() {
   local file=$1 lines=$2 text=$3 found
   found=$(grep -cF -- "$text" "$tree/$file" || true)
   [ "$found" = "$lines" ] ||
-    die "RocksDB $version looks different in $file: it has $found lines with '$text' after the injection instead of $lines"
+    die "RocksDB $version looks different in $file: after the injection, $found lines instead of $lines have '$text'"
 }
 
 # A file that has been injected before is not written again: it would be compiled again.
@@ -90,13 +84,13 @@ provide_injected_tree() {
   check_injection table/block_based/block_based_table_factory.cc 1 'tests/injection/injected_table_factory.h"'
   check_injection table/block_based/block_based_table_factory.cc 1 'return protean::NewInjectedTableFactory('
   check_injection options/options.cc 3 '(NewBlockBasedTableFactory('
-  check_injection options/cf_options.cc 1 'if (table_factory->get()->IsInstanceOf(TableFactory::kBlockBasedTableName())) {'
+  check_injection options/cf_options.cc 1 'table_factory->get()->IsInstanceOf(TableFactory::kBlockBasedTableName())'
   check_injection db_stress_tool/db_stress_test_base.cc 1 'getenv("PROTEAN_INJECT")'
 
   # Objects of another clone of the project may be newer than the sources of this one.
   if [ "$(readlink "$tree/plugin/protean" || true)" != "$project" ]; then
-    rm -rf "$work"/build*/CMakeFiles/rocksdb*.dir/plugin/protean \
-      "$work"/build*/CMakeFiles/rocksdb*.dir/table/block_based/block_based_table_factory.cc.o
+    rm -rf "$work"/build*/CMakeFiles/rocksdb*.dir/plugin/protean
+    touch "$tree/table/block_based/block_based_table_factory.cc"
     ln -sfn "$project" "$tree/plugin/protean"
   fi
   exec 9>&-
