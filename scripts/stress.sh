@@ -7,7 +7,7 @@
 #   scripts/stress.sh [--minutes=N] [--sanitizer=asan|ubsan|tsan] [--source=TREE] [--seed=N] [--modes=LIST]
 #                     [--policies=LIST]
 #
-#   --minutes=N        for so long in all, besides the build, in runs of 2 to 15 minutes; default: 60
+#   --minutes=N        for so long in all, besides the build, in runs of 3 to 15 minutes; default: 60
 #   --sanitizer=NAME   a build with this sanitizer
 #   --source=TREE      a RocksDB source tree instead of the one that provision_rocksdb.sh provides; it is copied
 #   --seed=N           the seed of the first run; the next one has the next; default: a random one
@@ -33,6 +33,9 @@ excluded=(
   --bloom_before_level=2147483647
   # How often the log tells what filters did, which is counted.
   --stats_dump_period_sec=5)
+# One of these, by the seed. RocksDB draws 100000 or 25 million, and compares as many keys of each column family whenever
+# the DB is opened: too long for runs of minutes.
+readonly max_keys=(100000 2500000)
 # $1: the version of RocksDB.
 exclude_for_version() {
   case $1 in
@@ -142,12 +145,13 @@ run() {
   log=$folder.log
   mkdir -p "$folder/db"
   arguments_of "$mode"
-  # Blackbox kills several times, whitebox more often than in a run of hours.
+  # Kills come more often than in a run of hours.
   case $mode in
-    blackbox*) arguments+=("--interval=$((seconds / 5 > 120 ? 120 : seconds / 5))") ;;
+    blackbox*) arguments+=("--interval=$((seconds < 200 ? 40 : seconds < 600 ? seconds / 5 : 120))") ;;
     whitebox*) arguments+=(--random_kill_odd=88887 --ops_per_thread=20000) ;;
   esac
-  arguments+=("--stress_cmd=$here/bin/db_stress" "--duration=$seconds" "--seed=$seed" "${excluded[@]}")
+  arguments+=("--stress_cmd=$here/bin/db_stress" "--duration=$seconds" "--seed=$seed"
+    "--max_key=${max_keys[seed % 2]}" "${excluded[@]}")
   local environment=("TEST_TMPDIR=$folder/db")
   [ "$policy" = stock ] || environment+=("PROTEAN_INJECT=$(policy_text "$policy" "$folder")")
   say "$mode, $policy, seed $seed, $seconds s (log: $log)"
@@ -210,7 +214,7 @@ for policy in "${policies[@]}"; do
 done
 [ ${#all[@]} = 1 ] || mapfile -t all < <(shuf --random-source=<(yes "$seed") -e "${all[@]}")
 each=$((minutes * 60 / ${#all[@]}))
-each=$((each < 120 ? 120 : each > 900 ? 900 : each))
+each=$((each < 180 ? 180 : each > 900 ? 900 : each))
 say "${#all[@]} modes with policies, $each s each, in $here"
 while [ $((SECONDS - start)) -lt $((minutes * 60)) ]; do
   left=$((minutes * 60 - (SECONDS - start)))
