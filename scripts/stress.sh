@@ -212,7 +212,10 @@ all=()
 for policy in "${policies[@]}"; do
   for mode in "${modes[@]}"; do all+=("$mode $policy"); done
 done
-[ ${#all[@]} = 1 ] || mapfile -t all < <(shuf --random-source=<(yes "$seed") -e "${all[@]}")
+mapfile -t all < <(python3 -c 'import random, sys
+all = sys.argv[2:]
+random.Random(int(sys.argv[1])).shuffle(all)
+print(*all, sep="\n")' "$seed" "${all[@]}")
 each=$((minutes * 60 / ${#all[@]}))
 each=$((each < 180 ? 180 : each > 900 ? 900 : each))
 say "${#all[@]} modes with policies, $each s each, in $here"
