@@ -19,7 +19,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
 
-# What crash_test.mk runs, by the name of its targets without "crash_test". In the order of the table.
+# What crash_test.mk runs, by the names of its targets without "crash_test".
 modes=(blackbox blackbox_simple blackbox_with_atomic_flush blackbox_with_wc_txn blackbox_with_wp_txn
   blackbox_with_wup_txn blackbox_with_optimistic_txn blackbox_with_best_efforts_recovery blackbox_with_ts
   blackbox_with_multiops_wc_txn blackbox_with_multiops_wp_txn blackbox_with_tiered_storage
@@ -78,17 +78,24 @@ for policy in "${policies[@]}"; do
   [[ " surf proteus levels stock " = *" $policy "* ]] ||
     die "unknown policy '$policy'; known: surf proteus levels stock"
 done
+
+provide_injected_tree "$source"
+exclude_for_version "$version"
+# What older scripts ask for besides in multiops modes, and what only newer ones have.
+wc=() wp=()
+if grep -q '"--write_policy"' "$tree/tools/db_crashtest.py"; then
+  wc=(--write_policy=write_committed) wp=(--write_policy=write_prepared)
+else
+  modes+=(blackbox_with_multiops_wup_txn)
+fi
 if [ -n "$wanted_modes" ]; then
   known=" ${modes[*]} "
   IFS=, read -r -a modes <<<"$wanted_modes"
   for mode in "${modes[@]}"; do
-    [[ $known = *" $mode "* ]] || die "unknown mode '$mode'; known:$known"
+    [[ $known = *" $mode "* ]] || die "unknown mode '$mode'; known with RocksDB $version:$known"
   done
 fi
-
-provide_injected_tree "$source"
 build_injected_tree db_stress
-exclude_for_version "$version"
 
 # A folder of its own, with programs that no later build touches.
 here=$work/stress-$(date +%Y%m%d-%H%M%S)-$$
@@ -102,23 +109,18 @@ fi
 
 # ---- One run ----
 
-# What older scripts ask for besides, in multiops modes.
-wc=() wp=()
-if grep -q '"--write_policy"' "$tree/tools/db_crashtest.py"; then
-  wc=(--write_policy=write_committed) wp=(--write_policy=write_prepared)
-fi
-
 # $1: the mode. Sets `arguments` as crash_test.mk does.
 arguments_of() {
   arguments=("${1%%_*}")
   case $1 in
     *_simple) arguments+=(--simple) ;;
     *_atomic_flush) arguments+=(--cf_consistency) ;;
-    *_multiops_w?_txn)
+    *_multiops_*)
       arguments+=(--test_multiops_txn)
       case $1 in
         *_wc_txn) arguments+=(--txn_write_policy=0 "${wc[@]}") ;;
         *_wp_txn) arguments+=(--txn_write_policy=1 "${wp[@]}") ;;
+        *_wup_txn) arguments+=(--txn_write_policy=2) ;;
       esac
       ;;
     *_wc_txn) arguments+=(--txn --txn_write_policy=0) ;;
@@ -136,13 +138,13 @@ number_of() {
   grep -oE "\"$2\": [0-9]+" "$1" 2>/dev/null | grep -oE '[0-9]+$' || echo 0
 }
 
-failures=() launches=0 kills=0 built=0 asked=0 denied=0 pid=""
+failures=() launches=0 kills=0 injected=0 built=0 asked=0 denied=0 pid="" folder=""
 readonly row='%-38s %-7s %9s %7s %8s %5s %7s %7s %7s %10s %10s  %s'
 table=$(printf "$row" mode policy seed seconds launches kills filters designs taught asked denied result)
 # $1: the mode; $2: the policy; $3: seconds.
 run() {
-  local mode=$1 policy=$2 seconds=$3 folder=$here/$seed-$1-$2 log result=passed arguments code=0 number numbers=()
-  log=$folder.log
+  local mode=$1 policy=$2 seconds=$3 log result=passed arguments code=0 number numbers=()
+  folder=$here/$seed-$mode-$policy log=$folder.log
   mkdir -p "$folder/db"
   arguments_of "$mode"
   # Kills come more often than in a run of hours.
@@ -178,6 +180,7 @@ ${sanitizer:+ --sanitizer=$sanitizer}")
   fi
   launches=$((launches + numbers[1])) kills=$((kills + numbers[2]))
   if [ "$policy" != stock ]; then
+    injected=$((injected + 1))
     built=$((built + numbers[3])) asked=$((asked + numbers[6])) denied=$((denied + numbers[7]))
   fi
   table+=$(printf "\n$row" "$mode" "$policy" "$seed" "${numbers[@]}" $result)
@@ -189,7 +192,7 @@ start=$SECONDS
 finish() {
   local failed=${#failures[@]}
   echo "$table"
-  if [ "${policies[*]}" != stock ] && { [ $built = 0 ] || [ $asked = 0 ]; }; then
+  if [ $injected != 0 ] && { [ $built = 0 ] || [ $asked = 0 ]; }; then
     failures+=("Protean built $built filters, which were asked $asked times: nothing has been tested")
   fi
   [ ${#failures[@]} = 0 ] || printf '%s\n' "${failures[@]}"
@@ -200,8 +203,8 @@ finish() {
 }
 interrupted() {
   trap - INT TERM
-  [ -z "$pid" ] || { kill "$pid"; wait "$pid" || true; }
   say "interrupted"
+  [ -z "$pid" ] || { kill "$pid"; wait "$pid" || true; rm -rf "${folder:?}"; }
   finish
   exit 130
 }
