@@ -1,0 +1,140 @@
+"""One run of RocksDB's tools/db_crashtest.py from a seed, for stress.sh. Looks at how each db_stress ends, and at what
+Protean did in it, by the DB's log.
+
+    python3 crash_test.py DB_CRASHTEST SEED RESULT ARGUMENT...
+
+RESULT is written after each db_stress: a JSON object with what has come so far. Exit code 0 if db_crashtest.py found
+nothing and no db_stress ended in a way that it overlooks: it takes any signal for the kill that it asked for, and a
+verification that hangs for a success.
+"""
+
+import collections
+import glob
+import json
+import os
+import random
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import time
+
+# Of a log: a new file that has a filter of Protean, a design, and what the filters of a column family did so far.
+BUILT = re.compile(r'"event": "table_file_creation".*"filter_size": [1-9].*"filter_policy": "protean\.')
+DESIGN = re.compile(r"Protean: .*(from \d+ sample queries and the keys|from the keys alone)")
+FAMILY = re.compile(r"Protean: column family (.*?): (L.*)")
+SEEKS = re.compile(r"seeks (\d+) no, (\d+) passed, (\d+) true, (\d+) false")
+
+# How long a whitebox db_stress may go on after the end of the run, to be killed or to end by itself.
+PATIENCE_SECONDS = 60
+
+# What db_crashtest.py kills with, and db_stress itself.
+KILLS = (-signal.SIGKILL, -signal.SIGTERM)
+
+
+def read_log(path, counts):
+    last = {}
+    with open(path, encoding="utf-8", errors="replace") as log:
+        for line in log:
+            if BUILT.search(line):
+                counts["built"] += 1
+            if "Protean: " not in line:
+                continue
+            design = DESIGN.search(line)
+            family = FAMILY.search(line)
+            if design:
+                counts["designs"] += 1
+                counts["taught"] += "sample queries" in design.group(1)
+            elif family:
+                last[family.group(1)] = family.group(2)
+    for levels in last.values():
+        for seeks in SEEKS.findall(levels):
+            counts["asked"] += sum(map(int, seeks))
+            counts["denied"] += int(seeks[0])
+
+
+class CrashTest:
+    def __init__(self, seed, result):
+        self.seed = seed
+        self.result = result
+        self.counts = collections.Counter()
+        self.overlooked = []
+        self.read = set()
+        self.running = None
+        self.start = time.time()
+        self.end = None
+
+    def wait_limit(self, command, timeout):
+        """RocksDB gives whitebox a quarter of an hour more than it was given."""
+        if timeout is None or self.end is None or "--verification_only=1" in command:
+            return timeout
+        return min(timeout, max(PATIENCE_SECONDS, self.end + PATIENCE_SECONDS - time.time()))
+
+    def ended(self, command, code, timed_out):
+        if not any(argument.startswith("--expected_values_dir=") for argument in command):
+            return
+        self.counts["launches"] += 1
+        if timed_out and "--verification_only=1" in command:
+            self.overlooked.append("the verification hangs")
+        elif code in KILLS:
+            self.counts["kills"] += 1
+        elif code != 0:
+            self.overlooked.append(f"db_stress ended with code {code}")
+        db = next(argument[len("--db="):] for argument in command if argument.startswith("--db="))
+        for path in glob.glob(os.path.join(glob.escape(db), "**", "LOG*"), recursive=True):
+            status = os.stat(path)
+            if (status.st_ino, status.st_mtime_ns) not in self.read:
+                self.read.add((status.st_ino, status.st_mtime_ns))
+                read_log(path, self.counts)
+        self.write()
+
+    def write(self):
+        done = {"seed": self.seed, "seconds": round(time.time() - self.start), "overlooked": self.overlooked}
+        with open(self.result, "w", encoding="utf-8") as out:
+            json.dump({**done, **self.counts}, out)
+
+    def popen(self):
+        test = self
+
+        class Popen(subprocess.Popen):
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, **kwargs)
+                self.timed_out = False
+                test.running = self
+
+            def communicate(self, input=None, timeout=None):
+                try:
+                    output = super().communicate(input, test.wait_limit(self.args, timeout))
+                except subprocess.TimeoutExpired:
+                    self.timed_out = True
+                    raise
+                test.running = None
+                test.ended(self.args, self.returncode, self.timed_out)
+                return output
+
+        return Popen
+
+
+def main():
+    script, seed, result, *arguments = sys.argv[1:]
+    test = CrashTest(int(seed), result)
+    for argument in arguments:
+        if argument.startswith("--duration="):
+            test.end = test.start + int(argument[len("--duration="):])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    subprocess.Popen = test.popen()
+    random.seed(test.seed)
+    sys.argv = [script, *arguments]
+    try:
+        runpy.run_path(script, run_name="__main__")
+    finally:
+        if test.running is not None:
+            test.running.kill()
+        test.write()
+    if test.overlooked:
+        sys.exit("overlooked by db_crashtest.py: " + ", ".join(test.overlooked))
+
+
+if __name__ == "__main__":
+    main()

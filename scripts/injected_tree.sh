@@ -1,0 +1,124 @@
+# A copy of a RocksDB tree in which ProteanTable is everybody's default table factory, and a build of it with RocksDB's
+# assertions on, for RocksDB's own tests and its stress test. Sourced after common.sh.
+#
+#   provide_injected_tree [DIR]        copies the RocksDB tree DIR, or the one that provision_rocksdb.sh provides
+#   build_injected_tree TARGET...      builds targets of its CMakeLists.txt. $sanitizer may be asan, ubsan or tsan
+#
+# What they set: $source_tree, the tree that is copied; $version, its version; $work, a folder in $PROTEAN_CACHE that
+# takes the copy ($tree) and a build for each sanitizer ($build); both are kept. Who builds has the lock of $work, and
+# lets go of it after the build.
+#
+# One build serves all. The environment variable PROTEAN_INJECT chooses, when a program starts:
+#
+#   unset                                                 stock RocksDB
+#   the text of a filter policy, such as surf:4:4         ProteanTable with that policy (tests/injection)
+#
+# The named policies here, which look at every query, so that a DB that lives for seconds has samples to design from.
+declare -A injected_policies=(
+  [surf]=surf:4:4
+  [proteus]='{id=protean.Proteus;bits_per_key=12;sample_every=1}')
+
+project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+
+# The files of the tree that are changed, each with a command of sed.
+#
+#   - NewBlockBasedTableFactory, the one function that users call;
+#   - whoever calls the constructor instead of it, RocksDB's options above all. What is asked for by its name,
+#     id=BlockBasedTable, stays what it is;
+#   - SetOptions takes "block_based_table_factory" for what is derived from it too. db_stress and many tests use that
+#     name, which it refuses otherwise (docs/tuning.md);
+#   - and db_stress draws the injected policy, where it draws policies to set in an open DB.
+declare -A injections
+
+list_injections() {
+  local file call='(^ *|\()new BlockBasedTableFactory\('
+  for file in $(cd "$source_tree" && grep -rlE "$call" --include='*.cc' --include='*.h' --exclude=table_factory.cc \
+    --exclude-dir=plugin --exclude-dir=examples --exclude-dir=java .); do
+    injections[${file#./}]="s/$call/\\1NewBlockBasedTableFactory(/"
+  done
+  injections[table/block_based/block_based_table_factory.cc]='
+    /^#include "table\/block_based\/block_based_table_factory.h"$/a #include "tests/injection/injected_table_factory.h"
+    s/^(  return )new BlockBasedTableFactory\(_table_options\);$/\1protean::NewInjectedTableFactory(_table_options);/'
+  injections[options/cf_options.cc]='
+    s/factory_name == (TableFactory::kBlockBasedTableName\(\))/table_factory->get()->IsInstanceOf(\1)/'
+  injections[db_stress_tool/db_stress_test_base.cc]='
+    s/: ("\{filter_policy=)bloomfilter:2.34\}"/: \1" +\
+      std::string(getenv("PROTEAN_INJECT") ? getenv("PROTEAN_INJECT") : "bloomfilter:2.34") + "}"/'
+}
+
+# What must be in the tree once it has been changed, in this file and so many lines.
+check_injection() {
+  local file=$1 lines=$2 text=$3 found
+  found=$(grep -cF -- "$text" "$tree/$file" || true)
+  [ "$found" = "$lines" ] ||
+    die "RocksDB $version looks different in $file: after the injection, $found lines instead of $lines have '$text'"
+}
+
+# A file that has been injected before is not written again: it would be compiled again.
+inject() {
+  local file=$1 expression=$2
+  sed -E "$expression" "$source_tree/$file" >"$tree/$file.new"
+  if cmp -s "$tree/$file.new" "$tree/$file"; then
+    rm "$tree/$file.new"
+  else
+    mv "$tree/$file.new" "$tree/$file"
+  fi
+}
+
+provide_injected_tree() {
+  local provision=("$project/scripts/provision_rocksdb.sh" --source-only) file excluded=()
+  [ $# = 0 ] || [ -z "$1" ] || provision+=("--source=$1")
+  source_tree=$("${provision[@]}")
+  version=$(rocksdb_version "$source_tree")
+  work=$(cache_folder)/injected-$(basename "$source_tree")-$(echo "$source_tree" | sha256sum | cut -c1-8)
+  tree=$work/rocksdb
+  mkdir -p "$tree" || die "cannot create the work folder $work"
+  lock "$work/.lock" "another build in $work"
+
+  # Times are kept: what has not changed is not compiled again.
+  list_injections
+  for file in "${!injections[@]}"; do excluded+=("--exclude=./$file"); done
+  tar -C "$source_tree" -cf - --exclude=./.git --exclude=./build --exclude=./plugin/protean --exclude=./make_config.mk \
+    --exclude=./util/build_version.cc --exclude='*.[oad]' --exclude='*.so*' "${excluded[@]}" . | tar -C "$tree" -xf -
+  for file in "${!injections[@]}"; do inject "$file" "${injections[$file]}"; done
+  check_injection table/block_based/block_based_table_factory.cc 1 'tests/injection/injected_table_factory.h"'
+  check_injection table/block_based/block_based_table_factory.cc 1 'return protean::NewInjectedTableFactory('
+  check_injection options/options.cc 3 '(NewBlockBasedTableFactory('
+  check_injection options/cf_options.cc 1 'table_factory->get()->IsInstanceOf(TableFactory::kBlockBasedTableName())'
+  check_injection db_stress_tool/db_stress_test_base.cc 1 'getenv("PROTEAN_INJECT")'
+
+  # Objects of another clone of the project may be newer than the sources of this one.
+  if [ "$(readlink "$tree/plugin/protean" || true)" != "$project" ]; then
+    rm -rf "$work"/build*/CMakeFiles/rocksdb*.dir/plugin/protean
+    touch "$tree/table/block_based/block_based_table_factory.cc"
+    ln -sfn "$project" "$tree/plugin/protean"
+  fi
+  exec 9>&-
+}
+
+# With assertions, kill points and sync points, and still so fast that a test finds its races. A shared library, because
+# each test would take 200 MB otherwise.
+build_injected_tree() {
+  local log options=(-DROCKSDB_PLUGINS=protean -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1"
+    -DROCKSDB_BUILD_SHARED=ON -DWITH_TESTS=ON -DWITH_TOOLS=ON -DWITH_CORE_TOOLS=ON -DWITH_BENCHMARK_TOOLS=OFF
+    -DWITH_TRACE_TOOLS=OFF -DWITH_GFLAGS=ON -DWITH_SNAPPY=ON -DWITH_LZ4=ON -DWITH_ZSTD=ON -DWITH_ZLIB=ON -DPORTABLE=1
+    -DFAIL_ON_WARNINGS=OFF "-DCMAKE_PROJECT_INCLUDE=$project/scripts/rocksdb_unity_build.cmake"
+    -DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
+  command -v ninja >/dev/null || die "ninja is missing; scripts/setup.sh installs what Protean is built with"
+  lock "$work/.lock" "another build in $work"
+  build=$work/build
+  case ${sanitizer:-} in
+    "") ;;
+    asan | ubsan | tsan) build=$work/build-$sanitizer options+=("-DWITH_${sanitizer^^}=ON") ;;
+    *) die "unknown sanitizer '$sanitizer'; known: asan ubsan tsan" ;;
+  esac
+  log=$build.log
+  say "building $* of RocksDB $version with ProteanTable in $build (log: $log)"
+  if ! cmake -S "$tree" -B "$build" -G Ninja "${options[@]}" >"$log" 2>&1 ||
+    ! cmake --build "$build" --parallel "${PROTEAN_JOBS:-$(nproc)}" --target "$@" 2>&1 | tee -a "$log" |
+    show_progress "building RocksDB $version"; then
+    tail -n 30 "$log" >&2
+    die "RocksDB $version with ProteanTable does not build; log: $log"
+  fi
+  exec 9>&-
+}

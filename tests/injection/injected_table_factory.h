@@ -1,0 +1,55 @@
+//  ProteanTable as everybody's default: what RocksDB makes wherever it would
+//  make a block-based table factory, in a tree that scripts/injected_tree.sh
+//  has prepared. Included by RocksDB's block_based_table_factory.cc there.
+//
+//  The environment variable PROTEAN_INJECT is the text of a filter policy, as
+//  in an options string. Without it, all is stock.
+
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+#include "table/block_based/filter_policy_internal.h"
+#include "table/protean_table_factory.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// A new one for each factory, as where a user's options name it: the DBs of one
+// process do not share their samples.
+inline std::shared_ptr<const FilterPolicy> NewInjectedPolicy(
+    const std::string& text) {
+  std::shared_ptr<const FilterPolicy> policy;
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  const Status s = FilterPolicy::CreateFromString(strict, text, &policy);
+  if (!s.ok() || policy == nullptr) {
+    fprintf(stderr, "PROTEAN_INJECT=%s: %s\n", text.c_str(),
+            s.ToString().c_str());
+    abort();
+  }
+  return policy;
+}
+
+// The policy replaces that of RocksDB, or none. It leaves alone what somebody
+// wrote to be looked at, and partitioned filters, which ProteanTable has with
+// RocksDB's policies only.
+inline TableFactory* NewInjectedTableFactory(
+    const BlockBasedTableOptions& options) {
+  const char* text = getenv("PROTEAN_INJECT");
+  if (text == nullptr) return new BlockBasedTableFactory(options);
+  BlockBasedTableOptions injected = options;
+  const FilterPolicy* policy = options.filter_policy.get();
+  if (!options.partition_filters &&
+      (policy == nullptr ||
+       policy->IsInstanceOf(BuiltinFilterPolicy::kClassName()))) {
+    injected.filter_policy = NewInjectedPolicy(text);
+  }
+  return new ProteanTableFactory(injected);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
