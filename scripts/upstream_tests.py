@@ -1,6 +1,6 @@
-"""Runs suites of RocksDB's tests, each once for every policy, and compares what fails with what is expected to. A process
-for each test, so that one that crashes or hangs does not take the others with it. scripts/upstream_tests.sh builds the
-suites and calls this.
+"""Runs suites of RocksDB's tests, each once for every policy, and compares what fails with what is expected to. Each
+test is a process, so that one that crashes or hangs does not take the others with it. scripts/upstream_tests.sh builds
+the suites and calls this.
 """
 
 import argparse
@@ -198,8 +198,8 @@ class Suite:
         self.tests = self.list_tests()
 
     def list_tests(self):
-        listed = subprocess.run([self.binary, "--gtest_list_tests"], stdout=subprocess.PIPE, encoding="utf-8", check=True,
-                                env={**os.environ, "LD_LIBRARY_PATH": self.folder})
+        listed = subprocess.run([self.binary, "--gtest_list_tests"], stdout=subprocess.PIPE, encoding="utf-8",
+                                check=True, env={**os.environ, "LD_LIBRARY_PATH": self.folder})
         tests = []
         group = ""
         for line in listed.stdout.splitlines():
@@ -302,7 +302,7 @@ class Session:
         return outcomes
 
     def fails_without(self, suite, outcome, stock):
-        """Whether the test, which has failed with a policy, fails in the same way without Protean."""
+        """Whether the test, which has failed with a policy, fails as often without Protean."""
         known = stock.by_test.get(outcome.test)
         if known is None:
             known = self.run_test(suite, STOCK, outcome.test, stock, RUNS_OF_FAILING, stop_at_success=True)
@@ -320,7 +320,8 @@ class Report:
     """Collects the table and the lists below it."""
 
     def __init__(self):
-        self.rows = [("suite", "policy", "passed", "expected to differ", "stock fails too", "failed", "skipped", "seconds")]
+        self.rows = [("suite", "policy", "passed", "expected to differ", "stock fails too", "failed", "skipped",
+                      "seconds")]
         self.failures = []
         self.stock_failures = []
         self.stale = []
@@ -398,14 +399,15 @@ def main():
                               for column, (title, cell) in enumerate(zip(report.rows[0], report.rows[-1]))))
 
     print(report.table())
-    for title, lines in (("fail without Protean:", report.stock_failures),
+    for title, lines in (("fail stock too:", report.stock_failures),
                          ("expected to differ, but do not:", report.stale), ("failed:", report.failures)):
         if lines:
             print(title, *lines, sep="\n  ")
     bad = len(report.failures) + (len(report.stale) if args.stale_fails else 0)
-    print(f"{'FAILED' if bad else 'passed'}: {len(args.suites)} suites with {', '.join(policies)}: {report.tests} tests, "
-          f"{sum(row[3] for row in report.rows[1:])} expected differences, {len(report.stock_failures)} fail without "
-          f"Protean, {len(report.failures)} failures, {len(report.stale)} expected differences that are none")
+    expected = sum(row[3] for row in report.rows[1:])
+    print(f"{'FAILED' if bad else 'passed'}: {len(args.suites)} suites with {', '.join(policies)}: {report.tests} tests "
+          f"run, {expected} expected differences, {len(report.stock_failures)} fail stock too, "
+          f"{len(report.failures)} failures, {len(report.stale)} expected differences that are none")
     sys.exit(1 if bad else 0)
 
 

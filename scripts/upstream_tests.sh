@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Runs RocksDB's own test suites with ProteanTable as everybody's table factory, and without: stock, with SuRF and with
-# Proteus, in one and the same build of a copy of RocksDB's tree, with RocksDB's assertions on. What fails with Protean must
-# fail without it too, or be listed with its reason in tests/upstream/expected_differences.txt; and what is listed there must
-# differ. At the end, a table says what has come of each suite.
+# Proteus, in one and the same build of a copy of RocksDB's tree, with RocksDB's assertions on. What fails with Protean
+# must fail without it too, or be listed with its reason in tests/upstream/expected_differences.txt; and what is listed
+# there must differ. At the end, a table says what has come of each suite.
 #
 #   scripts/upstream_tests.sh [--source=DIR] [--suites=NAME,...] [--policies=NAME,...]
 #
-#   --source=DIR     a RocksDB source tree instead of the one that provision_rocksdb.sh provides; it is copied, not touched.
-#                    Of other versions, an expected difference that is none is only told
+#   --source=DIR     a RocksDB source tree instead of the one that provision_rocksdb.sh provides; it is copied, not
+#                    touched. With other versions, an expected difference that is none is only told
 #   --suites=...     RocksDB's test programs, such as db_basic_test; default: those that write or read SST files
-#   --policies=...   out of stock, surf and proteus; default: all three. Without stock, a test runs stock only if it fails
+#   --policies=...   out of stock, surf and proteus; default: all three. Without stock, only tests that fail run stock
 #
-# Each test is a process of its own, which may take 20 minutes. What has been run is kept, until the program changes: the
-# script goes on where it was ended. The tests' DBs are in memory (/dev/shm), or in TEST_TMPDIR; the copy, the build (5 GB),
-# outcomes and logs are in $PROTEAN_CACHE. The first time, the build takes half an hour on 2 cores, the tests some hours.
+# Each test is a process of its own, which may take 20 minutes. What has been run is kept until the program changes: the
+# script goes on where it was ended. The tests' DBs are in memory (/dev/shm), or in TEST_TMPDIR; the copy, the build,
+# outcomes and logs are in $PROTEAN_CACHE. The build takes about an hour of a core's time, the tests take hours.
 # PROTEAN_JOBS says how many compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
