@@ -327,7 +327,7 @@ INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
 
 // A few reads fail, and then no more.
 TEST_F(ReadFaultsTest, Random) {
-  RandomRuns(3, [this](uint64_t seed) {
+  RandomRuns(2, [this](uint64_t seed) {
     Random rnd(static_cast<uint32_t>(seed));
     ASSERT_NO_FATAL_FAILURE(Use(kFilters[rnd.Uniform(std::size(kFilters))],
                                 kKeepings[rnd.Uniform(std::size(kKeepings))]));

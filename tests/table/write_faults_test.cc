@@ -248,7 +248,7 @@ TEST_P(WriteFaultsOfFiltersTest, Flush) {
 }
 
 TEST_P(WriteFaultsOfFiltersTest, Compaction) {
-  for (const Trouble& trouble : {FullDisk(), FailedWrite(), RetryableWrite()}) {
+  for (const Trouble& trouble : {FullDisk(), RetryableWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
     Random rnd(1);
     TroubleAtEachPoint(
@@ -367,7 +367,7 @@ TEST_F(WriteFaultsTest, SavedSamples) {
 
 // Any trouble anywhere while RocksDB flushes and compacts as it likes.
 TEST_F(WriteFaultsTest, Random) {
-  RandomRuns(4, [this](uint64_t seed) {
+  RandomRuns(2, [this](uint64_t seed) {
     Random rnd(static_cast<uint32_t>(seed));
     ASSERT_NO_FATAL_FAILURE(Use(kFilters[rnd.Uniform(std::size(kFilters))]));
     options_.disable_auto_compactions = false;
