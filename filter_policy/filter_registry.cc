@@ -142,13 +142,16 @@ void FilterRegistry::LogIfDue(const RegisteredFile& file) {
   const uint64_t period = log_period_seconds_.load(std::memory_order_relaxed);
   if (period == 0) return;
   Family* const family = file.family_;
+  const uint64_t period_micros = period * kMicrosPerSecond;
   const uint64_t now = announced.env->NowMicros();
   uint64_t due = family->next_line_micros.load(std::memory_order_relaxed);
+  // A line that is due later than in a period was so before the clock was set
+  // back, and is due now.
+  if (now < due && due - now <= period_micros) return;
   // The first one who comes writes the line, and of several the one who moves
   // the time on. At first, when nothing can be told yet, nobody does.
-  if (now < due ||
-      !family->next_line_micros.compare_exchange_strong(
-          due, now + period * kMicrosPerSecond) ||
+  if (!family->next_line_micros.compare_exchange_strong(due,
+                                                        now + period_micros) ||
       due == 0) {
     return;
   }

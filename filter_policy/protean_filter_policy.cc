@@ -212,10 +212,17 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     last_unordered_key_.assign(key.data(), key.size());
   }
 
+  // What the cache has no room for is used all the same, as by RocksDB's
+  // Bloom filters.
   void Charge(size_t bytes) {
-    if (reservation_ != nullptr) {
-      reservation_->UpdateCacheReservation(bytes).PermitUncheckedError();
-    }
+    if (reservation_ == nullptr) return;
+    const Status s = reservation_->UpdateCacheReservation(bytes);
+    if (s.ok() || uncharged_logged_) return;
+    uncharged_logged_ = true;
+    Log(InfoLogLevel::WARN_LEVEL, info_log_,
+        "Protean: the block cache has no room for the memory that building "
+        "this file's filter takes: %s",
+        s.ToString().c_str());
   }
 
   std::unique_ptr<RangeFilterBuilder> builder_;
@@ -226,6 +233,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
   std::unique_ptr<CacheReservationManager> reservation_;
   FilterBlockHeader header_;
   size_t uncharged_bytes_ = 0;  // of keys
+  bool uncharged_logged_ = false;
   DescendingKeys descending_;
   bool unordered_ = false;
   uint64_t unordered_keys_ = 0;

@@ -127,7 +127,11 @@ const FilterBlock* ProteanTableReader::GetRangeFilter(
   FilterBitsReader* filter;
   const Status s =
       file_->GetFilter(read_options, lookup_context, hold, &filter);
-  if (s.IsCorruption()) ReportDamage(s);
+  if (s.IsCorruption()) {
+    ReportDamage(s);
+  } else if (s.IsIOError() || s.IsMemoryLimit()) {
+    ReportFailure(s);
+  }
   return Checked(filter);
 }
 
@@ -158,6 +162,14 @@ void ProteanTableReader::ReportDamage(const Status& status) const {
   if (status.IsCorruption()) {
     RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
   }
+}
+
+void ProteanTableReader::ReportFailure(const Status& status) const {
+  if (failure_reported_.exchange(true)) return;
+  Log(InfoLogLevel::WARN_LEVEL, file_->info_log(),
+      "ProteanTable: %s is read without its filter while that cannot be read: "
+      "%s",
+      file_->name().c_str(), status.ToString().c_str());
 }
 
 void ProteanTableReader::Sample(const MultiGetContext::Range& range) {

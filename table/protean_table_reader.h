@@ -172,7 +172,10 @@ class ProteanTableReader : public TableReader {
   // The filter that a policy of Protean has opened, unless it is of no use.
   const FilterBlock* Checked(FilterBitsReader* filter) const;
   void NoteUseless(const FilterBlock& filter) const;
+  // Each logs the first time that it is called: that the filter is of no use,
+  // or that it could not be read this time.
   void ReportDamage(const Status& status) const;
+  void ReportFailure(const Status& status) const;
 
   // Samples a point query that found nothing. A key that is in the file but too
   // new for the snapshot is not told apart; a filter's builder ignores samples
@@ -197,6 +200,7 @@ class ProteanTableReader : public TableReader {
   const std::unique_ptr<OpenFilter> open_filter_;
   mutable RegisteredFile registered_;
   mutable std::atomic<bool> damage_reported_{false};
+  mutable std::atomic<bool> failure_reported_{false};
   std::atomic<bool> is_slow_{false};
 };
 

@@ -1,12 +1,17 @@
 #include "filter_policy/samples/query_file.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+// What WriteQueryFile begins with.
+constexpr char kHeader[] =
+    "# Queries, oldest first: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. "
+    "0x begins a hexadecimal key.\n";
 constexpr char kHexMark[] = "0x";
 constexpr char kExclusive[] = "exclusive";
 constexpr char kAllowed[] =
@@ -57,26 +62,28 @@ const char* ParseQuery(Slice line, SampleQuery* query) {
   return nullptr;
 }
 
-}  // namespace
+// What to do with a line that is no query.
+enum class BadLines { kRefuseFile, kLeaveOut };
 
-Status ReadQueryFile(Env* env, const std::string& file,
-                     std::vector<SampleQuery>* queries,
-                     std::vector<std::string>* refused) {
-  std::string contents;
-  const Status s = ReadFileToString(env, file, &contents);
-  if (!s.ok()) {
-    return Status::InvalidArgument("query file " + file + " cannot be read",
-                                   s.ToString());
-  }
+Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,
+                    std::vector<SampleQuery>* queries,
+                    std::vector<std::string>* refused) {
   std::vector<SampleQuery> read;
-  Slice text(contents);
   for (uint64_t number = 1; !text.empty(); number++) {
+    const bool has_end = memchr(text.data(), '\n', text.size()) != nullptr;
     const Slice line = TakeUntil('\n', &text);
     if (line.empty() || line[0] == '#') continue;
     const std::string name =
         "query file " + file + ", line " + std::to_string(number);
     SampleQuery query;
-    const char* const wrong = ParseQuery(line, &query);
+    const char* wrong = ParseQuery(line, &query);
+    if (bad_lines == BadLines::kLeaveOut) {
+      if (wrong == nullptr && !has_end) wrong = "is cut off";
+      if (wrong != nullptr) {
+        refused->push_back(name + " is left out: it " + wrong);
+        continue;
+      }
+    }
     if (wrong != nullptr) {
       return Status::InvalidArgument(name + " " + wrong, kAllowed);
     }
@@ -94,6 +101,63 @@ Status ReadQueryFile(Env* env, const std::string& file,
   return Status::OK();
 }
 
+constexpr char kTemporary[] = ".tmp";
+
+// Deletes what processes that died have left of a file.
+void DeleteAbandoned(Env* env, const std::string& file) {
+  constexpr uint64_t kOldSeconds = 60 * 60;
+  const size_t slash = file.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  const std::string begin =
+      (slash == std::string::npos ? file : file.substr(slash + 1)) + ".";
+  const size_t size =
+      begin.size() + env->GenerateUniqueId().size() + strlen(kTemporary);
+  std::vector<std::string> names;
+  env->GetChildren(folder, &names).PermitUncheckedError();
+  for (const std::string& name : names) {
+    if (name.size() != size || !Slice(name).starts_with(begin) ||
+        !Slice(name).ends_with(kTemporary)) {
+      continue;
+    }
+    const std::string path = slash == std::string::npos ? name : folder + name;
+    uint64_t modified = 0;
+    int64_t now = 0;
+    if (env->GetFileModificationTime(path, &modified).ok() &&
+        env->GetCurrentTime(&now).ok() &&
+        static_cast<uint64_t>(now) > modified + kOldSeconds) {
+      env->DeleteFile(path).PermitUncheckedError();
+    }
+  }
+}
+
+}  // namespace
+
+Status ReadQueryFile(Env* env, const std::string& file,
+                     std::vector<SampleQuery>* queries,
+                     std::vector<std::string>* refused) {
+  std::string contents;
+  const Status s = ReadFileToString(env, file, &contents);
+  if (!s.ok()) {
+    return Status::InvalidArgument("query file " + file + " cannot be read",
+                                   s.ToString());
+  }
+  return ParseQueries(file, contents, BadLines::kRefuseFile, queries, refused);
+}
+
+Status ReadSavedQueries(Env* env, const std::string& file,
+                        std::vector<SampleQuery>* queries,
+                        std::vector<std::string>* refused) {
+  std::string contents;
+  const Status s = ReadFileToString(env, file, &contents);
+  if (!s.ok()) return s;
+  return ParseQueries(file, contents,
+                      Slice(contents).starts_with(kHeader)
+                          ? BadLines::kLeaveOut
+                          : BadLines::kRefuseFile,
+                      queries, refused);
+}
+
 std::string QueryLine(const SampleQuery& query) {
   std::string line = kHexMark + Slice(query.lo).ToString(/*hex=*/true);
   if (query.lo != query.hi || !query.hi_inclusive) {
@@ -109,15 +173,15 @@ std::string QueryLine(const SampleQuery& query) {
 
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries) {
-  std::string contents =
-      "# Queries, oldest first: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. "
-      "0x begins a hexadecimal key.\n";
+  DeleteAbandoned(env, file);
+  std::string contents = kHeader;
   for (const SampleQuery& query : queries) {
     contents += QueryLine(query);
     contents += '\n';
   }
   // A name of its own, since another process may save the same file.
-  const std::string temporary = file + "." + env->GenerateUniqueId() + ".tmp";
+  const std::string temporary =
+      file + "." + env->GenerateUniqueId() + kTemporary;
   Status s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
   if (s.ok()) s = env->RenameFile(temporary, file);
   if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();

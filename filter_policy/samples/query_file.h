@@ -27,8 +27,17 @@ Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,
                      std::vector<std::string>* refused);
 
+// The same for a file that is saved by WriteQueryFile. Should it have been
+// damaged or cut off since, lines that cannot be read are left out and named,
+// too; only in a file that somebody else has written they are InvalidArgument.
+// What RocksDB returns if the file cannot be read at all.
+Status ReadSavedQueries(Env* env, const std::string& file,
+                        std::vector<SampleQuery>* queries,
+                        std::vector<std::string>* refused);
+
 // Writes a file of which ReadQueryFile reads the same queries, in hexadecimal
-// fields. The file is replaced as a whole or not at all.
+// fields. The file is replaced as a whole or not at all. A process that dies
+// here leaves its part of a file beside it; one that is an hour old is deleted.
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries);
 

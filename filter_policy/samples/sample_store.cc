@@ -28,7 +28,7 @@ Status ReadIfExists(Env* env, const std::string& file,
                     std::vector<SampleQuery>* queries,
                     std::vector<std::string>* refused) {
   if (file.empty() || env->FileExists(file).IsNotFound()) return Status::OK();
-  return ReadQueryFile(env, file, queries, refused);
+  return ReadSavedQueries(env, file, queries, refused);
 }
 
 }  // namespace
@@ -57,11 +57,13 @@ Status SampleStore::Validate(Env* env) {
   validated_env_ = env;
   const Status s = ReadSeeds(env);
   if (!s.ok()) return s;
-  // Only to see whether it can be read. Lines that are refused are logged when
-  // it is restored.
+  // Only to see whether there is a mistake in it. Whatever else is wrong is
+  // logged when it is restored: samples are no reason not to open a DB.
   std::vector<SampleQuery> queries;
   std::vector<std::string> refused;
-  return ReadIfExists(env, options_.samples_file, &queries, &refused);
+  const Status parsed =
+      ReadIfExists(env, options_.samples_file, &queries, &refused);
+  return parsed.IsInvalidArgument() ? parsed : Status::OK();
 }
 
 Status SampleStore::ReadSeeds(Env* env) {

@@ -46,10 +46,12 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   SampleStore(const SampleStore&) = delete;
   SampleStore& operator=(const SampleStore&) = delete;
 
-  // InvalidArgument if the seed file, or the samples file of column family
-  // "default" if it exists, cannot be read. RocksDB validates options without
-  // a word of column families: the files of others are read when they are
-  // needed, and a bad one is then logged and left as it is.
+  // InvalidArgument if the seed file cannot be read, or somebody has written a
+  // line into it, or into the samples file of column family "default", that
+  // cannot be. RocksDB validates options without a word of column families: the
+  // files of others are read when they are needed, and a bad one is then logged
+  // and left as it is. What is damaged of a file that was saved here is logged
+  // and left out (ReadSavedQueries).
   Status Validate(Env* env);
 
   // The queue of a column family. It is made, and restored or seeded, unless it

@@ -4,13 +4,16 @@
 #include "filter_policy/samples/query_queue.h"
 
 #include <gtest/gtest.h>
+#include <utime.h>
 
 #include <algorithm>
+#include <ctime>
 #include <thread>
 
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "test_util/testharness.h"
+#include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -365,6 +368,27 @@ TEST_F(QueryFileTest, UnreadableFiles) {
   EXPECT_TRUE(Files().empty());
 }
 
+// Processes that died while they saved.
+TEST_F(QueryFileTest, AbandonedFilesAreDeleted) {
+  const std::string id = env_->GenerateUniqueId();
+  const std::string mine = file_ + "." + id + ".tmp";
+  const std::string other = file_ + ".family." + id + ".tmp";
+  const std::string longer = file_ + "." + id + "0.tmp";
+  const std::string kept = file_ + "." + id + ".old";
+  for (const std::string& file : {mine, other, longer, kept}) Write(file, "0x");
+  ASSERT_OK(WriteQueryFile(env_, file_, {}));
+  EXPECT_EQ(5u, Files().size());  // none of them is old
+  constexpr time_t kHour = 60 * 60;
+  const utimbuf times = {time(nullptr) - kHour - 10,
+                         time(nullptr) - kHour - 10};
+  for (const std::string& file : {mine, other, longer, kept}) {
+    ASSERT_EQ(0, utime(file.c_str(), &times));
+  }
+  ASSERT_OK(WriteQueryFile(env_, file_, {}));
+  EXPECT_TRUE(env_->FileExists(mine).IsNotFound());
+  EXPECT_EQ(4u, Files().size());
+}
+
 // ---- The store ----
 
 namespace {
@@ -390,6 +414,8 @@ class SampleStoreTest : public QueryFileTest {
   }
 
   const std::string seeds_ = dir_ + "/seeds";
+  // As many as the queue holds.
+  const Queries kSaved = {{"a", "b", true}, Point("key"), {"", "z", false}};
 };
 
 }  // namespace
@@ -532,6 +558,64 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   ASSERT_OK(env_->CreateDir(dir_ + "/missing"));
   EXPECT_OK(store->Save(kDefault, env_));
   EXPECT_OK(DestroyDir(env_, dir_ + "/missing"));
+}
+
+// A saved file that ends anywhere: whole lines are restored, and it is saved
+// again.
+TEST_F(SampleStoreTest, TornFiles) {
+  ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  for (size_t size = 0; size <= contents.size(); size++) {
+    SCOPED_TRACE(size);
+    Write(file_, contents.substr(0, size));
+    const auto store = NewStore(false, true);
+    ASSERT_OK(store->Validate(env_));
+    const auto lines = static_cast<size_t>(
+        std::count(contents.begin(), contents.begin() + size, '\n'));
+    const size_t whole = lines == 0 ? 0 : lines - 1;  // the first is a comment
+    EXPECT_EQ(Queries(kSaved.begin(), kSaved.begin() + whole),
+              Held(store.get()));
+    Open(store.get())->queue()->Record("new", "new", true);
+    queries_.clear();
+    ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+    EXPECT_EQ(std::min(whole + 1, size_t{3}), queries_.size());
+    EXPECT_EQ(Point("new"), queries_.back());
+  }
+}
+
+// Bytes of a saved file that are others: what is left is restored.
+TEST_F(SampleStoreTest, DamagedFiles) {
+  ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  for (const char flip : {'\x15', '\x80'}) {
+    for (size_t width : {1, 40}) {
+      for (size_t begin = 0; begin + width <= contents.size(); begin++) {
+        SCOPED_TRACE(std::to_string(begin) + ", " + std::to_string(width));
+        std::string damaged = contents;
+        for (size_t i = 0; i < width; i++) damaged[begin + i] ^= flip;
+        Write(file_, damaged);
+        const auto store = NewStore(false, true);
+        ASSERT_OK(store->Validate(env_));
+        if (width == 1) {
+          EXPECT_GE(Held(store.get()).size(), kSaved.size() - 2);
+        }
+      }
+    }
+  }
+}
+
+// Samples are no reason not to open a DB.
+TEST_F(SampleStoreTest, FilesThatCannotBeReadAreLeftAlone) {
+  ASSERT_OK(env_->CreateDir(file_));
+  const auto store = NewStore(false, true);
+  ASSERT_OK(store->Validate(env_));
+  const auto log = std::make_shared<RecordingLogger>();
+  store->Open(kDefault, env_, log.get())->queue()->Record("k", "k", true);
+  EXPECT_EQ(1u, log->Lines({"samples are not restored", file_}).size());
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+  EXPECT_OK(env_->DeleteDir(file_));
 }
 
 // A builder, which knows no Env, finds the file of the DB's.

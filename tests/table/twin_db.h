@@ -75,6 +75,11 @@ class RecordingLogger : public Logger {
     return found;
   }
 
+  void Clear() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    lines_.clear();
+  }
+
  private:
   mutable std::mutex mutex_;
   Keys lines_;

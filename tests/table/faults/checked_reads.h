@@ -1,0 +1,235 @@
+//  Reads of a DB of which all is known: each answer is right, or it is an
+//  error. Nothing else is.
+
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/protean_db.h"
+#include "rocksdb/db.h"
+#include "table/protean_table_factory.h"
+#include "tests/table/twin_db.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// What a DB holds.
+using Contents = std::map<std::string, std::string>;
+
+// How reads have been answered.
+struct Answers {
+  uint64_t right = 0;
+  uint64_t wrong = 0;
+  std::map<std::string, uint64_t> errors;  // how many of each code
+
+  uint64_t failed() const {
+    uint64_t sum = 0;
+    for (const auto& [code, count] : errors) sum += count;
+    return sum;
+  }
+  uint64_t all() const { return right + wrong + failed(); }
+  Answers& operator+=(const Answers& other) {
+    right += other.right;
+    wrong += other.wrong;
+    for (const auto& [code, count] : other.errors) errors[code] += count;
+    return *this;
+  }
+};
+
+// The part of a status that does not tell of a file.
+inline std::string CodeOf(const Status& s) {
+  const std::string text = s.ToString();
+  return text.substr(0, text.find(':'));
+}
+
+// Every way to read. Wrong answers are failures of the test.
+class CheckedReads {
+ public:
+  CheckedReads(DB* db, const Contents& contents,
+               const ReadOptions& options = {})
+      : db_(db), contents_(contents), options_(options) {}
+
+  const Answers& answers() const { return answers_; }
+
+  // Point reads, ranges and scans of keys in and around `keys`.
+  const Answers& Everything(const Keys& keys, uint32_t seed) {
+    Gets(keys);
+    MultiGets(keys);
+    Seeks(keys, seed, 200);
+    Scans();
+    if (db_->GetOptions().table_factory->IsInstanceOf(
+            ProteanTableFactory::kClassName())) {
+      Counts(keys, seed);
+    }
+    return answers_;
+  }
+
+  void Gets(const Keys& keys) {
+    for (const std::string& key : keys) {
+      std::string value;
+      const Status s = db_->Get(options_, key, &value);
+      CheckPoint("Get ", key, s, value);
+    }
+  }
+
+  void MultiGets(const Keys& keys) {
+    constexpr size_t kBatch = 40;
+    for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
+      const size_t size = std::min(kBatch, keys.size() - begin);
+      const std::vector<Slice> batch(keys.begin() + begin,
+                                     keys.begin() + begin + size);
+      std::vector<PinnableSlice> values(size);
+      std::vector<Status> statuses(size);
+      db_->MultiGet(options_, db_->DefaultColumnFamily(), size, batch.data(),
+                    values.data(), statuses.data());
+      for (size_t i = 0; i < size; i++) {
+        CheckPoint("MultiGet ", keys[begin + i], statuses[i],
+                   values[i].ToString());
+      }
+    }
+  }
+
+  // Seeks with and without bounds, and a few steps; half of the ranges are so
+  // narrow that they are empty in most files.
+  void Seeks(const Keys& keys, uint32_t seed, int count) {
+    Random rnd(seed);
+    for (int i = 0; i < count; i++) {
+      std::string lo = Pick(keys, &rnd);
+      std::string hi = rnd.OneIn(2) ? Pick(keys, &rnd) : Pick(Around(lo), &rnd);
+      if (lo > hi) std::swap(lo, hi);
+      const Slice lower(lo);
+      const Slice upper(hi);
+      ReadOptions read = options_;
+      const bool bounded_below = rnd.OneIn(2);
+      const bool bounded_above = !rnd.OneIn(3);
+      if (bounded_below) read.iterate_lower_bound = &lower;
+      if (bounded_above) read.iterate_upper_bound = &upper;
+      auto first = contents_.begin();
+      auto end = contents_.end();
+      if (bounded_below) first = contents_.lower_bound(lo);
+      if (bounded_above) end = contents_.lower_bound(hi);
+      const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+      const int steps = static_cast<int>(rnd.Uniform(9));
+      const bool back = rnd.OneIn(3);
+      const auto seek = [&] {
+        if (back) {
+          it->SeekForPrev(hi);
+          // The last one at or below hi and within the bounds.
+          const auto after = bounded_above ? end : contents_.upper_bound(hi);
+          CheckWalk("SeekForPrev ", hi, it.get(), first, end, after, steps,
+                    back);
+        } else {
+          it->Seek(lo);
+          CheckWalk("Seek ", lo, it.get(), first, end,
+                    contents_.lower_bound(lo), steps, back);
+        }
+      };
+      seek();
+      // An iterator that has failed can be used again.
+      if (!it->status().ok()) seek();
+    }
+  }
+
+  void Scans() {
+    const int all = static_cast<int>(contents_.size()) + 1;
+    const auto begin = contents_.begin();
+    const auto end = contents_.end();
+    std::unique_ptr<Iterator> it(db_->NewIterator(options_));
+    it->SeekToFirst();
+    CheckWalk("scan", "", it.get(), begin, end, begin, all,
+              /*back=*/false);
+    it.reset(db_->NewIterator(options_));
+    it->SeekToLast();
+    CheckWalk("backward scan", "", it.get(), begin, end, end, all,
+              /*back=*/true);
+  }
+
+  void Counts(const Keys& keys, uint32_t seed) {
+    Random rnd(seed);
+    for (int i = 0; i < 20; i++) {
+      std::string lo = Pick(keys, &rnd);
+      std::string hi = Pick(keys, &rnd);
+      if (lo > hi) std::swap(lo, hi);
+      CountResult result;
+      const Status s = ApproximateCount(db_, db_->DefaultColumnFamily(),
+                                        Range(lo, hi), &result);
+      const auto expected = static_cast<uint64_t>(
+          std::distance(contents_.lower_bound(lo), contents_.lower_bound(hi)));
+      // Keys of several runs, and deletions, may be counted as more.
+      const bool right = result.IsExact()
+                             ? result.count == expected
+                             : result.count + result.deletions >= expected;
+      Note("Count from ", lo, s, right);
+    }
+  }
+
+ private:
+  void CheckPoint(const char* what, const std::string& key, const Status& s,
+                  const std::string& value) {
+    const auto found = contents_.find(key);
+    if (s.IsNotFound()) {
+      Note(what, key, Status::OK(), found == contents_.end());
+    } else {
+      Note(what, key, s, found != contents_.end() && found->second == value);
+    }
+  }
+
+  // Follows an iterator for so many steps. Its first key should be that at
+  // `next`, or, on the way back, the one before it; and all between the bounds.
+  void CheckWalk(const char* what, const std::string& target, Iterator* it,
+                 Contents::const_iterator first, Contents::const_iterator end,
+                 Contents::const_iterator next, int steps, bool back) {
+    const bool none =
+        first == contents_.end() || end == contents_.begin() ||
+        (end != contents_.end() && first != end && first->first >= end->first);
+    for (int left = steps; left >= 0; left--) {
+      const bool over = none || (back ? next == first : next == end);
+      if (!it->Valid()) {
+        Note(what, target, it->status(), over);
+        return;
+      }
+      if (over) {
+        Note(what, target, Status::OK(), false);
+        return;
+      }
+      const auto expected = back ? std::prev(next) : next;
+      if (it->key() != expected->first || it->value() != expected->second) {
+        Note(what, target, Status::OK(), false);
+        return;
+      }
+      if (left == 0) break;
+      if (back) {
+        it->Prev();
+        next = expected;
+      } else {
+        it->Next();
+        ++next;
+      }
+    }
+    Note(what, target, it->status(), true);
+  }
+
+  void Note(const char* what, const std::string& target, const Status& s,
+            bool right) {
+    if (!s.ok()) {
+      answers_.errors[CodeOf(s)]++;
+    } else if (right) {
+      answers_.right++;
+    } else {
+      answers_.wrong++;
+      ADD_FAILURE() << "wrong answer: " << what << Hex(target);
+    }
+  }
+
+  DB* const db_;
+  const Contents& contents_;
+  const ReadOptions options_;
+  Answers answers_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

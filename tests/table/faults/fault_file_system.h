@@ -1,0 +1,534 @@
+//  A file system that fails where a test wants it to.
+//
+//  Reads of SST files fail by what the bytes are: data, filter, index. All that
+//  changes files (a mutation: create, append, sync, close, rename, delete) is
+//  counted; the n-th one fails, or is the last thing that the process does. A
+//  journal of it, which outlives the process, tells what a power failure would
+//  have taken away (power_failure.h).
+
+#pragma once
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "file/random_access_file_reader.h"
+#include "rocksdb/file_system.h"
+#include "rocksdb/options.h"
+#include "table/block_based/block_based_table_builder.h"
+#include "table/format.h"
+#include "table/meta_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Reads ----
+
+// The parts of an SST file.
+enum class BlockKind {
+  kData,
+  kFilter,
+  kIndex,  // with its partitions
+  kRangeDeletions,
+  kProperties,
+  kFooter,  // and the metaindex block before it
+};
+inline constexpr BlockKind kBlockKinds[] = {
+    BlockKind::kData,           BlockKind::kFilter,     BlockKind::kIndex,
+    BlockKind::kRangeDeletions, BlockKind::kProperties, BlockKind::kFooter};
+
+inline const char* ToString(BlockKind kind) {
+  constexpr const char* kNames[] = {
+      "data", "filter", "index", "range deletions", "properties", "footer"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+// What becomes of a read that meets such a part.
+enum class ReadFault {
+  kError,      // it fails
+  kBadSector,  // it ends where the part begins, or fails if it begins there
+  kShort,      // it ends in the middle of the part
+  kFlip,       // a bit of the part is another one
+};
+inline constexpr ReadFault kReadFaults[] = {
+    ReadFault::kError, ReadFault::kBadSector, ReadFault::kShort,
+    ReadFault::kFlip};
+
+inline const char* ToString(ReadFault fault) {
+  constexpr const char* kNames[] = {"read error", "bad sector", "short read",
+                                    "flipped bit"};
+  return kNames[static_cast<size_t>(fault)];
+}
+
+// Where a part of a file lies.
+struct FilePart {
+  BlockKind kind;
+  uint64_t begin;
+  uint64_t end;
+};
+
+// Finds the parts of an SST file.
+inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
+                        const std::string& path, std::vector<FilePart>* parts) {
+  std::unique_ptr<RandomAccessFileReader> file;
+  Status s = RandomAccessFileReader::Create(file_system, path, FileOptions(),
+                                            &file, nullptr);
+  uint64_t size = 0;
+  if (s.ok()) s = file_system->GetFileSize(path, IOOptions(), &size, nullptr);
+  if (!s.ok()) return s;
+  const ImmutableOptions options{Options()};
+  std::unique_ptr<TableProperties> properties;
+  s = ReadTableProperties(file.get(), size, kBlockBasedTableMagicNumber,
+                          options, ReadOptions(), &properties);
+  if (!s.ok()) return s;
+
+  // In the order in which they are written, each up to the next one that is
+  // there.
+  const auto begin_of = [&](const std::string& name) {
+    BlockHandle handle;
+    const Status found =
+        FindMetaBlockInFile(file.get(), size, kBlockBasedTableMagicNumber,
+                            options, ReadOptions(), name, &handle);
+    return found.ok() && !handle.IsNull() ? handle.offset() : size;
+  };
+  uint64_t filter = size;
+  uint64_t filter_end = size;
+  for (const char* name : {"fullfilter.protean.RangeFilter",
+                           "fullfilter.rocksdb.BuiltinBloomFilter"}) {
+    if (const uint64_t begin = begin_of(name); begin < size) {
+      filter = begin;
+      filter_end = begin + properties->filter_size;
+    }
+  }
+  Footer footer;
+  s = ReadFooterFromFile(IOOptions(), file.get(), *file_system, nullptr, size,
+                         &footer, kBlockBasedTableMagicNumber);
+  if (!s.ok()) return s;
+  const uint64_t meta_index = footer.metaindex_handle().offset();
+  const uint64_t properties_begin = begin_of(kPropertiesBlockName);
+  const uint64_t deletions =
+      std::min(begin_of(kRangeDelBlockName), properties_begin);
+  const uint64_t data_end = std::min(properties->data_size, filter);
+  const uint64_t index = filter < size ? filter_end : data_end;
+  for (const FilePart& part :
+       {FilePart{BlockKind::kData, 0, data_end},
+        FilePart{BlockKind::kFilter, filter, filter_end},
+        FilePart{BlockKind::kIndex, index, deletions},
+        FilePart{BlockKind::kRangeDeletions, deletions, properties_begin},
+        FilePart{BlockKind::kProperties, properties_begin, meta_index},
+        FilePart{BlockKind::kFooter, meta_index, size}}) {
+    if (part.begin < part.end) parts->push_back(part);
+  }
+  return s;
+}
+
+// ---- Mutations ----
+
+enum class Mutation {
+  kCreate,
+  kAppend,
+  kSync,
+  kClose,
+  kRename,
+  kDelete,
+  kSyncFolder,
+};
+inline constexpr size_t kMutations = 7;
+
+inline const char* ToString(Mutation mutation) {
+  constexpr const char* kNames[] = {"create", "append", "sync",       "close",
+                                    "rename", "delete", "sync folder"};
+  return kNames[static_cast<size_t>(mutation)];
+}
+
+// What the file system notes of each mutation that has been done: a letter for
+// what, and a path. All in one write, so that a process that is killed leaves
+// whole lines.
+class MutationJournal {
+ public:
+  // Lines are appended to the file of that descriptor.
+  explicit MutationJournal(int descriptor) : descriptor_(descriptor) {}
+
+  void Note(char what, const std::string& path, const std::string& more = "") {
+    const std::string line =
+        std::string(1, what) + "\t" + path + "\t" + more + "\n";
+    if (::write(descriptor_, line.data(), line.size()) !=
+        static_cast<ssize_t>(line.size())) {
+      abort();
+    }
+  }
+
+ private:
+  const int descriptor_;
+};
+
+// ---- The file system ----
+
+// Thread safe, but for what says how to fail, which is set while nobody uses
+// it.
+class FaultFileSystem : public FileSystemWrapper {
+ public:
+  FaultFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
+  const char* Name() const override { return "FaultFileSystem"; }
+
+  // From now on, reads that meet such a part fail, at most `limit` of them. The
+  // flipped bit is chosen by `where`.
+  void FailReads(BlockKind kind, ReadFault fault, uint64_t where = 0,
+                 uint64_t limit = UINT64_MAX) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    read_kind_ = kind;
+    read_fault_ = fault;
+    flip_where_ = where;
+    reads_to_fail_ = limit;
+  }
+  void HealReads() { FailReads(BlockKind::kData, ReadFault::kError, 0, 0); }
+  // Reads that have failed since this was made.
+  uint64_t failed_reads() const { return failed_reads_; }
+
+  // From now on, the n-th mutation fails with `error`, n counted from 1; all
+  // that follow, too, if `stays`. An append that fails has written half of its
+  // data.
+  void FailMutations(uint64_t n, const IOStatus& error, bool stays) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    fail_at_ = mutations_ + n;
+    stays_ = stays;
+    error_ = error;
+  }
+  void HealMutations() { FailMutations(UINT64_MAX / 2, IOStatus::OK(), false); }
+  uint64_t failed_mutations() const { return failed_mutations_; }
+  // The kind of the first one that failed since FailMutations.
+  uint64_t failed_mutations(Mutation mutation) const {
+    return failed_by_kind_[static_cast<size_t>(mutation)];
+  }
+
+  // The n-th mutation, counted from 1 since this was made, kills the process:
+  // an append after half of its data, all else before it is done.
+  void KillAt(uint64_t n) { kill_at_ = n; }
+  // Called before each mutation with its number.
+  void SetObserver(std::function<void(uint64_t, Mutation)> observer) {
+    observer_ = std::move(observer);
+  }
+  uint64_t mutations() const { return mutations_; }
+
+  void SetJournal(std::unique_ptr<MutationJournal> journal) {
+    journal_ = std::move(journal);
+  }
+
+  // ---- FileSystem ----
+
+  IOStatus NewRandomAccessFile(const std::string& name,
+                               const FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext* dbg) override {
+    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
+    if (s.ok() && name.size() > 4 &&
+        name.compare(name.size() - 4, 4, ".sst") == 0) {
+      *file = std::make_unique<ReadFile>(this, std::move(*file), PartsOf(name));
+    }
+    return s;
+  }
+
+  IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
+                           std::unique_ptr<FSWritableFile>* file,
+                           IODebugContext* dbg) override {
+    IOStatus s = Mutate(Mutation::kCreate);
+    if (!s.ok()) return s;
+    s = target()->NewWritableFile(name, options, file, dbg);
+    if (!s.ok()) return s;
+    Note('C', name);
+    *file = std::make_unique<WrittenFile>(this, name, std::move(*file));
+    return s;
+  }
+  // None of them is used by RocksDB with the options of these tests.
+  IOStatus ReopenWritableFile(const std::string&, const FileOptions&,
+                              std::unique_ptr<FSWritableFile>*,
+                              IODebugContext*) override {
+    return IOStatus::NotSupported();
+  }
+  IOStatus ReuseWritableFile(const std::string&, const std::string&,
+                             const FileOptions&,
+                             std::unique_ptr<FSWritableFile>*,
+                             IODebugContext*) override {
+    return IOStatus::NotSupported();
+  }
+  IOStatus LinkFile(const std::string&, const std::string&, const IOOptions&,
+                    IODebugContext*) override {
+    return IOStatus::NotSupported();
+  }
+
+  IOStatus NewDirectory(const std::string& name, const IOOptions& options,
+                        std::unique_ptr<FSDirectory>* folder,
+                        IODebugContext* dbg) override {
+    const IOStatus s = target()->NewDirectory(name, options, folder, dbg);
+    if (s.ok()) {
+      *folder = std::make_unique<Folder>(this, name, std::move(*folder));
+    }
+    return s;
+  }
+
+  IOStatus RenameFile(const std::string& from, const std::string& to,
+                      const IOOptions& options, IODebugContext* dbg) override {
+    IOStatus s = Mutate(Mutation::kRename);
+    if (!s.ok()) return s;
+    std::string kept;
+    if (journal_ != nullptr && target()->FileExists(to, options, dbg).ok()) {
+      // What it replaces, should it be undone.
+      kept = to + kReplaced + std::to_string(mutations_);
+      s = target()->LinkFile(to, kept, options, dbg);
+      if (!s.ok()) return s;
+    }
+    s = target()->RenameFile(from, to, options, dbg);
+    if (s.ok()) Note('R', to, from + "\t" + kept);
+    return s;
+  }
+  static constexpr char kReplaced[] = ".replaced.";
+
+  IOStatus DeleteFile(const std::string& name, const IOOptions& options,
+                      IODebugContext* dbg) override {
+    IOStatus s = Mutate(Mutation::kDelete);
+    if (!s.ok()) return s;
+    s = target()->DeleteFile(name, options, dbg);
+    if (s.ok()) Note('D', name);
+    return s;
+  }
+
+ private:
+  // ---- Files that are read ----
+
+  class ReadFile : public FSRandomAccessFileOwnerWrapper {
+   public:
+    ReadFile(FaultFileSystem* file_system,
+             std::unique_ptr<FSRandomAccessFile>&& file,
+             std::vector<FilePart> parts)
+        : FSRandomAccessFileOwnerWrapper(std::move(file)),
+          file_system_(file_system),
+          parts_(std::move(parts)) {}
+
+    IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
+                  Slice* result, char* scratch,
+                  IODebugContext* dbg) const override {
+      const IOStatus s =
+          target()->Read(offset, size, options, result, scratch, dbg);
+      return s.ok() ? file_system_->Spoil(parts_, offset, result, scratch) : s;
+    }
+    IOStatus MultiRead(FSReadRequest* requests, size_t count,
+                       const IOOptions& options, IODebugContext* dbg) override {
+      for (size_t i = 0; i < count; i++) {
+        requests[i].status =
+            Read(requests[i].offset, requests[i].len, options,
+                 &requests[i].result, requests[i].scratch, dbg);
+      }
+      return IOStatus::OK();
+    }
+    IOStatus ReadAsync(FSReadRequest& request, const IOOptions& options,
+                       std::function<void(FSReadRequest&, void*)> callback,
+                       void* callback_argument, void** io_handle,
+                       IOHandleDeleter* deleter, IODebugContext* dbg) override {
+      // Which calls Read.
+      return FSRandomAccessFile::ReadAsync(request, options, callback,
+                                           callback_argument, io_handle,
+                                           deleter, dbg);
+    }
+
+   private:
+    FaultFileSystem* const file_system_;
+    const std::vector<FilePart> parts_;
+  };
+
+  // Empty if the file is no whole SST file.
+  std::vector<FilePart> PartsOf(const std::string& path) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = parts_.find(path);
+    if (known != parts_.end()) return known->second;
+    std::vector<FilePart> parts;
+    if (!FindParts(FileSystem::Default(), path, &parts).ok()) return {};
+    return parts_[path] = parts;
+  }
+
+  // Makes of a read what it shall be.
+  IOStatus Spoil(const std::vector<FilePart>& parts, uint64_t offset,
+                 Slice* result, char* scratch) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (reads_to_fail_ == 0) return IOStatus::OK();
+    const uint64_t end = offset + result->size();
+    const auto part = std::find_if(
+        parts.begin(), parts.end(), [&](const FilePart& candidate) {
+          return candidate.kind == read_kind_ && candidate.begin < end &&
+                 candidate.end > offset;
+        });
+    if (part == parts.end()) return IOStatus::OK();
+    const IOStatus error = IOStatus::IOError("injected into a read");
+    const auto cut_at = [&](uint64_t where) {
+      *result = Slice(result->data(), where - offset);
+    };
+    switch (read_fault_) {
+      case ReadFault::kError:
+        CountRead();
+        return error;
+      case ReadFault::kBadSector:
+        CountRead();
+        if (offset >= part->begin) return error;
+        cut_at(part->begin);
+        return IOStatus::OK();
+      case ReadFault::kShort: {
+        // In the middle of what the read and the part share.
+        CountRead();
+        const uint64_t from = std::max(offset, part->begin);
+        cut_at(from + (std::min(end, part->end) - from) / 2);
+        return IOStatus::OK();
+      }
+      case ReadFault::kFlip: {
+        const uint64_t bits = 8 * (part->end - part->begin);
+        const uint64_t bit = flip_where_ % bits;
+        const uint64_t byte = part->begin + bit / 8;
+        if (byte < offset || byte >= end) return IOStatus::OK();
+        CountRead();
+        if (result->data() != scratch) {
+          memcpy(scratch, result->data(), result->size());
+          *result = Slice(scratch, result->size());
+        }
+        scratch[byte - offset] ^= static_cast<char>(1 << bit % 8);
+        return IOStatus::OK();
+      }
+    }
+    return IOStatus::OK();
+  }
+
+  void CountRead() {
+    failed_reads_++;
+    reads_to_fail_--;
+  }
+
+  // ---- Files that are written ----
+
+  class WrittenFile : public FSWritableFileOwnerWrapper {
+   public:
+    WrittenFile(FaultFileSystem* file_system, std::string name,
+                std::unique_ptr<FSWritableFile>&& file)
+        : FSWritableFileOwnerWrapper(std::move(file)),
+          file_system_(file_system),
+          name_(std::move(name)) {}
+
+    IOStatus Append(const Slice& data, const IOOptions& options,
+                    IODebugContext* dbg) override {
+      const auto write_half = [&] {
+        // As much as a full disk, or a dying process, may have written.
+        target()
+            ->Append(Slice(data.data(), data.size() / 2), options, dbg)
+            .PermitUncheckedError();
+      };
+      const IOStatus s = file_system_->Mutate(Mutation::kAppend, write_half);
+      if (!s.ok()) return s;
+      size_ += data.size();
+      return target()->Append(data, options, dbg);
+    }
+    IOStatus Append(const Slice& data, const IOOptions& options,
+                    const DataVerificationInfo&, IODebugContext* dbg) override {
+      return Append(data, options, dbg);
+    }
+    IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
+      IOStatus s = file_system_->Mutate(Mutation::kSync);
+      if (s.ok()) s = target()->Sync(options, dbg);
+      if (s.ok()) file_system_->Note('S', name_, std::to_string(size_));
+      return s;
+    }
+    IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
+      return Sync(options, dbg);
+    }
+    IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&,
+                       IODebugContext*) override {
+      return IOStatus::OK();
+    }
+    IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
+      const IOStatus s = file_system_->Mutate(Mutation::kClose);
+      // Whether it succeeds or not, it is closed.
+      const IOStatus closed = target()->Close(options, dbg);
+      return s.ok() ? closed : s;
+    }
+
+   private:
+    FaultFileSystem* const file_system_;
+    const std::string name_;
+    uint64_t size_ = 0;
+  };
+
+  class Folder : public FSDirectoryWrapper {
+   public:
+    Folder(FaultFileSystem* file_system, std::string name,
+           std::unique_ptr<FSDirectory>&& folder)
+        : FSDirectoryWrapper(std::move(folder)),
+          file_system_(file_system),
+          name_(std::move(name)) {}
+
+    IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
+      return Synced([&] { return FSDirectoryWrapper::Fsync(options, dbg); });
+    }
+    IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
+                                 const DirFsyncOptions& how) override {
+      return Synced([&] {
+        return FSDirectoryWrapper::FsyncWithDirOptions(options, dbg, how);
+      });
+    }
+
+   private:
+    template <typename Sync>
+    IOStatus Synced(const Sync& sync) {
+      IOStatus s = file_system_->Mutate(Mutation::kSyncFolder);
+      if (s.ok()) s = sync();
+      if (s.ok()) file_system_->Note('F', name_);
+      return s;
+    }
+
+    FaultFileSystem* const file_system_;
+    const std::string name_;
+  };
+
+  // What comes before a mutation. `half` is called if it fails, or the process
+  // ends here.
+  IOStatus Mutate(Mutation mutation, const std::function<void()>& half = {}) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const uint64_t number = ++mutations_;
+    if (observer_) observer_(number, mutation);
+    const bool dies = number == kill_at_;
+    const bool fails = number == fail_at_ || (stays_ && number > fail_at_);
+    if ((dies || fails) && half) half();
+    if (dies) kill(getpid(), SIGKILL);
+    if (!fails) return IOStatus::OK();
+    failed_mutations_++;
+    failed_by_kind_[static_cast<size_t>(mutation)]++;
+    return error_;
+  }
+
+  void Note(char what, const std::string& path, const std::string& more = "") {
+    if (journal_ != nullptr) journal_->Note(what, path, more);
+  }
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::vector<FilePart>> parts_;
+  BlockKind read_kind_ = BlockKind::kData;
+  ReadFault read_fault_ = ReadFault::kError;
+  uint64_t flip_where_ = 0;
+  uint64_t reads_to_fail_ = 0;
+  std::atomic<uint64_t> failed_reads_{0};
+
+  std::atomic<uint64_t> mutations_{0};
+  uint64_t fail_at_ = 0;
+  bool stays_ = false;
+  IOStatus error_;
+  std::atomic<uint64_t> failed_mutations_{0};
+  std::atomic<uint64_t> failed_by_kind_[kMutations] = {};
+  uint64_t kill_at_ = 0;
+  std::function<void(uint64_t, Mutation)> observer_;
+  std::unique_ptr<MutationJournal> journal_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,139 @@
+//  What the fault tests have in common besides faults: flags for longer runs,
+//  and a table of what has been injected where, how often, and what came of it.
+
+#pragma once
+
+#include <gflags/gflags.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+DEFINE_uint64(seed, 1,
+              "Of the first random run, the next has the next; 0: a "
+              "random one");
+DEFINE_uint64(runs, 0, "End random runs after that many, unless --seconds");
+DEFINE_uint64(seconds, 0, "Make random runs for so long");
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Lines of the table, by what and where.
+class FaultReport {
+ public:
+  struct Line {
+    std::string what;
+    std::string where;
+    uint64_t injected = 0;
+    // What was observed, in words, and how often.
+    std::vector<std::pair<std::string, uint64_t>> observed;
+
+    void Count(const std::string& outcome, uint64_t times = 1) {
+      if (times == 0) return;
+      for (auto& [name, count] : observed) {
+        if (name == outcome) {
+          count += times;
+          return;
+        }
+      }
+      observed.emplace_back(outcome, times);
+    }
+  };
+
+  static Line& At(const std::string& what, const std::string& where) {
+    for (Line& line : Lines()) {
+      if (line.what == what && line.where == where) return line;
+    }
+    Line line;
+    line.what = what;
+    line.where = where;
+    Lines().push_back(std::move(line));
+    return Lines().back();
+  }
+
+  // In markdown.
+  static void Print() {
+    if (Lines().empty()) return;
+    std::stable_sort(
+        Lines().begin(), Lines().end(), [](const Line& a, const Line& b) {
+          return std::tie(a.where, a.what) < std::tie(b.where, b.what);
+        });
+    printf("\n| fault | where | injected | observed |\n|---|---|---:|---|\n");
+    for (const Line& line : Lines()) {
+      std::string observed;
+      for (const auto& [name, count] : line.observed) {
+        if (!observed.empty()) observed += ", ";
+        observed += name + ": " + std::to_string(count);
+      }
+      printf("| %s | %s | %" PRIu64 " | %s |\n", line.what.c_str(),
+             line.where.c_str(), line.injected, observed.c_str());
+    }
+  }
+
+ private:
+  static std::vector<Line>& Lines() {
+    static auto* const lines = new std::vector<Line>;
+    return *lines;
+  }
+};
+
+// Makes `runs` runs, or as many as the flags say, each with a seed of its own.
+inline void RandomRuns(uint64_t runs,
+                       const std::function<void(uint64_t seed)>& run) {
+  using Clock = std::chrono::steady_clock;
+  if (FLAGS_runs > 0) runs = FLAGS_runs;
+  uint64_t seed = FLAGS_seed != 0 ? FLAGS_seed : std::random_device()();
+  printf("first seed %" PRIu64 "\n", seed);
+  fflush(stdout);
+  const Clock::time_point start = Clock::now();
+  uint64_t done = 0;
+  for (;; done++, seed++) {
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    if (FLAGS_seconds > 0 ? seconds >= static_cast<double>(FLAGS_seconds)
+                          : done >= runs) {
+      break;
+    }
+    SCOPED_TRACE("--seed=" + std::to_string(seed) + " --runs=1");
+    run(seed);
+    if (::testing::Test::HasFailure()) break;
+  }
+  printf("%" PRIu64 " runs in %.1f s, the next seed is %" PRIu64 "\n", done,
+         std::chrono::duration<double>(Clock::now() - start).count(), seed);
+}
+
+// Makes a folder, and removes all that is in it.
+inline void EmptyFolder(const std::string& path) {
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+}
+
+// The main function of a fault test.
+inline int RunFaultTests(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  // Files in memory, if nothing else is asked for: every fault makes a new DB.
+  if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
+    setenv("TEST_TMPDIR",
+           ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);
+  }
+  if (const char* folder = getenv("TEST_TMPDIR")) {
+    std::filesystem::create_directories(folder);
+  }
+  const int result = RUN_ALL_TESTS();
+  FaultReport::Print();
+  return result;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

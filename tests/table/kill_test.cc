@@ -1,0 +1,446 @@
+//  kill -9, and power failures, at every mutation of files that loading,
+//  flushing, compacting, refreshing, saving samples, opening and closing make.
+//  What was acknowledged is there when the DB opens again, no answer is wrong,
+//  the samples are the old ones or the new ones, and refreshing goes on.
+//
+//      build/kill_test                          each point once, as in the
+//      tests build/kill_test --gtest_filter=*Random* --seed=0 --seconds=3600
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "plugin/filter_properties.h"
+#include "plugin/refresh_filters.h"
+#include "rocksdb/write_batch.h"
+#include "tests/table/faults/checked_reads.h"
+#include "tests/table/faults/fault_file_system.h"
+#include "tests/table/faults/fault_report.h"
+#include "tests/table/faults/power_failure.h"
+#include "tests/table/feature_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+enum Phase {
+  kOpen,
+  kLoad,
+  kFlush,
+  kSaveSamples,
+  kCompact,
+  kClose,
+  kRefresh,
+  kPhases,
+};
+constexpr const char* kPhaseNames[] = {
+    "open", "load", "flush", "save samples", "compaction", "close", "refresh"};
+
+// What the process that is killed leaves for the one that looks after it.
+struct Shared {
+  std::atomic<int> phase;
+  std::atomic<uint64_t> mutations;
+  // The writes that were begun, have returned, and were synced, since the DB
+  // was created.
+  std::atomic<uint64_t> begun;
+  std::atomic<uint64_t> written;
+  std::atomic<uint64_t> synced;
+  // Hashes of samples files: those that have been begun to be saved.
+  static constexpr uint64_t kMostSaves = 64;
+  std::atomic<uint64_t> saves;
+  std::atomic<uint64_t> hashes[kMostSaves];
+  // What the process that looks after it has found.
+  std::atomic<uint64_t> lost_bytes;
+  std::atomic<uint64_t> right;
+  std::atomic<uint64_t> rewritten;
+  std::atomic<uint64_t> parts_left;
+};
+
+// How a DB is opened: with poor filters at first, and better ones to refresh
+// to. FILE is the samples file.
+struct Filters {
+  const char* name;
+  const char* before;
+  const char* after;
+};
+constexpr Filters kFilters[] = {
+    {"Proteus",
+     "{id=protean.Proteus;bits_per_key=4;sample_every=1;samples_file=FILE}",
+     "{id=protean.Proteus;bits_per_key=16;sample_every=1;samples_file=FILE}"},
+    {"levels",
+     "{id=protean.Levels;policies={bloomfilter:10,{id=protean.Proteus;"
+     "bits_per_key=4;sample_every=1;samples_file=FILE}}}",
+     "{id=protean.Levels;policies={bloomfilter:10,{id=protean.Proteus;"
+     "bits_per_key=16;sample_every=1;samples_file=FILE}}}"}};
+
+// Each test runs in processes that this one forks, which itself has no threads
+// and opens no DB.
+class KillTest : public ::testing::Test {
+ protected:
+  KillTest() {
+    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(MAP_FAILED, memory);
+    shared_ = static_cast<Shared*>(memory);
+    NewDB();
+  }
+  ~KillTest() override {
+    std::filesystem::remove_all(path_);
+    std::filesystem::remove(journal_);
+    munmap(shared_, sizeof(Shared));
+  }
+
+  void NewDB() {
+    EmptyFolder(path_);
+    memset(static_cast<void*>(shared_), 0, sizeof(Shared));
+  }
+
+  // Returns how the process has ended.
+  static int InAnotherProcess(const std::function<void()>& body) {
+    fflush(stdout);
+    fflush(stderr);
+    const pid_t child = fork();
+    if (child == 0) {
+      body();
+      fflush(stdout);
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int ended = 0;
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
+    }
+    return ended;
+  }
+
+  // ---- The process that is killed ----
+
+  Options NewOptions(bool after) const {
+    Options options = UnthrottledFiles();
+    options.create_if_missing = true;
+    options.target_file_size_base = 2 * kFileSize;
+    options.info_log = std::make_shared<RecordingLogger>();
+    std::string policy = after ? filters_.after : filters_.before;
+    policy.replace(policy.find("FILE"), strlen("FILE"), SamplesFile());
+    options.table_factory =
+        NewTable("ProteanTable", "block_size=512;filter_policy=" + policy);
+    return options;
+  }
+  std::string SamplesFile() const { return path_ + "/samples"; }
+  static std::string CounterKey() { return "the number of writes"; }
+
+  // The n-th write, counted from 1, as it is in all processes.
+  void AddWrite(uint64_t n, WriteBatch* batch, Contents* contents) const {
+    Random rnd(static_cast<uint32_t>(1000003 * seed_ + n));
+    rnd.Next();
+    const auto put = [&](const std::string& key, const std::string& value) {
+      if (batch != nullptr) {
+        EXPECT_OK(batch->Put(key, value));
+      }
+      (*contents)[key] = value;
+    };
+    for (int i = 0; i < 12; i++) {
+      put(Pick(keys_, &rnd), "a value of write " + std::to_string(n));
+    }
+    const std::string& deleted = Pick(keys_, &rnd);
+    if (batch != nullptr) {
+      EXPECT_OK(batch->Delete(deleted));
+    }
+    contents->erase(deleted);
+    if (rnd.OneIn(4)) {
+      const size_t from = rnd.Uniform(static_cast<int>(keys_.size()) - 5);
+      const std::string& lo = keys_[from];
+      const std::string& hi = keys_[from + 4];
+      if (batch != nullptr) {
+        EXPECT_OK(batch->DeleteRange(lo, hi));
+      }
+      contents->erase(contents->lower_bound(lo), contents->lower_bound(hi));
+    }
+    put(CounterKey(), std::to_string(n));
+  }
+  uint64_t WritesIn(DB* db) const {
+    std::string value;
+    const Status s = db->Get(ReadOptions(), CounterKey(), &value);
+    EXPECT_TRUE(s.ok() || s.IsNotFound()) << s.ToString();
+    return s.ok() ? std::stoull(value) : 0;
+  }
+
+  void NoteSave(const Options& options) const {
+    std::string contents;
+    for (const SampleQuery& query :
+         StoreOf(options)
+             ->Queue(kDefaultColumnFamilyName, options.env, nullptr)
+             ->Snapshot()) {
+      contents += QueryLine(query) + "\n";
+    }
+    const uint64_t index = shared_->saves;
+    ASSERT_LT(index, Shared::kMostSaves);
+    shared_->hashes[index] = std::hash<std::string>()(contents);
+    shared_->saves++;
+  }
+  static std::shared_ptr<SampleStore> StoreOf(const Options& options) {
+    return AsProteanFilterPolicy(
+               options.table_factory->GetOptions<BlockBasedTableOptions>()
+                   ->filter_policy.get())
+        ->Samples();
+  }
+
+  // All phases, until the process is killed at the mutation `kill_at`; 0 for
+  // not at all.
+  void Live(uint64_t kill_at) const {
+    const auto file_system = std::make_shared<FaultFileSystem>();
+    file_system->KillAt(kill_at);
+    file_system->SetObserver(
+        [this](uint64_t n, Mutation) { shared_->mutations = n; });
+    std::filesystem::remove(journal_);
+    const int journal =
+        open(journal_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);
+    ASSERT_GE(journal, 0);
+    file_system->SetJournal(std::make_unique<MutationJournal>(journal));
+    const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
+    std::unique_ptr<DB> db;
+    Contents contents;
+    uint64_t n = 0;
+    for (const bool after : {false, true}) {
+      Options options = NewOptions(after);
+      options.env = env.get();
+      shared_->phase = kOpen;
+      ASSERT_OK(OpenDB(&db, options, path_));
+      n = WritesIn(db.get());
+      shared_->begun = shared_->written = shared_->synced = n;
+      for (int file = 0; file < 2; file++) {
+        shared_->phase = kLoad;
+        for (int i = 1; i <= writes_a_file_; i++) {
+          WriteBatch batch;
+          AddWrite(++n, &batch, &contents);
+          WriteOptions write;
+          write.sync = i % 4 == 0;
+          shared_->begun = n;
+          ASSERT_OK(db->Write(write, &batch));
+          shared_->written = n;
+          if (write.sync) shared_->synced = n;
+        }
+        shared_->phase = kFlush;
+        ASSERT_OK(db->Flush(FlushOptions()));
+        shared_->synced = n;
+      }
+      for (size_t i = n % 7; i < keys_.size(); i += 5) {
+        std::string value;
+        ASSERT_TRUE(
+            db->Get(ReadOptions(), keys_[i] + '\x01', &value).IsNotFound());
+      }
+      shared_->phase = kSaveSamples;
+      NoteSave(options);
+      ASSERT_OK(StoreOf(options)->Save(kDefaultColumnFamilyName, env.get()));
+      if (after) {
+        shared_->phase = kRefresh;
+        RefreshResult result;
+        ASSERT_OK(
+            RefreshFilters(db.get(), db->DefaultColumnFamily(), {}, &result));
+        // A few writes may be too few to learn from.
+        if (must_refresh_) {
+          EXPECT_GT(result.files_rewritten, 0u);
+        }
+      }
+      shared_->phase = kCompact;
+      CompactRangeOptions all;
+      all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+      ASSERT_OK(db->CompactRange(all, nullptr, nullptr));
+      for (size_t i = n % 5; i < keys_.size(); i += 9) {
+        std::string value;
+        ASSERT_TRUE(
+            db->Get(ReadOptions(), keys_[i] + '\x02', &value).IsNotFound());
+      }
+      shared_->phase = kClose;
+      NoteSave(options);
+      db.reset();
+    }
+  }
+
+  // ---- The process that looks after it ----
+
+  void LookAfter(bool power_fails, bool torn, uint32_t seed) const {
+    Random rnd(seed);
+    if (power_fails) {
+      PowerFailure failure(journal_);
+      failure.Strike(torn ? &rnd : nullptr);
+      shared_->lost_bytes += failure.lost_bytes();
+    }
+    CheckSamplesFile();
+    const Options options = NewOptions(/*after=*/true);
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options, path_));
+    const uint64_t n = WritesIn(db.get());
+    const uint64_t least = power_fails ? shared_->synced : shared_->written;
+    EXPECT_GE(n, least) << "acknowledged writes are lost";
+    EXPECT_LE(n, shared_->begun) << "writes that nobody made";
+    shared_->begun = shared_->written = shared_->synced = n;
+    Contents contents;
+    for (uint64_t i = 1; i <= n; i++) AddWrite(i, nullptr, &contents);
+    Check(db.get(), contents, rnd.Next());
+    if (n > 0 && seed % goes_on_every_ == 0) {
+      ASSERT_NO_FATAL_FAILURE(GoOn(db.get()));
+      Check(db.get(), contents, rnd.Next());
+    }
+    NoteSave(options);
+    db.reset();
+    // Only a process that was killed while it saved samples leaves a part.
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      const std::string name = entry.path().filename();
+      if (name.find(".replaced.") != std::string::npos) {
+        std::filesystem::remove(entry.path());
+      } else if (name.find(".tmp") != std::string::npos) {
+        shared_->parts_left++;
+        EXPECT_EQ(0u, name.find("samples.")) << name;
+        std::filesystem::remove(entry.path());
+      }
+    }
+  }
+
+  // Refreshing goes on where it was, and so do compactions.
+  void GoOn(DB* db) const {
+    ASSERT_OK(db->Flush(FlushOptions()));
+    RefreshResult result;
+    ASSERT_OK(RefreshFilters(db, db->DefaultColumnFamily(), {}, &result));
+    shared_->rewritten += result.files_rewritten;
+    CompactRangeOptions all;
+    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+    ASSERT_OK(db->CompactRange(all, nullptr, nullptr));
+    TablePropertiesCollection properties;
+    ASSERT_OK(db->GetPropertiesOfAllTables(&properties));
+    for (const auto& [file, of_file] : properties) {
+      EXPECT_EQ(1u, of_file->user_collected_properties.count(kKindProperty));
+    }
+  }
+
+  void Check(DB* db, const Contents& contents, uint32_t seed) const {
+    CheckedReads reads(db, contents);
+    reads.Everything(keys_, seed);
+    EXPECT_EQ(0u, reads.answers().failed());
+    shared_->right += reads.answers().right;
+  }
+
+  // It is missing, or one that has been saved as a whole.
+  void CheckSamplesFile() const {
+    std::string contents;
+    if (!ReadFileToString(Env::Default(), SamplesFile(), &contents).ok()) {
+      return;
+    }
+    const uint64_t hash =
+        std::hash<std::string>()(contents.substr(contents.find('\n') + 1));
+    bool known = false;
+    for (uint64_t i = 0; i < shared_->saves; i++) {
+      known = known || shared_->hashes[i] == hash;
+    }
+    EXPECT_TRUE(known) << contents.size() << " bytes of samples";
+  }
+
+  // ---- A kill ----
+
+  // Returns false if the process has ended before that.
+  bool Kill(uint64_t kill_at, bool power_fails, bool torn, uint32_t seed) {
+    shared_->lost_bytes = shared_->right = shared_->rewritten =
+        shared_->parts_left = 0;
+    shared_->mutations = 0;
+    const int ended = InAnotherProcess([&] { Live(kill_at); });
+    const bool killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
+    EXPECT_TRUE(killed || ended == 0) << ended;
+    const int looked =
+        InAnotherProcess([&] { LookAfter(power_fails, torn, seed); });
+    EXPECT_EQ(0, looked);
+    if (!killed) return false;
+    FaultReport::Line& line = FaultReport::At(
+        power_fails ? (torn ? "power failure, torn files" : "power failure")
+                    : "kill -9",
+        kPhaseNames[shared_->phase]);
+    line.injected++;
+    line.Count("opened again", looked == 0 ? 1 : 0);
+    line.Count("right answers", shared_->right);
+    line.Count("bytes lost that were not synced", shared_->lost_bytes);
+    line.Count("files refreshed after", shared_->rewritten);
+    line.Count("parts of a samples file left", shared_->parts_left);
+    return true;
+  }
+
+  // How many mutations there are if nobody kills it.
+  uint64_t CountMutations() {
+    NewDB();
+    EXPECT_EQ(0, InAnotherProcess([this] { Live(0); }));
+    return shared_->mutations;
+  }
+
+  const std::string path_ = test::PerThreadDBPath("kill");
+  const std::string journal_ = path_ + ".journal";
+  const Keys keys_ = HurtfulKeys(300);
+  Filters filters_ = kFilters[0];
+  uint64_t seed_ = 1;
+  uint32_t goes_on_every_ = 1;
+  bool must_refresh_ = false;
+  int writes_a_file_ = 8;
+  Shared* shared_;
+};
+
+class KillAtEachPointTest
+    : public KillTest,
+      public ::testing::WithParamInterface<std::tuple<bool, bool>> {};
+
+}  // namespace
+
+TEST_P(KillAtEachPointTest, OnceEach) {
+  const auto [power_fails, torn] = GetParam();
+  goes_on_every_ = 3;  // for the sake of time
+  must_refresh_ = true;
+  const uint64_t mutations = CountMutations();
+  ASSERT_FALSE(HasFailure());
+  printf("%" PRIu64 " mutations\n", mutations);
+  EXPECT_GT(mutations, 100u);
+  bool met[kPhases] = {};
+  uint64_t missed = 0;
+  for (uint64_t n = 1; n <= mutations; n++) {
+    SCOPED_TRACE("killed at " + std::to_string(n));
+    NewDB();
+    if (!Kill(n, power_fails, torn, static_cast<uint32_t>(n))) missed++;
+    met[shared_->phase] = true;
+    ASSERT_FALSE(HasFailure()) << kPhaseNames[shared_->phase];
+  }
+  // Threads in the background may delete a file sooner or later.
+  EXPECT_LE(missed, mutations / 20);
+  for (int phase = 0; phase < kPhases; phase++) {
+    EXPECT_TRUE(met[phase]) << kPhaseNames[phase];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, KillAtEachPointTest,
+                         ::testing::Values(std::make_tuple(false, false),
+                                           std::make_tuple(true, false)),
+                         [](const auto& test) {
+                           return std::get<0>(test.param) ? "PowerFails"
+                                                          : "Killed";
+                         });
+
+// A DB that is killed several times.
+TEST_F(KillTest, Random) {
+  RandomRuns(4, [this](uint64_t seed) {
+    seed_ = seed;
+    Random rnd(static_cast<uint32_t>(seed));
+    filters_ = kFilters[rnd.Uniform(std::size(kFilters))];
+    writes_a_file_ = 4 + rnd.Uniform(30);
+    const uint64_t mutations = CountMutations();
+    NewDB();
+    for (int life = 0; life < 5 && !HasFailure(); life++) {
+      const uint64_t n = 1 + rnd.Uniform(static_cast<int>(mutations));
+      const bool power_fails = rnd.OneIn(2);
+      SCOPED_TRACE("life " + std::to_string(life) + ", killed at " +
+                   std::to_string(n) + (power_fails ? ", no power" : ""));
+      Kill(n, power_fails, rnd.OneIn(2), rnd.Next());
+    }
+  });
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+int main(int argc, char** argv) {
+  return ROCKSDB_NAMESPACE::protean::RunFaultTests(argc, argv);
+}

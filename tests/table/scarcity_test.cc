@@ -1,0 +1,329 @@
+//  Memory that is not to be had, and clocks that jump: block caches that are
+//  too small and may not grow, memory that cannot be charged to them, days that
+//  come again.
+
+#include "env/composite_env_wrapper.h"
+#include "plugin/filter_properties.h"
+#include "plugin/refresh_filters.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/system_clock.h"
+#include "tests/table/faults/checked_reads.h"
+#include "tests/table/faults/fault_report.h"
+#include "tests/table/feature_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+struct Filters {
+  const char* name;
+  const char* table;
+};
+
+constexpr Filters kFilters[] = {
+    {"stock", "id=BlockBasedTable;filter_policy=bloomfilter:10"},
+    {"SuRF", "id=ProteanTable;filter_policy=surf:0:4"},
+    {"Proteus", "id=ProteanTable;filter_policy=proteus:12"},
+    {"levels",
+     "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12"}};
+
+class ScarcityTest : public ::testing::Test {
+ protected:
+  ScarcityTest() {
+    Random64 random(11);
+    keys_ = HurtfulKeys(200);
+    for (int i = 0; i < 9000; i++) keys_.push_back(BigEndian(random.Next()));
+    SortUnique(&keys_);
+    for (size_t i = 0; i < keys_.size(); i += 9) asked_.push_back(keys_[i]);
+    asked_ = WithNeighbours(asked_);
+    options_ = UnthrottledFiles();
+    options_.create_if_missing = true;
+    options_.info_log = log_;
+    options_.target_file_size_base = 1 << 20;
+  }
+  ~ScarcityTest() override {
+    db_.reset();
+    std::filesystem::remove_all(path_);
+  }
+
+  // The table with a cache that never holds more than so many bytes.
+  void SetTable(const std::string& table, size_t capacity,
+                bool charged = false) {
+    // Else it would inherit options.
+    options_.table_factory.reset();
+    ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table,
+                                             &options_.table_factory));
+    auto* const table_options =
+        options_.table_factory->GetOptions<BlockBasedTableOptions>();
+    table_options->block_cache = NewLRUCache(capacity, /*num_shard_bits=*/0,
+                                             /*strict_capacity_limit=*/true);
+    if (charged) {
+      table_options->cache_usage_options
+          .options_overrides[CacheEntryRole::kFilterConstruction]
+          .charged = CacheEntryRoleOptions::Decision::kEnabled;
+    }
+  }
+  Status Open() {
+    db_.reset();
+    return OpenDB(&db_, options_, path_);
+  }
+
+  void NewDB() {
+    db_.reset();
+    EmptyFolder(path_);
+    contents_.clear();
+  }
+  void WriteAll(int round) {
+    for (const std::string& key : keys_) {
+      const std::string value = "a value of round " + std::to_string(round);
+      ASSERT_OK(db_->Put(WriteOptions(), key, value));
+      contents_[key] = value;
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+  }
+  // All keys in one file.
+  void Fill() {
+    ASSERT_OK(Open());
+    WriteAll(0);
+    CompactRangeOptions all;
+    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
+    TablePropertiesCollection properties;
+    ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+    ASSERT_EQ(1u, properties.size());
+    filter_bytes_ = properties.begin()->second->filter_size;
+    index_bytes_ = properties.begin()->second->index_size;
+  }
+
+  const std::string path_ = test::PerThreadDBPath("scarcity");
+  Keys keys_;
+  Keys asked_;
+  const std::shared_ptr<RecordingLogger> log_ =
+      std::make_shared<RecordingLogger>();
+  Options options_;
+  Contents contents_;
+  std::unique_ptr<DB> db_;
+  uint64_t filter_bytes_ = 0;
+  uint64_t index_bytes_ = 0;
+};
+
+constexpr char kInCache[] = ";cache_index_and_filter_blocks=true";
+
+}  // namespace
+
+// ---- Caches that may not grow ----
+
+// From a cache that holds nothing to one that holds all.
+TEST_F(ScarcityTest, StrictCaches) {
+  std::map<std::pair<std::string, size_t>, std::string> stock;
+  for (const Filters& filters : kFilters) {
+    for (const std::string keeping :
+         {"", kInCache,
+          ";cache_index_and_filter_blocks=true;metadata_cache_options={"
+          "unpartitioned_pinning=kAll}",
+          ";cache_index_and_filter_blocks=true;index_type=kTwoLevelIndexSearch;"
+          "metadata_block_size=256"}) {
+      SCOPED_TRACE(filters.name + keeping);
+      const std::string table = filters.table + keeping;
+      NewDB();
+      SetTable(table, 8 << 20);
+      ASSERT_NO_FATAL_FAILURE(Fill());
+      bool failed = false;
+      for (size_t capacity = 0; capacity <= 1 << 20;
+           capacity = capacity == 0 ? 512 : 2 * capacity) {
+        SCOPED_TRACE(capacity);
+        SetTable(table, capacity);
+        const Status s = Open();
+        FaultReport::Line& line = FaultReport::At(
+            "strict cache", std::string(filters.name) + ", of 0 to 1 MB");
+        line.injected++;
+        // Who opens which of them is first found out with stock RocksDB.
+        EXPECT_EQ(stock.emplace(std::pair(keeping, capacity), CodeOf(s))
+                      .first->second,
+                  CodeOf(s))
+            << s.ToString();
+        if (!s.ok()) {
+          EXPECT_TRUE(s.IsMemoryLimit()) << s.ToString();
+          line.Count("open refused, " + CodeOf(s));
+          failed = true;
+          continue;
+        }
+        line.Count("opened");
+        const Answers answers =
+            CheckedReads(db_.get(), contents_).Everything(asked_, 3);
+        line.Count("right answers", answers.right);
+        for (const auto& [code, count] : answers.errors) {
+          EXPECT_NE(std::string::npos, code.find("aborted")) << code;
+          line.Count(code, count);
+          failed = true;
+        }
+        if (capacity == 1 << 20) {
+          EXPECT_EQ(0u, answers.failed());
+        }
+      }
+      EXPECT_TRUE(failed) << "no cache was too small";
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// A filter that does not fit, where all else does, is done without.
+TEST_F(ScarcityTest, FiltersThatDoNotFit) {
+  for (const Filters& filters : kFilters) {
+    SCOPED_TRACE(filters.name);
+    NewDB();
+    SetTable(std::string(filters.table) + kInCache, 8 << 20);
+    ASSERT_NO_FATAL_FAILURE(Fill());
+    // The index, the block of data that is read, the one after it, and what the
+    // cache needs for each.
+    const size_t capacity = index_bytes_ + 2 * 4096 + 3 * 300;
+    ASSERT_GT(filter_bytes_ + index_bytes_, capacity);
+    SetTable(std::string(filters.table) + kInCache, capacity);
+    log_->Clear();
+    ASSERT_OK(Open());
+    CheckedReads reads(db_.get(), contents_);
+    reads.Gets(asked_);
+    reads.Seeks(asked_, 3, 300);
+    EXPECT_EQ(0u, reads.answers().failed());
+    EXPECT_GT(reads.answers().right, asked_.size());
+    const bool is_stock = filters.name == std::string("stock");
+    EXPECT_EQ(is_stock ? 0u : 1u,
+              log_->Lines({"is read without its filter"}).size());
+    FaultReport::Line& line =
+        FaultReport::At("filter larger than a strict cache", filters.name);
+    line.injected++;
+    line.Count("right answers", reads.answers().right);
+    line.Count("lines in the log",
+               log_->Lines({"is read without its filter"}).size());
+  }
+}
+
+// ---- Memory that cannot be charged ----
+
+TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
+  for (const Filters& filters : kFilters) {
+    SCOPED_TRACE(filters.name);
+    NewDB();
+    // RocksDB reserves 256 KB at a time.
+    SetTable(filters.table, 200 << 10, /*charged=*/true);
+    log_->Clear();
+    ASSERT_OK(Open());
+    for (int round = 0; round < 3; round++) WriteAll(round);
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    const Answers answers =
+        CheckedReads(db_.get(), contents_).Everything(asked_, 3);
+    EXPECT_EQ(0u, answers.failed());
+    TablePropertiesCollection properties;
+    ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+    for (const auto& [file, of_file] : properties) {
+      EXPECT_GT(of_file->filter_size, 0u) << file;
+    }
+    // Once for each of the four files that were written with a filter of ours.
+    const size_t lines =
+        log_->Lines({"Protean: the block cache has no room"}).size();
+    const std::string name = filters.name;
+    EXPECT_EQ(name == "stock" ? 0u : name == "levels" ? 1u : 4u, lines);
+    FaultReport::Line& line =
+        FaultReport::At("builder's memory refused", filters.name);
+    line.injected += 4;
+    line.Count("right answers", answers.right);
+    line.Count("lines in the log", lines);
+  }
+}
+
+// ---- Clocks ----
+
+namespace {
+
+// Each time that it is asked, it is another day, up to 20 years from now.
+class JumpingClock : public SystemClockWrapper {
+ public:
+  JumpingClock() : SystemClockWrapper(SystemClock::Default()), random_(5) {}
+  const char* Name() const override { return "JumpingClock"; }
+  uint64_t NowMicros() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    jumps_++;
+    constexpr uint64_t kYear = 365ull * 24 * 60 * 60 * 1000 * 1000;
+    return 10 * kYear + random_.Uniform(40 * kYear);
+  }
+  uint64_t NowNanos() override { return 1000 * NowMicros(); }
+  Status GetCurrentTime(int64_t* seconds) override {
+    *seconds = static_cast<int64_t>(NowMicros() / (1000 * 1000));
+    return Status::OK();
+  }
+  uint64_t jumps() const { return jumps_; }
+
+ private:
+  std::mutex mutex_;
+  Random64 random_;
+  std::atomic<uint64_t> jumps_{0};
+};
+
+}  // namespace
+
+TEST_F(ScarcityTest, JumpingClocks) {
+  for (const Filters& filters : kFilters) {
+    if (filters.name == std::string("stock")) continue;
+    SCOPED_TRACE(filters.name);
+    NewDB();
+    const auto clock = std::make_shared<JumpingClock>();
+    const std::unique_ptr<Env> env =
+        std::make_unique<CompositeEnvWrapper>(Env::Default(), clock);
+    options_.env = env.get();
+    options_.statistics = CreateDBStatistics();
+    options_.stats_dump_period_sec = 10;
+    SetTable(filters.table, 8 << 20);
+    log_->Clear();
+    ASSERT_OK(Open());
+    uint64_t right = 0;
+    for (int round = 0; round < 3; round++) {
+      WriteAll(round);
+      const Answers answers =
+          CheckedReads(db_.get(), contents_).Everything(asked_, round);
+      EXPECT_EQ(0u, answers.failed());
+      right += answers.right;
+      RefreshOptions refresh;
+      refresh.bytes_per_second = 100 << 20;
+      RefreshResult result;
+      ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), refresh,
+                               &result));
+      for (const RefreshedFile& file : result.files) {
+        EXPECT_LE(file.asked_per_second, 1e9);
+      }
+    }
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    // A refresher does not wait for years.
+    std::atomic<int> refreshed{0};
+    {
+      FilterRefresher refresher(db_.get(), db_->DefaultColumnFamily(), {},
+                                /*period_seconds=*/1,
+                                [&](const Status& s, const RefreshResult&) {
+                                  EXPECT_OK(s);
+                                  refreshed++;
+                                });
+      for (int tenth = 0; tenth < 100 && refreshed == 0; tenth++) {
+        Env::Default()->SleepForMicroseconds(100 * 1000);
+      }
+    }
+    EXPECT_GT(refreshed, 0);
+    const size_t lines =
+        log_->Lines({"Protean: column family default: "}).size();
+    EXPECT_GT(lines, 0u);
+    ASSERT_OK(Open());
+    EXPECT_EQ(
+        0u, CheckedReads(db_.get(), contents_).Everything(asked_, 9).failed());
+    db_.reset();
+    FaultReport::Line& line = FaultReport::At("clock jumps", filters.name);
+    line.injected += clock->jumps();
+    line.Count("right answers", right);
+    line.Count("lines of statistics", lines);
+    options_.env = Env::Default();
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+int main(int argc, char** argv) {
+  return ROCKSDB_NAMESPACE::protean::RunFaultTests(argc, argv);
+}

@@ -1,0 +1,431 @@
+//  Disks that are full and writes that fail, at every point of flushes,
+//  compactions, refreshes and saved samples. Errors are reported, everything
+//  can be read all the while, the DB goes on or opens again, and filters are
+//  there after the next compaction.
+//
+//      build/write_faults_test                         all of it, as in the
+//      tests build/write_faults_test --gtest_filter=*Random* --seed=0
+//      --seconds=3600
+
+#include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "plugin/filter_properties.h"
+#include "plugin/refresh_filters.h"
+#include "tests/table/faults/checked_reads.h"
+#include "tests/table/faults/fault_file_system.h"
+#include "tests/table/faults/fault_report.h"
+#include "tests/table/feature_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A kind of filters, and a better one of the kind, to refresh to.
+struct Filters {
+  const char* name;
+  const char* before;
+  const char* after;
+};
+
+constexpr Filters kFilters[] = {{"SuRF", "surf:0:0", "surf:0:8"},
+                                {"Proteus", "proteus:4", "proteus:16"},
+                                {"levels", "levels:bloomfilter:10,proteus:4",
+                                 "levels:bloomfilter:10,proteus:16"}};
+
+struct Trouble {
+  const char* name;
+  IOStatus error;
+  bool stays;
+};
+
+Trouble FullDisk() { return {"disk full", IOStatus::NoSpace(), true}; }
+Trouble FailedWrite() {
+  return {"write error, once", IOStatus::IOError("injected"), false};
+}
+Trouble RetryableWrite() {
+  IOStatus error = IOStatus::IOError("injected");
+  error.SetRetryable(true);
+  return {"retryable write error", error, true};
+}
+
+class WriteFaultsTest : public ::testing::Test {
+ protected:
+  WriteFaultsTest() {
+    Random64 random(7);
+    Keys keys = HurtfulKeys(200);
+    for (int i = 0; i < 500; i++) keys.push_back(BigEndian(random.Next()));
+    SortUnique(&keys);
+    keys_ = keys;
+    for (size_t i = 0; i < keys.size(); i += 3) asked_.push_back(keys[i]);
+  }
+  ~WriteFaultsTest() override {
+    Close();
+    std::filesystem::remove_all(path_);
+  }
+
+  // A new, empty DB.
+  void Use(const Filters& filters) {
+    Close();
+    EmptyFolder(path_);
+    contents_.clear();
+    filters_ = filters;
+    options_ = UnthrottledFiles();
+    options_.create_if_missing = true;
+    options_.info_log = log_;
+    // Else RocksDB itself tries to recover, again and again.
+    options_.max_bgerror_resume_count = 0;
+    options_.target_file_size_base = 4 * kFileSize;
+    file_system_ = std::make_shared<FaultFileSystem>();
+    env_ = NewCompositeEnv(file_system_);
+    options_.env = env_.get();
+    SetPolicy(filters.before);
+    ASSERT_OK(Open());
+  }
+  void SetPolicy(const std::string& policy) {
+    options_.table_factory =
+        NewTable("ProteanTable", "filter_policy=" + policy + ";block_size=512");
+  }
+  Status Open() {
+    Close();
+    return OpenDB(&db_, options_, path_);
+  }
+  void Close() { db_.reset(); }
+
+  void Put(const std::string& key, const std::string& value) {
+    ASSERT_OK(db_->Put(WriteOptions(), key, value));
+    contents_[key] = value;
+  }
+  // Overwrites and deletes some of the keys.
+  void WriteSome(Random* rnd) {
+    const std::string value =
+        "a value of some length " + std::to_string(rnd->Next());
+    for (const std::string& key : keys_) {
+      if (rnd->OneIn(3)) Put(key, value);
+      if (rnd->OneIn(12)) {
+        ASSERT_OK(db_->Delete(WriteOptions(), key));
+        contents_.erase(key);
+      }
+    }
+    const size_t from = rnd->Uniform(static_cast<int>(keys_.size()) - 9);
+    ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[from], keys_[from + 8]));
+    contents_.erase(contents_.lower_bound(keys_[from]),
+                    contents_.lower_bound(keys_[from + 8]));
+  }
+
+  void ExpectAllRight(uint32_t seed) {
+    const Answers answers =
+        CheckedReads(db_.get(), contents_).Everything(asked_, seed);
+    EXPECT_EQ(0u, answers.failed());
+    right_ += answers.right;
+  }
+
+  // No part of a file that nobody knows.
+  void ExpectNothingLeft() const {
+    Keys children;
+    ASSERT_OK(Env::Default()->GetChildren(path_, &children));
+    for (const std::string& child : children) {
+      EXPECT_EQ(std::string::npos, child.find(".tmp")) << child;
+    }
+  }
+
+  Status CompactAll() {
+    CompactRangeOptions all;
+    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+    return db_->CompactRange(all, nullptr, nullptr);
+  }
+  // All files have filters of Protean's.
+  void ExpectFilters() {
+    ASSERT_OK(CompactAll());
+    TablePropertiesCollection properties;
+    ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+    EXPECT_FALSE(properties.empty());
+    for (const auto& [file, of_file] : properties) {
+      EXPECT_GT(of_file->filter_size, 0u) << file;
+      EXPECT_EQ(1u, of_file->user_collected_properties.count(kKindProperty));
+    }
+  }
+
+  Status Refresh() {
+    return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result_);
+  }
+
+  // Prepares and does something again and again, each time with trouble from
+  // its next mutation on, until it ends before the trouble begins.
+  void TroubleAtEachPoint(const Trouble& trouble, const std::string& where,
+                          const std::function<void()>& prepare,
+                          const std::function<Status()>& act) {
+    FaultReport::Line& line = FaultReport::At(trouble.name, where);
+    constexpr uint64_t kMostPoints = 2000;
+    uint64_t reported = 0;
+    uint64_t n = 1;
+    for (; n < kMostPoints; n++) {
+      SCOPED_TRACE(filters_.name + std::string(", ") + where + ", " +
+                   trouble.name + " at " + std::to_string(n));
+      ASSERT_NO_FATAL_FAILURE(prepare());
+      const uint64_t failed_before = file_system_->failed_mutations();
+      file_system_->FailMutations(n, trouble.error, trouble.stays);
+      const Status s = act();
+      const uint64_t failed = file_system_->failed_mutations() - failed_before;
+      line.injected += failed;
+      if (failed > 0) {
+        line.Count(s.ok() ? "done all the same" : "reported, " + CodeOf(s));
+        if (!s.ok()) reported++;
+        EXPECT_TRUE(s.ok() || s.IsIOError()) << s.ToString();
+        // Nothing is wrong with what is there.
+        ExpectAllRight(n);
+      }
+      file_system_->HealMutations();
+      if (failed == 0) {
+        EXPECT_OK(s);
+        break;
+      }
+      Status resumed = db_->Resume();
+      if (resumed.ok()) {
+        // It is as good as new.
+        Put("after resuming", std::to_string(n));
+        resumed = db_->Flush(FlushOptions());
+      }
+      line.Count(resumed.ok() ? "resumed" : "had to be opened again");
+      // As a crash would find it, in every second case.
+      if (!resumed.ok() || n % 2 == 0) {
+        ASSERT_OK(Open());
+        line.Count("opened again");
+      }
+      ExpectAllRight(n + 1);
+      ExpectNothingLeft();
+      if (HasFailure()) return;
+    }
+    EXPECT_LT(n, kMostPoints);
+    EXPECT_GT(n, 4u) << "points at which trouble began";
+    EXPECT_GT(reported, 0u);
+    ExpectFilters();
+    ExpectAllRight(1);
+    line.Count("right answers", right_);
+    right_ = 0;
+  }
+
+  const std::string path_ = test::PerThreadDBPath("write_faults");
+  Keys keys_;
+  Keys asked_;
+  const std::shared_ptr<RecordingLogger> log_ =
+      std::make_shared<RecordingLogger>();
+  Filters filters_ = kFilters[0];
+  Options options_;
+  std::shared_ptr<FaultFileSystem> file_system_;
+  std::unique_ptr<Env> env_;
+  Contents contents_;
+  std::unique_ptr<DB> db_;
+  RefreshResult result_;
+  uint64_t right_ = 0;
+};
+
+class WriteFaultsOfFiltersTest : public WriteFaultsTest,
+                                 public ::testing::WithParamInterface<Filters> {
+};
+
+void PrintTo(const Filters& filters, std::ostream* out) {
+  *out << filters.name;
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Filters, WriteFaultsOfFiltersTest,
+                         ::testing::ValuesIn(kFilters), [](const auto& test) {
+                           return std::string(test.param.name);
+                         });
+
+TEST_P(WriteFaultsOfFiltersTest, Flush) {
+  // Level 0 has RocksDB's filters then.
+  if (GetParam().name == std::string("levels")) return;
+  for (const Trouble& trouble : {FullDisk(), FailedWrite(), RetryableWrite()}) {
+    ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
+    Random rnd(1);
+    TroubleAtEachPoint(
+        trouble, "flush", [&] { WriteSome(&rnd); },
+        [&] { return db_->Flush(FlushOptions()); });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(WriteFaultsOfFiltersTest, Compaction) {
+  for (const Trouble& trouble : {FullDisk(), RetryableWrite()}) {
+    ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
+    Random rnd(1);
+    TroubleAtEachPoint(
+        trouble, "compaction",
+        [&] {
+          for (int file = 0; file < 2; file++) {
+            WriteSome(&rnd);
+            ASSERT_OK(db_->Flush(FlushOptions()));
+          }
+        },
+        [&] { return CompactAll(); });
+    if (HasFailure()) return;
+  }
+}
+
+// From poor filters to better ones.
+TEST_P(WriteFaultsOfFiltersTest, Refresh) {
+  for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
+    ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
+    Random rnd(1);
+    for (int round = 0; round < 4; round++) WriteSome(&rnd);
+    TroubleAtEachPoint(
+        trouble, "refresh",
+        [&] {
+          SetPolicy(filters_.before);
+          ASSERT_OK(Open());
+          ASSERT_OK(CompactAll());
+          SetPolicy(filters_.after);
+          ASSERT_OK(Open());
+        },
+        [&] {
+          const Status s = Refresh();
+          EXPECT_GT(result_.files.size(), 1u);
+          if (s.ok()) {
+            EXPECT_GT(result_.files_rewritten, 0u);
+          }
+          return s;
+        });
+    if (HasFailure()) return;
+    // It has been ended everywhere by now; the next one does all that is left.
+    ASSERT_OK(Refresh());
+    ASSERT_OK(Refresh());
+    EXPECT_EQ(0u, result_.files_rewritten);
+  }
+}
+
+// The samples file is the old one or the new one.
+TEST_F(WriteFaultsTest, SavedSamples) {
+  const std::string file = path_ + "/samples";
+  ProteusPolicyOptions policy_options;
+  policy_options.sample_every = 1;
+  policy_options.samples_file = file;
+  for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
+    ASSERT_NO_FATAL_FAILURE(Use(kFilters[1]));
+    const auto policy = std::make_shared<ProteusFilterPolicy>(
+        DesignSpace::kProteus, policy_options);
+    BlockBasedTableOptions table;
+    table.filter_policy = policy;
+    options_.table_factory = NewProteanTableFactory(table);
+    ASSERT_OK(Open());
+    Random rnd(1);
+    WriteSome(&rnd);
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    FaultReport::Line& line = FaultReport::At(trouble.name, "saved samples");
+    std::string before;
+    uint64_t n = 1;
+    for (bool over = false; !over; n++) {
+      SCOPED_TRACE(trouble.name + std::string(" at ") + std::to_string(n));
+      for (size_t i = n; i < keys_.size(); i += 50) {
+        std::string value;
+        const std::string key = keys_[i] + '\x01' + std::to_string(n);
+        EXPECT_TRUE(db_->Get(ReadOptions(), key, &value).IsNotFound());
+      }
+      const uint64_t failed_before = file_system_->failed_mutations();
+      file_system_->FailMutations(n, trouble.error, trouble.stays);
+      const Status s =
+          policy->Samples()->Save(kDefaultColumnFamilyName, env_.get());
+      const uint64_t failed = file_system_->failed_mutations() - failed_before;
+      line.injected += failed;
+      over = failed == 0;
+      EXPECT_EQ(over, s.ok());
+      file_system_->HealMutations();
+      std::string after;
+      ReadFileToString(Env::Default(), file, &after).PermitUncheckedError();
+      if (!over) {
+        EXPECT_EQ(before, after);
+        line.Count("reported, " + CodeOf(s));
+        line.Count("old file kept");
+        // Not even the part of a new one can be deleted from a disk on which
+        // nothing can be done.
+        if (!trouble.stays) ExpectNothingLeft();
+      } else {
+        EXPECT_NE(before, after);
+      }
+      // And once more at the end of the DB.
+      log_->Clear();
+      file_system_->FailMutations(1, trouble.error, /*stays=*/true);
+      Close();
+      file_system_->HealMutations();
+      if (!over) {
+        EXPECT_EQ(1u, log_->Lines({"samples of column family default are not "
+                                   "saved"})
+                          .size());
+        line.Count("logged at close");
+      }
+      ASSERT_OK(Open());
+      ASSERT_OK(policy->Samples()->Save(kDefaultColumnFamilyName, env_.get()));
+      ReadFileToString(Env::Default(), file, &before).PermitUncheckedError();
+      if (HasFailure()) return;
+    }
+    // Create, append, sync, close, rename.
+    EXPECT_GE(n, 5u);
+    ExpectAllRight(1);
+  }
+}
+
+// Any trouble anywhere while RocksDB flushes and compacts as it likes.
+TEST_F(WriteFaultsTest, Random) {
+  RandomRuns(2, [this](uint64_t seed) {
+    Random rnd(static_cast<uint32_t>(seed));
+    ASSERT_NO_FATAL_FAILURE(Use(kFilters[rnd.Uniform(std::size(kFilters))]));
+    options_.disable_auto_compactions = false;
+    options_.write_buffer_size = 64 << 10;
+    options_.level0_file_num_compaction_trigger = 2;
+    ASSERT_OK(Open());
+    const std::vector<Trouble> troubles = {FullDisk(), FailedWrite(),
+                                           RetryableWrite()};
+    for (int i = 0; i < 10; i++) {
+      const Trouble& trouble =
+          troubles[rnd.Uniform(static_cast<int>(troubles.size()))];
+      FaultReport::Line& line = FaultReport::At(trouble.name, "random writes");
+      const uint64_t n = 1 + rnd.Skewed(11);
+      SCOPED_TRACE(filters_.name + std::string(", ") + trouble.name + " at " +
+                   std::to_string(n));
+      const uint64_t failed_before = file_system_->failed_mutations();
+      file_system_->FailMutations(n, trouble.error, trouble.stays);
+      // The write that has failed may be there later, or not.
+      std::string failed_key;
+      Status s;
+      for (int w = 0; w < 2000 && s.ok(); w++) {
+        const std::string& key = Pick(keys_, &rnd);
+        const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
+        s = db_->Put(WriteOptions(), key, value);
+        if (s.ok()) {
+          contents_[key] = value;
+        } else {
+          failed_key = key;
+        }
+      }
+      line.injected += file_system_->failed_mutations() - failed_before;
+      if (!s.ok()) line.Count("reported, " + CodeOf(s));
+      file_system_->HealMutations();
+      if (rnd.OneIn(2) || !db_->Resume().ok()) {
+        ASSERT_OK(Open());
+        line.Count("opened again");
+      } else {
+        line.Count("resumed");
+      }
+      if (!s.ok()) {
+        std::string value;
+        const Status got = db_->Get(ReadOptions(), failed_key, &value);
+        if (got.ok()) {
+          contents_[failed_key] = value;
+        } else {
+          EXPECT_TRUE(got.IsNotFound());
+          EXPECT_EQ(0u, contents_.count(failed_key));
+        }
+      }
+      ExpectAllRight(rnd.Next());
+      if (HasFailure()) return;
+    }
+    ExpectFilters();
+  });
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+int main(int argc, char** argv) {
+  return ROCKSDB_NAMESPACE::protean::RunFaultTests(argc, argv);
+}
