@@ -233,7 +233,7 @@ bool BlockLayout::AddTrie() {
   for (uint64_t i = 0; i < sections; i++) {
     if (!AddSection(headers + i * FstSectionHeader::kSize)) return false;
   }
-  trie_->values = at_;
+  trie_->values = trie_->end = at_;
   const uint64_t values = BitArrayBytes(uint64_t{trie.fields.leaves} *
                                         std::min(trie.fields.value_bits, 64u));
   if (!Fits(values)) return false;

@@ -218,8 +218,11 @@ class BlockMutator {
   const GenericMutator generic_;
 };
 
-void Repair(std::string* block, BlockCare care, FuzzRandom* random) {
+void Repair(std::string* block, char kind, BlockCare care, FuzzRandom* random) {
   const uint64_t lot = random->Below(16);
+  if (care == BlockCare::kPayload && block->size() > kKindOffset) {
+    (*block)[kKindOffset] = kind;
+  }
   if (care == BlockCare::kEnvelope) {
     if (lot < 8) RepairEnvelope(block);
   } else if (lot < 2) {
@@ -227,6 +230,10 @@ void Repair(std::string* block, BlockCare care, FuzzRandom* random) {
   } else {
     RepairBlock(block, random);
   }
+}
+
+char KindOf(const std::string& block) {
+  return block.size() > kKindOffset ? block[kKindOffset] : '\0';
 }
 
 // ---- Queries ----
@@ -338,7 +345,7 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
       for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
         BlockMutator(&input.block, random, generic).Mutate();
       }
-      Repair(&input.block, care, random);
+      Repair(&input.block, KindOf(original.block), care, random);
     }
     const std::string joined = input.Join();
     if (joined.size() <= max_size) return Store(joined, data);
@@ -349,6 +356,7 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
 size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
                         size_t max_size, FuzzRandom* random) {
   BlockInput input = BlockInput::Parse(a);
+  const char kind = KindOf(input.block);
   const BlockInput other = BlockInput::Parse(b);
   if (random->OneIn(3)) input.queries = other.queries;
   const BlockLayout here{Slice(input.block)};
@@ -377,7 +385,7 @@ size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
                         other.block, others[from].offset,
                         other_end - others[from].offset);
   }
-  Repair(&input.block, BlockCare::kPayload, random);
+  Repair(&input.block, kind, BlockCare::kPayload, random);
   const std::string joined = input.Join();
   return joined.size() <= max_size ? Store(joined, out) : 0;
 }

@@ -28,7 +28,8 @@ struct BlockInput {
 
 // What a mutator leaves to be repaired.
 enum class BlockCare {
-  kPayload,   // nearly every block has a right envelope, and most open
+  kPayload,   // nearly every block has a right envelope, most open, and none
+              // becomes one of another kind
   kEnvelope,  // half of them have a wrong checksum, or any other wrong header
 };
 
