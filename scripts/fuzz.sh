@@ -88,12 +88,20 @@ most_bytes() {
   esac
 }
 
-# What line of the log $2 begins with $1, and its last number.
-number_of() { sed -nE "s/^.*$1 *([0-9]+).*/\1/p" "$2" | tail -n 1; }
+# The number that the log $2 has last after the words $1; 0 if there is none.
+number_of() { sed -nE "s/^.*$1 *([0-9]+).*/\1/p" "$2" | tail -n 1 | grep . || echo 0; }
 
-# Sets executions, coverage, corpus and findings of the target $1.
+# Whoever interrupts a run still learns what it has come to.
+pids=() stopped=0
+stop() {
+  stopped=1
+  [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null || true
+}
+trap stop INT TERM
+
+# Sets spent, executions, coverage, edges, corpus and findings of the target $1.
 run_target() {
-  local target=$1 fuzzer=$build/${1}_fuzzer job pids=() log options failed=0
+  local target=$1 fuzzer=$build/${1}_fuzzer job log options failed=0
   local corpus_folder=$work/corpus/$target findings_folder=$work/findings/$target seeds=$work/seeds
   mkdir -p "$corpus_folder" "$findings_folder" "$seeds"
   PROTEAN_FUZZ_SEEDS=$seeds "$fuzzer" >/dev/null || die "$fuzzer cannot write its seeds to $seeds"
@@ -102,25 +110,28 @@ run_target() {
   # Weighing inputs by how rare what they reach is takes longer than running them.
   [ "$sanitizer" != none ] || options+=(-entropic=0)
   [ ! -f "$seeds/$target.dict" ] || options+=(-dict="$seeds/$target.dict")
-  local before=0 start=$SECONDS
+  local before start=$SECONDS
   before=$(find "$findings_folder" -type f | wc -l)
   for ((job = 1; job <= jobs; job++)); do
     log=$work/$target.$job.log
     "$fuzzer" "${options[@]}" "$corpus_folder" "$project/tests/fuzz/corpus/$target" "$seeds/$target" >"$log" 2>&1 &
     pids+=($!)
   done
-  for job in "${pids[@]}"; do wait "$job" || failed=1; done
+  for job in "${pids[@]}"; do
+    while kill -0 "$job" 2>/dev/null; do wait "$job" || failed=1; done
+  done
+  pids=()
   spent=$((SECONDS - start)) executions=0 coverage="" edges=""
   for ((job = 1; job <= jobs; job++)); do
     log=$work/$target.$job.log
-    executions=$((executions + $(number_of 'stat::number_of_executed_units:' "$log" || echo 0)))
+    executions=$((executions + $(number_of 'stat::number_of_executed_units:' "$log")))
     coverage=$(number_of ' cov:' "$log")
     edges=$(number_of 'INFO: Loaded [0-9]+ PC tables \(' "$log")
   done
   corpus=$(find "$corpus_folder" -type f | wc -l)
   findings=$(($(find "$findings_folder" -type f | wc -l) - before))
   printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$commit" "$target" "$sanitizer" "$spent" "$executions" >>"$totals"
-  [ $failed = 0 ] || [ $findings -gt 0 ] ||
+  [ $failed = 0 ] || [ $findings -gt 0 ] || [ $stopped = 1 ] ||
     { tail -n 20 "$log" >&2; die "$target ended without a finding; log: $log"; }
 }
 
@@ -128,6 +139,7 @@ say "$(((seconds * ${#targets[@]} + 59) / 60)) minutes for ${targets[*]} at $com
 printf '%-14s %14s %9s %15s %8s %9s\n' target executions exec/s 'edges reached' corpus findings
 sum=0 found=0
 for target in "${targets[@]}"; do
+  [ $stopped = 0 ] || break
   run_target "$target"
   printf '%-14s %14d %9d %15s %8d %9d\n' "$target" "$executions" $((executions / (spent > 0 ? spent : 1))) \
     "$coverage of $edges" "$corpus" "$findings"
@@ -139,4 +151,5 @@ done
 in_all=$(awk -F '\t' 'NR > 1 { sum += $6 } END { printf "%d", sum }' "$totals")
 say "$sum executions, $found new findings; $in_all executions in all runs ($totals)"
 [ $found = 0 ] || die "$found new findings in $work/findings"
+[ $stopped = 0 ] || die "interrupted"
 say "passed: ${targets[*]}"
