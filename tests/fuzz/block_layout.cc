@@ -26,7 +26,7 @@ constexpr BlockField kEnvelope[] = {
     {"key lengths", 28, 4},
 };
 
-// From version 2 on.
+// In version 2 only.
 constexpr BlockField kSalt[] = {
     {"salt of the file", 32, 8},
     {"salt of the process", 40, 8},
@@ -118,7 +118,7 @@ bool BlockLayout::AddEnvelope() {
   payload_end_ = block_.size() - kReadPadding;
   AddFields(kEnvelope, 0);
   if (block_[kVersionOffset] == 2) {
-    if (block_.size() < 48 + kReadPadding) return false;
+    if (block_.size() < kSaltedHeaderSize + kReadPadding) return false;
     AddFields(kSalt, 0);
   }
   kind_ = static_cast<uint8_t>(block_[kKindOffset]);

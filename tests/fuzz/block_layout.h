@@ -15,7 +15,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Of the versions from 1 on that filter_block.cc reads.
-constexpr int kLatestBlockVersion = 1;
+constexpr int kLatestBlockVersion = 2;
 
 // A field of a header.
 struct BlockField {

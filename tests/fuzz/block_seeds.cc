@@ -64,6 +64,13 @@ std::vector<Keys> KeySets() {
   return sets;
 }
 
+// Blocks of both versions.
+FilterSalt SaltOf(size_t turn) {
+  FilterSalt salt;
+  if (turn % 2 == 0) salt = {0x0123456789abcdef, turn};
+  return salt;
+}
+
 std::string WithQueries(const std::string& block, const Keys& keys) {
   BlockInput input;
   for (const size_t i : {size_t{0}, keys.size() / 2, keys.size() - 1}) {
@@ -96,7 +103,8 @@ std::vector<std::string> SurfSeeds() {
       if (remainder_bits > 0) {
         options.forced.assign(1 + turn % 4, remainder_bits - turn % 3);
       }
-      const std::string block = BuildSurfBlock(keys, suffix, options);
+      const std::string block =
+          BuildSurfBlock(keys, suffix, options, SaltOf(turn));
       if (block.empty() || block.size() > 3000) continue;
       seeds.push_back(WithQueries(block, keys));
     }
@@ -135,7 +143,8 @@ std::vector<std::string> ProteusSeeds() {
     for (const ProteusDesign& design : designs) {
       // All of them for the larger sets only.
       if (turn++ % 3 != 0 && keys.size() < 20) continue;
-      const std::string block = BuildProteusBlock(keys, design, 12);
+      const std::string block =
+          BuildProteusBlock(keys, design, 12, SaltOf(turn));
       if (block.empty() || block.size() > 3000) continue;
       seeds.push_back(WithQueries(block, keys));
     }

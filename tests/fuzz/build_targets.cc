@@ -30,7 +30,9 @@ class BuildInput {
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
   }
 
+  // The last parameters; the first ones are the filter's.
   static constexpr size_t kNumQueries = ListInput::kParameters - 1;
+  static constexpr size_t kSalt = ListInput::kParameters - 2;
 
   uint32_t Parameter(size_t index) const {
     return static_cast<uint8_t>(parameters_[index]);
@@ -38,6 +40,11 @@ class BuildInput {
   // Of two bytes, so that prefixes longer than any key occur.
   uint32_t Bits(size_t index) const {
     return Parameter(index) + 256 * (Parameter(index + 1) % 3);
+  }
+  // None, or one.
+  FilterSalt Salt() const {
+    const uint32_t parameter = Parameter(kSalt);
+    return {uint64_t{parameter} << 56, parameter};
   }
   const Keys& queries() const { return queries_; }
   const Keys& keys() const { return keys_; }  // ascending, all different
@@ -54,7 +61,8 @@ std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
   ListInput input;
   input.parameters = parameters;
   input.parameters.resize(ListInput::kParameters);
-  input.parameters.back() = static_cast<char>(num_queries);
+  input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
+  input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
   for (const std::string& string : strings) {
     input.strings.emplace_back();
     AppendString(string, &input.strings.back());
@@ -133,8 +141,15 @@ void BuildSurf(const uint8_t* data, size_t size) {
   for (uint32_t i = 0; i < flags >> 5; i++) {
     options.forced.push_back(input.Parameter(3 + i) % 9);
   }
-  const std::string bytes = BuildSurfBlock(input.keys(), suffix, options);
-  Check(!bytes.empty(), "the filter can be built");
+  const std::string bytes =
+      BuildSurfBlock(input.keys(), suffix, options, input.Salt());
+  if (bytes.empty()) {
+    // It may only be too large; a node takes up to 64 bytes.
+    size_t key_bytes = 0;
+    for (const std::string& key : input.keys()) key_bytes += key.size();
+    Check(key_bytes > 1000, "a small filter can be built");
+    return;
+  }
   const FilterBlock block{Slice(bytes)};
   Check(block.status().ok(), "what was built can be opened");
   CheckKeys(block, input.keys());
@@ -191,8 +206,8 @@ ProteusDesign DesignOf(const BuildInput& input) {
 
 void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
                   std::vector<SampleQuery> samples) {
-  const std::string bytes =
-      BuildProteusBlock(input.keys(), settings, std::move(samples));
+  const std::string bytes = BuildProteusBlock(input.keys(), settings,
+                                              std::move(samples), input.Salt());
   Check(!bytes.empty(), "the filter can be built");
   const FilterBlock block{Slice(bytes)};
   Check(block.status().ok(), "what was built can be opened");
