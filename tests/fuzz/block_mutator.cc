@@ -48,8 +48,7 @@ class BlockMutator {
   }
 
  private:
-  // A part of one of the kinds; nullptr if there is none. Each name has the
-  // same chance, so that the many numbers of the sections leave room.
+  // Any part of that kind; nullptr if there is none.
   const BlockPart* Pick(BlockPart::Kind kind) {
     const BlockPart* picked = nullptr;
     uint64_t seen = 0;
@@ -70,48 +69,26 @@ class BlockMutator {
     const uint64_t old = LoadNumber(At(part->offset), part->size);
     const uint64_t max =
         part->size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * part->size) - 1;
-    uint64_t value = 0;
-    switch (random_.Below(12)) {
-      case 0:
-        value = 0;
-        break;
-      case 1:
-        value = 1;
-        break;
-      case 2:
-        value = max;
-        break;
-      case 3:
-        value = max / 2 + random_.Below(2);
-        break;
-      case 4:
-        value = old + 1;
-        break;
-      case 5:
-        value = old - 1;
-        break;
-      case 6:
-        value = old + 8;
-        break;
-      case 7:
-        value = old - 8;
-        break;
-      case 8:
-        value = old ^ uint64_t { 1 } << random_.Below(8 * part->size);
-        break;
-      case 9:
-        value = random_.Next() >> random_.Below(64);
-        break;
-      case 10:
-        value = old * 2 + random_.Below(3);
-        break;
-      default:
-        if (const BlockPart* other = Pick(BlockPart::kNumber)) {
-          value =
-              LoadNumber(At(other->offset), other->size) + random_.Below(3) - 1;
-        }
-    }
-    StoreNumber(At(part->offset), part->size, value);
+    const BlockPart& like = *Pick(BlockPart::kNumber);
+    const uint64_t other = LoadNumber(At(like.offset), like.size);
+    const uint64_t bit = random_.Below(8 * part->size);
+    const uint64_t values[] = {
+        0,
+        1,
+        max,
+        max / 2,
+        max / 2 + 1,
+        old + 1,
+        old - 1,
+        old + 8,
+        old - 8,
+        2 * old,
+        old ^ uint64_t{1} << bit,
+        other - 1 + random_.Below(3),
+        random_.Next() >> random_.Below(64),
+    };
+    StoreNumber(At(part->offset), part->size,
+                values[random_.Below(std::size(values))]);
   }
 
   // Moves one from a count to another, as if a node had one edge more and the

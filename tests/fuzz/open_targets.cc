@@ -3,7 +3,6 @@
 #include <array>
 
 #include "filter_policy/filter_block.h"
-#include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"
 #include "tests/fuzz/block_mutator.h"
 #include "tests/fuzz/block_seeds.h"
