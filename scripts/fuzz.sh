@@ -8,7 +8,7 @@
 #   --target=NAME        only this one; may be repeated
 #   --jobs=N             processes at once; default: 1
 #   --sanitizer=address  with ASan and UBSan, the default
-#   --sanitizer=none     without, and several times as fast: for numbers
+#   --sanitizer=none     without, and without tracing comparisons, which is faster: for numbers
 #   --source=DIR         a RocksDB source tree instead of the one that provision_rocksdb.sh provides
 #
 # Needs clang, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz keeps:
