@@ -171,8 +171,11 @@ bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
         !filter_->LowerBound(below ? header_.smallest : target, bound)) {
       return false;
     }
-    if (Slice(*bound).compare(header_.largest) <= 0) return true;
-    if (IsAbove(*bound)) return false;
+    // Only a damaged filter goes back.
+    if (Slice(*bound).compare(target) >= 0) {
+      if (Slice(*bound).compare(header_.largest) <= 0) return true;
+      if (IsAbove(*bound)) return false;
+    }
   }
   bound->assign(target.data(), target.size());
   return true;

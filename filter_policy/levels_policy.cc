@@ -49,6 +49,17 @@ std::string WithoutBraces(const std::string& list) {
   return inner;
 }
 
+// RocksDB takes an object whose braces do not match, but not once it is written
+// as a part of other options.
+bool BracesMatch(const std::string& text) {
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (depth < 0) return false;
+  }
+  return depth == 0;
+}
+
 Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
   const std::string list = WithoutBraces(value);
@@ -60,8 +71,9 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
     Options::Entry entry;
     entry.text = text;
     const Status s =
-        text.empty()
-            ? Status::InvalidArgument("a policy is missing")
+        text.empty() ? Status::InvalidArgument("a policy is missing")
+        : !BracesMatch(text)
+            ? Status::InvalidArgument("the braces of " + text + " do not match")
             : FilterPolicy::CreateFromString(strict, text, &entry.policy);
     if (!s.ok()) return Refuse(list, s.ToString());
     if (entry.policy != nullptr &&

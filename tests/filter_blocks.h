@@ -79,8 +79,10 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
 // empty if there can be none.
 inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
                                   const SurfSuffix& suffix,
-                                  const FstOptions& options) {
+                                  const FstOptions& options,
+                                  const FilterSalt& salt = {}) {
   SurfBuilder builder(suffix, options);
+  builder.SetSalt(salt);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
   FinishBlock(kSurfKind, &builder, &block);

@@ -119,14 +119,17 @@ void ExpectSameAnswersAtOnce(const FilterBlock& block, const Keys& keys) {
   }
 }
 
-// Asks all there is to ask. No answer is expected, only that there is one: of a
-// damaged block whose checksum is right, nothing else can be said.
+// Asks all there is to ask. No answer is expected, only that there is one, and
+// that no search goes back: of a damaged block whose checksum is right, nothing
+// else can be said.
 void AskEverything(const Slice& bytes, const Keys& queries) {
   const FilterBlock block(bytes);
   for (const std::string& lo : queries) {
     block.KeyMayMatch(lo);
     block.PrefixMayMatch(lo);
     block.HasKeyAtOrAbove(lo);
+    std::string bound;
+    if (block.LowerBound(lo, &bound)) ASSERT_GE(bound, lo);
   }
   ExpectSameAnswersAtOnce(block, queries);
   for (size_t i = 0; i + 1 < queries.size(); i++) {

@@ -1,5 +1,5 @@
-//  Replays what the fuzzers have found worth keeping. Inputs that once failed
-//  are added to the corpus.
+//  Replays what the fuzzers start from, and what they have found worth keeping.
+//  Inputs that once failed are added to the corpus.
 
 #include <gtest/gtest.h>
 
@@ -7,33 +7,42 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/filter_blocks.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
+class CorpusTest : public testing::TestWithParam<const FuzzTarget*> {
+ protected:
+  // From memory that ends where the input does.
+  void Replay(const std::string& input) {
+    const ExactCopy copy(input);
+    GetParam()->run(reinterpret_cast<const uint8_t*>(copy.slice().data()),
+                    copy.slice().size());
+  }
+};
 
-void Replay(const std::string& corpus,
-            void (*target)(const uint8_t* data, size_t size)) {
+TEST_P(CorpusTest, Seeds) {
+  const std::vector<std::string> seeds = GetParam()->seeds();
+  EXPECT_FALSE(seeds.empty());
+  for (const std::string& seed : seeds) Replay(seed);
+}
+
+TEST_P(CorpusTest, Corpus) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(
-           std::string(PROTEAN_SOURCE_DIR) + "/tests/fuzz/corpus/" + corpus)) {
+           std::string(PROTEAN_SOURCE_DIR) + "/tests/fuzz/corpus/" +
+           GetParam()->name)) {
     SCOPED_TRACE(entry.path().string());
     std::ifstream in(entry.path(), std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(in)),
-                            std::istreambuf_iterator<char>());
-    target(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    Replay(std::string((std::istreambuf_iterator<char>(in)),
+                       std::istreambuf_iterator<char>()));
     files++;
   }
   EXPECT_GT(files, 0);
 }
 
-}  // namespace
-
-TEST(CorpusTest, Open) { Replay("open", FuzzOpen); }
-
-TEST(CorpusTest, Design) { Replay("design", FuzzDesign); }
-
-TEST(CorpusTest, Build) { Replay("build", FuzzBuild); }
+INSTANTIATE_TEST_SUITE_P(All, CorpusTest, testing::ValuesIn(FuzzTargets()),
+                         [](const auto& info) { return info.param->name; });
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,7 +1,2 @@
-#include "rocksdb/rocksdb_namespace.h"
-#include "tests/fuzz/fuzz_targets.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  ROCKSDB_NAMESPACE::protean::FuzzDesign(data, size);
-  return 0;
-}
+#define PROTEAN_FUZZ_TARGET kDesignTarget
+#include "tests/fuzz/fuzzer.h"

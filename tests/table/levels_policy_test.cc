@@ -230,6 +230,8 @@ TEST_F(LevelsPolicyTest, Refused) {
   expect_refused("levels:proteus:12,proteus:1000", "proteus:1000");
   expect_refused("levels:proteus:12,unheard_of:3", "unheard_of");
   expect_refused("levels:proteus:12,levels:proteus:12", "part of a list");
+  expect_refused("levels:proteus:12,{id=protean.Proteus;seed_file=a{b}",
+                 "braces");
   ASSERT_OK(Set("{id=protean.Levels}"));
   const Status s = OpenDB(&db_, options_, path_);
   EXPECT_TRUE(s.IsInvalidArgument());

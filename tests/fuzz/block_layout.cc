@@ -1,0 +1,274 @@
+#include "tests/fuzz/block_layout.h"
+
+#include "filter_policy/bits/bit_array.h"
+#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/surf/surf.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Not part of tests/filter_blocks.h.
+constexpr size_t kSmallestSizeOffset = 24;
+constexpr size_t kLargestSizeOffset = 26;
+
+constexpr BlockField kEnvelope[] = {
+    {"magic", 0, 4},
+    {"version", kVersionOffset, 1},
+    {"kind", kKindOffset, 1},
+    {"flags", kFlagsOffset, 2},
+    {"checksum", kChecksumOffset, 4},
+    {"payload offset", kPayloadOffset, 4},
+    {"number of keys", 16, 8},
+    {"length of smallest key", kSmallestSizeOffset, 2},
+    {"length of largest key", kLargestSizeOffset, 2},
+    {"key lengths", 28, 4},
+};
+
+// In version 2 only.
+constexpr BlockField kSalt[] = {
+    {"salt of the file", 32, 8},
+    {"salt of the process", 40, 8},
+};
+
+constexpr size_t kSurfHeaderSize = 8;
+constexpr BlockField kSurfFields[] = {
+    {"hash bits", 0, 1},
+    {"real bits", 1, 1},
+    {"zeros", 2, 6},
+};
+
+constexpr BlockField kProteusFields[] = {
+    {"l1 of the trie", 0, 4},
+    {"l1 of the first set", 4, 4},
+    {"l2", 8, 4},
+    {"stride", 12, 4},
+    {"head of smallest key", 16, 8},
+    {"head of largest key", 24, 8},
+    {"shortest key", 32, 4},
+    {"samples", 36, 4},
+    {"samples outside", 40, 4},
+    {"model micros", 44, 4},
+    {"predicted rate", 48, 4},
+    {"trie lead", 52, 1},
+    {"neighbour bits", 53, 2},
+    {"zero", 55, 1},
+};
+constexpr size_t kSetHeaders[] = {ProteusHeader::kFirstSetOffset,
+                                  ProteusHeader::kSecondSetOffset};
+
+constexpr BlockField kSetFields[] = {
+    {"kind of set", 0, 1},
+    {"probes or seed", 1, 1},
+    {"lines", 2, 1},
+    {"zero", 3, 1},
+    {"blocks of the set", 4, 4},
+    {"size of the set", 8, 8},
+};
+
+constexpr size_t kUniformHeaderSize = 8;
+constexpr BlockField kUniformFields[] = {
+    {"prefix bits", 0, 4},
+    {"levels", 4, 4},
+};
+
+constexpr BlockField kFstFields[] = {
+    {"height", 0, 4},    {"nodes", 4, 4},       {"leaves", 8, 4},
+    {"sections", 12, 4}, {"value bits", 16, 4}, {"zero", 20, 4},
+};
+
+constexpr BlockField kSectionFields[] = {
+    {"section levels", 0, 4},     {"section nodes", 4, 4},
+    {"section edges", 8, 4},      {"section children", 12, 4},
+    {"terminators", 16, 4},       {"runs", 20, 4},
+    {"run codes", 24, 4},         {"remainder bits", 28, 1},
+    {"child encoding", 29, 1},    {"exception bits", 30, 1},
+    {"zero of a section", 31, 1},
+};
+
+}  // namespace
+
+BlockLayout::BlockLayout(const Slice& block) : block_(block) {
+  whole_ = AddEnvelope() && AddPayload() && at_ == payload_end_;
+  const size_t end = block_.size();
+  if (at_ < payload_end_)
+    AddPart("rest", BlockPart::kBytes, payload_end_ - at_);
+  AddPart("padding", BlockPart::kBytes, end - at_);
+}
+
+template <size_t kCount>
+void BlockLayout::AddFields(const BlockField (&fields)[kCount], size_t header) {
+  for (const BlockField& field : fields) {
+    parts_.push_back(
+        {field.name, BlockPart::kNumber, header + field.offset, field.size});
+    at_ = header + field.offset + field.size;
+  }
+}
+
+void BlockLayout::AddPart(const char* name, BlockPart::Kind kind,
+                          uint64_t size) {
+  if (size == 0) return;
+  parts_.push_back({name, kind, at_, static_cast<size_t>(size)});
+  at_ += size;
+}
+
+bool BlockLayout::AddEnvelope() {
+  if (block_.size() < kHeaderSize + kReadPadding) return false;
+  payload_end_ = block_.size() - kReadPadding;
+  AddFields(kEnvelope, 0);
+  if (block_[kVersionOffset] == 2) {
+    if (block_.size() < kSaltedHeaderSize + kReadPadding) return false;
+    AddFields(kSalt, 0);
+  }
+  kind_ = static_cast<uint8_t>(block_[kKindOffset]);
+  const size_t smallest = DecodeFixed16(At(kSmallestSizeOffset));
+  const size_t largest = DecodeFixed16(At(kLargestSizeOffset));
+  payload_ = DecodeFixed32(At(kPayloadOffset));
+  if (payload_ < at_ + smallest + largest || payload_ > payload_end_) {
+    return false;
+  }
+  AddPart("smallest key", BlockPart::kBytes, smallest);
+  AddPart("largest key", BlockPart::kBytes, largest);
+  AddPart("gap", BlockPart::kBytes, payload_ - at_);
+  return true;
+}
+
+bool BlockLayout::AddPayload() {
+  if (kind_ == static_cast<uint8_t>(kSurfKind)) {
+    if (!Fits(kSurfHeaderSize)) return false;
+    AddFields(kSurfFields, at_);
+    return AddTrie();
+  }
+  return kind_ == static_cast<uint8_t>(kProteusKind) && AddProteus();
+}
+
+bool BlockLayout::AddProteus() {
+  if (!Fits(ProteusHeader::kSize)) return false;
+  const size_t header = at_;
+  AddFields(kProteusFields, header);
+  for (const size_t offset : kSetHeaders) {
+    AddFields(kSetFields, header + offset);
+    Set set;
+    set.header = header + offset;
+    set.fields.DecodeFrom(At(set.header));
+    set.data = 0;
+    sets_.push_back(set);
+  }
+  if (DecodeFixed32(At(header)) > 0 && !AddUniform()) return false;
+  for (Set& set : sets_) {
+    set.data = at_;
+    if (!Fits(set.fields.bytes)) return false;
+    AddPart("set", BlockPart::kBits, set.fields.bytes);
+  }
+  return true;
+}
+
+bool BlockLayout::AddUniform() {
+  if (!Fits(kUniformHeaderSize)) return false;
+  Uniform uniform;
+  uniform.header = at_;
+  AddFields(kUniformFields, at_);
+  uniform.prefix_bits = DecodeFixed32(At(uniform.header));
+  uniform.levels = DecodeFixed32(At(uniform.header + 4));
+  uniform.table = at_;
+  const uint64_t table = (uint64_t{4} * uniform.levels + 7) / 8 * 8;
+  if (uniform.prefix_bits > kMostPrefixBits ||
+      uniform.levels > BytesForBits(uniform.prefix_bits) || !Fits(table)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < table / 4; i++) {
+    AddPart("leaves above", BlockPart::kNumber, 4);
+  }
+  if (!AddTrie()) return false;
+  uniform.suffixes = at_;
+  const uint64_t bytes =
+      BitArrayBytes(SuffixBits(block_, uniform, trie_->fields.leaves));
+  if (!Fits(bytes)) {
+    uniform.end = at_;
+    uniform_ = uniform;
+    return false;
+  }
+  AddPart("suffixes", BlockPart::kBits, bytes);
+  uniform.end = at_;
+  uniform_ = uniform;
+  return true;
+}
+
+uint64_t SuffixBits(const Slice& block, const BlockLayout::Uniform& uniform,
+                    uint32_t leaves) {
+  uint64_t bits = 0;
+  uint32_t first = 0;
+  for (uint32_t level = 0; level < uniform.levels; level++) {
+    const uint32_t next =
+        level + 1 < uniform.levels
+            ? DecodeFixed32(block.data() + uniform.table + 4 * (level + 1))
+            : leaves;
+    const uint64_t stored = 8 * (uint64_t{level} + 1);
+    if (next > first && uniform.prefix_bits > stored) {
+      bits += (next - first) * (uniform.prefix_bits - stored);
+    }
+    first = next;
+  }
+  return bits;
+}
+
+bool BlockLayout::AddTrie() {
+  if (!Fits(FstHeader::kSize + Alphabet::kSize)) return false;
+  Trie trie;
+  trie.header = at_;
+  trie.fields.DecodeFrom(At(at_));
+  AddFields(kFstFields, at_);
+  trie.code_bits = Alphabet(At(at_)).code_bits();
+  AddPart("alphabet", BlockPart::kBits, Alphabet::kSize);
+  trie.values = trie.end = at_;
+  trie_ = trie;
+  const uint64_t sections = trie.fields.sections;
+  if (sections > FstHeader::kMaxSections ||
+      !Fits(sections * FstSectionHeader::kSize)) {
+    return false;
+  }
+  const size_t headers = at_;
+  for (uint64_t i = 0; i < sections; i++) AddFields(kSectionFields, at_);
+  for (uint64_t i = 0; i < sections; i++) {
+    if (!AddSection(headers + i * FstSectionHeader::kSize)) return false;
+  }
+  trie_->values = trie_->end = at_;
+  const uint64_t values = BitArrayBytes(uint64_t{trie.fields.leaves} *
+                                        std::min(trie.fields.value_bits, 64u));
+  if (!Fits(values)) return false;
+  AddPart("values", BlockPart::kBits, values);
+  trie_->end = at_;
+  return true;
+}
+
+bool BlockLayout::AddSection(size_t header) {
+  FstSectionHeader fields;
+  fields.DecodeFrom(At(header));
+  if (fields.remainder_bits > trie_->code_bits || fields.exception_bits > 32 ||
+      fields.children > fields.edges ||
+      fields.child_encoding > FstSectionHeader::kLeavesListed) {
+    return false;
+  }
+  const FstSectionLayout layout(fields, trie_->code_bits);
+  if (!Fits(layout.end)) return false;
+  trie_->sections.push_back({header, at_, fields, layout});
+  const size_t arrays = at_;
+  const struct {
+    const char* name;
+    uint64_t end;
+  } all[] = {{"index", layout.labels},
+             {"labels", layout.remainders},
+             {"remainders", layout.children},
+             {"children", layout.terminators},
+             {"terminator marks", layout.run_marks},
+             {"run marks", layout.run_starts},
+             {"run starts", layout.run_codes},
+             {"codes of runs", layout.end}};
+  for (const auto& array : all) {
+    AddPart(array.name, BlockPart::kBits, arrays + array.end - at_);
+  }
+  return true;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

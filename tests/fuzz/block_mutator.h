@@ -1,0 +1,46 @@
+//  A structure-aware mutator for inputs that hold a filter block.
+//
+//  The input of the targets that open blocks:
+//
+//    2 bytes   how many bytes of queries follow
+//              queries: strings (FuzzInput::String)
+//              the block, up to the end
+//
+//  So the block ends where the input does, and a sanitizer sees every read
+//  beyond it.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/fuzz_input.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct BlockInput {
+  std::string queries;
+  std::string block;
+
+  static BlockInput Parse(const Slice& input);
+  std::string Join() const;
+};
+
+// What a mutator leaves to be repaired.
+enum class BlockCare {
+  kPayload,   // nearly every block has a right envelope, most open, and none
+              // becomes one of another kind
+  kEnvelope,  // half of them have a wrong checksum, or any other wrong header
+};
+
+// Mutates the `size` bytes at `data` in place and returns their new number, at
+// most `max_size`.
+size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
+                        BlockCare care, FuzzRandom* random,
+                        GenericMutator generic);
+
+// Puts an input together from two, of at most `max_size` bytes.
+size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
+                        size_t max_size, FuzzRandom* random);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

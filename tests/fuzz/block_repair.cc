@@ -1,0 +1,485 @@
+#include "tests/fuzz/block_repair.h"
+
+#include <vector>
+
+#include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/ribbon.h"
+#include "filter_policy/bits/bit_array.h"
+#include "filter_policy/surf/surf.h"
+#include "tests/filter_blocks.h"
+#include "tests/fuzz/block_layout.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+void ClearBit(char* words, uint64_t pos) {
+  words[pos / 8] = static_cast<char>(static_cast<uint8_t>(words[pos / 8]) &
+                                     ~(1u << pos % 8));
+}
+
+void ClearTail(char* words, uint64_t size) {
+  for (uint64_t pos = size; pos % 64 != 0; pos++) ClearBit(words, pos);
+}
+
+// Sets or clears bits among the first `size`, those that are set stay or those
+// that are clear, until `ones` of them are set.
+void FitOnes(char* words, uint64_t size, uint64_t ones, FuzzRandom* random) {
+  uint64_t found = size == 0 ? 0 : CountOnes(words, 0, size);
+  const bool set = found < ones;
+  for (uint64_t pos = random->Below(size); found != ones;
+       pos = pos + 1 == size ? 0 : pos + 1) {
+    if (GetBit(words, pos) == set) continue;
+    if (set) {
+      SetBit(words, pos);
+      found++;
+    } else {
+      ClearBit(words, pos);
+      found--;
+    }
+  }
+}
+
+void StorePacked(char* words, uint64_t index, unsigned width, uint64_t value) {
+  for (unsigned i = 0; i < width; i++) {
+    const uint64_t pos = index * width + i;
+    if ((value >> i & 1) != 0) {
+      SetBit(words, pos);
+    } else {
+      ClearBit(words, pos);
+    }
+  }
+}
+
+class TrieRepair {
+ public:
+  TrieRepair(std::string* block, const BlockLayout& layout, FuzzRandom* random)
+      : block_(*block), trie_(*layout.trie()), random_(random) {}
+
+  // Where the trie ends may change: the number of values follows the sections.
+  bool Repair() {
+    if (trie_.sections.size() != trie_.fields.sections) return false;
+    if (trie_.sections.empty()) return FitLoneLeaf();
+    if (!FitTotals()) return false;
+    for (const BlockLayout::Section& section : trie_.sections) {
+      if (!FitSection(section)) return false;
+    }
+    if (!FitLevels()) return false;
+    FitValues();
+    return true;
+  }
+
+ private:
+  using Section = BlockLayout::Section;
+
+  char* At(size_t offset) { return &block_[offset]; }
+  void Store(size_t header, size_t field, uint64_t value) {
+    EncodeFixed32(At(header + field), static_cast<uint32_t>(value));
+  }
+
+  bool FitLoneLeaf() {
+    Store(trie_.header, 0, 0);
+    Store(trie_.header, 4, 0);
+    trie_.fields.leaves = std::min(trie_.fields.leaves, 1u);
+    FitValues();
+    return true;
+  }
+
+  // Each node but the root has an edge that leads to it.
+  bool FitTotals() {
+    uint64_t nodes = 0;
+    uint64_t children = 0;
+    for (const Section& section : trie_.sections) {
+      nodes += section.fields.nodes;
+      children += section.fields.children;
+    }
+    for (Section& section : trie_.sections) {
+      FstSectionHeader& fields = section.fields;
+      if (children + 1 == nodes) break;
+      if (fields.child_encoding != FstSectionHeader::kHasChildBits) continue;
+      const uint64_t wanted = nodes - 1 + fields.children - children;
+      const uint64_t given = nodes - 1 + fields.children < children
+                                 ? 0
+                                 : std::min<uint64_t>(wanted, fields.edges);
+      children += given - fields.children;
+      fields.children = static_cast<uint32_t>(given);
+      Store(section.header, 12, given);
+    }
+    trie_.fields.nodes = static_cast<uint32_t>(nodes);
+    Store(trie_.header, 4, nodes);
+    return nodes > 0 && children + 1 == nodes;
+  }
+
+  bool FitSection(const Section& section) {
+    const FstSectionHeader& fields = section.fields;
+    const FstSectionLayout& layout = section.layout;
+    const bool dense = fields.remainder_bits == 0;
+    char* const arrays = At(section.arrays);
+    if (fields.nodes == 0 || fields.edges == 0 ||
+        fields.terminators > fields.nodes || fields.runs > fields.nodes ||
+        fields.runs > fields.run_codes ||
+        (fields.runs == 0 && fields.run_codes > 0)) {
+      return false;
+    }
+    char* const labels = arrays + layout.labels;
+    const uint64_t ones =
+        dense ? fields.edges : uint64_t{fields.nodes} << layout.quotient_bits;
+    if (ones > layout.label_bits) return false;
+    ClearTail(labels, layout.label_bits);
+    if (dense) {
+      FitOnes(labels, layout.label_bits, ones, random_);
+    } else {
+      SetBit(labels, layout.label_bits - 1);
+      FitOnes(labels, layout.label_bits - 1, ones - 1, random_);
+    }
+    if (fields.terminators > 0) {
+      FitRank(arrays + layout.terminators, fields.nodes, fields.terminators);
+    }
+    if (fields.runs > 0) {
+      FitRank(arrays + layout.run_marks, fields.nodes, fields.runs);
+      char* const starts = arrays + layout.run_starts;
+      ClearTail(starts, fields.run_codes);
+      SetBit(starts, 0);
+      while (CountOnes(starts, 0, fields.run_codes) != fields.runs) {
+        FitOnes(starts, fields.run_codes, fields.runs, random_);
+        SetBit(starts, 0);
+      }
+      SelectVector::Complete(starts, fields.run_codes);
+    }
+    return FitChildren(section);
+  }
+
+  void FitRank(char* vector, uint64_t bits, uint64_t ones) {
+    ClearTail(vector, bits);
+    FitOnes(vector, bits, ones, random_);
+    RankVector::Complete(vector, bits);
+  }
+
+  // The index, and with it which edges lead to nodes. Notes how many edges of
+  // each node do.
+  bool FitChildren(const Section& section) {
+    const FstSectionHeader& fields = section.fields;
+    const FstSectionLayout& layout = section.layout;
+    char* const index = At(section.arrays);
+    const char* const labels = index + layout.labels;
+    char* const children = index + layout.children;
+    const bool listed =
+        fields.child_encoding != FstSectionHeader::kHasChildBits;
+    const bool leaves =
+        fields.child_encoding == FstSectionHeader::kLeavesListed;
+    if (!listed) {
+      ClearTail(children, fields.edges);
+      FitOnes(children, fields.edges, fields.children, random_);
+    }
+    std::vector<uint32_t> ends;  // the first edge behind each node
+    FindEdges(fields, layout, labels, &ends);
+    std::vector<bool> leads(fields.edges, leaves);
+    uint64_t left = fields.exceptions();
+    uint64_t written = 0;
+    uint32_t edges_before = 0;
+    uint32_t children_before = 0;
+    for (uint64_t group = 0; group < layout.groups; group++) {
+      const uint64_t old = LoadWord(index, group);
+      const uint64_t next = LoadWord(index, group + 1);
+      EncodeFixed32(index + 8 * group, edges_before);
+      EncodeFixed32(index + 8 * group + 4, children_before);
+      const uint64_t last_node =
+          std::min<uint64_t>(fields.nodes, (group + 1) << layout.group_shift);
+      const uint32_t edges_behind = ends[last_node - 1];
+      const uint32_t edges = edges_behind - edges_before;
+      uint32_t leading = 0;
+      if (!listed) {
+        leading = static_cast<uint32_t>(
+            CountOnes(children, edges_before, edges_behind));
+        for (uint32_t i = edges_before; i < edges_behind; i++) {
+          leads[i] = GetBit(children, i);
+        }
+      } else {
+        // As many as there were, if the groups behind can take the others.
+        uint64_t some = (next >> 32) - (old >> 32);
+        if (leaves) some = (next & ~0u) - (old & ~0u) - some;
+        const uint64_t room = fields.edges - edges_behind;
+        some = std::min<uint64_t>({some, left, edges});
+        some = std::max(some, left - std::min(left, room));
+        if (some > edges) return false;
+        FitExceptions(children, fields.exception_bits, written, some, edges);
+        for (uint64_t i = written; i < written + some; i++) {
+          leads[edges_before + Place(children, fields.exception_bits, i)] =
+              !leaves;
+        }
+        written += some;
+        left -= some;
+        leading = static_cast<uint32_t>(leaves ? edges - some : some);
+      }
+      edges_before = edges_behind;
+      children_before += leading;
+    }
+    EncodeFixed32(index + 8 * layout.groups, edges_before);
+    EncodeFixed32(index + 8 * layout.groups + 4, children_before);
+    uint32_t edge = 0;
+    for (const uint32_t end : ends) {
+      uint32_t count = 0;
+      for (; edge < end; edge++) count += leads[edge];
+      children_of_.push_back(count);
+    }
+    return edges_before == fields.edges && children_before == fields.children;
+  }
+
+  static void FindEdges(const FstSectionHeader& fields,
+                        const FstSectionLayout& layout, const char* labels,
+                        std::vector<uint32_t>* ends) {
+    const uint64_t per_node = fields.remainder_bits == 0
+                                  ? layout.label_bits / fields.nodes
+                                  : uint64_t{1} << layout.quotient_bits;
+    uint32_t edges = 0;
+    uint64_t quotients = 0;
+    for (uint64_t pos = 0; pos < layout.label_bits; pos++) {
+      const bool one = GetBit(labels, pos);
+      if (fields.remainder_bits == 0) {
+        edges += one;
+        quotients++;
+      } else if (layout.quotient_bits == 0) {
+        edges++;
+        quotients += one;
+      } else {
+        edges += !one;
+        quotients += one;
+      }
+      if (quotients == per_node) {
+        ends->push_back(edges);
+        quotients = 0;
+      }
+    }
+    ends->resize(fields.nodes, edges);
+  }
+
+  static uint64_t Place(const char* words, unsigned width, uint64_t index) {
+    return width == 0 ? 0 : GetBits(words, index * width, width);
+  }
+
+  // Ascending places below `edges`.
+  static void FitExceptions(char* words, unsigned width, uint64_t begin,
+                            uint64_t count, uint64_t edges) {
+    uint64_t least = 0;
+    for (uint64_t i = 0; i < count; i++) {
+      const uint64_t place = std::clamp(Place(words, width, begin + i), least,
+                                        edges - (count - i));
+      StorePacked(words, begin + i, width, place);
+      least = place + 1;
+    }
+  }
+
+  // Finds the levels from the root downwards.
+  bool FitLevels() {
+    uint64_t begin = 0;
+    uint64_t end = 1;
+    uint64_t node = 0;
+    uint64_t children = 0;
+    uint64_t behind = 0;  // the section
+    uint32_t height = 0;
+    for (const Section& section : trie_.sections) {
+      behind += section.fields.nodes;
+      uint32_t levels = 0;
+      while (begin < behind) {
+        if (begin >= end || end > behind) return false;
+        for (; node < end; node++) children += children_of_[node];
+        begin = end;
+        end = children + 1;
+        levels++;
+      }
+      Store(section.header, 0, levels);
+      height += levels;
+    }
+    Store(trie_.header, 0, height);
+    return true;
+  }
+
+  void FitValues() {
+    uint64_t leaves = 0;
+    for (const Section& section : trie_.sections) {
+      leaves += section.fields.edges - section.fields.children +
+                section.fields.terminators;
+    }
+    if (trie_.sections.empty()) leaves = trie_.fields.leaves;
+    Store(trie_.header, 8, leaves);
+    const uint32_t bits = std::min(trie_.fields.value_bits, 64u);
+    Store(trie_.header, 16, bits);
+    const size_t size = static_cast<size_t>(BitArrayBytes(leaves * bits));
+    const size_t before = trie_.end - trie_.values;
+    if (size > before) {
+      block_.insert(trie_.end, size - before, '\x5a');
+    } else {
+      block_.erase(trie_.values + size, before - size);
+    }
+  }
+
+  std::string& block_;
+  BlockLayout::Trie trie_;
+  FuzzRandom* const random_;
+  std::vector<uint32_t> children_of_;
+};
+
+// The bytes from `offset` on up to the padding become that many.
+void FitEnd(std::string* block, size_t offset, size_t size) {
+  const size_t end = block->size() - kReadPadding;
+  if (offset + size > end) {
+    block->insert(end, offset + size - end, '\xa5');
+  } else {
+    block->erase(offset + size, end - offset - size);
+  }
+}
+
+bool FitTrie(std::string* block, FuzzRandom* random) {
+  const BlockLayout layout{Slice(*block)};
+  return layout.trie().has_value() &&
+         TrieRepair(block, layout, random).Repair();
+}
+
+bool FitSurf(std::string* block, FuzzRandom* random) {
+  if (!FitTrie(block, random)) return false;
+  const BlockLayout layout{Slice(*block)};
+  char* const header = &(*block)[layout.payload()];
+  const uint32_t bits = layout.trie()->fields.value_bits;
+  const uint32_t hash_bits = std::min<uint32_t>(
+      {static_cast<uint8_t>(header[0]), SurfSuffix::kMaxHashBits, bits});
+  const uint32_t real_bits =
+      std::min(bits - hash_bits, SurfSuffix::kMaxRealBits);
+  header[0] = static_cast<char>(bits - real_bits);
+  header[1] = static_cast<char>(real_bits);
+  FitEnd(block, layout.trie()->end, 0);
+  return bits - real_bits <= SurfSuffix::kMaxHashBits;
+}
+
+// The table of leaves and the suffixes.
+bool FitUniform(std::string* block) {
+  const BlockLayout layout{Slice(*block)};
+  if (!layout.uniform().has_value()) return false;
+  BlockLayout::Uniform uniform = *layout.uniform();
+  const FstHeader& fst = layout.trie()->fields;
+  if (uniform.levels != fst.height || fst.nodes == 0) return false;
+  uint32_t first = 0;
+  for (uint32_t level = 0; level < uniform.levels; level++) {
+    char* const entry = &(*block)[uniform.table + 4 * level];
+    first =
+        level == 0 ? 0 : std::clamp(DecodeFixed32(entry), first, fst.leaves);
+    EncodeFixed32(entry, first);
+  }
+  const uint64_t size =
+      BitArrayBytes(SuffixBits(Slice(*block), uniform, fst.leaves));
+  // A table that is wrong asks for far more than there is.
+  if (size > 2 * block->size()) return false;
+  const size_t end = std::min(uniform.end, block->size() - kReadPadding);
+  const size_t before = end - uniform.suffixes;
+  if (size > before) {
+    block->insert(end, size - before, '\x5a');
+  } else {
+    block->erase(uniform.suffixes + size, before - size);
+  }
+  // The design follows the trie.
+  char* const header = &(*block)[layout.payload()];
+  uint32_t lead = static_cast<uint8_t>(header[52]);
+  if (lead > 7 || uniform.prefix_bits > 64 || lead >= uniform.prefix_bits) {
+    lead = 0;
+  }
+  header[52] = static_cast<char>(lead);
+  EncodeFixed32(header, uniform.prefix_bits - lead);
+  return true;
+}
+
+void FitDesign(char* header) {
+  const bool has_trie = DecodeFixed32(header) > 0;
+  uint32_t first = DecodeFixed32(header + 4);
+  uint32_t second = std::min(DecodeFixed32(header + 8), kMostPrefixBits);
+  uint32_t stride = std::min(DecodeFixed32(header + 12), kMostPrefixBits);
+  if (!has_trie) header[52] = 0;
+  if (first != ~0u && (has_trie || second == 0)) first = 0;
+  if (first != ~0u && first > kMostPrefixBits) first %= kMostPrefixBits;
+  const uint32_t least = has_trie       ? DecodeFixed32(header)
+                         : first != ~0u ? first
+                                        : 0;
+  if (second > 0 && second <= least) {
+    second = std::min(least + 1 + second % 32, kMostPrefixBits);
+    if (second <= least) second = 0;
+  }
+  stride -= stride % 8;
+  if (second == 0 || second % 8 != 0) stride = 0;
+  EncodeFixed32(header + 4, first);
+  EncodeFixed32(header + 8, second);
+  EncodeFixed32(header + 12, stride);
+}
+
+// One of the two sets, given how many bytes there are for it.
+void FitSet(char* header, size_t room) {
+  AmqHeader set;
+  set.DecodeFrom(header);
+  set.bytes = std::min<uint64_t>(set.bytes, room);
+  if (set.kind == kBloomAmq) {
+    set.bytes -= set.bytes % BloomSet::kLineBytes;
+    set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 24);
+    set.small[1] = static_cast<uint8_t>(1 + (set.small[1] - 1u) % 3);
+  } else if (set.kind == kRibbonAmq) {
+    set.bytes -= set.bytes % 16;
+    set.large = std::clamp(
+        set.large, std::max(2u, static_cast<uint32_t>(set.bytes / 16 / 32 + 1)),
+        (1u << 24) - 1);
+  }
+  if (set.bytes == 0 || (set.kind != kBloomAmq && set.kind != kRibbonAmq)) {
+    set = AmqHeader();
+  }
+  set.EncodeTo(header);
+}
+
+bool FitProteus(std::string* block, FuzzRandom* random) {
+  {
+    const BlockLayout layout{Slice(*block)};
+    if (layout.sets().empty()) return false;
+    if (DecodeFixed32(&(*block)[layout.payload()]) > 0 &&
+        (!FitTrie(block, random) || !FitUniform(block))) {
+      return false;
+    }
+  }
+  const BlockLayout layout{Slice(*block)};
+  const size_t payload = layout.payload();
+  FitDesign(&(*block)[payload]);
+  const size_t sets = layout.uniform().has_value()
+                          ? layout.uniform()->end
+                          : payload + ProteusHeader::kSize;
+  size_t room = layout.payload_end() - sets;
+  size_t taken = 0;
+  for (const BlockLayout::Set& set : layout.sets()) {
+    FitSet(&(*block)[set.header], room);
+    AmqHeader fitted;
+    fitted.DecodeFrom(&(*block)[set.header]);
+    taken += static_cast<size_t>(fitted.bytes);
+    room -= static_cast<size_t>(fitted.bytes);
+  }
+  FitEnd(block, sets, taken);
+  return true;
+}
+
+}  // namespace
+
+void RepairEnvelope(std::string* block) {
+  if (block->size() < kHeaderSize + kReadPadding) return;
+  memcpy(block->data(), "PRTN", 4);
+  char& version = (*block)[kVersionOffset];
+  if (version < 1 || version > kLatestBlockVersion) version = 1;
+  *block = WithRightChecksum(std::move(*block));
+}
+
+bool RepairBlock(std::string* block, FuzzRandom* random) {
+  RepairEnvelope(block);
+  const BlockLayout layout{Slice(*block)};
+  bool whole = false;
+  if (layout.payload() <= layout.payload_end() && layout.parts().size() > 1) {
+    if (layout.kind() == static_cast<uint8_t>(kSurfKind)) {
+      whole = FitSurf(block, random);
+    } else if (layout.kind() == static_cast<uint8_t>(kProteusKind)) {
+      whole = FitProteus(block, random);
+    }
+  }
+  RepairEnvelope(block);
+  return whole;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,171 @@
+#include "tests/fuzz/block_seeds.h"
+
+#include "tests/filter_blocks.h"
+#include "tests/fuzz/block_mutator.h"
+#include "tests/fuzz/list_input.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+std::string BigEndian(uint64_t number, size_t size) {
+  std::string bytes(size, '\0');
+  for (size_t i = size; i-- > 0; number >>= 8) {
+    bytes[i] = static_cast<char>(number);
+  }
+  return bytes;
+}
+
+// The smaller an input, the more of them a second takes.
+std::vector<Keys> KeySets() {
+  FuzzRandom random(7);
+  std::vector<Keys> sets = {
+      {"a"},
+      {""},
+      {"", "a", "b"},
+      {"a", "ab", "abc", std::string("abc\0", 4), "abcd", "b"},
+      {"com.acm@x", "com.acm@y", "com.acm@yz", "com.example@one",
+       "com.example@two", "org.acm@one", "org.example@someone",
+       "org.example@somewhere"},
+      {std::string(3, '\0'), std::string(4, '\0'), std::string(30, '\0'), "m",
+       std::string(3, '\xff'), std::string(30, '\xff')},
+  };
+  for (const uint64_t size : {6, 24, 50}) {
+    Keys integers;
+    Keys dense;
+    Keys paths;
+    for (uint64_t i = 0; i < size; i++) {
+      integers.push_back(BigEndian(random.Next(), 8));
+      dense.push_back(BigEndian((uint64_t{3} << 40) + i * 5, 8));
+      paths.push_back("/home/" + BigEndian('a' + i % 3, 1) + "/a/long/path/" +
+                      std::to_string(i));
+    }
+    sets.insert(sets.end(), {integers, dense, paths});
+  }
+  Keys bytes;
+  for (int byte = 0; byte < 256; byte++) bytes.push_back(BigEndian(byte, 1));
+  sets.push_back(bytes);
+  // Several groups, and several blocks of rank and select.
+  Keys many;
+  while (many.size() < 700) {
+    const uint64_t number = random.Below(1 << 14);
+    many.push_back(BigEndian(number, 2));
+    if (number % 3 != 0) continue;
+    many.push_back(many.back() + "run");
+    many.push_back(many.back() + "1");
+  }
+  sets.push_back(many);
+  for (Keys& keys : sets) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  }
+  return sets;
+}
+
+// Blocks of both versions.
+FilterSalt SaltOf(size_t turn) {
+  FilterSalt salt;
+  if (turn % 2 == 0) salt = {0x0123456789abcdef, turn};
+  return salt;
+}
+
+std::string WithQueries(const std::string& block, const Keys& keys) {
+  BlockInput input;
+  for (const size_t i : {size_t{0}, keys.size() / 2, keys.size() - 1}) {
+    if (i < keys.size() && keys[i].size() <= 64) {
+      AppendString(keys[i], &input.queries);
+    }
+  }
+  AppendString("a", &input.queries);
+  input.block = block;
+  return input.Join();
+}
+
+}  // namespace
+
+std::vector<std::string> SurfSeeds() {
+  std::vector<std::string> seeds;
+  size_t turn = 0;
+  for (const Keys& keys : KeySets()) {
+    // Each encoding on its own, and as the builder mixes them.
+    for (uint32_t remainder_bits = 0; remainder_bits <= 8;
+         remainder_bits += 2) {
+      turn++;
+      SurfSuffix suffix;
+      suffix.hash_bits = turn % 3 * 3;
+      suffix.real_bits = turn % 4 * 2;
+      FstOptions options;
+      options.runs = turn % 5 != 0;
+      options.list_exceptions = turn % 2 == 0;
+      options.reduce_alphabet = turn % 7 != 0;
+      if (remainder_bits > 0) {
+        options.forced.assign(1 + turn % 4, remainder_bits - turn % 3);
+      }
+      const std::string block =
+          BuildSurfBlock(keys, suffix, options, SaltOf(turn));
+      if (block.empty() || block.size() > 3000) continue;
+      seeds.push_back(WithQueries(block, keys));
+    }
+  }
+  return seeds;
+}
+
+std::vector<std::string> ProteusSeeds() {
+  ProteusDesign with_keys = TrieAndSet(12, 0);
+  with_keys.key_set = true;
+  ProteusDesign keys_and_set = TrieAndSet(0, 24);
+  keys_and_set.key_set = true;
+  const ProteusDesign designs[] = {
+      TrieAndSet(5, 0),
+      TrieAndSet(20, 0),
+      TrieAndSet(64, 0),
+      TrieAndSet(90, 0),
+      TrieAndSet(9, 33),
+      TrieAndSet(16, 24, kRibbonAmq),
+      TrieAndSet(30, 100),
+      TrieAndSet(70, 96, kBloomAmq, 8),
+      TrieAndSet(0, 7),
+      TrieAndSet(0, 40, kRibbonAmq),
+      TrieAndSet(0, 64),
+      TrieAndSet(0, 16, kBloomAmq, 8),
+      TrieAndSet(0, 200),
+      TwoSets(10, 30),
+      TwoSets(30, 64, kRibbonAmq),
+      TwoSets(40, 100),
+      with_keys,
+      keys_and_set,
+  };
+  std::vector<std::string> seeds;
+  size_t turn = 0;
+  for (const Keys& keys : KeySets()) {
+    for (const ProteusDesign& design : designs) {
+      // All of them for the larger sets only.
+      if (turn++ % 3 != 0 && keys.size() < 20) continue;
+      const std::string block =
+          BuildProteusBlock(keys, design, 12, SaltOf(turn));
+      if (block.empty() || block.size() > 3000) continue;
+      seeds.push_back(WithQueries(block, keys));
+    }
+  }
+  return seeds;
+}
+
+std::vector<std::string> EnvelopeSeeds() {
+  std::vector<std::string> seeds;
+  for (const auto& all : {SurfSeeds(), ProteusSeeds()}) {
+    for (size_t i = 0; i < all.size(); i += 4) {
+      if (all[i].size() < 600) seeds.push_back(all[i]);
+    }
+  }
+  FilterBlockHeader none;
+  none.num_keys = 5;
+  std::string block(FilterBlockSize(none, 0), '\0');
+  StartFilterBlock(none, block.data());
+  FinishFilterBlock(block.data(), block.size());
+  seeds.push_back(WithQueries(block, {"a", "b"}));
+  return seeds;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,286 @@
+//  Builds filters of keys from the input, and compares what they say with the
+//  keys.
+
+#include <algorithm>
+
+#include "filter_policy/proteus/key_bits.h"
+#include "tests/filter_blocks.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/list_input.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// The parameters, then queries, then keys.
+class BuildInput {
+ public:
+  BuildInput(const uint8_t* data, size_t size)
+      : input_(data, size),
+        parameters_(input_.Bytes(ListInput::kParameters).ToString()) {
+    parameters_.resize(ListInput::kParameters);
+    while (queries_.size() < Parameter(kNumQueries) % 10) {
+      queries_.push_back(input_.String());
+    }
+    queries_.emplace_back();
+    while (!input_.empty()) keys_.push_back(input_.String());
+    std::sort(keys_.begin(), keys_.end());
+    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  }
+
+  // The last parameters; the first ones are the filter's.
+  static constexpr size_t kNumQueries = ListInput::kParameters - 1;
+  static constexpr size_t kSalt = ListInput::kParameters - 2;
+
+  uint32_t Parameter(size_t index) const {
+    return static_cast<uint8_t>(parameters_[index]);
+  }
+  // Of two bytes, so that prefixes longer than any key occur.
+  uint32_t Bits(size_t index) const {
+    return Parameter(index) + 256 * (Parameter(index + 1) % 3);
+  }
+  // None, or one.
+  FilterSalt Salt() const {
+    const uint32_t parameter = Parameter(kSalt);
+    return {uint64_t{parameter} << 56, parameter};
+  }
+  const Keys& queries() const { return queries_; }
+  const Keys& keys() const { return keys_; }  // ascending, all different
+
+ private:
+  FuzzInput input_;
+  std::string parameters_;
+  Keys queries_;
+  Keys keys_;
+};
+
+std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
+                     const Keys& strings) {
+  ListInput input;
+  input.parameters = parameters;
+  input.parameters.resize(ListInput::kParameters);
+  input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
+  input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
+  for (const std::string& string : strings) {
+    input.strings.emplace_back();
+    AppendString(string, &input.strings.back());
+  }
+  return input.Join(~size_t{0});
+}
+
+// What both kinds of filters promise of each key, and of each pair of queries.
+void CheckKeys(const FilterBlock& block, const Keys& keys) {
+  for (const std::string& key : keys) {
+    Check(block.KeyMayMatch(key), "a key is found");
+    Check(block.RangeMayMatch(key, key, true), "a range of one key is found");
+    Check(block.RangeMayMatch("", key + '\0', false), "the key is before");
+    Check(block.PrefixMayMatch(Slice(key.data(), key.size() / 2)),
+          "a prefix is found");
+    Check(block.MayHaveKeyAtOrAbove(key), "the key is at or above itself");
+    Check(block.HasKeyAtOrAbove(key) || key.size() > 64,
+          "the largest key is known");
+  }
+  Slice slices[64];
+  Slice* pointers[64];
+  bool answers[64];
+  const size_t count = std::min<size_t>(keys.size(), 64);
+  for (size_t i = 0; i < count; i++) {
+    slices[i] = keys[i];
+    pointers[i] = &slices[i];
+  }
+  block.KeysMayMatch(count, pointers, answers);
+  Check(std::count(answers, answers + count, true) ==
+            static_cast<ptrdiff_t>(count),
+        "keys are found together");
+}
+
+void CheckQueries(const FilterBlock& block, const Keys& keys,
+                  const Keys& queries) {
+  for (const std::string& lo : queries) {
+    Check(LowerBoundHolds(block, keys, lo), "a search skips no key");
+    const auto first = std::lower_bound(keys.begin(), keys.end(), lo);
+    Check(first == keys.end() || block.MayHaveKeyAtOrAbove(lo),
+          "a key above is not overlooked");
+    Check(!block.HasKeyAtOrAbove(lo) || first != keys.end(),
+          "a key above is there");
+    Check(!block.HasKeyBelow(lo) || first != keys.begin(),
+          "a key below is there");
+    for (const std::string& hi : queries) {
+      if (hi < lo) continue;
+      const auto end = std::upper_bound(keys.begin(), keys.end(), hi);
+      const auto exclusive_end = std::lower_bound(keys.begin(), keys.end(), hi);
+      Check(first == end || block.RangeMayMatch(lo, hi, true),
+            "a closed range is found");
+      Check(first == exclusive_end || block.RangeMayMatch(lo, hi, false),
+            "a half-open range is found");
+      RangeCount counted;
+      if (!block.CountRange(lo, hi, true, &counted)) continue;
+      const auto count = static_cast<uint64_t>(end - first);
+      Check(counted.count >= count, "no key is left out of a count");
+      Check(counted.count <=
+                count + counted.low_ambiguous + counted.high_ambiguous,
+            "a count is exact but for its ends");
+    }
+  }
+}
+
+// ---- SuRF ----
+
+void BuildSurf(const uint8_t* data, size_t size) {
+  const BuildInput input(data, size);
+  SurfSuffix suffix;
+  suffix.hash_bits = input.Parameter(0) % (SurfSuffix::kMaxHashBits + 1);
+  suffix.real_bits = input.Parameter(1) % (SurfSuffix::kMaxRealBits + 1);
+  FstOptions options;
+  const uint32_t flags = input.Parameter(2);
+  options.reduce_alphabet = (flags & 1) != 0;
+  options.list_exceptions = (flags & 2) != 0;
+  options.runs = (flags & 4) != 0;
+  for (uint32_t i = 0; i < flags >> 5; i++) {
+    options.forced.push_back(input.Parameter(3 + i) % 9);
+  }
+  const std::string bytes =
+      BuildSurfBlock(input.keys(), suffix, options, input.Salt());
+  if (bytes.empty()) {
+    // It may only be too large; a node takes up to 64 bytes.
+    size_t key_bytes = 0;
+    for (const std::string& key : input.keys()) key_bytes += key.size();
+    Check(key_bytes > 1000, "a small filter can be built");
+    return;
+  }
+  const FilterBlock block{Slice(bytes)};
+  Check(block.status().ok(), "what was built can be opened");
+  CheckKeys(block, input.keys());
+  CheckQueries(block, input.keys(), input.queries());
+
+  const auto& surf = static_cast<const Surf&>(*block.filter());
+  Surf::Iterator it(&surf);
+  it.SeekToFirst();
+  for (const std::string& key : input.keys()) {
+    Check(it.Valid() && Slice(key).starts_with(it.key_prefix()),
+          "the iterator visits all keys");
+    it.Next();
+  }
+  Check(!it.Valid(), "the iterator ends");
+}
+
+std::vector<std::string> SurfBuildSeeds() {
+  return {
+      MakeSeed({8, 4, 7}, 3, {"b", "ab", "zz", "", "a", "ab", "abc", "b"}),
+      MakeSeed({0, 0, 4}, 2,
+               {"com.a", "com.z", "com.acm@x", "com.acm@y", "com.acm@yz",
+                "org.acm@x", "org.example@someone", "org.example@somewhere"}),
+      MakeSeed({0, 8, '\x63', 3, 5, 8}, 2,
+               {"k1", "k9", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"}),
+      MakeSeed({4, 0, '\xe6', 0, 1, 2, 3, 4, 5, 6}, 1,
+               {"x", std::string(3, '\0'), std::string(7, '\0'),
+                std::string(3, '\xff'), std::string(8, '\xff')}),
+  };
+}
+
+// ---- Proteus ----
+
+ProteusDesign DesignOf(const BuildInput& input) {
+  const uint32_t flags = input.Parameter(0);
+  const uint32_t first = input.Bits(1);
+  ProteusDesign design;
+  design.amq = (flags & 1) != 0 ? kRibbonAmq : kBloomAmq;
+  if ((flags & 2) != 0) design.prefix_bits = first + 1 + input.Bits(3);
+  if ((flags & 4) == 0 || design.prefix_bits == 0) {
+    design.trie_bits = first;
+    const uint32_t lead = input.Parameter(5) % 8;
+    if (first > 0 && first + lead <= 64) design.trie_lead = lead;
+    design.key_set = (input.Parameter(5) & 8) != 0;
+  } else if (first > 0) {
+    design.first_prefix_bits = first;
+  }
+  design.first_share = input.Parameter(6) / 255.0;
+  if ((flags & 8) != 0 && design.prefix_bits > 0) {
+    design.prefix_bits = BytesForBits(design.prefix_bits) * 8;
+    design.stride_bits = 8 * (1 + input.Parameter(7) % 16);
+  }
+  return design;
+}
+
+void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
+                  std::vector<SampleQuery> samples) {
+  const std::string bytes = BuildProteusBlock(input.keys(), settings,
+                                              std::move(samples), input.Salt());
+  Check(!bytes.empty(), "the filter can be built");
+  const FilterBlock block{Slice(bytes)};
+  Check(block.status().ok(), "what was built can be opened");
+  CheckKeys(block, input.keys());
+  CheckQueries(block, input.keys(), input.queries());
+}
+
+void BuildProteus(const uint8_t* data, size_t size) {
+  const BuildInput input(data, size);
+  ProteusSettings settings;
+  settings.bits_per_key = 1 + input.Parameter(8);
+  settings.forced = DesignOf(input);
+  CheckProteus(input, settings, {});
+}
+
+void DesignProteus(const uint8_t* data, size_t size) {
+  const BuildInput input(data, size);
+  ProteusSettings settings;
+  settings.bits_per_key = 1 + input.Parameter(0) % 64;
+  settings.space = static_cast<DesignSpace>(input.Parameter(1) % 3);
+  if ((input.Parameter(2) & 1) != 0) settings.kinds = {kBloomAmq};
+  if ((input.Parameter(2) & 2) != 0) settings.kinds = {kRibbonAmq};
+  std::vector<SampleQuery> samples;
+  for (const std::string& lo : input.queries()) {
+    for (const std::string& hi : input.queries()) {
+      if (samples.size() == input.Parameter(3)) break;
+      samples.push_back({lo, hi, samples.size() % 2 == 0});
+    }
+  }
+  CheckProteus(input, settings, std::move(samples));
+}
+
+std::vector<std::string> SeedsOf(const std::vector<std::string>& parameters) {
+  const Keys mixed = {"b", "ab", "zz", "", "a", "ab", "abc", "b"};
+  const Keys text = {
+      "com.a",     "com.z",      "com.acm@x",          "com.acm@y",
+      "org.acm@x", "org.acm@yz", "org.example@someone"};
+  Keys integers = {"\x01\x02", "\x7f"};
+  for (char c = 0; c < 24; c++) {
+    integers.push_back(std::string("\x01\x02\x03\x04", 4) + c + '\x05');
+  }
+  std::vector<std::string> seeds;
+  for (const Keys& strings : {mixed, text, integers}) {
+    for (const std::string& some : parameters) {
+      seeds.push_back(MakeSeed(some, 2, strings));
+    }
+  }
+  return seeds;
+}
+
+// A trie, a set, both, two sets, a series, whole keys.
+std::vector<std::string> ProteusBuildSeeds() {
+  return SeedsOf({{0, 12, 0, 0, 0, 3, 0, 0, 12},
+                  {2, 0, 0, 40, 0, 0, 0, 0, 12},
+                  {3, 12, 0, 30, 0, 1, 0, 0, 20},
+                  {6, 12, 0, 30, 0, 0, 127, 0, 12},
+                  {10, 7, 0, 8, 0, 0, 0, 1, 16},
+                  {0, 20, 0, 0, 0, 8, 127, 0, 16}});
+}
+
+// In each space, with and without samples.
+std::vector<std::string> DesignSeeds() {
+  return SeedsOf({{12, 0, 0, 9}, {12, 1, 2, 9}, {14, 2, 0, 9}, {10, 2, 1, 0}});
+}
+
+}  // namespace
+
+const FuzzTarget kSurfBuildTarget = {"surf_build", BuildSurf, MutateListInput,
+                                     CrossListInputs, SurfBuildSeeds};
+const FuzzTarget kProteusBuildTarget = {"proteus_build", BuildProteus,
+                                        MutateListInput, CrossListInputs,
+                                        ProteusBuildSeeds};
+const FuzzTarget kDesignTarget = {"design", DesignProteus, MutateListInput,
+                                  CrossListInputs, DesignSeeds};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

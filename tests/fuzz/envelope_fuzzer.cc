@@ -1,0 +1,2 @@
+#define PROTEAN_FUZZ_TARGET kEnvelopeTarget
+#include "tests/fuzz/fuzzer.h"

@@ -1,0 +1,87 @@
+//  What fuzz targets and mutators share: how they read an input, how they draw
+//  lots, and how they complain.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// What a fuzzer takes for a finding.
+inline void Check(bool holds, const char* what) {
+  if (__builtin_expect(holds, true)) return;
+  fprintf(stderr, "violated: %s\n", what);
+  abort();
+}
+
+// Reads small pieces off an input.
+class FuzzInput {
+ public:
+  FuzzInput(const uint8_t* data, size_t size)
+      : rest_(reinterpret_cast<const char*>(data), size) {}
+
+  bool empty() const { return rest_.empty(); }
+  uint32_t Byte() {
+    if (rest_.empty()) return 0;
+    const auto byte = static_cast<uint8_t>(rest_[0]);
+    rest_.remove_prefix(1);
+    return byte;
+  }
+  uint32_t Number16() {
+    const uint32_t low = Byte();
+    return low | Byte() << 8;
+  }
+  // That many bytes, or fewer at the end.
+  Slice Bytes(size_t size) {
+    const Slice bytes(rest_.data(), std::min(size, rest_.size()));
+    rest_.remove_prefix(bytes.size());
+    return bytes;
+  }
+  // A length byte and that many bytes. A length above 200 is one byte that
+  // comes (length - 200) * 100 times.
+  static constexpr uint32_t kMaxLength = 200;
+  static constexpr uint32_t kRepeatUnit = 100;
+  std::string String() {
+    const uint32_t length = Byte();
+    if (length <= kMaxLength) return Bytes(length).ToString();
+    return std::string((length - kMaxLength) * kRepeatUnit,
+                       static_cast<char>(Byte()));
+  }
+  Slice rest() const { return rest_; }
+
+ private:
+  Slice rest_;
+};
+
+// The same again for the same seed (splitmix64).
+class FuzzRandom {
+ public:
+  explicit FuzzRandom(uint64_t seed) : state_(seed) {}
+
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  // Below `bound`, or 0.
+  uint64_t Below(uint64_t bound) { return bound == 0 ? 0 : Next() % bound; }
+  bool OneIn(uint64_t n) { return Below(n) == 0; }
+  char Byte() { return static_cast<char>(Next()); }
+
+ private:
+  uint64_t state_;
+};
+
+// Changes the `size` bytes at `data` somehow, to at most `max_size`, and
+// returns their new number: LLVMFuzzerMutate, or what stands in for it.
+using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,83 @@
+//  The fuzzer of one target, for libFuzzer and all that know its interface.
+//  Included once a program, after PROTEAN_FUZZ_TARGET has been defined.
+//
+//  With PROTEAN_FUZZ_SEEDS=FOLDER in its environment it does not fuzz, but
+//  writes there what a corpus begins with: TARGET/, with one file an input, and
+//  TARGET.dict, if the target has a dictionary.
+
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/fuzz/fuzz_targets.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+inline const FuzzTarget& TheTarget() { return PROTEAN_FUZZ_TARGET; }
+
+inline bool WriteFile(const std::filesystem::path& file,
+                      const std::string& bytes) {
+  std::ofstream out(file, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  return out.good();
+}
+
+inline bool WriteSeeds(const std::filesystem::path& folder) {
+  const FuzzTarget& target = TheTarget();
+  std::error_code error;
+  std::filesystem::create_directories(folder / target.name, error);
+  bool good = !error;
+  size_t number = 0;
+  for (const std::string& seed : target.seeds()) {
+    good = good &&
+           WriteFile(folder / target.name / ("seed" + std::to_string(number++)),
+                     seed);
+  }
+  return good && (target.dictionary == nullptr ||
+                  WriteFile(folder / (target.name + std::string(".dict")),
+                            target.dictionary()));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+extern "C" {
+
+// The engine's.
+size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
+  const char* const folder = getenv("PROTEAN_FUZZ_SEEDS");
+  if (folder != nullptr) {
+    exit(ROCKSDB_NAMESPACE::protean::WriteSeeds(folder) ? 0 : 1);
+  }
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  ROCKSDB_NAMESPACE::protean::TheTarget().run(data, size);
+  return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                               unsigned int seed) {
+  ROCKSDB_NAMESPACE::protean::FuzzRandom random(seed);
+  return ROCKSDB_NAMESPACE::protean::TheTarget().mutate(
+      data, size, max_size, &random, LLVMFuzzerMutate);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
+                                 const uint8_t* data2, size_t size2,
+                                 uint8_t* out, size_t max_size,
+                                 unsigned int seed) {
+  using ROCKSDB_NAMESPACE::Slice;
+  ROCKSDB_NAMESPACE::protean::FuzzRandom random(seed);
+  return ROCKSDB_NAMESPACE::protean::TheTarget().cross(
+      Slice(reinterpret_cast<const char*>(data1), size1),
+      Slice(reinterpret_cast<const char*>(data2), size2), out, max_size,
+      &random);
+}
+
+}  // extern "C"

@@ -1,0 +1,238 @@
+//  The mutators: that they know where everything is, that what they make is
+//  still worth opening, and that they repeat themselves.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/filter_blocks.h"
+#include "tests/fuzz/block_layout.h"
+#include "tests/fuzz/block_mutator.h"
+#include "tests/fuzz/block_repair.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/list_input.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// What stands in for the engine: it knows nothing of what it changes.
+FuzzRandom& EngineRandom() {
+  static FuzzRandom random(99);
+  return random;
+}
+
+size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
+  FuzzRandom& random = EngineRandom();
+  if (size == 0) return 0;
+  for (uint64_t left = 1 + random.Below(3); left > 0; left--) {
+    const size_t at = random.Below(size);
+    switch (random.Below(4)) {
+      case 0:
+        data[at] = static_cast<uint8_t>(random.Next());
+        break;
+      case 1:
+        data[at] ^= static_cast<uint8_t>(1u << random.Below(8));
+        break;
+      case 2:
+        memmove(data + at, data + random.Below(size - at),
+                random.Below(size - at) / 2);
+        break;
+      default:
+        if (size < max_size && random.OneIn(2)) {
+          memmove(data + at + 1, data + at, size - at);
+          size++;
+        } else if (size > 1) {
+          memmove(data + at, data + at + 1, size - at - 1);
+          size--;
+        }
+        if (at >= size) continue;
+    }
+  }
+  return size;
+}
+
+bool Opens(const std::string& block) {
+  const ExactCopy copy(block);
+  return FilterBlock(copy.slice()).status().ok();
+}
+
+std::vector<BlockInput> BlockSeeds(const FuzzTarget& target) {
+  std::vector<BlockInput> inputs;
+  for (const std::string& seed : target.seeds()) {
+    inputs.push_back(BlockInput::Parse(seed));
+  }
+  return inputs;
+}
+
+constexpr size_t kMaxSize = 4096;
+
+std::string MutateOnce(const FuzzTarget& target, const std::string& input,
+                       uint64_t seed) {
+  std::string bytes = input;
+  bytes.resize(kMaxSize);
+  FuzzRandom random(seed);
+  bytes.resize(target.mutate(reinterpret_cast<uint8_t*>(bytes.data()),
+                             input.size(), kMaxSize, &random, ChangeAnything));
+  return bytes;
+}
+
+}  // namespace
+
+class BlockMutatorTest : public testing::TestWithParam<const FuzzTarget*> {};
+
+INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
+                         testing::Values(&kSurfTarget, &kProteusTarget,
+                                         &kEnvelopeTarget),
+                         [](const auto& info) { return info.param->name; });
+
+TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
+  for (const BlockInput& input : BlockSeeds(*GetParam())) {
+    ASSERT_TRUE(Opens(input.block));
+    const BlockLayout layout{Slice(input.block)};
+    EXPECT_TRUE(layout.whole() || layout.kind() == 0);
+    size_t at = 0;
+    for (const BlockPart& part : layout.parts()) {
+      EXPECT_EQ(part.offset, at) << part.name;
+      at += part.size;
+    }
+    EXPECT_EQ(at, input.block.size());
+  }
+}
+
+TEST_P(BlockMutatorTest, RepairLeavesWhatIsWhole) {
+  FuzzRandom random(1);
+  for (const BlockInput& input : BlockSeeds(*GetParam())) {
+    std::string block = input.block;
+    RepairBlock(&block, &random);
+    EXPECT_EQ(block, input.block);
+  }
+}
+
+// What follows from the rest is made anew, and not otherwise than it was.
+TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
+  FuzzRandom random(1);
+  for (const BlockInput& input : BlockSeeds(*GetParam())) {
+    const BlockLayout layout{Slice(input.block)};
+    std::string block = input.block;
+    const auto clear = [&block](size_t offset, size_t size) {
+      for (size_t i = offset; i < offset + size; i++) block[i] = '\x77';
+    };
+    clear(0, 4);
+    clear(kChecksumOffset, 4);
+    if (layout.trie().has_value()) {
+      clear(layout.trie()->header, 4);      // height
+      clear(layout.trie()->header + 4, 4);  // nodes
+      for (const BlockLayout::Section& section : layout.trie()->sections) {
+        clear(section.header, 4);  // levels
+        const bool listed =
+            section.fields.child_encoding != FstSectionHeader::kHasChildBits;
+        // With lists, only the index knows how many of them a group has.
+        if (!listed) clear(section.arrays, section.layout.labels);
+      }
+    }
+    // A trie of one leaf has no nodes that could be counted.
+    if (layout.trie().has_value() && layout.trie()->sections.empty()) continue;
+    RepairBlock(&block, &random);
+    EXPECT_EQ(Hex(block), Hex(input.block));
+  }
+}
+
+// The point of it all: how many blocks still open after a mutation, in steps
+// away from the seeds, and how many would if the engine did it.
+TEST_P(BlockMutatorTest, MostMutantsOpen) {
+  const bool envelope = GetParam() == &kEnvelopeTarget;
+  const std::vector<std::string> seeds = GetParam()->seeds();
+  constexpr int kSteps = 6;
+  constexpr int kRounds = 20;
+  int mutants = 0;
+  std::map<std::string, int> opened;
+  for (int round = 0; round < kRounds; round++) {
+    for (size_t i = 0; i < seeds.size(); i++) {
+      std::string aware = seeds[i];
+      std::string blind = seeds[i];
+      std::string checked = seeds[i];
+      for (uint64_t step = 0; step < kSteps; step++) {
+        mutants++;
+        const std::string next =
+            MutateOnce(*GetParam(), aware, (round * 1000 + i) * kSteps + step);
+        opened["aware"] += Opens(BlockInput::Parse(next).block);
+        // As an engine goes on from what has opened.
+        if (Opens(BlockInput::Parse(next).block)) aware = next;
+
+        for (std::string* bytes : {&blind, &checked}) {
+          BlockInput input = BlockInput::Parse(*bytes);
+          const size_t size = input.block.size();
+          input.block.resize(size + 8);
+          input.block.resize(ChangeAnything(
+              reinterpret_cast<uint8_t*>(input.block.data()), size, size + 8));
+          if (bytes == &checked) RepairEnvelope(&input.block);
+          const bool opens = Opens(input.block);
+          opened[bytes == &blind ? "blind" : "with a checksum"] += opens;
+          if (opens) *bytes = input.Join();
+        }
+      }
+    }
+  }
+  for (const auto& [how, count] : opened) {
+    printf("%s: %.1f %% of %d mutants open\n", how.c_str(),
+           100.0 * count / mutants, mutants);
+  }
+  EXPECT_GT(opened["aware"], (envelope ? 0.25 : 0.6) * mutants);
+  EXPECT_LT(opened["blind"], 0.1 * mutants);
+  if (!envelope) EXPECT_GT(opened["aware"], opened["with a checksum"]);
+}
+
+class MutatorTest : public testing::TestWithParam<const FuzzTarget*> {};
+
+INSTANTIATE_TEST_SUITE_P(All, MutatorTest, testing::ValuesIn(FuzzTargets()),
+                         [](const auto& info) { return info.param->name; });
+
+// Whatever the bytes are, and even if there are none.
+TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
+  FuzzRandom random(5);
+  std::vector<std::string> inputs = GetParam()->seeds();
+  inputs.emplace_back();
+  for (int i = 0; i < 200; i++) {
+    std::string bytes(random.Below(300), '\0');
+    for (char& byte : bytes) byte = random.Byte();
+    inputs.push_back(bytes);
+  }
+  for (size_t i = 0; i < inputs.size(); i++) {
+    std::string input = inputs[i];
+    for (uint64_t step = 0; step < 30; step++) {
+      const size_t max_size = std::max<size_t>(input.size() + 2, 64);
+      std::vector<uint8_t> buffer(input.begin(), input.end());
+      buffer.resize(max_size);
+      FuzzRandom lots(step + 100 * i);
+      size_t size = GetParam()->mutate(buffer.data(), input.size(), max_size,
+                                       &lots, ChangeAnything);
+      ASSERT_LE(size, max_size);
+      input.assign(buffer.begin(),
+                   buffer.begin() + static_cast<ptrdiff_t>(size));
+      const std::string& other = inputs[lots.Below(inputs.size())];
+      size = GetParam()->cross(input, other, buffer.data(), max_size, &lots);
+      ASSERT_LE(size, max_size);
+      GetParam()->run(buffer.data(), size);
+    }
+  }
+}
+
+TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
+  for (const std::string& seed : GetParam()->seeds()) {
+    EngineRandom() = FuzzRandom(1);
+    const std::string once = MutateOnce(*GetParam(), seed, 17);
+    EngineRandom() = FuzzRandom(1);
+    EXPECT_EQ(MutateOnce(*GetParam(), seed, 17), once);
+  }
+}
+
+TEST(ListInputTest, JoinsWhatItParses) {
+  for (const FuzzTarget* target : {&kSurfBuildTarget, &kProteusBuildTarget}) {
+    for (const std::string& seed : target->seeds()) {
+      EXPECT_EQ(ListInput::Parse(seed).Join(seed.size()), seed);
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

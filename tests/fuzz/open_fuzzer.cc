@@ -1,7 +1,0 @@
-#include "rocksdb/rocksdb_namespace.h"
-#include "tests/fuzz/fuzz_targets.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  ROCKSDB_NAMESPACE::protean::FuzzOpen(data, size);
-  return 0;
-}

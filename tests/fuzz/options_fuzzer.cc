@@ -1,0 +1,2 @@
+#define PROTEAN_FUZZ_TARGET kOptionsTarget
+#include "tests/fuzz/fuzzer.h"

@@ -1,0 +1,218 @@
+//  Makes filter policies of texts, and tables with them.
+//
+//    p<text>   the text is a filter policy
+//    t<text>   the text is options of ProteanTable
+//
+//  RocksDB parses the objects, braces and options around what is Protean's.
+//  What it does with them is not tested here.
+
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/text_env.h"
+#include "tests/fuzz/text_input.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+ConfigOptions Config() {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  config.invoke_prepare_options = false;
+  return config;
+}
+
+std::shared_ptr<ProteanTableFactory> NewTable() {
+  // A block cache would be made with every table.
+  static const BlockBasedTableOptions options = [] {
+    BlockBasedTableOptions without_cache;
+    without_cache.no_block_cache = true;
+    return without_cache;
+  }();
+  return std::make_shared<ProteanTableFactory>(options);
+}
+
+const FilterPolicy* PolicyOf(const ProteanTableFactory& table) {
+  return table.GetOptions<BlockBasedTableOptions>()->filter_policy.get();
+}
+
+// RocksDB does not write a string such that it reads it again if these occur in
+// it; it takes a space off its ends.
+bool IsWrittenAsRead(const std::string& text) {
+  return text.find_first_of("{};=\\#:\r\n \t\v\f,") == std::string::npos &&
+         text.find('\0') == std::string::npos;
+}
+
+// The names of files are the only free text among Protean's options.
+bool HasOddFileNames(const FilterPolicy* policy) {
+  const auto* own = AsProteanFilterPolicy(policy);
+  const auto samples = own == nullptr ? nullptr : own->Samples();
+  return samples != nullptr &&
+         !(IsWrittenAsRead(samples->options().seed_file) &&
+           IsWrittenAsRead(samples->options().samples_file));
+}
+
+void CheckWritten(const ConfigOptions& config, const FilterPolicy* policy) {
+  if (AsProteanFilterPolicy(policy) == nullptr || HasOddFileNames(policy)) {
+    return;
+  }
+  const std::string written = policy->ToString(config);
+  const auto table = NewTable();
+  const Status s = table->ConfigureOption(config, "filter_policy", written);
+  Check(s.ok(), "what is written can be read");
+  const FilterPolicy* again = PolicyOf(*table);
+  Check(again != nullptr && again->ToString(config) == written,
+        "what is read is written the same");
+  std::string mismatch;
+  Check(policy->AreEquivalent(config, again, &mismatch),
+        "what is read is equivalent");
+}
+
+// Whether a DB with this table would open. If it does not, its options are
+// never written.
+bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
+  static auto* const env = new TextEnv;
+  static auto* const db_options = [] {
+    auto* options = new DBOptions;
+    options->env = env;
+    return options;
+  }();
+  static auto* const cf_options = new ColumnFamilyOptions;
+  env->files().clear();
+  env->files()["good"] = "0x61\t0x62\n";
+  env->files()["bad"] = "0xg";
+  cf_options->table_factory = table;
+  const FilterPolicy* policy = PolicyOf(*table);
+  const Status s = AsProteanFilterPolicy(policy) == nullptr
+                       ? Status::OK()
+                       : policy->ValidateOptions(*db_options, *cf_options);
+  Check(s.ok() || s.IsInvalidArgument(), "options are valid or refused");
+  cf_options->table_factory.reset();
+  return s.ok();
+}
+
+void Run(const uint8_t* data, size_t size) {
+  if (size == 0) return;
+  static const int registered = register_protean(*ObjectLibrary::Default(), "");
+  Check(registered > 0, "the policies are known");
+  static const auto* const config = new ConfigOptions(Config());
+  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  // A cache has the size that its option says, and takes it at once.
+  if (text.find("cache") != std::string::npos) return;
+  const auto table = NewTable();
+  if (data[0] == 't') {
+    if (!table->ConfigureFromString(*config, text).ok()) return;
+  } else {
+    const Status s = table->ConfigureOption(*config, "filter_policy", text);
+    if (!s.ok()) {
+      Check(s.IsInvalidArgument(), "a filter policy is made or refused");
+      return;
+    }
+  }
+  if (IsValid(table)) CheckWritten(*config, PolicyOf(*table));
+}
+
+const TextLanguage& Language() {
+  static const auto* const language =
+      new TextLanguage{"{}=;:,",
+                       {"id",
+                        "protean.SuRF",
+                        "protean.Proteus",
+                        "protean.PrefixBloom",
+                        "protean.TwoPrefixBloom",
+                        "protean.Levels",
+                        "surf",
+                        "proteus",
+                        "prefixbloom",
+                        "prefixbloom2",
+                        "levels",
+                        "surf:0:4",
+                        "proteus:12",
+                        "proteus:12:bloom",
+                        "bloomfilter:10",
+                        "ribbonfilter:10",
+                        "nullptr",
+                        "bits_per_key",
+                        "amq",
+                        "bloom",
+                        "ribbon",
+                        "auto",
+                        "level_bits",
+                        "equal",
+                        "sample_capacity",
+                        "sample_every",
+                        "seed_file",
+                        "samples_file",
+                        "good",
+                        "bad",
+                        "hash_suffix_bits",
+                        "real_suffix_bits",
+                        "policies",
+                        "filter_policy",
+                        "partition_filters",
+                        "whole_key_filtering",
+                        "true",
+                        "false",
+                        "{id=protean.SuRF;real_suffix_bits=4}",
+                        "{id=protean.Levels;policies={surf:0:4,proteus:12}}",
+                        "{id=protean.Proteus;bits_per_key=10.5;amq=bloom}",
+                        "filter_policy=surf:0:4;",
+                        " "}};
+  return *language;
+}
+
+// The first byte is left alone, mostly.
+size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
+              GenericMutator generic) {
+  if (size == 0 || max_size < 2 || random->OneIn(64)) {
+    data[0] = random->OneIn(2) ? 't' : 'p';
+    return std::max<size_t>(size, 1);
+  }
+  return 1 + MutateText(Language(), data + 1, size - 1, max_size - 1, random,
+                        generic);
+}
+
+size_t Cross(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
+             FuzzRandom* random) {
+  if (a.empty() || b.empty() || max_size < 2) return 0;
+  out[0] = static_cast<uint8_t>(a[0]);
+  return 1 + CrossTexts(Language(), Slice(a.data() + 1, a.size() - 1),
+                        Slice(b.data() + 1, b.size() - 1), out + 1,
+                        max_size - 1, random);
+}
+
+std::vector<std::string> Seeds() {
+  return {
+      "psurf:0:4",
+      "psurf:8:8",
+      "pproteus:12",
+      "pproteus:10.5:ribbon",
+      "pprefixbloom:12:bloom",
+      "pprefixbloom2:14",
+      "p{id=protean.SuRF;hash_suffix_bits=4;real_suffix_bits=4}",
+      "p{id=protean.Proteus;bits_per_key=12;amq=auto;level_bits=equal;"
+      "sample_capacity=100;sample_every=1;seed_file=good;samples_file=bad}",
+      "plevels:bloomfilter:10,proteus:12",
+      "plevels:nullptr,surf:0:4,{id=protean.Proteus;samples_file=good}",
+      "p{id=protean.Levels;policies={surf:0:4,proteus:12}}",
+      "pbloomfilter:10",
+      "pnullptr",
+      "tfilter_policy=surf:0:4;whole_key_filtering=true;",
+      "tfilter_policy={id=protean.Proteus;bits_per_key=11};"
+      "partition_filters=false;",
+      "tfilter_policy=levels:surf:0:4,proteus:12;",
+  };
+}
+
+}  // namespace
+
+const FuzzTarget kOptionsTarget = {
+    "options", Run,   Mutate,
+    Cross,     Seeds, [] { return DictionaryOf(Language()); }};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

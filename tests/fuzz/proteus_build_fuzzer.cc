@@ -1,0 +1,2 @@
+#define PROTEAN_FUZZ_TARGET kProteusBuildTarget
+#include "tests/fuzz/fuzzer.h"

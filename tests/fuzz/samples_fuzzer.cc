@@ -1,0 +1,2 @@
+#define PROTEAN_FUZZ_TARGET kSamplesTarget
+#include "tests/fuzz/fuzzer.h"

@@ -1,0 +1,147 @@
+//  Reads, saves and restores samples files.
+
+#include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/sample_store.h"
+#include "rocksdb/db.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/text_env.h"
+#include "tests/fuzz/text_input.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+const char kFile[] = "samples";
+
+using Queries = std::vector<SampleQuery>;
+
+std::shared_ptr<SampleStore> NewStore(size_t capacity) {
+  SampleStoreOptions options;
+  options.capacity = capacity;
+  options.samples_file = kFile;
+  return std::make_shared<SampleStore>(options);
+}
+
+// A file that cannot be read is never written over.
+void CheckBadFile(TextEnv* env, const std::string& text) {
+  const auto store = NewStore(10);
+  Check(store->Validate(env).IsInvalidArgument(), "a bad file is refused");
+  auto session = store->Open(kDefaultColumnFamilyName, env, nullptr);
+  Check(session->queue()->size() == 0, "nothing comes of a bad file");
+  session->queue()->Record("a", "b", true);
+  session.reset();
+  Check(env->files().size() == 1 && env->files()[kFile] == text,
+        "a bad file stays as it is");
+}
+
+// What a queue holds of these when they come one after the other.
+Queries LastOf(const Queries& queries, size_t capacity) {
+  const size_t skipped = queries.size() - std::min(queries.size(), capacity);
+  return Queries(queries.begin() + static_cast<ptrdiff_t>(skipped),
+                 queries.end());
+}
+
+void Run(const uint8_t* data, size_t size) {
+  static auto* const env = new TextEnv;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  env->files().clear();
+  env->files()[kFile] = text;
+
+  Queries queries;
+  std::vector<std::string> refused;
+  const Status s = ReadQueryFile(env, kFile, &queries, &refused);
+  if (!s.ok()) {
+    Check(s.IsInvalidArgument() && queries.empty(),
+          "a file is read or refused");
+    CheckBadFile(env, text);
+    return;
+  }
+  for (const SampleQuery& query : queries) {
+    Check(!IsInverted(query.lo, query.hi, query.hi_inclusive),
+          "a query can hold a key");
+  }
+
+  // What is restored, with one more query, is saved and restored again.
+  const size_t capacity = 1 + size % 11;
+  Queries held = LastOf(queries, capacity);
+  {
+    const auto store = NewStore(capacity);
+    Check(store->Validate(env).ok(), "a good file is not refused");
+    auto session = store->Open(kDefaultColumnFamilyName, env, nullptr);
+    Check(session->queue()->Snapshot() == held, "what is read is restored");
+    session->queue()->Record("a", "b", false);
+  }
+  held.push_back({"a", "b", false});
+  held = LastOf(held, capacity);
+  Check(env->files().size() == 1, "no temporary file is left");
+  Queries again;
+  std::vector<std::string> refused_again;
+  Check(ReadQueryFile(env, kFile, &again, &refused_again).ok() &&
+            again == held && refused_again.empty(),
+        "what is saved is read again");
+
+  // All of them, however many.
+  again.clear();
+  Check(WriteQueryFile(env, kFile, queries).ok() &&
+            ReadQueryFile(env, kFile, &again, &refused_again).ok() &&
+            again == queries && refused_again.empty(),
+        "what is written is read again");
+}
+
+const TextLanguage& Language() {
+  static const auto* const language =
+      new TextLanguage{"\t\n#",
+                       {"0x",
+                        "0X",
+                        "0x00",
+                        "0xff",
+                        "0xFF01",
+                        "0xa",
+                        "0xg0",
+                        "exclusive",
+                        "exclusive\n",
+                        "key",
+                        "a",
+                        "b",
+                        "\r",
+                        "\r\n",
+                        "0x\t0x\n",
+                        "0x61\t0x62\texclusive\n",
+                        "# comment\n",
+                        "a\tb\n",
+                        "b\ta\n",
+                        "a\ta\texclusive\n",
+                        std::string(1, '\0'),
+                        std::string(30, 'f')}};
+  return *language;
+}
+
+size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
+              GenericMutator generic) {
+  return MutateText(Language(), data, size, max_size, random, generic);
+}
+
+size_t Cross(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
+             FuzzRandom* random) {
+  return CrossTexts(Language(), a, b, out, max_size, random);
+}
+
+std::vector<std::string> Seeds() {
+  return {"# Queries\n0x6b6579\n0x61\t0x62\n0x61\t0x6263\texclusive\n",
+          "key\nlo\thi\nlo\thi\texclusive\n\n# comment\n",
+          "0x\n",
+          "0x\t0xff\texclusive",
+          "b\ta\nx\tx\texclusive\n",
+          "0x616\n",
+          "a\tb\tinclusive\n",
+          "a\tb\texclusive\tc\n",
+          ""};
+}
+
+}  // namespace
+
+const FuzzTarget kSamplesTarget = {
+    "samples", Run,   Mutate,
+    Cross,     Seeds, [] { return DictionaryOf(Language()); }};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

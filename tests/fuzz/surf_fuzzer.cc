@@ -1,0 +1,2 @@
+#define PROTEAN_FUZZ_TARGET kSurfTarget
+#include "tests/fuzz/fuzzer.h"
