@@ -22,7 +22,8 @@ CheckedIterator::Bounds CheckedIterator::RandomBounds(Dice* dice) {
   return bounds;
 }
 
-CheckedIterator::CheckedIterator(DB* db, ColumnFamilyHandle* family,
+CheckedIterator::CheckedIterator(DB* db,
+                                 std::shared_ptr<ColumnFamilyHandle> family,
                                  const Snapshot* snapshot,
                                  std::shared_ptr<const Versions> versions,
                                  const Bounds& bounds, Dice* dice)
@@ -31,7 +32,8 @@ CheckedIterator::CheckedIterator(DB* db, ColumnFamilyHandle* family,
       lower_(StringAt(Lower())),
       upper_(bounds.upper ? StringAt(*bounds.upper) : ""),
       lower_slice_(lower_),
-      upper_slice_(upper_) {
+      upper_slice_(upper_),
+      family_(std::move(family)) {
   // RocksDB copies them.
   ReadOptions options;
   options.snapshot = snapshot;
@@ -45,7 +47,7 @@ CheckedIterator::CheckedIterator(DB* db, ColumnFamilyHandle* family,
     if (bounds_.lower) options.iterate_lower_bound = &lower_slice_;
     if (bounds_.upper) options.iterate_upper_bound = &upper_slice_;
   }
-  iterator_.reset(db->NewIterator(options, family));
+  iterator_.reset(db->NewIterator(options, family_.get()));
 }
 
 Status CheckedIterator::Refresh(const Snapshot* snapshot,
@@ -74,13 +76,14 @@ size_t CheckedIterator::LastUpTo(size_t slot) const {
 
 void CheckedIterator::Seek(Dice* dice) {
   const size_t kind = dice->Below(8);
-  if (kind == 0) {
+  // Searches under the bounds of a thread must begin within.
+  if (kind == 0 && !(bounds_.of_thread && bounds_.lower)) {
     history_ = "SeekToFirst";
     expected_ = FirstFrom(0);
     iterator_->SeekToFirst();
     return;
   }
-  if (kind == 1) {
+  if (kind == 1 && !(bounds_.of_thread && bounds_.upper)) {
     history_ = "SeekToLast";
     expected_ = LastUpTo(kSlots - 1);
     iterator_->SeekToLast();
@@ -89,7 +92,6 @@ void CheckedIterator::Seek(Dice* dice) {
   const bool backwards = kind <= 3;
   size_t slot = dice->Below(kSlots);
   if (bounds_.of_thread || dice->OneIn(2)) {
-    // Within the bounds.
     const size_t size = Upper() - Lower() + (backwards ? 1 : 0);
     slot = Lower() + (size == 0 ? 0 : dice->Below(size));
     slot = std::min(slot, kSlots - 1);
@@ -148,22 +150,30 @@ std::string CheckedIterator::Describe() const {
   return text;
 }
 
-std::string CheckedIterator::Walk(Dice* dice) {
-  // Nothing lies between equal bounds, where no search can begin.
-  if (bounds_.of_thread && Lower() >= Upper()) return "";
-  if (bounds_.of_thread) {
-    SetSearchBounds(bounds_.lower ? &lower_slice_ : nullptr,
-                    bounds_.upper ? &upper_slice_ : nullptr);
-  }
-  Seek(dice);
+std::string CheckedIterator::WalkOn(Dice* dice) {
   bool right = IsRight();
   for (size_t steps = dice->Below(12);
        right && expected_ != kNowhere && steps > 0; steps--) {
     Step(dice);
     right = IsRight();
   }
-  if (bounds_.of_thread) ClearSearchBounds();
   return right ? "" : Describe();
+}
+
+std::string CheckedIterator::Walk(Dice* dice) {
+  if (family_ == nullptr) return expected_ == kNowhere ? "" : WalkOn(dice);
+  if (!bounds_.of_thread) {
+    Seek(dice);
+    return WalkOn(dice);
+  }
+  // Nothing lies between equal bounds, where no search can begin.
+  if (Lower() >= Upper()) return "";
+  SetSearchBounds(bounds_.lower ? &lower_slice_ : nullptr,
+                  bounds_.upper ? &upper_slice_ : nullptr);
+  Seek(dice);
+  std::string wrong = WalkOn(dice);
+  ClearSearchBounds();
+  return wrong;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

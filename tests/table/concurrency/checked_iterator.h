@@ -24,7 +24,8 @@ class CheckedIterator {
 
   // `versions` are those that the iterator must show: of the snapshot, or
   // nobody else writes.
-  CheckedIterator(DB* db, ColumnFamilyHandle* family, const Snapshot* snapshot,
+  CheckedIterator(DB* db, std::shared_ptr<ColumnFamilyHandle> family,
+                  const Snapshot* snapshot,
                   std::shared_ptr<const Versions> versions,
                   const Bounds& bounds, Dice* dice);
 
@@ -34,6 +35,10 @@ class CheckedIterator {
   // Seeks somewhere, and makes some steps. Returns what is wrong, or an empty
   // string. May be called by another thread each time.
   std::string Walk(Dice* dice);
+
+  // Lets go of the column family's handle, without which RocksDB's iterators
+  // cannot seek: from now on, Walk only makes steps.
+  void LeaveFamily() { family_.reset(); }
 
   // Takes the place of a later snapshot.
   Status Refresh(const Snapshot* snapshot,
@@ -49,6 +54,7 @@ class CheckedIterator {
   size_t FirstFrom(size_t slot) const;
   size_t LastUpTo(size_t slot) const;
 
+  std::string WalkOn(Dice* dice);
   void Seek(Dice* dice);
   void Step(Dice* dice);
   // Whether the iterator is where it must be.
@@ -61,6 +67,7 @@ class CheckedIterator {
   const std::string upper_;
   const Slice lower_slice_;
   const Slice upper_slice_;
+  std::shared_ptr<ColumnFamilyHandle> family_;
   std::unique_ptr<Iterator> iterator_;
   size_t expected_ = kNowhere;  // key
   std::string history_;

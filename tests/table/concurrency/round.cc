@@ -46,6 +46,10 @@ void UseSmallFiles(ColumnFamilyOptions* options) {
   options->compression = kNoCompression;
 }
 
+std::shared_ptr<ColumnFamilyHandle> Unowned(ColumnFamilyHandle* family) {
+  return {family, [](ColumnFamilyHandle*) {}};
+}
+
 size_t CountKeys(const Versions& versions, size_t lower, size_t upper) {
   size_t count = 0;
   for (size_t key = FirstKeyAt(lower); 2 * key < upper; key++) {
@@ -314,7 +318,7 @@ void Round::ReadSnapshot(Dice* dice) {
   look();
   const auto new_iterator = [&] {
     return std::make_unique<CheckedIterator>(
-        db_.get(), family_, snapshot, versions,
+        db_.get(), Unowned(family_), snapshot, versions,
         CheckedIterator::RandomBounds(dice), dice);
   };
   std::unique_ptr<CheckedIterator> iterator = new_iterator();
@@ -440,11 +444,16 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
              "CreateFromString")) {
     return;
   }
-  ColumnFamilyHandle* family = nullptr;
-  if (!Check(db_->CreateColumnFamily(options, name, &family),
+  ColumnFamilyHandle* created = nullptr;
+  if (!Check(db_->CreateColumnFamily(options, name, &created),
              "CreateColumnFamily")) {
     return;
   }
+  std::shared_ptr<ColumnFamilyHandle> family(
+      created, [this](ColumnFamilyHandle* handle) {
+        Check(db_->DestroyColumnFamilyHandle(handle),
+              "DestroyColumnFamilyHandle");
+      });
   options = ColumnFamilyOptions();
 
   Versions versions(kKeys, 0);
@@ -459,25 +468,27 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
     for (size_t i = dice->Below(300); i > 0; i--) {
       const size_t key = dice->Below(kKeys);
       if (dice->OneIn(8)) {
-        Check(db_->Delete(WriteOptions(), family, KeyAt(key)), "Delete");
+        Check(db_->Delete(WriteOptions(), family.get(), KeyAt(key)), "Delete");
         versions[key] = 0;
       } else {
         versions[key] = static_cast<Version>(dice->Below(1000000) + 1);
-        Check(db_->Put(WriteOptions(), family, KeyAt(key),
+        Check(db_->Put(WriteOptions(), family.get(), KeyAt(key),
                        ValueOf(key, versions[key])),
               "Put");
       }
     }
     if (dice->OneIn(2)) {
-      Check(db_->Flush(FlushOptions(), family), "Flush of a column family");
+      Check(db_->Flush(FlushOptions(), family.get()),
+            "Flush of a column family");
     }
     if (dice->OneIn(4)) {
-      Check(db_->CompactRange(CompactRangeOptions(), family, nullptr, nullptr),
+      Check(db_->CompactRange(CompactRangeOptions(), family.get(), nullptr,
+                              nullptr),
             "CompactRange of a column family");
     }
     if (dice->OneIn(4)) {
-      Check(db_->SetOptions(
-                family, {{"table_factory.filter_policy", RandomPolicy(dice)}}),
+      Check(db_->SetOptions(family.get(), {{"table_factory.filter_policy",
+                                            RandomPolicy(dice)}}),
             "SetOptions of a column family");
     }
     new_iterator();
@@ -489,38 +500,25 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
   if (dice->OneIn(3)) {
     RefreshResult result;
     const Status s =
-        RefreshFilters(db_.get(), family, RefreshOptions(), &result);
+        RefreshFilters(db_.get(), family.get(), RefreshOptions(), &result);
     // RocksDB's filters cannot be refreshed.
     if (!s.IsInvalidArgument()) Check(s, "RefreshFilters of a column family");
     refresher = std::make_unique<FilterRefresher>(
-        db_.get(), family, RefreshOptions(), /*period_seconds=*/1);
+        db_.get(), family.get(), RefreshOptions(), /*period_seconds=*/1);
   }
   FilterStatistics statistics;
-  Check(GetFilterStatistics(db_.get(), family, &statistics),
+  Check(GetFilterStatistics(db_.get(), family.get(), &statistics),
         "GetFilterStatistics of a column family");
   refresher.reset();
 
   // Its iterators may outlive the column family, its handle, and its options.
-  const bool dropped_first = dice->OneIn(2);
-  const auto walk = [&] {
-    for (const auto& iterator : iterators) {
-      CheckText(iterator->Walk(dice), "a column family that is gone");
-    }
-  };
-  if (dropped_first) {
-    Check(db_->DropColumnFamily(family), "DropColumnFamily");
-    walk();
-    Check(db_->DestroyColumnFamilyHandle(family), "DestroyColumnFamilyHandle");
-    walk();
-  } else {
-    for (size_t i = 0; i + 1 < iterators.size(); i += 2) {
-      LeaveIterator(std::move(iterators[i]));
-    }
-    iterators.erase(std::remove(iterators.begin(), iterators.end(), nullptr),
-                    iterators.end());
-    Check(db_->DropColumnFamily(family), "DropColumnFamily");
-    Check(db_->DestroyColumnFamilyHandle(family), "DestroyColumnFamilyHandle");
-    walk();
+  Check(db_->DropColumnFamily(family.get()), "DropColumnFamily");
+  const bool handle_goes = dice->OneIn(2);
+  family.reset();
+  for (auto& iterator : iterators) {
+    if (handle_goes) iterator->LeaveFamily();
+    CheckText(iterator->Walk(dice), "a column family that is dropped");
+    if (dice->OneIn(2)) LeaveIterator(std::move(iterator));
   }
 }
 
