@@ -119,7 +119,10 @@ Options Round::RandomOptions(Dice* dice) {
   options.max_background_jobs = 4;
   all_files_open_ = dice->OneIn(2);
   options.max_open_files = all_files_open_ ? -1 : 15;
-  options.stats_dump_period_sec = 1;
+  // RocksDB's own dump crashes when it comes to a column family that is gone
+  // but for an iterator (DBImpl::DumpStats of 9.10.0, without Protean too).
+  handles_go_first_ = dice->OneIn(2);
+  options.stats_dump_period_sec = handles_go_first_ ? 0 : 1;
   options.allow_concurrent_memtable_write = dice->OneIn(2);
   if (dice->OneIn(2)) options.statistics = CreateDBStatistics();
   UseSmallFiles(&options);
@@ -513,7 +516,7 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
 
   // Its iterators may outlive the column family, its handle, and its options.
   Check(db_->DropColumnFamily(family.get()), "DropColumnFamily");
-  const bool handle_goes = dice->OneIn(2);
+  const bool handle_goes = handles_go_first_ && dice->OneIn(2);
   family.reset();
   for (auto& iterator : iterators) {
     if (handle_goes) iterator->LeaveFamily();
@@ -584,7 +587,8 @@ void Round::ChangeOptions(Dice* dice) {
             "SetOptions of the block size");
       break;
     case 2:
-      Check(db_->SetDBOptions({{"stats_dump_period_sec", dice->Of({"0", "1"})},
+      Check(db_->SetDBOptions({{"stats_dump_period_sec",
+                                handles_go_first_ ? "0" : dice->Of({"0", "1"})},
                                {"max_background_jobs", dice->Of({"2", "4"})}}),
             "SetDBOptions");
       break;

@@ -97,6 +97,7 @@ class Round {
   std::unique_ptr<DB> db_;
   ColumnFamilyHandle* family_ = nullptr;
   bool all_files_open_ = false;
+  bool handles_go_first_ = false;  // before the iterators
 
   std::mutex left_mutex_;
   std::deque<std::unique_ptr<CheckedIterator>> left_;
