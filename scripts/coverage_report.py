@@ -57,7 +57,8 @@ def main():
     project = pathlib.Path(__file__).resolve().parent.parent
 
     executed = collections.defaultdict(collections.Counter)
-    notes = sorted(arguments.build.rglob("*.gcno"))
+    # Notes without an object file are left of a build that was interrupted.
+    notes = sorted(path for path in arguments.build.rglob("*.gcno") if path.with_suffix(".o").exists())
     if not notes:
         sys.exit(f"{arguments.build} has no counters: it was not configured with -DCMAKE_CXX_FLAGS=--coverage")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
