@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Tells which lines of Protean its tests execute: the share of each folder, and the lines of filter_policy/ and table/ that no
-# test executes. Fails if that is less than 95 % of either folder.
+# Tells which lines of Protean its tests execute: the share of each folder, and the lines of filter_policy/ and table/
+# that no test executes. Fails if that is less than 95 % of either folder.
 #
 #   scripts/coverage.sh [--build=DIR]
 #
 #   --build=DIR   build and run nothing: the tests of this build have been run. It was configured with
 #                 -DCMAKE_CXX_FLAGS=--coverage, and perhaps with sanitizers
 #
-# The build is kept in $PROTEAN_CACHE (default: protean in the user's cache folder); the first time takes about 25 minutes on
-# 2 cores. The tests of the shared library, shared_test, install_test and java_test, are left out: they test how it gets into
-# a program, which counters would change. Needs gcc and its gcov.
+# The build is kept in $PROTEAN_CACHE (default: protean in the user's cache folder). The tests of the shared library, shared_test, install_test and java_test, are left out: they test
+# how it gets into a program, which counters would change. Needs gcc and its gcov.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 work=""
@@ -38,7 +37,8 @@ if [ -z "$work" ]; then
   log=$work/configure.log
   cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS=--coverage \
     "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" 2>&1 |
-    tee "$log" | sed -un '/^provision_rocksdb: /p' >&2 || { tail -n 30 "$log" >&2; die "does not configure; log: $log"; }
+    tee "$log" | sed -un '/^provision_rocksdb: /p' >&2 ||
+    { tail -n 30 "$log" >&2; die "does not configure; log: $log"; }
   log=$work/build.log
   cmake --build "$work" --parallel "$jobs" 2>&1 | tee "$log" | show_progress "building Protean with counters" ||
     { tail -n 30 "$log" >&2; die "does not build; log: $log"; }

@@ -2,8 +2,8 @@
 # Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree, and a folder with its library
 # (librocksdb.a or librocksdb.so) and the commands that it was compiled with (compile_commands.json).
 #
-#   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native] [--sanitizer=NAME]
-#                                [--source-only]
+#   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native]
+#                                [--sanitizer=NAME] [--source-only]
 #
 #   --source=DIR   build this RocksDB tree instead of 9.10.0; the build is incremental
 #   --library=FILE compile nothing: this shared library is that RocksDB. How it was compiled is told by what it exports
@@ -153,7 +153,8 @@ else
   flags+=(-DCMAKE_BUILD_TYPE=Release)
 fi
 if [ -n "$sanitizer" ]; then
-  flags+=("-DCMAKE_CXX_FLAGS=-fsanitize=$sanitizer -fno-omit-frame-pointer" "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1 -DNDEBUG")
+  flags+=("-DCMAKE_CXX_FLAGS=-fsanitize=$sanitizer -fno-omit-frame-pointer"
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1 -DNDEBUG")
 fi
 # Several files a compiler run take half the time. Which files bear it is known of these versions only.
 unity=()

@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
-# Builds Protean with sanitizers and runs the tests under them, then tests/table/concurrency_test.cc on a new seed for as long
-# as one likes. At the end, a table says what has come of it.
+# Builds Protean with sanitizers and runs the tests under them, then tests/table/concurrency_test.cc on a new seed for
+# as long as one likes. At the end, a table says what has come of it.
 #
 #   scripts/sanitize.sh [--sanitizer=asan|tsan ...] [--minutes=N] [--source=DIR]
 #
-#   --sanitizer=asan   wrong use of memory, leaks, and undefined behavior: AddressSanitizer and UndefinedBehaviorSanitizer,
-#                      with all tests
-#   --sanitizer=tsan   data races and deadlocks: ThreadSanitizer, with the tests that make threads themselves. It has to know
-#                      how all of the process synchronizes, so RocksDB is compiled with it too
+#   --sanitizer=asan   wrong use of memory, leaks, and undefined behavior: AddressSanitizer and
+#                      UndefinedBehaviorSanitizer, with all tests
+#   --sanitizer=tsan   data races and deadlocks: ThreadSanitizer, with the tests that make threads themselves. It has to
+#                      know how all of the process synchronizes, so RocksDB is compiled with it too
 #                      Default: both, one after the other
 #   --minutes=N        run the concurrency test so long with each; default: 10; 0: not at all
 #   --source=DIR       a RocksDB source tree instead of the one that provision_rocksdb.sh provides
 #
-# Not run, since CMakeLists.txt leaves them out of builds with sanitizers: shared_test, install_test, and java_test. They load
-# Protean as a shared library into programs that have no sanitizer in them (RocksDB's own, and the JVM), which the sanitizers'
-# libraries do not bear. What these programs call of Protean is what the other tests call.
+# Not run, since CMakeLists.txt leaves them out of builds with sanitizers: shared_test, install_test, and java_test.
+# They load Protean as a shared library into programs that have no sanitizer in them (RocksDB's own, and the JVM), which
+# the sanitizers' libraries do not bear. What these programs call of Protean is what the other tests call.
 #
-# Builds and logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder). The first time takes about 40
-# minutes on 2 cores for each sanitizer, besides the concurrency test. PROTEAN_JOBS says how many compilers and tests run at
-# once. What ThreadSanitizer is told to overlook is in scripts/tsan_suppressions.txt, with reasons.
+# Builds and logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder). PROTEAN_JOBS says how many
+# compilers and tests run at once. What ThreadSanitizer is told to overlook is in scripts/tsan_suppressions.txt, with reasons.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 minutes=10 source_tree="" wanted=()
@@ -49,7 +48,8 @@ cache=$(cache_folder)
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=4:suppressions=$project/scripts/tsan_suppressions.txt
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=4
+TSAN_OPTIONS+=:suppressions=$project/scripts/tsan_suppressions.txt
 
 # What has come of the sanitizer at hand, for the table.
 sanitizer="" passed="" failed="" time="" seed=""
@@ -63,7 +63,8 @@ fails() {
 # The tests that are run, one a line; all if there are none.
 tests_of() {
   [ "$1" = tsan ] || return 0
-  { grep -rlE '#include <thread>' --include='*_test.cc' tests; echo concurrency_test.cc; } | sed 's,.*/,,; s/\.cc$//' | sort
+  { grep -rlE '#include <thread>' --include='*_test.cc' tests; echo concurrency_test.cc; } |
+    sed 's,.*/,,; s/\.cc$//' | sort
 }
 
 build() {
@@ -89,7 +90,8 @@ run_tests() {
   local log=$work/tests.log summary chosen=()
   [ ${#tests[@]} = 0 ] || chosen=(-R "^($(IFS='|'; echo "${tests[*]}"))\$")
   say "$sanitizer: running the tests"
-  ctest --test-dir "$work" --output-on-failure -j "$jobs" --timeout 1800 ${chosen[@]+"${chosen[@]}"} >"$log" 2>&1 || true
+  ctest --test-dir "$work" --output-on-failure -j "$jobs" --timeout 1800 ${chosen[@]+"${chosen[@]}"} >"$log" 2>&1 ||
+    true
   summary=$(grep -E '^[0-9]+% tests passed' "$log" || true)
   failed=$(sed -nE 's/.* ([0-9]+) tests failed out of .*/\1/p' <<<"$summary")
   passed=$(sed -nE 's/.* tests failed out of ([0-9]+).*/\1/p' <<<"$summary")
