@@ -1,5 +1,6 @@
 #include "db_bench_ext/filter_spec.h"
 
+#include <deque>
 #include <sstream>
 
 #include "db_bench_ext/design_policy.h"
@@ -54,7 +55,9 @@ bool TakeFirstKeyIndex(std::string* spec) {
 
 const char* FiltersHelp(const std::string& what) {
   // For the flags, which keep the pointer.
-  return (new std::string(what + ", comma separated: " + Allowed()))->c_str();
+  static auto* const helps = new std::deque<std::string>;
+  helps->push_back(what + ", comma separated: " + Allowed());
+  return helps->back().c_str();
 }
 
 Status MakeFilterPolicy(const std::string& spec,

@@ -2,13 +2,15 @@
 # Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree, and a folder with its library
 # (librocksdb.a or librocksdb.so) and the commands that it was compiled with (compile_commands.json).
 #
-#   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native] [--source-only]
+#   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native]
+#                                [--sanitizer=NAME] [--source-only]
 #
 #   --source=DIR   build this RocksDB tree instead of 9.10.0; the build is incremental
 #   --library=FILE compile nothing: this shared library is that RocksDB. How it was compiled is told by what it exports
 #   --compile      compile RocksDB even where the distribution's library would do
 #   --assertions   a build with RocksDB's own asserts on, for differential and stress tests; compiled
 #   --native       a build for this machine's CPU (-march=native) instead of any x86-64/arm64; compiled
+#   --sanitizer=NAME  a build with -fsanitize=NAME: that of threads must know how all code synchronizes; compiled
 #   --source-only  build nothing and print the source tree alone
 #
 # Where the distribution has RocksDB 9.10.0 and its package librocksdb-dev is installed, that library is taken as it is, and
@@ -24,7 +26,7 @@ readonly version=9.10.0
 readonly debian_version=9.10.0-1
 readonly debian_suite=trixie
 
-source_tree="" library="" compile=0 assertions=0 native=0 source_only=0
+source_tree="" library="" compile=0 assertions=0 native=0 sanitizer="" source_only=0
 for arg in "$@"; do
   case $arg in
     --source=*) source_tree=${arg#--source=} compile=1 ;;
@@ -32,8 +34,10 @@ for arg in "$@"; do
     --compile) compile=1 ;;
     --assertions) assertions=1 compile=1 ;;
     --native) native=1 compile=1 ;;
+    --sanitizer=*) sanitizer=${arg#--sanitizer=} compile=1 ;;
     --source-only) source_only=1 ;;
-    *) die "unknown argument '$arg'; known: --source=DIR --library=FILE --compile --assertions --native --source-only" ;;
+    *) die "unknown argument '$arg'; known: --source=DIR --library=FILE --compile --assertions --native --sanitizer=NAME
+  --source-only" ;;
   esac
 done
 
@@ -147,6 +151,10 @@ elif [ $assertions = 1 ]; then
   flags+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
 else
   flags+=(-DCMAKE_BUILD_TYPE=Release)
+fi
+if [ -n "$sanitizer" ]; then
+  flags+=("-DCMAKE_CXX_FLAGS=-fsanitize=$sanitizer -fno-omit-frame-pointer"
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1 -DNDEBUG")
 fi
 # Several files a compiler run take half the time. Which files bear it is known of these versions only.
 unity=()

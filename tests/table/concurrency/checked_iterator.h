@@ -1,0 +1,76 @@
+//  An iterator of a DB that others write to, which knows what it must show.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rocksdb/db.h"
+#include "tests/table/concurrency/truth.h"
+#include "tests/table/differential/dice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class CheckedIterator {
+ public:
+  // Where bounds are set, as slots.
+  struct Bounds {
+    std::optional<size_t> lower;
+    std::optional<size_t> upper;
+    bool of_thread = false;  // by SetSearchBounds
+  };
+  static Bounds RandomBounds(Dice* dice);
+
+  // `versions` are those that the iterator must show: of the snapshot, or
+  // nobody else writes.
+  CheckedIterator(DB* db, std::shared_ptr<ColumnFamilyHandle> family,
+                  const Snapshot* snapshot,
+                  std::shared_ptr<const Versions> versions,
+                  const Bounds& bounds, Dice* dice);
+
+  CheckedIterator(const CheckedIterator&) = delete;
+  CheckedIterator& operator=(const CheckedIterator&) = delete;
+
+  // Seeks somewhere, and makes some steps. Returns what is wrong, or an empty
+  // string. May be called by another thread each time.
+  std::string Walk(Dice* dice);
+
+  // Lets go of the column family's handle, without which RocksDB's iterators
+  // cannot seek: from now on, Walk only makes steps.
+  void LeaveFamily() { family_.reset(); }
+
+  // Takes the place of a later snapshot.
+  Status Refresh(const Snapshot* snapshot,
+                 std::shared_ptr<const Versions> versions);
+
+ private:
+  static constexpr size_t kNowhere = kKeys;
+
+  size_t Lower() const { return bounds_.lower.value_or(0); }
+  size_t Upper() const { return bounds_.upper.value_or(kSlots); }
+  // The first key that is there from a slot on, and the last one at or before
+  // it, within the bounds.
+  size_t FirstFrom(size_t slot) const;
+  size_t LastUpTo(size_t slot) const;
+
+  std::string WalkOn(Dice* dice);
+  void Seek(Dice* dice);
+  void Step(Dice* dice);
+  // Whether the iterator is where it must be.
+  bool IsRight() const;
+  std::string Describe() const;
+
+  std::shared_ptr<const Versions> versions_;
+  const Bounds bounds_;
+  const std::string lower_;
+  const std::string upper_;
+  const Slice lower_slice_;
+  const Slice upper_slice_;
+  std::shared_ptr<ColumnFamilyHandle> family_;
+  std::unique_ptr<Iterator> iterator_;
+  size_t expected_ = kNowhere;  // key
+  std::string history_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

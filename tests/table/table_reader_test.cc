@@ -1,0 +1,192 @@
+//  A table reader and its iterators as RocksDB may call them, but does not in
+//  every version, or only from its tools: step by step without results, and
+//  what is the block-based table's.
+
+#include <gtest/gtest.h>
+
+#include "db/pinned_iterators_manager.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/sst_file_writer.h"
+#include "table/protean_table_factory.h"
+#include "table/protean_table_reader.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Tells what reader it has made.
+class TellingFactory : public ProteanTableFactory {
+ public:
+  TellingFactory(const BlockBasedTableOptions& options, TableReader** made)
+      : ProteanTableFactory(options), made_(made) {}
+
+  std::unique_ptr<TableFactory> Clone() const override {
+    return std::make_unique<TellingFactory>(*this);
+  }
+  using ProteanTableFactory::NewTableReader;
+  Status NewTableReader(
+      const ReadOptions& read_options,
+      const TableReaderOptions& table_reader_options,
+      std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
+      std::unique_ptr<TableReader>* table_reader,
+      bool prefetch_index_and_filter_in_cache) const override {
+    const Status s = ProteanTableFactory::NewTableReader(
+        read_options, table_reader_options, std::move(file), file_size,
+        table_reader, prefetch_index_and_filter_in_cache);
+    *made_ = table_reader->get();
+    return s;
+  }
+
+ private:
+  TableReader** const made_;
+};
+
+class TableReaderTest : public ::testing::Test {
+ protected:
+  static constexpr int kKeys = 500;
+
+  TableReaderTest() {
+    BlockBasedTableOptions table;
+    table.block_size = 256;
+    table.filter_policy = NewSurfFilterPolicy(0, 8);
+    options_.compression = kNoCompression;
+    options_.table_factory = std::make_shared<TellingFactory>(table, &reader_);
+    SstFileWriter writer(EnvOptions(), options_);
+    EXPECT_OK(writer.Open(path_));
+    for (int i = 0; i < kKeys; i++) {
+      EXPECT_OK(writer.Put(Key(2 * i + 1), "value " + std::to_string(i)));
+    }
+    EXPECT_OK(writer.Finish());
+    file_ = std::make_unique<SstFileReader>(options_);
+    EXPECT_OK(file_->Open(path_));
+  }
+  ~TableReaderTest() override {
+    file_.reset();
+    EXPECT_OK(Env::Default()->DeleteFile(path_));
+  }
+
+  // Odd ones are in the file.
+  static std::string Key(int i) { return BigEndian(1000 * i) + "tail"; }
+  // What a seek to it looks for.
+  static std::string Target(int i) {
+    std::string target = Key(i);
+    PutFixed64(&target,
+               PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
+    return target;
+  }
+
+  TableReader* plain() const {
+    return static_cast<ProteanTableReader*>(reader_)->file().table();
+  }
+  std::unique_ptr<InternalIterator> NewIterator(TableReader* reader) const {
+    return std::unique_ptr<InternalIterator>(reader->NewIterator(
+        read_options_, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/false, TableReaderCaller::kUserIterator,
+        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/false));
+  }
+
+  const std::string path_ = test::PerThreadDBPath("table_reader.sst");
+  const ReadOptions read_options_;
+  Options options_;
+  TableReader* reader_ = nullptr;
+  std::unique_ptr<SstFileReader> file_;
+};
+
+void ExpectSame(const InternalIterator& expected, const InternalIterator& it) {
+  ASSERT_EQ(expected.Valid(), it.Valid());
+  if (!expected.Valid()) return;
+  EXPECT_EQ(expected.key(), it.key());
+  EXPECT_EQ(expected.user_key(), it.user_key());
+  EXPECT_EQ(expected.value(), it.value());
+}
+
+}  // namespace
+
+// A marker is passed by in both directions, and no key is lost.
+TEST_F(TableReaderTest, StepsFromMarkers) {
+  PinnedIteratorsManager pinned;
+  const auto it = NewIterator(reader_);
+  it->SetPinnedItersMgr(&pinned);
+  const auto expected = NewIterator(plain());
+  Random rnd(61);
+  int markers = 0;
+  for (int i = 0; i < 2000; i++) {
+    const int target = static_cast<int>(rnd.Uniform(2 * kKeys + 1));
+    SCOPED_TRACE(target);
+    it->Seek(Target(target));
+    expected->Seek(Target(target));
+    if (it->Valid() && GetInternalKeySeqno(it->key()) != 0) {
+      markers++;
+      // Not behind the next key, and nothing that anybody reads.
+      EXPECT_GT(it->user_key().compare(Key(target)), 0);
+      EXPECT_LE(it->user_key().compare(expected->user_key()), 0);
+      EXPECT_TRUE(it->PrepareValue());
+      EXPECT_EQ("", it->value());
+      EXPECT_FALSE(it->IsKeyPinned());
+      EXPECT_FALSE(it->IsValuePinned());
+      EXPECT_EQ(IterBoundCheck::kUnknown, it->UpperBoundCheckResult());
+      if (rnd.OneIn(2)) {
+        it->Prev();
+        expected->Prev();
+      } else {
+        it->Next();
+      }
+    }
+    ExpectSame(*expected, *it);
+    for (int step = rnd.Uniform(5); step > 0 && expected->Valid(); step--) {
+      if (rnd.OneIn(2)) {
+        it->Next();
+        expected->Next();
+      } else {
+        it->Prev();
+        expected->Prev();
+      }
+      ExpectSame(*expected, *it);
+    }
+    if (HasFailure()) return;
+    if (it->Valid()) {
+      EXPECT_EQ(expected->write_unix_time(), it->write_unix_time());
+      EXPECT_EQ(expected->IsKeyPinned(), it->IsKeyPinned());
+    }
+    ASSERT_OK(it->status());
+  }
+  EXPECT_GT(markers, 100);
+}
+
+// Functions that are not Protean's business are the block-based table's.
+TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
+  const std::string low = Target(100);
+  const std::string high = Target(800);
+  const Slice low_slice(low);
+  const Slice high_slice(high);
+  constexpr auto kCaller = TableReaderCaller::kUserApproximateSize;
+  EXPECT_GT(reader_->ApproximateOffsetOf(read_options_, high, kCaller), 0u);
+  EXPECT_EQ(plain()->ApproximateOffsetOf(read_options_, high, kCaller),
+            reader_->ApproximateOffsetOf(read_options_, high, kCaller));
+  EXPECT_EQ(plain()->ApproximateSize(read_options_, low, high, kCaller),
+            reader_->ApproximateSize(read_options_, low, high, kCaller));
+  std::vector<TableReader::Anchor> anchors;
+  ASSERT_OK(reader_->ApproximateKeyAnchors(read_options_, anchors));
+  EXPECT_GT(anchors.size(), 2u);
+  EXPECT_EQ(plain()->GetTableProperties(), reader_->GetTableProperties());
+  EXPECT_GT(reader_->ApproximateMemoryUsage(),
+            plain()->ApproximateMemoryUsage());
+  EXPECT_OK(reader_->Prefetch(read_options_, &low_slice, &high_slice));
+  reader_->Prepare(low);
+  reader_->SetupForCompaction();
+  EXPECT_OK(reader_->VerifyChecksum(read_options_,
+                                    kCaller PROTEAN_SINCE_10_8(, false)));
+
+  const std::string dump = path_ + ".dump";
+  std::unique_ptr<WritableFile> out;
+  ASSERT_OK(Env::Default()->NewWritableFile(dump, &out, EnvOptions()));
+  EXPECT_OK(reader_->DumpTable(out.get() PROTEAN_SINCE_10_10(, false)));
+  ASSERT_OK(out->Close());
+  std::string text;
+  ASSERT_OK(ReadFileToString(Env::Default(), dump, &text));
+  EXPECT_NE(std::string::npos, text.find("Index Details"));
+  EXPECT_OK(Env::Default()->DeleteFile(dump));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
