@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "filter_policy/proteus/proteus.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
@@ -141,17 +137,9 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
   }
 }
 
-// What the fuzzers start from. With PROTEAN_WRITE_CORPUS=1, the blocks are
-// added to their corpus.
-TEST_P(ProteusDamageTest, CorpusOfTheFuzzers) {
-  FuzzOpen(reinterpret_cast<const uint8_t*>(block_.data()), block_.size());
-  const char* write = getenv("PROTEAN_WRITE_CORPUS");
-  if (write == nullptr || std::string(write) != "1") return;
-  const auto folder = std::filesystem::path(PROTEAN_SOURCE_DIR) / "tests" /
-                      "fuzz" / "corpus" / "open";
-  std::ofstream(folder / ("proteus_" + std::string(GetParam().name)),
-                std::ios::binary)
-      << block_;
+TEST_P(ProteusDamageTest, KeepsWhatFuzzersCheck) {
+  kProteusTarget.run(reinterpret_cast<const uint8_t*>(block_.data()),
+                     block_.size());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
