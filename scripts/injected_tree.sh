@@ -27,7 +27,8 @@ project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 #     id=BlockBasedTable, stays what it is;
 #   - SetOptions takes "block_based_table_factory" for what is derived from it too. db_stress and many tests use that
 #     name, which it refuses otherwise (docs/tuning.md);
-#   - and db_stress draws the injected policy, where it draws policies to set in an open DB.
+#   - db_stress draws the injected policy, where it draws policies to set in an open DB;
+#   - and its file system does not divide by zero where it has nothing to lose, which kills db_stress in stock runs too.
 declare -A injections
 
 list_injections() {
@@ -44,6 +45,7 @@ list_injections() {
   injections[db_stress_tool/db_stress_test_base.cc]='
     s/: ("\{filter_policy=)bloomfilter:2.34\}"/: \1" +\
       std::string(getenv("PROTEAN_INJECT") ? getenv("PROTEAN_INJECT") : "bloomfilter:2.34") + "}"/'
+  injections[utilities/fault_injection_fs.cc]='s/\(rand->Uniform\(range\)\)/(range > 0 ? rand->Uniform(range) : 0)/'
 }
 
 # What must be in the tree once it has been changed, in this file and so many lines.
@@ -86,6 +88,7 @@ provide_injected_tree() {
   check_injection options/options.cc 3 '(NewBlockBasedTableFactory('
   check_injection options/cf_options.cc 1 'table_factory->get()->IsInstanceOf(TableFactory::kBlockBasedTableName())'
   check_injection db_stress_tool/db_stress_test_base.cc 1 'getenv("PROTEAN_INJECT")'
+  check_injection utilities/fault_injection_fs.cc 1 '(range > 0 ? rand->Uniform(range) : 0)'
 
   # Objects of another clone of the project may be newer than the sources of this one.
   if [ "$(readlink "$tree/plugin/protean" || true)" != "$project" ]; then
