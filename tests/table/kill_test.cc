@@ -120,6 +120,7 @@ class KillTest : public ::testing::Test {
   Options NewOptions(bool after) const {
     Options options = UnthrottledFiles();
     options.create_if_missing = true;
+    options.allow_fallocate = false;  // for speed
     options.target_file_size_base = 2 * kFileSize;
     options.info_log = std::make_shared<RecordingLogger>();
     std::string policy = after ? filters_.after : filters_.before;

@@ -7,10 +7,12 @@
 //      tests build/write_faults_test --gtest_filter=*Random* --seed=0
 //      --seconds=3600
 
+#include "env/composite_env_wrapper.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
+#include "rocksdb/system_clock.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_file_system.h"
 #include "tests/table/faults/fault_report.h"
@@ -48,6 +50,16 @@ Trouble RetryableWrite() {
   return {"retryable write error", error, true};
 }
 
+// RocksDB sleeps a second after each flush or compaction that fails.
+class ShortSleeps : public SystemClockWrapper {
+ public:
+  ShortSleeps() : SystemClockWrapper(SystemClock::Default()) {}
+  const char* Name() const override { return "ShortSleeps"; }
+  void SleepForMicroseconds(int micros) override {
+    SystemClockWrapper::SleepForMicroseconds(std::min(micros, 1000));
+  }
+};
+
 class WriteFaultsTest : public ::testing::Test {
  protected:
   WriteFaultsTest() {
@@ -71,12 +83,15 @@ class WriteFaultsTest : public ::testing::Test {
     filters_ = filters;
     options_ = UnthrottledFiles();
     options_.create_if_missing = true;
+    // Thousands of DBs are opened, each with a log.
+    options_.allow_fallocate = false;
     options_.info_log = log_;
     // Else RocksDB itself tries to recover, again and again.
     options_.max_bgerror_resume_count = 0;
     options_.target_file_size_base = 4 * kFileSize;
     file_system_ = std::make_shared<FaultFileSystem>();
-    env_ = NewCompositeEnv(file_system_);
+    env_ = std::make_unique<CompositeEnvWrapper>(
+        Env::Default(), file_system_, std::make_shared<ShortSleeps>());
     options_.env = env_.get();
     SetPolicy(filters.before);
     ASSERT_OK(Open());

@@ -437,7 +437,8 @@ class FaultFileSystem : public FileSystemWrapper {
     }
     IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
       IOStatus s = file_system_->Mutate(Mutation::kSync);
-      if (s.ok()) s = target()->Sync(options, dbg);
+      // No power is lost but by what is noted: the disk need not be waited for.
+      if (s.ok()) s = target()->Flush(options, dbg);
       if (s.ok()) file_system_->Note('S', name_, std::to_string(size_));
       return s;
     }
@@ -469,25 +470,17 @@ class FaultFileSystem : public FileSystemWrapper {
           file_system_(file_system),
           name_(std::move(name)) {}
 
-    IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-      return Synced([&] { return FSDirectoryWrapper::Fsync(options, dbg); });
-    }
-    IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
-                                 const DirFsyncOptions& how) override {
-      return Synced([&] {
-        return FSDirectoryWrapper::FsyncWithDirOptions(options, dbg, how);
-      });
-    }
-
-   private:
-    template <typename Sync>
-    IOStatus Synced(const Sync& sync) {
-      IOStatus s = file_system_->Mutate(Mutation::kSyncFolder);
-      if (s.ok()) s = sync();
+    IOStatus Fsync(const IOOptions&, IODebugContext*) override {
+      const IOStatus s = file_system_->Mutate(Mutation::kSyncFolder);
       if (s.ok()) file_system_->Note('F', name_);
       return s;
     }
+    IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
+                                 const DirFsyncOptions&) override {
+      return Fsync(options, dbg);
+    }
 
+   private:
     FaultFileSystem* const file_system_;
     const std::string name_;
   };
