@@ -168,8 +168,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
     options_.max_sequential_skip_in_iterations =
         (options_.max_sequential_skip_in_iterations + 1) % 4;
     Open(policy);
-    Random rnd(17 + static_cast<uint32_t>(
-                        testing::UnitTest::GetInstance()->random_seed()));
+    Random rnd(17);
     const auto any_key = [&] {
       std::string key = BigEndian(uint64_t{rnd.Uniform(40)} << 40 |
                                   rnd.Uniform(4) << 16 | rnd.Uniform(300));
