@@ -24,7 +24,6 @@
 #include "table/rocksdb_internals.h"
 #include "util/coding.h"
 #include "util/math.h"
-#include "util/random.h"
 #include "util/string_util.h"
 
 DEFINE_string(cases, "key_sizes,file_sizes,files,families,iterators",
@@ -99,7 +98,7 @@ Cost Measure(const std::function<void()>& work) {
 
 // ---- Keys ----
 
-// What tells keys of 24 bytes and more apart.
+// What tells keys apart.
 enum class Differ { kEarly, kInPairs };
 
 // Ascending keys of `size` bytes: 8 random ones, as far as there are so many,

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "env/unique_id_gen.h"
-#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -14,6 +14,7 @@
 # compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/rocksdb_crates.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/tested_build.sh"
 
 readonly provided=9.10.0
 readonly known="$provided 10.4.2 11.8.1"
@@ -39,12 +40,6 @@ for arg in "$@"; do
 done
 [ ${#wanted[@]} -gt 0 ] || read -r -a wanted <<<"$known"
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-cd "$project"
-for tool in cmake ctest ninja; do
-  command -v $tool >/dev/null || die "$tool is missing; scripts/setup.sh installs what Protean is built with"
-done
-jobs=${PROTEAN_JOBS:-$(nproc)}
 cache=$(cache_folder)
 
 # ---- Source trees ----
@@ -63,44 +58,9 @@ done
 # ---- One version ----
 
 # What has come of the version at hand, for the table.
-version="" passed="" failed="" runs="" time="" seed=""
-failures=()
+runs="" time="" seed=""
 # Where RocksDB fails without Protean.
 stock_failures=()
-# $1: what has failed; $2: its log.
-fails() {
-  failures+=("RocksDB $version: $1; log: $2")
-  say "${failures[-1]}"
-}
-
-# Arguments: those of cmake that choose the RocksDB.
-build() {
-  local log=$work/configure.log
-  if cmake -S . -B "$work" -G Ninja -DPROTEAN_ASSERTIONS=ON "$@" 2>&1 | tee "$log" | sed -un '/^provision_rocksdb: /p' >&2; then
-    log=$work/build.log
-    if cmake --build "$work" --parallel "$jobs" 2>&1 | tee "$log" | show_progress "building Protean with RocksDB $version"; then
-      return
-    fi
-  fi
-  tail -n 30 "$log" >&2
-  fails "does not build" "$log"
-  return 1
-}
-
-run_tests() {
-  local log=$work/tests.log summary
-  say "RocksDB $version: running the tests"
-  ctest --test-dir "$work" --output-on-failure -j "$jobs" >"$log" 2>&1 || true
-  summary=$(grep -E '^[0-9]+% tests passed' "$log" || true)
-  failed=$(sed -nE 's/.* ([0-9]+) tests failed out of .*/\1/p' <<<"$summary")
-  passed=$(sed -nE 's/.* tests failed out of ([0-9]+).*/\1/p' <<<"$summary")
-  if [ -z "$failed" ]; then
-    fails "the tests have not come to their end" "$log"
-  else
-    passed=$((passed - failed))
-    [ "$failed" = 0 ] || { sed -n '/The following tests FAILED/,$p' "$log" >&2; fails "$failed tests fail" "$log"; }
-  fi
-}
 
 # The line on which an assertion fails, in the log $1; empty if none does.
 failed_assertion() {
@@ -112,7 +72,7 @@ run_differential_test() {
   # Each run has the seed after that of the one before.
   seed=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
   next=$seed runs=0
-  say "RocksDB $version: differential test, $minutes minutes from seed $seed on (log: $log)"
+  say "$subject: differential test, $minutes minutes from seed $seed on (log: $log)"
   while [ $left -gt 0 ] && ! "$work/differential_test" "--seed=$next" "--seconds=$left" >"$log" 2>&1; do
     # An assertion that fails in the same run of two stock DBs as well is RocksDB's own affair: the test goes on behind it.
     crashed=$(sed -nE 's/^crashed or hung: .*--seed=([0-9]+).*/\1/p' "$log")
@@ -124,7 +84,7 @@ run_differential_test() {
       fails "the differential test fails" "$log"
       break
     fi
-    stock_failures+=("RocksDB $version: differential_test --control --seed=$crashed --runs=1: $assertion")
+    stock_failures+=("$subject: differential_test --control --seed=$crashed --runs=1: $assertion")
     say "${stock_failures[-1]}"
     runs=$((runs + crashed - next))
     next=$((crashed + 1)) left=$((minutes * 60 - (SECONDS - start)))
@@ -135,16 +95,17 @@ run_differential_test() {
 
 table=$(printf '%-10s %8s %8s %14s %10s   %s' RocksDB "passed" "failed" "random runs" time "first seed")
 test_version() {
-  local tree=$1 arguments=()
-  version=$1 passed=- failed=- runs=- time=- seed=-
+  local tree=$1 version=$1 arguments=(-DPROTEAN_ASSERTIONS=ON)
+  passed=- failed=- runs=- time=- seed=-
   if [ "$tree" != $provided ]; then
     version=$(rocksdb_version "$tree")
     arguments+=("-DPROTEAN_ROCKSDB_SOURCE=$tree")
   fi
+  subject="RocksDB $version"
   work=$cache/matrix-$version-$(echo "$project $tree" | sha256sum | cut -c1-8)
   mkdir -p "$work"
   lock "$work/.lock" "another run in $work"
-  say "RocksDB $version: building with assertions in $work"
+  say "$subject: building with assertions in $work"
   if build "${arguments[@]}"; then
     run_tests
     [ "$minutes" = 0 ] || run_differential_test

@@ -232,8 +232,9 @@ FilterReport Proteus::Report() const {
 // Whether all prefixes of the series may be there, up to that of `bits` bits.
 bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
   for (;; bits -= header_.design.stride_bits) {
-    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_))))
+    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
       return false;
+    }
     if (bits == length_.bits) return true;
   }
 }

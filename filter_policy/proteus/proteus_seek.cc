@@ -215,8 +215,9 @@ uint32_t Proteus::AbsentInSeries(const Position& position) const {
   const uint32_t longest = header_.design.LongestPrefix(key.size());
   for (uint32_t bits = length_.bits; bits <= longest;
        bits += header_.design.stride_bits) {
-    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_))))
+    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
       return bits;
+    }
   }
   return 0;
 }

@@ -1,0 +1,50 @@
+# A build of Protean in a folder of its own, and its tests, for scripts that make several: what fails is noted, and the next
+# one goes on. Sourced after common.sh.
+#
+#   fails WHAT LOG              notes that of $subject
+#   build ARGUMENTS OF CMAKE    builds $targets (all, if there are none) in $work; false if that fails
+#   run_tests ARGUMENTS OF CTEST
+#
+# What they take: $subject, what is built, for people; $work. What they set: $failures; $passed and $failed, numbers of tests.
+
+project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+for tool in cmake ctest ninja; do
+  command -v $tool >/dev/null || die "$tool is missing; scripts/setup.sh installs what Protean is built with"
+done
+jobs=${PROTEAN_JOBS:-$(nproc)}
+
+subject="" work="" targets=() failures=() passed="" failed=""
+
+fails() {
+  failures+=("$subject: $1; log: $2")
+  say "${failures[-1]}"
+}
+
+build() {
+  local log=$work/configure.log
+  if cmake -S "$project" -B "$work" -G Ninja "$@" 2>&1 | tee "$log" | sed -un '/^provision_rocksdb: /p' >&2; then
+    log=$work/build.log
+    if cmake --build "$work" --parallel "$jobs" ${targets[@]+--target "${targets[@]}"} 2>&1 | tee "$log" |
+      show_progress "building Protean with $subject"; then
+      return
+    fi
+  fi
+  tail -n 30 "$log" >&2
+  fails "does not build" "$log"
+  return 1
+}
+
+run_tests() {
+  local log=$work/tests.log summary
+  say "$subject: running the tests"
+  ctest --test-dir "$work" --output-on-failure -j "$jobs" "$@" >"$log" 2>&1 || true
+  summary=$(grep -E '^[0-9]+% tests passed' "$log" || true)
+  failed=$(sed -nE 's/.* ([0-9]+) tests failed out of .*/\1/p' <<<"$summary")
+  passed=$(sed -nE 's/.* tests failed out of ([0-9]+).*/\1/p' <<<"$summary")
+  if [ -z "$failed" ]; then
+    fails "the tests have not come to their end" "$log"
+  else
+    passed=$((passed - failed))
+    [ "$failed" = 0 ] || { sed -n '/The following tests FAILED/,$p' "$log" >&2; fails "$failed tests fail" "$log"; }
+  fi
+}
