@@ -64,11 +64,6 @@ ProteanTableIterator::~ProteanTableIterator() {
   if (until_hand_over_ < kMostTallied) HandOver();
 }
 
-void ProteanTableIterator::EnterSearch() {
-  search_ = RunSearch::Of(read_options_);
-  search_->Enter(this);
-}
-
 void ProteanTableIterator::TakeThreadBounds(const Slice* target,
                                             bool backwards) {
   thread_bounds_ = SearchBounds::OfThread();

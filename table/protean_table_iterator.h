@@ -202,8 +202,8 @@ class ProteanTableIterator final : public InternalIterator {
     return true;
   }
   bool IsWaiting() const { return state_ == State::kWaiting; }
-  // The latest round that it has sought in.
-  uint64_t round() const { return round_; }
+  const RunSearch::Part& part() const { return part_; }
+  RunSearch::Part& part() { return part_; }
   // Keep a sample: that the file holds nothing in a range, or nothing from
   // `target` to the upper bound.
   void Record(const Slice& lo, const Slice& hi, bool hi_inclusive) const {
@@ -335,8 +335,8 @@ class ProteanTableIterator final : public InternalIterator {
   // key if that is nullptr.
   void BeginSeek(const Slice* target, bool backwards) {
     if (pinned_iters_manager_ != nullptr) {
-      if (search_ == nullptr) EnterSearch();
-      search_->BeginSeek(&round_);
+      if (search_ == nullptr) search_ = RunSearch::Of(read_options_);
+      search_->BeginSeek(this, &part_);
     }
     Reset();
     upper_bound_ = read_options_.iterate_upper_bound;
@@ -347,7 +347,6 @@ class ProteanTableIterator final : public InternalIterator {
       TakeThreadBounds(target, backwards);
     }
   }
-  void EnterSearch();
   void TakeThreadBounds(const Slice* target, bool backwards);
   // Whether the lower bound is one that RocksDB's iterators know.
   bool IsLowerBoundKnown() const {
@@ -385,7 +384,7 @@ class ProteanTableIterator final : public InternalIterator {
   bool may_move_ = false;       // the marker: the filter's LowerBoundIsLoose()
   uint8_t moves_ = 0;           // of the marker since the seek
   std::shared_ptr<RunSearch> search_;
-  uint64_t round_ = 0;  // of the search
+  RunSearch::Part part_;  // in the search
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -24,12 +24,25 @@ std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
 
 void RunSearch::Leave(ProteanTableIterator* run) {
   // A file that was part of an earlier search only makes room for another one.
-  if (run->round() == round_ && !watches_.empty()) Finish();
+  if (run->part().round == round_ && !watches_.empty()) Finish();
   watches_.erase(
       std::remove_if(watches_.begin(), watches_.end(),
                      [run](const WatchedSeek& w) { return w.run == run; }),
       watches_.end());
-  runs_.erase(std::find(runs_.begin(), runs_.end(), run));
+  if (run->part().listed) {
+    runs_.erase(std::find(runs_.begin(), runs_.end(), run));
+  }
+}
+
+void RunSearch::SetAsideIdle() {
+  const auto idle =
+      std::partition(runs_.begin(), runs_.end(), [this](const auto* run) {
+        return run->part().round + kIdleRounds >= round_;
+      });
+  std::for_each(idle, runs_.end(),
+                [](auto* run) { run->part().listed = false; });
+  runs_.erase(idle, runs_.end());
+  most_runs_ = std::max(kLeastMostRuns, 2 * runs_.size());
 }
 
 void RunSearch::Watch(ProteanTableIterator* run, const Slice& target,
@@ -58,7 +71,7 @@ bool RunSearch::FindEnd(const WatchedSeek& watch, Slice* end) const {
   bool found = false;
   for (const ProteanTableIterator* run : runs_) {
     Slice position;
-    if (run == watch.run || run->round() != round_ ||
+    if (run == watch.run || run->part().round != round_ ||
         !run->Position(&position)) {
       continue;
     }

@@ -42,20 +42,26 @@ class RunSearch {
   // has for itself: one of the latest ones of this thread, or a new one.
   static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
 
-  // An iterator over a file takes part until it leaves.
-  void Enter(ProteanTableIterator* run) { runs_.push_back(run); }
+  // What an iterator over a file keeps of its part in the search.
+  struct Part {
+    uint64_t round = 0;   // the latest that it has sought in
+    bool listed = false;  // among the runs
+  };
+
+  // An iterator is about to seek, and takes part from now on. That begins a new
+  // round if it has sought in this one before.
+  void BeginSeek(ProteanTableIterator* run, Part* part) {
+    if (part->round == round_) BeginRound();
+    part->round = round_;
+    if (part->listed) return;
+    runs_.push_back(run);
+    part->listed = true;
+  }
+  // It goes.
   void Leave(ProteanTableIterator* run);
 
-  // An iterator is about to seek, whose latest round was `*round`. That begins
-  // a new one if it has sought in this round before.
-  void BeginSeek(uint64_t* round) {
-    if (*round == round_) {
-      if (!watches_.empty()) Finish();
-      round_++;
-      is_outside_bounds_ = false;
-    }
-    *round = round_;
-  }
+  // Iterators that take part.
+  size_t runs() const { return runs_.size(); }
 
   // Whether a file has been sought for a key outside of the thread's bounds
   // (search_bounds.h) in this round. Then the search need not end there when it
@@ -95,8 +101,24 @@ class RunSearch {
     bool inclusive;  // whether the target belongs to the range, backwards
   };
 
+  // So many rounds, a file may be at a key while others seek: the search goes
+  // from one range deletion to the next of the levels below it.
+  static constexpr uint64_t kIdleRounds = 16;
+  static constexpr size_t kLeastMostRuns = 32;
+
   explicit RunSearch(const ReadOptions* read_options)
       : read_options_(read_options) {}
+
+  void BeginRound() {
+    if (!watches_.empty()) Finish();
+    round_++;
+    is_outside_bounds_ = false;
+    if (runs_.size() >= most_runs_) SetAsideIdle();
+  }
+  // Files that have not been sought for a while take part again when they are.
+  // With ReadOptions::pin_data, RocksDB keeps the iterator over each file of a
+  // level that it has left, and does not tell it.
+  void SetAsideIdle();
 
   void Finish();
   // Where the search has come to, as far as the other runs tell. False if they
@@ -107,6 +129,7 @@ class RunSearch {
   uint64_t round_ = 1;
   bool is_outside_bounds_ = false;
   std::vector<ProteanTableIterator*> runs_;
+  size_t most_runs_ = kLeastMostRuns;  // before any are set aside
   std::vector<WatchedSeek> watches_;
   std::string passed_;
 };

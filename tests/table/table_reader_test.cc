@@ -9,6 +9,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
+#include "table/run_search.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -152,6 +153,44 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
     ASSERT_OK(it->status());
   }
   EXPECT_GT(markers, 100);
+}
+
+// As with ReadOptions::pin_data, where RocksDB keeps the iterator over each
+// file that it has left: a search does not look at all of them for ever.
+TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
+  PinnedIteratorsManager pinned;
+  const std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);
+  std::vector<std::unique_ptr<InternalIterator>> iterators;
+  const auto seek = [&](InternalIterator* it, int target) {
+    it->Seek(Target(target));
+    while (it->Valid() && GetInternalKeySeqno(it->key()) != 0) it->Next();
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(Key(target | 1), ExtractUserKey(it->key()));
+  };
+  const auto new_iterator = [&] {
+    iterators.push_back(NewIterator(reader_));
+    iterators.back()->SetPinnedItersMgr(&pinned);
+    return iterators.back().get();
+  };
+  InternalIterator* const first = new_iterator();
+  size_t most_runs = 0;
+  for (int i = 0; i < 2 * kKeys; i++) {
+    seek(first, i);
+    seek(new_iterator(), i);
+    most_runs = std::max(most_runs, search->runs());
+  }
+  EXPECT_GE(most_runs, 3);
+  EXPECT_LE(most_runs, 50);
+  // They take part again.
+  for (int round = 0; round < 3; round++) {
+    for (const auto& it : iterators) seek(it.get(), 77 + round);
+    EXPECT_EQ(iterators.size(), search->runs());
+  }
+  iterators.resize(10);
+  EXPECT_EQ(10, search->runs());
+  for (int round = 0; round < 100; round++) seek(first, round);
+  iterators.clear();
+  EXPECT_EQ(0, search->runs());
 }
 
 // Functions that are not Protean's business are the block-based table's.
