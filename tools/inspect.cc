@@ -141,6 +141,10 @@ void AddFacts(const FileFacts& facts, Json* row) {
       report.predicted_fpr < 0 ? Json() : Json(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
+  // False if nothing in it is hashed, too.
+  (*row)["salted"] = facts.block() == nullptr
+                         ? Json()
+                         : Json(!facts.block()->header().salt.IsNone());
   (*row)["unfiltered"] = facts.unfiltered();
 }
 

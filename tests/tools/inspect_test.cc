@@ -60,14 +60,17 @@ TEST_F(InspectTest, TellsOfEachFile) {
       EXPECT_EQ("from the keys alone", row["basis"]);
       EXPECT_EQ(0, row["samples"]);
       EXPECT_GE(row["predicted_fpr"].get<double>(), 0);
+      EXPECT_EQ(true, row["salted"]);
       EXPECT_EQ("", row["unfiltered"]);
     } else if (place.first == "surf") {
       EXPECT_EQ("SuRF", row["kind"]);
       EXPECT_EQ(0u, row["design"].get<std::string>().find("trie, 8 real bits"));
       EXPECT_TRUE(row["predicted_fpr"].is_null());
+      EXPECT_EQ(false, row["salted"]);
       EXPECT_EQ("", row["unfiltered"]);
     } else {
       EXPECT_EQ("bloomfilter", row["kind"]);
+      EXPECT_TRUE(row["salted"].is_null());
       EXPECT_EQ("RocksDB's own filter, which filters Get only",
                 row["unfiltered"]);
     }
