@@ -27,19 +27,20 @@ double Rate(double bits_per_hash, int probes, int lines) {
   const double first = std::max(0.0, std::floor(mean - 6 * deviation));
   const double last = std::ceil(mean + 7 * deviation) + 1;
   const double keep = std::pow(1 - 1.0 / (8 * kLineBytes), probes);
-  double weight =
-      std::exp(first * std::log(mean) - mean - std::lgamma(first + 1));
+  double weight = 1;  // how often a line has so many, to how often `first`
+  double weights = 0;
   double clear = std::pow(keep, first);  // the share of bits not set
   double rate = 0;
   for (double hashes = first; hashes <= last;) {
     double all = 1;
     for (int i = 0; i < probes; i++) all *= 1 - clear;
+    weights += weight;
     rate += weight * all;
     hashes++;
     weight *= mean / hashes;
     clear *= keep;
   }
-  return std::min(1.0, std::pow(rate, lines));
+  return std::min(1.0, std::pow(rate / weights, lines));
 }
 
 // More lines gain the more, the more bits there are.
