@@ -7,8 +7,9 @@
 #   --build=DIR   build and run nothing: the tests of this build have been run. It was configured with
 #                 -DCMAKE_CXX_FLAGS=--coverage, and perhaps with sanitizers
 #
-# The build is kept in $PROTEAN_CACHE (default: protean in the user's cache folder). The tests of the shared library, shared_test, install_test and java_test, are left out: they test
-# how it gets into a program, which counters would change. Needs gcc and its gcov.
+# The build is kept in $PROTEAN_CACHE (default: protean in the user's cache folder). The tests of the shared library,
+# shared_test, install_test and java_test, are left out: they test how it gets into a program, which counters would change.
+# Needs gcc and its gcov.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 work=""
