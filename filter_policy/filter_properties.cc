@@ -24,7 +24,8 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
   if (report.basis.empty()) return properties;
   properties[kBasisProperty] = report.basis;
   properties[kSamplesProperty] = std::to_string(report.samples);
-  properties[kModelMicrosProperty] = std::to_string(report.model_micros);
+  // Always as long: the size of a file does not depend on the clock.
+  properties[kModelMicrosProperty] = ToText("%010.0f", report.model_micros);
   if (report.predicted_fpr >= 0) {
     properties[kPredictedFprProperty] = ToText("%.6f", report.predicted_fpr);
   }

@@ -137,6 +137,18 @@ TEST_F(FilterPropertiesTest, TellsTheKindAndTheSize) {
   EXPECT_EQ("[CountingCollectorFactory]", table.property_collectors_names);
 }
 
+TEST(FilterPropertiesSizeTest, DoesNotDependOnTheClock) {
+  FilterReport report;
+  report.basis = "any";
+  for (const uint32_t micros : {0u, 7u, 4'000'000'000u}) {
+    report.model_micros = micros;
+    const std::string text =
+        MakeFilterProperties("any", 1, report).at(kModelMicrosProperty);
+    EXPECT_EQ(10u, text.size());
+    EXPECT_EQ(micros, std::stoull(text));
+  }
+}
+
 TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   SetPolicy("{id=protean.Proteus;bits_per_key=16;sample_every=1}");
   Open();
