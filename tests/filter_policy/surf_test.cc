@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include "filter_policy/bits/bit_util.h"
 #include "tests/key_families.h"
@@ -567,26 +566,6 @@ TEST(SurfTest, BuildMemoryIsLinear) {
     ASSERT_TRUE(builder.Finish(&size).ok());
     EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
   }
-}
-
-TEST(SurfTest, QueriesShareNoState) {
-  const KeyFamily family = KeyFamilies(20000, 31)[0];
-  const OwnedSurf surf(family.keys, {4, 4});
-  std::vector<std::thread> threads;
-  std::atomic<int> failures{0};
-  for (int t = 0; t < 4; t++) {
-    threads.emplace_back([&, t] {
-      for (size_t i = t; i < family.keys.size(); i += 2) {
-        const std::string& key = family.keys[i];
-        if (!surf->KeyMayMatch(key) || !surf->RangeMayMatch(key, key, true) ||
-            surf->Count(key, key).count != 1) {
-          failures++;
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(0, failures);
 }
 
 TEST(SurfTest, SizeOnRandomIntegers) {
