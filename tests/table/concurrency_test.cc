@@ -25,7 +25,9 @@
 #include "tests/table/concurrency/round.h"
 
 DEFINE_uint64(seed, 0, "Of all choices; 0: a random one");
-DEFINE_uint64(seconds, 60, "End after that many");
+DEFINE_uint64(seconds, 60,
+              "Of rounds in all; opening, comparing and closing DBs comes on "
+              "top");
 
 namespace ROCKSDB_NAMESPACE::protean {
 
