@@ -6,6 +6,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_type.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -62,12 +63,14 @@ bool BracesMatch(const std::string& text) {
 
 Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
-  const std::string list = WithoutBraces(value);
+  const std::string list = WithoutBraces(trim(value));
   ConfigOptions strict = config;
   strict.ignore_unknown_options = false;
   strict.ignore_unsupported_options = false;
   std::vector<Options::Entry> policies;
-  for (const std::string& text : SplitPolicies(list)) {
+  for (const std::string& part : SplitPolicies(list)) {
+    // RocksDB takes white space off as well, but not behind braces.
+    const std::string text = trim(part);
     Options::Entry entry;
     entry.text = text;
     const Status s =

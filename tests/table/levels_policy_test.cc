@@ -247,7 +247,7 @@ TEST_F(LevelsPolicyTest, BracesAroundTheList) {
         "{id=protean.Proteus;bits_per_key=12},surf:0:8"}) {
     SCOPED_TRACE(list);
     for (const std::string& text :
-         {"levels:" + list, "levels:{" + list + "}",
+         {"levels:" + list, "levels:{" + list + "}", "levels: " + list + " ",
           "{id=protean.Levels;policies={" + list + "}}"}) {
       std::shared_ptr<const FilterPolicy> policy;
       ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), text, &policy));
