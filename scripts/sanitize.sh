@@ -77,7 +77,7 @@ run_concurrency_test() {
 
 table=$(printf '%-10s %8s %8s %16s   %s' sanitizer passed failed "concurrency test" seed)
 for subject in "${wanted[@]}"; do
-  passed=- failed=- time=- seed=- chosen=(--timeout 1800)
+  passed=- failed=- time=- seed=- chosen=()
   mapfile -t targets < <(tests_of "$subject")
   mapfile -t flags < <(flags_of "$subject")
   [ ${#targets[@]} = 0 ] || chosen+=(-R "^($(IFS='|'; echo "${targets[*]}"))\$")
