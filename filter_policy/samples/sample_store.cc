@@ -117,6 +117,7 @@ std::unique_ptr<SampleSession> SampleStore::Open(
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry* const entry = GetEntry(column_family, env, logger);
   entry->sessions++;
+  sessions_of_[env]++;
   return std::unique_ptr<SampleSession>(new SampleSession(
       shared_from_this(), entry->queue, column_family, env, logger));
 }
@@ -142,6 +143,10 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
 void SampleStore::Close(const std::string& column_family, Env* env,
                         Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (--sessions_of_[env] == 0) {
+    sessions_of_.erase(env);
+    if (validated_env_ == env) validated_env_ = nullptr;
+  }
   Entry& entry = entries_[column_family];
   if (--entry.sessions > 0) return;
   const Status s = SaveEntry(column_family, &entry, env);

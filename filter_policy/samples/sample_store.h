@@ -56,7 +56,8 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
 
   // The queue of a column family. It is made, and restored or seeded, unless it
   // is in use. Never nullptr. Without an `env`, files are those of the Env that
-  // Validate was called with last.
+  // Validate was called with last, until the last session with that one ends: a
+  // policy may outlive it.
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
@@ -95,6 +96,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // before it is restored.
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
+  std::map<Env*, size_t> sessions_of_;
   Env* validated_env_ = nullptr;
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;

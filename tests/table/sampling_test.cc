@@ -1,6 +1,7 @@
 //  Readers of a real DB leave samples of the queries that found nothing in
 //  their files, and the queue survives the DB.
 
+#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/sst_file_writer.h"
@@ -569,6 +570,45 @@ TEST_F(SamplingTest, SmallTableCache) {
   Close();
   EXPECT_OK(env_->FileExists(file_));
   EXPECT_OK(env_->FileExists(file_ + ".other"));
+}
+
+// An Env that says when it is used although its DB is closed.
+class MortalEnv : public EnvWrapper {
+ public:
+  explicit MortalEnv(Env* base) : EnvWrapper(base) {}
+  static const char* kClassName() { return "MortalEnv"; }
+  const char* Name() const override { return kClassName(); }
+
+  void Die() { dead_ = true; }
+  Status FileExists(const std::string& name) override {
+    EXPECT_FALSE(dead_) << name;
+    return EnvWrapper::FileExists(name);
+  }
+
+ private:
+  bool dead_ = false;
+};
+
+TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
+  MortalEnv env(env_);
+  ProteusPolicyOptions proteus;
+  proteus.samples_file = file_;
+  table_.filter_policy =
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
+  options_.table_factory = NewProteanTableFactory(table_);
+  options_.env = &env;
+  Open();
+  ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  Close();
+  env.Die();
+  options_.env = env_;
+  SstFileWriter writer(EnvOptions(), options_);
+  const std::string file = path_ + ".sst";
+  ASSERT_OK(writer.Open(file));
+  ASSERT_OK(writer.Put("b", "a value"));
+  ASSERT_OK(writer.Finish());
+  ASSERT_OK(env_->DeleteFile(file));
 }
 
 TEST_F(SamplingTest, FilesFromOutside) {
