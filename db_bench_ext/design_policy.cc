@@ -99,9 +99,9 @@ std::shared_ptr<const FilterPolicy> DesignPolicy::Create(
 }
 
 std::unique_ptr<RangeFilterBuilder> DesignPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& context) const {
-  const std::shared_ptr<QueryQueue> queue = samples_->Queue(
-      ColumnFamilyOf(context), Env::Default(), /*logger=*/nullptr);
+    const FilterBuildingContext& context, Env* env) const {
+  const std::shared_ptr<QueryQueue> queue =
+      samples_->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
       settings_, [queue] { return queue->Snapshot(); });
 }

@@ -36,7 +36,7 @@ class DesignPolicy : public RangeFilterPolicy {
   const char* Name() const override { return "protean.bench.Design"; }
   FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context) const override;
+      const FilterBuildingContext& context, Env* env) const override;
   std::shared_ptr<SampleStore> Samples() const override { return samples_; }
 
  private:

@@ -34,7 +34,7 @@ std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
 }
 
 std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& /*context*/) const {
+    const FilterBuildingContext& /*context*/, Env* /*env*/) const {
   FstOptions options;
   options.dense = steps_ >= 1;
   options.quotient = steps_ >= 2;

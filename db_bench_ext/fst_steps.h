@@ -25,7 +25,7 @@ class FstStepsPolicy : public SurfFilterPolicy {
   static std::shared_ptr<const FilterPolicy> Create(const std::string& step);
 
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& /*context*/) const override;
+      const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
 
  private:
   explicit FstStepsPolicy(size_t steps);

@@ -136,7 +136,7 @@ class OracleBuilder : public RangeFilterBuilder {
 }  // namespace
 
 std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& /*context*/) const {
+    const FilterBuildingContext& /*context*/, Env* /*env*/) const {
   return std::make_unique<OracleBuilder>();
 }
 

@@ -17,7 +17,7 @@ class OracleFilterPolicy : public RangeFilterPolicy {
 
   FilterKind kind() const override { return kOracleKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& /*context*/) const override;
+      const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
 };
 
 // Makes the kind and the policy, protean.Oracle or oracle, known to this

@@ -61,8 +61,30 @@ bool BracesMatch(const std::string& text) {
   return depth == 0;
 }
 
+// While a thread makes the policies of a list: one that is a list itself is
+// refused before it makes its own, however deep they go.
+class ListBeingMade {
+ public:
+  ListBeingMade() : inside_another_(inside_) { inside_ = true; }
+  ~ListBeingMade() { inside_ = inside_another_; }
+  ListBeingMade(const ListBeingMade&) = delete;
+  ListBeingMade& operator=(const ListBeingMade&) = delete;
+
+  bool inside_another() const { return inside_another_; }
+
+ private:
+  static thread_local bool inside_;
+  const bool inside_another_;
+};
+
+thread_local bool ListBeingMade::inside_ = false;
+
 Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
+  const ListBeingMade making;
+  if (making.inside_another()) {
+    return Status::InvalidArgument("a list cannot be part of a list");
+  }
   const std::string list = WithoutBraces(trim(value));
   ConfigOptions strict = config;
   strict.ignore_unknown_options = false;
@@ -81,6 +103,7 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
     if (!s.ok()) return Refuse(list, s.ToString());
     if (entry.policy != nullptr &&
         entry.policy->IsInstanceOf(LevelsFilterPolicy::kClassName())) {
+      // An empty one.
       return Refuse(list, "a list cannot be part of a list");
     }
     policies.push_back(std::move(entry));
@@ -199,13 +222,13 @@ bool LevelsFilterPolicy::ForLevel(
 }
 
 FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
-    const FilterBuildingContext& context,
+    const FilterBuildingContext& context, Env* env,
     std::shared_ptr<UserCollectedProperties> properties) const {
   std::shared_ptr<const FilterPolicy> policy;
   ForLevel(context.level_at_creation, &policy);
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
   return own == nullptr ? nullptr
-                        : own->NewBuilder(context, std::move(properties));
+                        : own->NewBuilder(context, env, std::move(properties));
 }
 
 std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {

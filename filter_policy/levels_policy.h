@@ -54,7 +54,7 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   // Nullptr where the file's policy is not one of Protean's: ProteanTable asks
   // ForLevel.
   FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context,
+      const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const override;
 
   bool ForLevel(int level,

@@ -65,9 +65,9 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
 class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  public:
   ProteanFilterBitsBuilder(const RangeFilterPolicy& policy,
-                           const FilterBuildingContext& context,
+                           const FilterBuildingContext& context, Env* env,
                            std::shared_ptr<UserCollectedProperties> properties)
-      : builder_(policy.NewRangeFilterBuilder(context)),
+      : builder_(policy.NewRangeFilterBuilder(context, env)),
         properties_(std::move(properties)),
         info_log_(context.info_log),
         verify_(context.table_options.detect_filter_construct_corruption) {
@@ -273,7 +273,7 @@ Status ProteanFilterPolicy::ValidateOptions(
 }
 
 FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
-    const FilterBuildingContext& context,
+    const FilterBuildingContext& context, Env* env,
     std::shared_ptr<UserCollectedProperties> properties) const {
   if (context.table_options.partition_filters) {
     Log(InfoLogLevel::WARN_LEVEL, context.info_log,
@@ -281,7 +281,8 @@ FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
         PartitionedFiltersRefused(*this).ToString().c_str());
     return nullptr;
   }
-  return new ProteanFilterBitsBuilder(*this, context, std::move(properties));
+  return new ProteanFilterBitsBuilder(*this, context, env,
+                                      std::move(properties));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -64,12 +64,13 @@ class ProteanFilterPolicy : public FilterPolicy {
 
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
-    return NewBuilder(context, /*properties=*/nullptr);
+    return NewBuilder(context, Env::Default(), /*properties=*/nullptr);
   }
-  // The same. Unless `properties` is nullptr, the facts of the filter are
-  // stored there when it is finished. Nullptr for no filter.
+  // The same, in a DB with that Env, which RocksDB's context does not tell.
+  // Unless `properties` is nullptr, the facts of the filter are stored there
+  // when it is finished. Nullptr for no filter.
   virtual FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context,
+      const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const = 0;
 
   // Whether files that are written to a level have another policy instead,
@@ -104,14 +105,15 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
  public:
   // Nullptr for partitioned filters, should nobody have called ValidateOptions.
   FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context,
+      const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const override;
 
-  // A builder for the filter of one SST file. `context` need not outlive the
-  // call; RocksDB fills all of it in for flushes and compactions, but for files
-  // that are written outside of a DB only the options and the log.
+  // A builder for the filter of one SST file. `context` and `env` need not
+  // outlive the call; RocksDB fills all of the context in for flushes and
+  // compactions, but for files that are written outside of a DB only the
+  // options and the log.
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context) const = 0;
+      const FilterBuildingContext& context, Env* env) const = 0;
 
   // The kind of filter that it builds.
   virtual FilterKind kind() const = 0;

@@ -107,8 +107,9 @@ run_target() {
   PROTEAN_FUZZ_SEEDS=$seeds "$fuzzer" >/dev/null || die "$fuzzer cannot write its seeds to $seeds"
   options=(-max_total_time=$seconds -max_len="$(most_bytes "$target")" -len_control=0 -timeout=10 -rss_limit_mb=3000
     -print_final_stats=1 -artifact_prefix="$findings_folder/")
-  # Weighing inputs by how rare what they reach is takes longer than running them.
-  [ "$sanitizer" != none ] || options+=(-entropic=0)
+  # Weighing inputs by how rare what they reach is takes longer than running them, and so does looking each second for what
+  # other processes have found.
+  [ "$sanitizer" != none ] || options+=(-entropic=0 -reload=0)
   [ ! -f "$seeds/$target.dict" ] || options+=(-dict="$seeds/$target.dict")
   local before start=$SECONDS
   before=$(find "$findings_folder" -type f | wc -l)

@@ -25,8 +25,10 @@ std::string ColumnFamilyOf(const BlockBasedFile& file) {
   return name.empty() ? kDefaultColumnFamilyName : name;
 }
 
-// The queue of the file's column family, or nullptr if its policy needs none.
-QueryQueue* OpenQueue(const BlockBasedFile& file, DBSession* session) {
+// The use of the queue of the file's column family, or nullptr if its policy
+// needs none.
+std::shared_ptr<SampleSession> OpenQueue(const BlockBasedFile& file,
+                                         DBSession* session) {
   const std::shared_ptr<SampleStore> store =
       AsProteanFilterPolicy(file.filter_policy())->Samples();
   if (store == nullptr) return nullptr;
@@ -41,6 +43,7 @@ std::unique_ptr<OpenFilter> AnnounceFilter(const BlockBasedFile& file) {
       AsProteanFilterPolicy(file.filter_policy())->Filters();
   if (all == nullptr || file.level() < 0) return nullptr;
   const auto properties = file.table()->GetTableProperties();
+  if (properties == nullptr) return nullptr;
   FileFilter filter;
   filter.level = file.level();
   filter.keys = properties->num_filter_entries;
@@ -54,6 +57,7 @@ std::unique_ptr<OpenFilter> AnnounceFilter(const BlockBasedFile& file) {
 // properties tell before it is read.
 bool HoldsNoKeys(const BlockBasedFile& file) {
   const auto properties = file.table()->GetTableProperties();
+  if (properties == nullptr) return false;
   const auto kind = properties->user_collected_properties.find(kKindProperty);
   return kind != properties->user_collected_properties.end() &&
          kind->second == FindFilterType(FilterKind::kAlwaysTrue)->name;
@@ -109,7 +113,8 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
       patience_(file_->level() > 0
                     ? session_->Shared(ColumnFamilyOf(*file_), file_->level())
                     : &patience_with_file_),
-      queue_(has_range_filter_ ? OpenQueue(*file_, session_.get()) : nullptr),
+      samples_(has_range_filter_ ? OpenQueue(*file_, session_.get()) : nullptr),
+      queue_(samples_ == nullptr ? nullptr : samples_->queue()),
       open_filter_(has_range_filter_ ? AnnounceFilter(*file_) : nullptr),
       registered_(session_->filters(), Announce(*file_, log_period_seconds),
                   use) {
@@ -140,7 +145,11 @@ const FilterBlock* ProteanTableReader::Checked(FilterBitsReader* filter) const {
   // Policies of Protean make no other readers.
   const FilterBlock& block =
       static_cast<const ProteanFilterBitsReader*>(filter)->block();
-  if (block.CanFilter()) return &block;
+  if (block.CanFilter()) {
+    // It may have been damaged on its way only, before.
+    registered_.SetUse(FilterUse::kUsed);
+    return &block;
+  }
   NoteUseless(block);
   return nullptr;
 }
@@ -148,20 +157,19 @@ const FilterBlock* ProteanTableReader::Checked(FilterBitsReader* filter) const {
 void ProteanTableReader::NoteUseless(const FilterBlock& filter) const {
   if (filter.status().ok()) {
     registered_.SetUse(FilterUse::kUnheld);
-  } else {
-    ReportDamage(filter.status());
+  } else if (ReportDamage(filter.status()) && filter.status().IsCorruption()) {
+    // RocksDB counts where it is the first to see it.
+    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
   }
 }
 
-void ProteanTableReader::ReportDamage(const Status& status) const {
+bool ProteanTableReader::ReportDamage(const Status& status) const {
   registered_.SetUse(FilterUse::kDamaged);
-  if (damage_reported_.exchange(true)) return;
+  if (damage_reported_.exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, file_->info_log(),
       "ProteanTable: %s is read without its filter: %s", file_->name().c_str(),
       status.ToString().c_str());
-  if (status.IsCorruption()) {
-    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
-  }
+  return true;
 }
 
 void ProteanTableReader::ReportFailure(const Status& status) const {

@@ -173,8 +173,8 @@ class ProteanTableReader : public TableReader {
   const FilterBlock* Checked(FilterBitsReader* filter) const;
   void NoteUseless(const FilterBlock& filter) const;
   // Each logs the first time that it is called: that the filter is of no use,
-  // or that it could not be read this time.
-  void ReportDamage(const Status& status) const;
+  // which returns whether that is news, or that it could not be read this time.
+  bool ReportDamage(const Status& status) const;
   void ReportFailure(const Status& status) const;
 
   // Samples a point query that found nothing. A key that is in the file but too
@@ -196,6 +196,7 @@ class ProteanTableReader : public TableReader {
   const std::shared_ptr<DBSession> session_;
   Patience::Shared patience_with_file_{0};  // where it is a run of its own
   Patience::Shared* const patience_;
+  const std::shared_ptr<SampleSession> samples_;
   QueryQueue* const queue_;
   const std::unique_ptr<OpenFilter> open_filter_;
   mutable RegisteredFile registered_;

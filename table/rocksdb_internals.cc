@@ -177,12 +177,15 @@ class SeparateTables : public BlockBasedTableFactory {
   std::unique_ptr<BlockBasedFile>* const opened_;
 };
 
-// The policy of one file: `policy`, whose filters' facts go into `properties`.
+// The policy of one file in `env`: `policy`, whose filters' facts go into
+// `properties`.
 class PolicyOfFile : public FilterPolicy {
  public:
-  PolicyOfFile(std::shared_ptr<const FilterPolicy> policy,
+  PolicyOfFile(std::shared_ptr<const FilterPolicy> policy, Env* env,
                std::shared_ptr<UserCollectedProperties> properties)
-      : policy_(std::move(policy)), properties_(std::move(properties)) {}
+      : policy_(std::move(policy)),
+        env_(env),
+        properties_(std::move(properties)) {}
 
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
@@ -191,7 +194,7 @@ class PolicyOfFile : public FilterPolicy {
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
     return AsProteanFilterPolicy(policy_.get())
-        ->NewBuilder(context, properties_);
+        ->NewBuilder(context, env_, properties_);
   }
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     return policy_->GetFilterBitsReader(contents);
@@ -199,6 +202,7 @@ class PolicyOfFile : public FilterPolicy {
 
  private:
   const std::shared_ptr<const FilterPolicy> policy_;
+  Env* const env_;
   const std::shared_ptr<UserCollectedProperties> properties_;
 };
 
@@ -501,7 +505,8 @@ TableBuilder* NewTableBuilderWithProperties(
   own->ForLevel(options.level_at_creation, &policy);
   const auto properties = std::make_shared<UserCollectedProperties>();
   if (AsProteanFilterPolicy(policy.get()) != nullptr) {
-    policy = std::make_shared<PolicyOfFile>(policy, properties);
+    policy = std::make_shared<PolicyOfFile>(policy, options.ioptions.env,
+                                            properties);
   }
   BlockBasedTableFactory factory_of_file(factory);
   factory_of_file.GetOptions<BlockBasedTableOptions>()->filter_policy = policy;

@@ -38,18 +38,15 @@ inline void FindFilter(const std::string& path, FilterLocation* location,
                           /*prefetch_buffer=*/nullptr, &location->footer));
 }
 
-// Calls `change` with the bytes of the filter block of an SST file. With
-// `right_checksum`, RocksDB's checksum of the block is made right again, so
-// that only Protean's own can tell.
-inline void ChangeFilter(const std::string& path, bool right_checksum,
-                         const std::function<void(std::string* bytes)>& change,
-                         const std::string& block = kProteanFilterBlock) {
-  FilterLocation location;
-  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location, block));
+// Calls `change` with the bytes of a block of an SST file. With
+// `right_checksum`, RocksDB's checksum of the block is made right again.
+inline void ChangeBlock(const std::string& path, const BlockHandle& handle,
+                        const Footer& footer, bool right_checksum,
+                        const std::function<void(std::string* bytes)>& change) {
   std::string contents;
   ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
-  const uint64_t offset = location.handle.offset();
-  const uint64_t size = location.handle.size();
+  const uint64_t offset = handle.offset();
+  const uint64_t size = handle.size();
   std::string bytes = contents.substr(offset, size);
   change(&bytes);
   ASSERT_EQ(size, bytes.size());
@@ -57,13 +54,36 @@ inline void ChangeFilter(const std::string& path, bool right_checksum,
   if (right_checksum) {
     // The block, a byte for its compression, the checksum.
     const uint32_t checksum = ComputeBuiltinChecksum(
-        location.footer.checksum_type(), &contents[offset], size + 1);
-    EncodeFixed32(
-        &contents[offset + size + 1],
-        checksum + ChecksumModifierForContext(
-                       location.footer.base_context_checksum(), offset));
+        footer.checksum_type(), &contents[offset], size + 1);
+    EncodeFixed32(&contents[offset + size + 1],
+                  checksum + ChecksumModifierForContext(
+                                 footer.base_context_checksum(), offset));
   }
   ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+}
+
+// The same for its filter block. With `right_checksum`, only Protean's own can
+// tell.
+inline void ChangeFilter(const std::string& path, bool right_checksum,
+                         const std::function<void(std::string* bytes)>& change,
+                         const std::string& block = kProteanFilterBlock) {
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location, block));
+  ASSERT_NO_FATAL_FAILURE(ChangeBlock(path, location.handle, location.footer,
+                                      right_checksum, change));
+}
+
+// Makes an SST file look as if it had no properties.
+inline void HideProperties(const std::string& path) {
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
+  const auto hide = [](std::string* index) {
+    const size_t name = index->find(kPropertiesBlockName);
+    ASSERT_NE(std::string::npos, name);
+    (*index)[name + kPropertiesBlockName.size() - 1]++;
+  };
+  ASSERT_NO_FATAL_FAILURE(ChangeBlock(path, location.footer.metaindex_handle(),
+                                      location.footer, true, hide));
 }
 
 // Flips bits of a byte in the filter block of an SST file.

@@ -239,7 +239,7 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
 }
 
 std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& context) const {
+    const FilterBuildingContext& context, Env* env) const {
   // Whoever writes files without a DB validates nothing: then bad options are
   // the default ones.
   const bool valid = CheckOptions().ok();
@@ -263,7 +263,7 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
         };
   }
   const std::shared_ptr<QueryQueue> queue =
-      Samples()->Queue(column_family, /*env=*/nullptr, /*logger=*/nullptr);
+      Samples()->Queue(column_family, env, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
       std::move(settings), [queue] { return queue->Snapshot(); });
 }

@@ -1,5 +1,6 @@
 #include "filter_policy/samples/db_session.h"
 
+#include <algorithm>
 #include <map>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -69,18 +70,40 @@ DBSession::~DBSession() {
   }
 }
 
-QueryQueue* DBSession::Queue(const std::shared_ptr<SampleStore>& store,
-                             const std::string& column_family, Env* env,
-                             Logger* logger) {
+std::vector<DBSession::UsedQueue> DBSession::TakeIdle() {
+  // Others only let go of a session; who takes one, asks Queue.
+  const auto is_idle = [](const UsedQueue& used) {
+    return used.session.use_count() == 1;
+  };
+  std::vector<UsedQueue> taken;
+  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
+  for (auto used = queues_.begin();
+       idle > static_cast<ptrdiff_t>(kMostIdle) && used != queues_.end();) {
+    if (is_idle(*used)) {
+      taken.push_back(std::move(*used));
+      used = queues_.erase(used);
+      idle--;
+    } else {
+      ++used;
+    }
+  }
+  return taken;
+}
+
+std::shared_ptr<SampleSession> DBSession::Queue(
+    const std::shared_ptr<SampleStore>& store, const std::string& column_family,
+    Env* env, Logger* logger) {
+  std::vector<UsedQueue> left;  // saves without the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const UsedQueue& used : queues_) {
     if (used.store == store && used.column_family == column_family) {
-      return used.session->queue();
+      return used.session;
     }
   }
+  left = TakeIdle();
   queues_.push_back(
       {store, column_family, store->Open(column_family, env, logger)});
-  return queues_.back().session->queue();
+  return queues_.back().session;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

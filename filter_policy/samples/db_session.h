@@ -46,10 +46,14 @@ class DBSession {
   DBSession(const DBSession&) = delete;
   DBSession& operator=(const DBSession&) = delete;
 
-  // The queue of a column family in `store`, which is used until the session
-  // ends. Never nullptr. `env` and `logger` are the DB's.
-  QueryQueue* Queue(const std::shared_ptr<SampleStore>& store,
-                    const std::string& column_family, Env* env, Logger* logger);
+  // The use of the queue of a column family in `store`. Never nullptr. It
+  // lasts until this session ends, or until nobody else holds it and there are
+  // more than kMostIdle like that: column families come and go, and RocksDB
+  // tells nobody when one is dropped. `env` and `logger` are the DB's.
+  std::shared_ptr<SampleSession> Queue(
+      const std::shared_ptr<SampleStore>& store,
+      const std::string& column_family, Env* env, Logger* logger);
+  static constexpr size_t kMostIdle = 64;
 
   FilterRegistry* filters() { return filters_.get(); }
 
@@ -65,8 +69,12 @@ class DBSession {
   struct UsedQueue {
     std::shared_ptr<SampleStore> store;
     std::string column_family;
-    std::unique_ptr<SampleSession> session;
+    std::shared_ptr<SampleSession> session;
   };
+
+  // Requires mutex_. The queues that are used no longer, to be left once it has
+  // been unlocked.
+  std::vector<UsedQueue> TakeIdle();
 
   const std::string id_;
   std::mutex mutex_;

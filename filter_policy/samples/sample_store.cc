@@ -54,7 +54,6 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
 
 Status SampleStore::Validate(Env* env) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  validated_env_ = env;
   const Status s = ReadSeeds(env);
   if (!s.ok()) return s;
   // Only to see whether there is a mistake in it. Whatever else is wrong is
@@ -74,10 +73,29 @@ Status SampleStore::ReadSeeds(Env* env) {
   return s;
 }
 
+void SampleStore::ForgetIdle() {
+  size_t idle = 0;
+  size_t samples = 0;
+  auto oldest = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (it->second.sessions > 0) continue;
+    idle++;
+    samples += it->second.queue->size();
+    if (oldest == entries_.end() || it->second.left < oldest->second.left) {
+      oldest = it;
+    }
+  }
+  if (idle > kMostIdle || samples > kMostFullIdle * options_.capacity) {
+    entries_.erase(oldest);
+  }
+}
+
 SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
                                           Env* env, Logger* logger) {
+  const auto found = entries_.find(column_family);
+  if (found != entries_.end()) return &found->second;
+  ForgetIdle();
   Entry& entry = entries_[column_family];
-  if (entry.queue != nullptr) return &entry;
   entry.queue =
       std::make_shared<QueryQueue>(options_.capacity, options_.sample_every);
   const std::string file = SamplesFile(column_family);
@@ -106,9 +124,6 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
 std::shared_ptr<QueryQueue> SampleStore::Queue(const std::string& column_family,
                                                Env* env, Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (env == nullptr) {
-    env = validated_env_ != nullptr ? validated_env_ : Env::Default();
-  }
   return GetEntry(column_family, env, logger)->queue;
 }
 
@@ -117,7 +132,6 @@ std::unique_ptr<SampleSession> SampleStore::Open(
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry* const entry = GetEntry(column_family, env, logger);
   entry->sessions++;
-  sessions_of_[env]++;
   return std::unique_ptr<SampleSession>(new SampleSession(
       shared_from_this(), entry->queue, column_family, env, logger));
 }
@@ -143,12 +157,9 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
 void SampleStore::Close(const std::string& column_family, Env* env,
                         Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (--sessions_of_[env] == 0) {
-    sessions_of_.erase(env);
-    if (validated_env_ == env) validated_env_ = nullptr;
-  }
   Entry& entry = entries_[column_family];
   if (--entry.sessions > 0) return;
+  entry.left = ++closes_;
   const Status s = SaveEntry(column_family, &entry, env);
   if (!s.ok()) {
     Warn(logger, "samples of column family " + column_family +

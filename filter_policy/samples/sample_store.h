@@ -55,9 +55,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   Status Validate(Env* env);
 
   // The queue of a column family. It is made, and restored or seeded, unless it
-  // is in use. Never nullptr. Without an `env`, files are those of the Env that
-  // Validate was called with last, until the last session with that one ends: a
-  // policy may outlive it.
+  // is in use. Never nullptr.
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
@@ -80,12 +78,20 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   struct Entry {
     std::shared_ptr<QueryQueue> queue;
     size_t sessions = 0;
+    uint64_t left = 0;      // when the last one ended, as a number of Close
     uint64_t saved = 0;     // what recorded() was then
     bool may_save = false;  // unless that would destroy a bad file
   };
 
+  // Of queues that no open DB uses, which wait for one to be opened again:
+  // so many, and so many full ones.
+  static constexpr size_t kMostIdle = 1024;
+  static constexpr size_t kMostFullIdle = 64;
+
   // All of these require mutex_.
   Entry* GetEntry(const std::string& column_family, Env* env, Logger* logger);
+  // Forgets the queue that has been idle for longest, if there are too many.
+  void ForgetIdle();
   Status ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
 
@@ -96,8 +102,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // before it is restored.
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
-  std::map<Env*, size_t> sessions_of_;
-  Env* validated_env_ = nullptr;
+  uint64_t closes_ = 0;
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;
   std::vector<std::string> refused_seeds_;  // until there is a logger

@@ -90,7 +90,7 @@ Status SurfFilterPolicy::ValidateOptions(
 }
 
 std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& /*context*/) const {
+    const FilterBuildingContext& /*context*/, Env* /*env*/) const {
   // Whoever writes files without a DB validates nothing: then bad options are
   // the default ones.
   const SurfPolicyOptions options =

@@ -36,7 +36,7 @@ class SurfFilterPolicy : public RangeFilterPolicy {
 
   FilterKind kind() const override { return kSurfKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& /*context*/) const override;
+      const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
 
  private:
   Status CheckOptions() const;

@@ -618,15 +618,33 @@ TEST_F(SampleStoreTest, FilesThatCannotBeReadAreLeftAlone) {
   EXPECT_OK(env_->DeleteDir(file_));
 }
 
-// A builder, which knows no Env, finds the file of the DB's.
-TEST_F(SampleStoreTest, TheEnvThatWasValidated) {
-  const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
-  ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"a", "b", true}}));
+// Column families come and go: what those leave behind has a bound.
+TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
+  const auto held = [&](const std::shared_ptr<SampleStore>& store,
+                        const std::string& name) {
+    return store->Queue(name, env_, nullptr)->size();
+  };
   SampleStoreOptions options;
-  options.samples_file = "/samples";
-  const auto store = std::make_shared<SampleStore>(options);
-  ASSERT_OK(store->Validate(env.get()));
-  EXPECT_EQ(1u, store->Queue("default", nullptr, nullptr)->size());
+  options.capacity = 10;
+  options.sample_every = 1;
+  // Many that hold little, and fewer that are full.
+  for (const auto& [families, queries] :
+       std::vector<std::pair<int, int>>{{1200, 1}, {100, 10}}) {
+    SCOPED_TRACE(queries);
+    const auto store = std::make_shared<SampleStore>(options);
+    const auto used = store->Open("in use", env_, nullptr);
+    used->queue()->Record("a", "b", true);
+    for (int i = 0; i < families; i++) {
+      const auto session = store->Open(std::to_string(i), env_, nullptr);
+      for (int query = 0; query < queries; query++) {
+        session->queue()->Record("a", "b", true);
+      }
+    }
+    EXPECT_EQ(1u, held(store, "in use"));
+    EXPECT_EQ(queries,
+              static_cast<int>(held(store, std::to_string(families - 30))));
+    EXPECT_EQ(0u, held(store, "0"));
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

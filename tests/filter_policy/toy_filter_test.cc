@@ -74,7 +74,7 @@ class ToyPolicy : public RangeFilterPolicy {
   const char* Name() const override { return "protean.Toy"; }
   FilterKind kind() const override { return kToyKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&) const override {
+      const FilterBuildingContext&, Env*) const override {
     return std::make_unique<ToyBuilder>();
   }
 };

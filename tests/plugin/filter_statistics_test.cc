@@ -112,7 +112,7 @@ class TestPolicy : public RangeFilterPolicy {
   }
   FilterKind kind() const override { return kBlind ? kBlindKind : kExactKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&) const override {
+      const FilterBuildingContext&, Env*) const override {
     return std::make_unique<KeysBuilder>();
   }
   static std::unique_ptr<const FilterPolicy> Make() {

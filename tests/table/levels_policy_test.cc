@@ -207,7 +207,8 @@ TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
   SeekInGaps();
   const auto queue = AsProteanFilterPolicy(PolicyOf(options_))
                          ->Samples()
-                         ->Queue(kDefaultColumnFamilyName, nullptr, nullptr);
+                         ->Queue(kDefaultColumnFamilyName, Env::Default(),
+                                 /*logger=*/nullptr);
   EXPECT_GT(queue->size(), kKeys / 100u);  // of the first policy
   MoveTo(2);
   std::map<std::string, FilterProperties> files;
@@ -230,6 +231,14 @@ TEST_F(LevelsPolicyTest, Refused) {
   expect_refused("levels:proteus:12,proteus:1000", "proteus:1000");
   expect_refused("levels:proteus:12,unheard_of:3", "unheard_of");
   expect_refused("levels:proteus:12,levels:proteus:12", "part of a list");
+  std::string deep;
+  for (int i = 0; i < 100000; i++) deep += "levels:";
+  expect_refused(deep, "part of a list");
+  expect_refused(
+      "{id=protean.Levels;policies={{id=protean.Levels;policies="
+      "{surf:0:4}}}}",
+      "part of a list");
+  expect_refused("levels:{id=protean.Levels}", "part of a list");
   expect_refused("levels:proteus:12,{id=protean.Proteus;seed_file=a{b}",
                  "braces");
   ASSERT_OK(Set("{id=protean.Levels}"));

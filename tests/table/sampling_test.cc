@@ -2,8 +2,10 @@
 //  their files, and the queue survives the DB.
 
 #include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/samples/db_session.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
+#include "plugin/filter_properties.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
 #include "tests/table/twin_db.h"
@@ -580,6 +582,7 @@ class MortalEnv : public EnvWrapper {
   const char* Name() const override { return kClassName(); }
 
   void Die() { dead_ = true; }
+  void Live() { dead_ = false; }
   Status FileExists(const std::string& name) override {
     EXPECT_FALSE(dead_) << name;
     return EnvWrapper::FileExists(name);
@@ -597,18 +600,74 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
       std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
   options_.table_factory = NewProteanTableFactory(table_);
   options_.env = &env;
-  Open();
+  for (const bool flushed : {false, true}) {
+    Open();
+    if (flushed) {
+      ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+      ASSERT_OK(db_->Flush(FlushOptions()));
+    }
+    Close();
+    env.Die();
+    options_.env = env_;
+    SstFileWriter writer(EnvOptions(), options_);
+    const std::string file = path_ + ".sst";
+    ASSERT_OK(writer.Open(file));
+    ASSERT_OK(writer.Put("b", "a value"));
+    ASSERT_OK(writer.Finish());
+    ASSERT_OK(env_->DeleteFile(file));
+    env.Live();
+    options_.env = &env;
+  }
+}
+
+// The first file that a DB writes is designed from samples of the DB's Env.
+TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
+  const std::unique_ptr<Env> env(NewMemEnv(env_));
+  ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"b", "c", true}}));
+  ProteusPolicyOptions proteus;
+  proteus.samples_file = "/samples";
+  table_.filter_policy =
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
+  options_.table_factory = NewProteanTableFactory(table_);
+  options_.env = env.get();
+  ASSERT_OK(OpenDB(&db_, options_, "/db"));
   ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+  ASSERT_OK(db_->Put(WriteOptions(), "d", "a value"));
   ASSERT_OK(db_->Flush(FlushOptions()));
+  std::map<std::string, FilterProperties> files;
+  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  ASSERT_EQ(1u, files.size());
+  EXPECT_EQ(1u, files.begin()->second.samples);
   Close();
-  env.Die();
   options_.env = env_;
-  SstFileWriter writer(EnvOptions(), options_);
-  const std::string file = path_ + ".sst";
-  ASSERT_OK(writer.Open(file));
-  ASSERT_OK(writer.Put("b", "a value"));
-  ASSERT_OK(writer.Finish());
-  ASSERT_OK(env_->DeleteFile(file));
+}
+
+// What column families have left behind, when they are dropped, is saved long
+// before the DB is closed.
+TEST_F(SamplingTest, ColumnFamiliesThatGo) {
+  constexpr int kFamilies = 2 * DBSession::kMostIdle;
+  SetPolicy(1, file_);
+  Open();
+  const auto name = [](int i) { return "family" + std::to_string(i); };
+  for (int i = 0; i < kFamilies; i++) {
+    ColumnFamilyHandle* family;
+    ASSERT_OK(db_->CreateColumnFamily(options_, name(i), &family));
+    for (const uint64_t key : {1, 3}) {
+      ASSERT_OK(db_->Put(WriteOptions(), family, BigEndian(key), "a value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions(), family));
+    std::string value;
+    ASSERT_TRUE(
+        db_->Get(ReadOptions(), family, BigEndian(2), &value).IsNotFound());
+    ASSERT_OK(db_->DropColumnFamily(family));
+    ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
+  }
+  EXPECT_OK(env_->FileExists(file_ + "." + name(0)));
+  EXPECT_TRUE(env_->FileExists(file_ + "." + name(kFamilies - 2)).IsNotFound());
+  Close();
+  for (int i = 0; i < kFamilies; i++) {
+    EXPECT_OK(env_->DeleteFile(file_ + "." + name(i))) << i;
+  }
 }
 
 TEST_F(SamplingTest, FilesFromOutside) {

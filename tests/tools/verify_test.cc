@@ -49,9 +49,9 @@ class ForgetfulPolicy : public SurfFilterPolicy {
       : SurfFilterPolicy(RealSuffix()), forgotten_(std::move(forgotten)) {}
 
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context) const override {
+      const FilterBuildingContext& context, Env* env) const override {
     return std::make_unique<ForgetfulBuilder>(
-        SurfFilterPolicy::NewRangeFilterBuilder(context), forgotten_);
+        SurfFilterPolicy::NewRangeFilterBuilder(context, env), forgotten_);
   }
 
  private:
