@@ -29,6 +29,11 @@ SEEKS = re.compile(r"seeks (\d+) no, (\d+) passed, (\d+) true, (\d+) false")
 # How long a whitebox db_stress may go on after the end of the run, to be killed or to end by itself.
 PATIENCE_SECONDS = 60
 
+# A db_stress that is about to be killed is looked at for so long, and must have run, or waited for a processor, for this
+# share of the time. One that waits for nothing that comes uses less.
+LOOK_SECONDS = 5
+LEAST_SHARE = 0.001
+
 # What db_crashtest.py kills with, and db_stress itself.
 KILLS = (-signal.SIGKILL, -signal.SIGTERM)
 
@@ -52,6 +57,28 @@ def read_log(path, counts):
         for seeks in SEEKS.findall(levels):
             counts["asked"] += sum(map(int, seeks))
             counts["denied"] += int(seeks[0])
+
+
+def activity(pid):
+    """The seconds that the process has run, and waited for a processor, with all of its threads."""
+    nanoseconds = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        try:
+            with open(path, encoding="ascii") as numbers:
+                ran, waited, _ = map(int, numbers.read().split())
+        except (OSError, ValueError):
+            continue
+        nanoseconds += ran + waited
+    return nanoseconds / 1e9
+
+
+def hangs(pid):
+    if not os.path.exists(f"/proc/{pid}/schedstat"):
+        return False
+    before = activity(pid)
+    time.sleep(LOOK_SECONDS)
+    # Threads that have ended take their times with them.
+    return os.path.exists(f"/proc/{pid}") and 0 <= activity(pid) - before < LOOK_SECONDS * LEAST_SHARE
 
 
 class CrashTest:
@@ -108,6 +135,8 @@ class CrashTest:
                     output = super().communicate(input, test.wait_limit(self.args, timeout))
                 except subprocess.TimeoutExpired:
                     self.timed_out = True
+                    if hangs(self.pid):
+                        test.overlooked.append("db_stress hangs: no thread of it runs")
                     raise
                 test.running = None
                 test.ended(self.args, self.returncode, self.timed_out)

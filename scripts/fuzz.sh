@@ -119,7 +119,8 @@ run_target() {
     pids+=($!)
   done
   for job in "${pids[@]}"; do
-    while kill -0 "$job" 2>/dev/null; do wait "$job" || failed=1; done
+    # Who interrupts this run ends the wait, not the process.
+    until wait "$job"; do kill -0 "$job" 2>/dev/null || { failed=1; break; }; done
   done
   pids=()
   spent=$((SECONDS - start)) executions=0 coverage="" edges=""
@@ -134,6 +135,7 @@ run_target() {
   printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$commit" "$target" "$sanitizer" "$spent" "$executions" >>"$totals"
   [ $failed = 0 ] || [ $findings -gt 0 ] || [ $stopped = 1 ] ||
     { tail -n 20 "$log" >&2; die "$target ended without a finding; log: $log"; }
+  [ $executions -gt 0 ] || [ $stopped = 1 ] || die "$target has executed nothing; log: $log"
 }
 
 say "$(((seconds * ${#targets[@]} + 59) / 60)) minutes for ${targets[*]} at $commit"

@@ -58,7 +58,7 @@ take_turn() {
   log=$work/$part-$seed.log
   case $part in
     differential) command=("$work/differential_test" "--seed=$seed" "--seconds=$length") ;;
-    stress) command=(scripts/stress.sh "--minutes=$(((length + 59) / 60))" "--seed=$seed") ;;
+    stress) command=(scripts/stress.sh "--seconds=$length" "--seed=$seed") ;;
     *) command=("$work/${part}_test" "--gtest_filter=*.Random" "--seed=$seed" "--seconds=$length") ;;
   esac
   say "$part, seed $seed, $length s (log: $log)"

@@ -6,6 +6,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// One for each seed of a random run.
+inline FilterSalt SaltOf(uint64_t seed) {
+  return {/*file=*/(2 * seed + 1) * 0x9e3779b97f4a7c15u,
+          /*process=*/(2 * seed + 1) * 0xd1342543de82ef95u};
+}
+
 class WithSalt {
  public:
   // Without a value, each has one that nobody knows.

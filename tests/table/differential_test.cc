@@ -24,6 +24,7 @@
 #include "db_bench_ext/progress_line.h"
 #include "test_util/testharness.h"
 #include "tests/table/differential/run.h"
+#include "tests/with_salt.h"
 
 DEFINE_uint64(seed, 0,
               "Of the first run, the next has the next; 0: a random one");
@@ -99,6 +100,7 @@ TEST(DifferentialTest, RandomRuns) {
                                  : seconds / FLAGS_seconds);
     std::filesystem::remove_all(directory);
     NameRun(seed);
+    const WithSalt salt(SaltOf(seed));
     RandomRun run(seed, directory, FLAGS_control, FLAGS_live, FLAGS_trace);
     if (run.Execute()) continue;
     progress.Clear();

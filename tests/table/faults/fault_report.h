@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/with_salt.h"
+
 DEFINE_uint64(seed, 1,
               "Of the first random run, the next has the next; 0: a "
               "random one");
@@ -106,6 +108,7 @@ inline void RandomRuns(uint64_t runs,
       break;
     }
     SCOPED_TRACE("--seed=" + std::to_string(seed) + " --runs=1");
+    const WithSalt salt(SaltOf(seed));
     run(seed);
     if (::testing::Test::HasFailure()) break;
   }
