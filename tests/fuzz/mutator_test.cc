@@ -34,10 +34,12 @@ size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
       case 1:
         data[at] ^= static_cast<uint8_t>(1u << random.Below(8));
         break;
-      case 2:
-        memmove(data + at, data + random.Below(size - at),
-                random.Below(size - at) / 2);
+      case 2: {
+        const size_t from = random.Below(size);
+        memmove(data + at, data + from,
+                random.Below(size - std::max(at, from)) / 2);
         break;
+      }
       default:
         if (size < max_size && random.OneIn(2)) {
           memmove(data + at + 1, data + at, size - at);

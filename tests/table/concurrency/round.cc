@@ -579,6 +579,13 @@ void Round::ChangeOptions(Dice* dice) {
     case 0:
       Check(db_->SetOptions({{"table_factory", RandomTable(dice)}}),
             "SetOptions of the table");
+      // The new table has a new cache, and the next one has another. RocksDB's
+      // iterators give back blocks after the table that had the last hold of
+      // their cache (PinnedIteratorsManager of 9.10.0, without Protean too).
+      caches_of_tables_.push_back(
+          db_->GetOptions()
+              .table_factory->GetOptions<BlockBasedTableOptions>()
+              ->block_cache);
       break;
     case 1:
       Check(db_->SetOptions(

@@ -94,6 +94,7 @@ class Round {
   std::shared_ptr<const FilterPolicy> policy_;
   std::shared_ptr<SampleStore> samples_;
   std::shared_ptr<Cache> cache_;
+  std::vector<std::shared_ptr<Cache>> caches_of_tables_;
   std::unique_ptr<DB> db_;
   ColumnFamilyHandle* family_ = nullptr;
   bool all_files_open_ = false;

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -191,8 +192,12 @@ class FaultFileSystem : public FileSystemWrapper {
     reads_to_fail_ = limit;
   }
   void HealReads() { FailReads(BlockKind::kData, ReadFault::kError, 0, 0); }
-  // Reads that have failed since this was made.
+  // Reads that have failed since this was made, and the names of their files.
   uint64_t failed_reads() const { return failed_reads_; }
+  std::set<std::string> files_with_failed_reads() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return files_with_failed_reads_;
+  }
 
   // From now on, the n-th mutation fails with `error`, n counted from 1; all
   // that follow, too, if `stays`. An append that fails has written half of its
@@ -232,7 +237,7 @@ class FaultFileSystem : public FileSystemWrapper {
     const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
     if (s.ok() && name.size() > 4 &&
         name.compare(name.size() - 4, 4, ".sst") == 0) {
-      *file = std::make_unique<ReadFile>(this, std::move(*file), PartsOf(name));
+      *file = std::make_unique<ReadFile>(this, name, std::move(*file));
     }
     return s;
   }
@@ -306,19 +311,21 @@ class FaultFileSystem : public FileSystemWrapper {
 
   class ReadFile : public FSRandomAccessFileOwnerWrapper {
    public:
-    ReadFile(FaultFileSystem* file_system,
-             std::unique_ptr<FSRandomAccessFile>&& file,
-             std::vector<FilePart> parts)
+    ReadFile(FaultFileSystem* file_system, const std::string& name,
+             std::unique_ptr<FSRandomAccessFile>&& file)
         : FSRandomAccessFileOwnerWrapper(std::move(file)),
           file_system_(file_system),
-          parts_(std::move(parts)) {}
+          name_(name),
+          parts_(file_system->PartsOf(name)) {}
 
     IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
                   Slice* result, char* scratch,
                   IODebugContext* dbg) const override {
       const IOStatus s =
           target()->Read(offset, size, options, result, scratch, dbg);
-      return s.ok() ? file_system_->Spoil(parts_, offset, result, scratch) : s;
+      return s.ok()
+                 ? file_system_->Spoil(name_, parts_, offset, result, scratch)
+                 : s;
     }
     IOStatus MultiRead(FSReadRequest* requests, size_t count,
                        const IOOptions& options, IODebugContext* dbg) override {
@@ -341,6 +348,7 @@ class FaultFileSystem : public FileSystemWrapper {
 
    private:
     FaultFileSystem* const file_system_;
+    const std::string name_;
     const std::vector<FilePart> parts_;
   };
 
@@ -355,8 +363,8 @@ class FaultFileSystem : public FileSystemWrapper {
   }
 
   // Makes of a read what it shall be.
-  IOStatus Spoil(const std::vector<FilePart>& parts, uint64_t offset,
-                 Slice* result, char* scratch) {
+  IOStatus Spoil(const std::string& name, const std::vector<FilePart>& parts,
+                 uint64_t offset, Slice* result, char* scratch) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (reads_to_fail_ == 0) return IOStatus::OK();
     const uint64_t end = offset + result->size();
@@ -372,16 +380,16 @@ class FaultFileSystem : public FileSystemWrapper {
     };
     switch (read_fault_) {
       case ReadFault::kError:
-        CountRead();
+        CountRead(name);
         return error;
       case ReadFault::kBadSector:
-        CountRead();
+        CountRead(name);
         if (offset >= part->begin) return error;
         cut_at(part->begin);
         return IOStatus::OK();
       case ReadFault::kShort: {
         // In the middle of what the read and the part share.
-        CountRead();
+        CountRead(name);
         const uint64_t from = std::max(offset, part->begin);
         cut_at(from + (std::min(end, part->end) - from) / 2);
         return IOStatus::OK();
@@ -391,7 +399,7 @@ class FaultFileSystem : public FileSystemWrapper {
         const uint64_t bit = flip_where_ % bits;
         const uint64_t byte = part->begin + bit / 8;
         if (byte < offset || byte >= end) return IOStatus::OK();
-        CountRead();
+        CountRead(name);
         if (result->data() != scratch) {
           memcpy(scratch, result->data(), result->size());
           *result = Slice(scratch, result->size());
@@ -403,8 +411,9 @@ class FaultFileSystem : public FileSystemWrapper {
     return IOStatus::OK();
   }
 
-  void CountRead() {
+  void CountRead(const std::string& name) {
     failed_reads_++;
+    files_with_failed_reads_.insert(name);
     reads_to_fail_--;
   }
 
@@ -512,6 +521,7 @@ class FaultFileSystem : public FileSystemWrapper {
   uint64_t flip_where_ = 0;
   uint64_t reads_to_fail_ = 0;
   std::atomic<uint64_t> failed_reads_{0};
+  std::set<std::string> files_with_failed_reads_;
 
   std::atomic<uint64_t> mutations_{0};
   uint64_t fail_at_ = 0;
