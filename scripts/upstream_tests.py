@@ -38,38 +38,43 @@ def say(text):
 
 
 class Expectation:
-    """A line of the file: tests of a suite that differ with some policies, always or sometimes."""
+    """A line of the file: tests of a suite that differ with some policies, always or sometimes, and how they fail."""
 
-    def __init__(self, where, policies, suite, pattern, sometimes):
+    def __init__(self, where, policies, suite, pattern, failure, sometimes):
         self.where = where
         self.policies = policies
         self.suite = suite
         self.pattern = pattern
+        self.failure = failure
         self.sometimes = sometimes
 
     def names(self, suite, policy, test):
         return self.suite == suite and policy in self.policies and fnmatch.fnmatchcase(test, self.pattern)
 
+    def explains(self, suite, policy, outcome):
+        return self.names(suite, policy, outcome.test) and self.failure in outcome.why
+
 
 def read_expectations(path):
-    """Paragraphs, each a reason in lines of comments, and below it lines of policies, suite and test."""
+    """Paragraphs, each a reason in lines of comments, and below it lines of policies, suite, test and failure."""
     expectations = []
     reason = False
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             where = f"{os.path.basename(path)}:{number}"
-            words = line.split()
+            words = line.split(maxsplit=3)
             if not words:
                 reason = False
             elif words[0].startswith("#"):
                 reason = True
             elif not reason:
                 sys.exit(f"{where}: no reason is given above this line")
-            elif len(words) != 3:
-                sys.exit(f"{where}: three words are expected: policies, suite and test")
+            elif len(words) != 4:
+                sys.exit(f"{where}: policies, suite, test, and a part of what the test says are expected")
             else:
                 policies = words[0].rstrip("?").split(",")
-                expectations.append(Expectation(where, policies, words[1], words[2], words[0].endswith("?")))
+                expectations.append(Expectation(where, policies, *words[1:3], words[3].strip(),
+                                                sometimes=words[0].endswith("?")))
     return expectations
 
 
@@ -156,7 +161,8 @@ def digest(paths):
     hashed = hashlib.sha256()
     for path in paths:
         with open(path, "rb") as file:
-            hashed.update(hashlib.file_digest(file, "sha256").digest())
+            while part := file.read(1 << 20):
+                hashed.update(part)
     return hashed.hexdigest()
 
 
@@ -250,8 +256,11 @@ class Session:
         self.runner = runner
         self.expectations = expectations
 
-    def is_expected(self, suite, policy, test):
+    def is_named(self, suite, policy, test):
         return any(line.names(suite.name, policy, test) for line in self.expectations)
+
+    def is_expected(self, suite, policy, outcome):
+        return any(line.explains(suite.name, policy, outcome) for line in self.expectations)
 
     def run_test(self, suite, policy, test, outcomes, runs, stop_at_success):
         """Runs it so often, or, if it passes at first and that will do, once."""
@@ -282,7 +291,7 @@ class Session:
         done = differ = 0
 
         def run(test):
-            runs = 1 if self.is_expected(suite, policy, test) else RUNS_OF_FAILING
+            runs = 1 if self.is_named(suite, policy, test) else RUNS_OF_FAILING
             return self.run_test(suite, policy, test, outcomes, runs, stop_at_success=True)
 
         pool = concurrent.futures.ThreadPoolExecutor(self.args.jobs)
@@ -343,7 +352,7 @@ def judge(session, suite, policy, outcomes, stock, report):
             continue
         often = "" if outcome.always_fails() else f" ({outcome.failed} of {outcome.runs} runs)"
         line = f"{suite.name}, {policy}: {test}{often}: {outcome.why}"
-        if session.is_expected(suite, policy, test):
+        if session.is_expected(suite, policy, outcome):
             expected += 1
         elif policy == STOCK or session.fails_without(suite, outcome, stock):
             without += 1

@@ -39,6 +39,7 @@ for arg in "$@"; do
   esac
 done
 [ ${#policies[@]} -gt 0 ] || die "--policies names none"
+command -v python3 >/dev/null || die "python3 is missing (Debian: apt install python3)"
 for policy in "${policies[@]}"; do
   [ "$policy" = stock ] || [ -n "${injected_policies[$policy]:-}" ] ||
     die "unknown policy '$policy'; known: stock ${!injected_policies[*]}"
@@ -65,4 +66,4 @@ done
 mkdir -p "$work/upstream_tests"
 lock "$work/upstream_tests/.lock" "another run of RocksDB's tests in $work"
 ulimit -c 0
-/usr/bin/python3 "$project/scripts/upstream_tests.py" "${arguments[@]}" "${suites[@]}" || exit 1
+python3 "$project/scripts/upstream_tests.py" "${arguments[@]}" "${suites[@]}" || exit 1
