@@ -72,13 +72,14 @@ def activity(pid):
     return nanoseconds / 1e9
 
 
-def hangs(pid):
-    if not os.path.exists(f"/proc/{pid}/schedstat"):
+def hangs(process):
+    if not os.path.exists(f"/proc/{process.pid}/schedstat"):
         return False
-    before = activity(pid)
+    before = activity(process.pid)
     time.sleep(LOOK_SECONDS)
+    used = activity(process.pid) - before
     # Threads that have ended take their times with them.
-    return os.path.exists(f"/proc/{pid}") and 0 <= activity(pid) - before < LOOK_SECONDS * LEAST_SHARE
+    return process.poll() is None and 0 <= used < LOOK_SECONDS * LEAST_SHARE
 
 
 class CrashTest:
@@ -135,7 +136,7 @@ class CrashTest:
                     output = super().communicate(input, test.wait_limit(self.args, timeout))
                 except subprocess.TimeoutExpired:
                     self.timed_out = True
-                    if hangs(self.pid):
+                    if hangs(self):
                         test.overlooked.append("db_stress hangs: no thread of it runs")
                     raise
                 test.running = None
