@@ -599,8 +599,9 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
   table_.filter_policy =
       std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
   options_.table_factory = NewProteanTableFactory(table_);
-  options_.env = &env;
   for (const bool flushed : {false, true}) {
+    env.Live();
+    options_.env = &env;
     Open();
     if (flushed) {
       ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
@@ -615,8 +616,6 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
     ASSERT_OK(writer.Put("b", "a value"));
     ASSERT_OK(writer.Finish());
     ASSERT_OK(env_->DeleteFile(file));
-    env.Live();
-    options_.env = &env;
   }
 }
 
@@ -648,6 +647,9 @@ TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   constexpr int kFamilies = 2 * DBSession::kMostIdle;
   SetPolicy(1, file_);
   Open();
+  // One stays.
+  ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
   const auto name = [](int i) { return "family" + std::to_string(i); };
   for (int i = 0; i < kFamilies; i++) {
     ColumnFamilyHandle* family;
