@@ -17,8 +17,7 @@ if(PROTEAN_FUZZ_SANITIZE)
   target_link_options(protean_fuzz PUBLIC "-fsanitize=${PROTEAN_FUZZ_SANITIZE}")
 else()
   target_compile_options(protean_fuzz PUBLIC -O2 -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
-    -D_GLIBCXX_ASSERTIONS -ffunction-sections)
-  target_link_options(protean_fuzz PUBLIC -Wl,--gc-sections)
+    -D_GLIBCXX_ASSERTIONS)
 endif()
 # The engine is to learn from what is tested, not from what makes the inputs and asks.
 set_source_files_properties(${fuzz_sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=fuzzer-no-link)
