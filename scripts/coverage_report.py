@@ -25,7 +25,7 @@ def read_counts(project, notes):
         parsed = json.loads(document)
         for file in parsed["files"]:
             # Relative to the project, or to the build folder if a compiler cache has made it so.
-            path = project / file["file"]
+            path = (project / file["file"]).resolve()
             if not path.exists():
                 path = (pathlib.Path(parsed["current_working_directory"]) / file["file"]).resolve()
             if not path.is_relative_to(project):
