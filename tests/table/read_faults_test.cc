@@ -153,7 +153,7 @@ class ReadFaultsTest : public ::testing::Test {
   }
 
   // The log names each file at most once for each time that it was opened, and
-  // none of which nothing was out of reach.
+  // only files of which something was out of reach.
   void CheckLog() const {
     const std::set<std::string> failed =
         file_system_->files_with_failed_reads();
