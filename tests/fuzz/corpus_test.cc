@@ -43,6 +43,6 @@ TEST_P(CorpusTest, Corpus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CorpusTest, testing::ValuesIn(FuzzTargets()),
-                         [](const auto& info) { return info.param->name; });
+                         [](const auto& test) { return test.param->name; });
 
 }  // namespace ROCKSDB_NAMESPACE::protean

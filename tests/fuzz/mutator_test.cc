@@ -86,7 +86,7 @@ class BlockMutatorTest : public testing::TestWithParam<const FuzzTarget*> {};
 INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
                          testing::Values(&kSurfTarget, &kProteusTarget,
                                          &kEnvelopeTarget),
-                         [](const auto& info) { return info.param->name; });
+                         [](const auto& test) { return test.param->name; });
 
 TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
   for (const BlockInput& input : BlockSeeds(*GetParam())) {
@@ -182,13 +182,15 @@ TEST_P(BlockMutatorTest, MostMutantsOpen) {
   }
   EXPECT_GT(opened["aware"], (envelope ? 0.25 : 0.6) * mutants);
   EXPECT_LT(opened["blind"], 0.1 * mutants);
-  if (!envelope) EXPECT_GT(opened["aware"], opened["with a checksum"]);
+  if (!envelope) {
+    EXPECT_GT(opened["aware"], opened["with a checksum"]);
+  }
 }
 
 class MutatorTest : public testing::TestWithParam<const FuzzTarget*> {};
 
 INSTANTIATE_TEST_SUITE_P(All, MutatorTest, testing::ValuesIn(FuzzTargets()),
-                         [](const auto& info) { return info.param->name; });
+                         [](const auto& test) { return test.param->name; });
 
 // Whatever the bytes are, and even if there are none.
 TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
