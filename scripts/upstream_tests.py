@@ -38,15 +38,17 @@ def say(text):
 
 
 class Expectation:
-    """A line of the file: tests of a suite that differ with some policies, always or sometimes, and how they fail."""
+    """A line of the file: tests of a suite that differ with some policies, always or sometimes, in all versions of
+    RocksDB or in one, and how they fail."""
 
-    def __init__(self, where, policies, suite, pattern, failure, sometimes):
+    def __init__(self, where, condition, suite, pattern, failure):
         self.where = where
-        self.policies = policies
+        self.sometimes = condition.endswith("?")
+        policies, _, self.version = condition.rstrip("?").partition("@")
+        self.policies = policies.split(",")
         self.suite = suite
         self.pattern = pattern
         self.failure = failure
-        self.sometimes = sometimes
 
     def names(self, suite, policy, test):
         return self.suite == suite and policy in self.policies and fnmatch.fnmatchcase(test, self.pattern)
@@ -56,8 +58,9 @@ class Expectation:
         return self.names(suite, policy, outcome.test) and any(part in outcome.why for part in parts)
 
 
-def read_expectations(path):
-    """Paragraphs, each a reason in lines of comments, and below it lines of policies, suite, test and failure."""
+def read_expectations(path, version):
+    """Paragraphs, each a reason in lines of comments, and below it lines of policies, suite, test and failure. What is
+    marked as that of another version is left out."""
     expectations = []
     reason = False
     with open(path, encoding="utf-8") as lines:
@@ -73,10 +76,8 @@ def read_expectations(path):
             elif len(words) != 4:
                 sys.exit(f"{where}: policies, suite, test, and a part of what the test says are expected")
             else:
-                policies = words[0].rstrip("?").split(",")
-                expectations.append(Expectation(where, policies, *words[1:3], words[3].strip(),
-                                                sometimes=words[0].endswith("?")))
-    return expectations
+                expectations.append(Expectation(where, *words[:3], words[3].strip()))
+    return [expectation for expectation in expectations if expectation.version in ("", version)]
 
 
 # ---- One test ----
@@ -381,6 +382,7 @@ def main():
     parser.add_argument("--binaries", required=True, help="the folder with the suites")
     parser.add_argument("--work", required=True, help="the folder that keeps what is known")
     parser.add_argument("--expected", required=True, help="the file of expected differences")
+    parser.add_argument("--version", required=True, help="of RocksDB, such as 9.10.0")
     parser.add_argument("--policy", action="append", required=True, help="NAME=SPEC, or stock; repeatable")
     parser.add_argument("--jobs", type=int, required=True, help="how many tests run at once")
     parser.add_argument("--stale-fails", action="store_true", help="an expected difference that is none is a failure")
@@ -389,7 +391,7 @@ def main():
 
     specs = dict(policy.split("=", 1) for policy in args.policy if policy != STOCK)
     policies = [policy.split("=", 1)[0] for policy in args.policy]
-    expectations = read_expectations(args.expected)
+    expectations = read_expectations(args.expected, args.version)
     report = Report()
     # Memory, as in RocksDB's own Makefile, if there is enough.
     parent = os.environ.get("TEST_TMPDIR") or ("/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir())

@@ -54,7 +54,7 @@ for suite in "${suites[@]}"; do has_suite "$suite" || die "RocksDB $version has 
 build_injected_tree "${suites[@]}"
 
 arguments=(--binaries="$build" --work="$work/upstream_tests" --jobs="${PROTEAN_JOBS:-$(nproc)}"
-  --expected="$project/tests/upstream/expected_differences.txt")
+  --expected="$project/tests/upstream/expected_differences.txt" --version="$version")
 [ "$version" != $expected_for ] || arguments+=(--stale-fails)
 for policy in "${policies[@]}"; do
   if [ "$policy" = stock ]; then
