@@ -61,7 +61,8 @@ which seeks ask before they read anything.
 
 The command protean shows which filter each file has and what it is worth,
 measures with a database's own queries which filters it should have, and
-finds and mends what is wrong, beside a running process.")
+finds what is wrong, all beside a running process; with the database closed,
+it mends that.")
 
 # What each package says of itself, and its changes.
 set(debian "${CMAKE_CURRENT_BINARY_DIR}/debian")

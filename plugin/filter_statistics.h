@@ -74,7 +74,7 @@
 #include <string>
 #include <vector>
 
-#include "plugin/filter_properties.h"
+#include "filter_properties.h"  // beside this one, wherever they are installed
 #include "rocksdb/db.h"
 #include "rocksdb/status.h"
 
@@ -121,6 +121,7 @@ struct FilterSums {
   FilterSeeks closed;
   FilterSeeks open;
 
+  // Files whose filters are used.
   uint64_t used() const;
   // 0 if there are no keys.
   double bits_per_key() const;
@@ -189,7 +190,8 @@ struct FilterStatistics {
 
   // A table for people, in some lines.
   std::string ToString() const;
-  // One JSON object, with the names that are used here. Rates that are not
+  // One JSON object, with the names that are used here, but "open_files" for
+  // FilterSums::files and "fpr" for FalsePositiveRate(). Rates that are not
   // known are absent. Bytes that are not UTF-8, should a column family's name
   // have them, are copied as they are.
   std::string ToJson() const;

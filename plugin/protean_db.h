@@ -57,9 +57,11 @@ struct CountResult {
 Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
                         const Range& range, CountResult* result);
 
+// A DB with ApproximateCount. As thread safe as any DB.
 class ProteanDB : public StackableDB {
  public:
-  // As DB::Open. `*db` is the caller's to delete, after the handles.
+  // As DB::Open, whose errors it returns; then `*db` stays as it is. `*db` is
+  // the caller's, who deletes the handles first.
   static Status Open(const Options& options, const std::string& name,
                      std::unique_ptr<ProteanDB>* db);
   static Status Open(const DBOptions& db_options, const std::string& name,

@@ -79,7 +79,8 @@ enum class RefreshOutcome {
   kNotReached,      // refreshing ended before
 };
 
-// The name of an outcome, such as "rewritten" or "too little gain".
+// The name of an outcome, such as "rewritten" or "too little gain"; a constant.
+// Thread safe.
 const char* ToString(RefreshOutcome outcome);
 
 // An SST file as it was when RefreshFilters began.
@@ -155,7 +156,8 @@ struct RefreshResult {
 Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
                       const RefreshOptions& options, RefreshResult* result);
 
-// Refreshes a column family time and again, in a thread of its own.
+// Refreshes a column family time and again, in a thread of its own. Goes on
+// after an error, of which only `report` is told.
 class FilterRefresher {
  public:
   // Called in that thread with what RefreshFilters has returned.

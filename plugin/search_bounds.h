@@ -34,10 +34,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Sets the bounds of this thread's searches, in place of those that it has:
 // keys in [lower, upper) matter. nullptr means no bound on that side. The keys
-// are copied, and are without timestamps.
+// are copied, and are without timestamps. Other threads are not affected.
 void SetSearchBounds(const Slice* lower, const Slice* upper);
 
-// Takes them away.
+// Takes them away, if there are any.
 void ClearSearchBounds();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,7 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/setup.sh --targets=protean,protean_shared,protean_loader,protean_tool -DCMAKE_INSTALL_PREFIX=/usr
 grep -q '^PROTEAN_FOUND_SHARED_ROCKSDB:INTERNAL=1' build/CMakeCache.txt ||
-  die "packages are for a distribution that has RocksDB 9.10.0, as Debian 13 does; this one has not"
+  die "packages are for a distribution that has RocksDB 9.10.0, as Debian 13 does; this one has not, or build/ is set to another:" \
+    "scripts/setup.sh -DPROTEAN_SYSTEM_ROCKSDB=ON -DPROTEAN_ROCKSDB_SOURCE= -DPROTEAN_ROCKSDB_LIBRARY="
 as_root "to install lintian and dpkg-dev" env DEBIAN_FRONTEND=noninteractive \
   apt-get -q -y install --no-install-recommends lintian dpkg-dev file >&2
 

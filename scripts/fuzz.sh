@@ -11,7 +11,8 @@
 #   --sanitizer=none     without, and without tracing comparisons, which is faster: for numbers
 #   --source=DIR         a RocksDB source tree instead of the one that provision_rocksdb.sh provides
 #
-# Needs clang, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz keeps:
+# Needs clang, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz (default:
+# protean/fuzz in the user's cache folder) keeps:
 #
 #   corpus/TARGET      inputs that reach something new; a run goes on where the last one has ended
 #   findings/TARGET    inputs that have failed; `build/corpus_test` replays those that are copied to tests/fuzz/corpus/TARGET

@@ -6,7 +6,7 @@
 #
 #   --source=DIR   a RocksDB source tree instead of the one that provision_rocksdb.sh provides; it is copied, not touched
 #   --build=DIR    the work folder, which takes the copy and the builds (3 GB) and is kept; default: one for each source
-#                  tree in $PROTEAN_CACHE
+#                  tree in $PROTEAN_CACHE, by default protean in the user's cache folder
 #   --make, --cmake, --both   which of RocksDB's builds; default: both
 #
 # Each build compiles all of RocksDB the first time (about 20 minutes on 2 cores) and what has changed from then on.

@@ -177,7 +177,7 @@ configure() {
 
 if [ -n "$library" ]; then
   if [ ! -e "$build/librocksdb.so" ]; then
-    say "using the distribution's RocksDB, $library; finding out how it was compiled takes 20 seconds"
+    say "using the RocksDB in $library; finding out how it was compiled takes 20 seconds"
     configure
     ln -sf "$library" "$build/librocksdb.so"
   fi

@@ -10,20 +10,25 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-targets=() distribution=1 cmake_arguments=()
+targets=() cmake_arguments=()
 for arg in "$@"; do
   case $arg in
     --targets=*) IFS=, read -r -a targets <<<"${arg#--targets=}" ;;
-    *)
-      cmake_arguments+=("$arg")
-      # Then RocksDB is compiled, whatever the distribution has.
-      case $arg in
-        -DPROTEAN_ROCKSDB_SOURCE=?* | -DPROTEAN_SYSTEM_ROCKSDB=OFF | -DPROTEAN_NATIVE=ON | -DPROTEAN_ASSERTIONS=ON)
-          distribution=0
-          ;;
-      esac
-      ;;
+    *) cmake_arguments+=("$arg") ;;
   esac
+done
+
+# The distribution's RocksDB is wanted, unless cmake is told otherwise, or was, in which case build/ remembers.
+distribution=1
+remembered=()
+[ ! -f build/CMakeCache.txt ] || mapfile -t remembered < <(sed -nE 's/^(PROTEAN_[A-Z_]+:[A-Z]+=)/-D\1/p' build/CMakeCache.txt)
+declare -A given
+for arg in "${remembered[@]}" "${cmake_arguments[@]}"; do
+  [[ ! $arg =~ ^-D(PROTEAN_[A-Z_]+)(:[A-Z]+)?=(.*)$ ]] || given[${BASH_REMATCH[1]}]=${BASH_REMATCH[3]}
+done
+for choice in 'ROCKSDB_SOURCE=?*' 'ROCKSDB_LIBRARY=?*' SYSTEM_ROCKSDB=OFF NATIVE=ON ASSERTIONS=ON; do
+  # shellcheck disable=SC2053
+  [[ ${given[PROTEAN_${choice%%=*}]:-} != ${choice#*=} ]] || distribution=0
 done
 
 packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
@@ -49,16 +54,16 @@ if command -v apt-get >/dev/null; then
     say "step 1 of 3: installing ${#missing[@]} packages, about a minute: ${missing[*]}"
     as_root "to install packages" apt-get -q update >&2
     as_root "to install packages" "${install[@]}" "${missing[@]}" >&2
-    # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
-    if [ $distribution = 1 ] && ! is_installed $rocksdb_package; then
-      candidate=$(apt-cache policy $rocksdb_package | awk '$1 == "Candidate:" { print $2 }')
-      case $candidate in
-        "$rocksdb_version"-*)
-          as_root "to install packages" "${install[@]}" $rocksdb_package >&2 ||
-            say "$rocksdb_package cannot be installed: RocksDB is compiled instead"
-          ;;
-      esac
-    fi
+  fi
+  # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
+  if [ $distribution = 1 ] && ! is_installed $rocksdb_package && may_install; then
+    candidate=$(apt-cache policy $rocksdb_package | awk '$1 == "Candidate:" { print $2 }')
+    case $candidate in
+      "$rocksdb_version"-*)
+        as_root "to install packages" "${install[@]}" $rocksdb_package >&2 ||
+          say "$rocksdb_package cannot be installed: RocksDB is compiled instead"
+        ;;
+    esac
   fi
 fi
 

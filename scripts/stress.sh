@@ -16,7 +16,7 @@
 #   --policies=LIST    likewise: surf, proteus, levels, and stock, which is without Protean; default: all but stock
 #
 # A run that fails leaves its DB behind, and is told with the command that repeats it. The build and the logs are kept
-# in $PROTEAN_CACHE.
+# in $PROTEAN_CACHE (default: protean in the user's cache folder).
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
 

@@ -13,7 +13,8 @@
 #
 # Each test is a process of its own, which may take 20 minutes. What has been run is kept until the program changes: the
 # script goes on where it was ended. The tests' DBs are in memory (/dev/shm), or in TEST_TMPDIR; the copy, the build,
-# outcomes and logs are in $PROTEAN_CACHE. The build takes about an hour of a core's time, the tests take hours.
+# outcomes and logs are in $PROTEAN_CACHE (default: protean in the user's cache folder). The build takes about an hour of a
+# core's time, the tests take hours.
 # PROTEAN_JOBS says how many compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
