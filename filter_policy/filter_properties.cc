@@ -1,14 +1,18 @@
 #include "filter_policy/filter_properties.h"
 
+#include <cinttypes>
 #include <cstdio>
+
+#include "filter_policy/decimal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string ToText(const char* format, double number) {
-  char text[32];
-  snprintf(text, sizeof(text), format, number);
+// Always as long: the size of a file does not depend on the clock.
+std::string MicrosText(uint32_t micros) {
+  char text[16];
+  snprintf(text, sizeof(text), "%010" PRIu32, micros);
   return text;
 }
 
@@ -19,15 +23,14 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
                                              const FilterReport& report) {
   UserCollectedProperties properties;
   properties[kKindProperty] = kind;
-  properties[kBitsPerKeyProperty] = ToText("%.2f", bits_per_key);
+  properties[kBitsPerKeyProperty] = DecimalText(bits_per_key, 2);
   if (!report.design.empty()) properties[kDesignProperty] = report.design;
   if (report.basis.empty()) return properties;
   properties[kBasisProperty] = report.basis;
   properties[kSamplesProperty] = std::to_string(report.samples);
-  // Always as long: the size of a file does not depend on the clock.
-  properties[kModelMicrosProperty] = ToText("%010.0f", report.model_micros);
+  properties[kModelMicrosProperty] = MicrosText(report.model_micros);
   if (report.predicted_fpr >= 0) {
-    properties[kPredictedFprProperty] = ToText("%.6f", report.predicted_fpr);
+    properties[kPredictedFprProperty] = DecimalText(report.predicted_fpr, 6);
   }
   return properties;
 }

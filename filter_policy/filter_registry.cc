@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "filter_policy/decimal.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -54,9 +56,9 @@ std::string LevelToString(int level, const LevelSum& sum) {
                                           static_cast<double>(sum.keys);
   snprintf(text, sizeof(text),
            " L%s %" PRIu64 " files (%" PRIu64
-           " filtered, %.1f bits per key), closed seeks ",
+           " filtered, %s bits per key), closed seeks ",
            level < 0 ? "?" : std::to_string(level).c_str(), sum.files, sum.used,
-           bits);
+           DecimalText(bits, 1).c_str());
   return text + SeeksToString(sum.seeks, SeekKind::kClosed) + ", open seeks " +
          SeeksToString(sum.seeks, SeekKind::kOpen) + ";";
 }

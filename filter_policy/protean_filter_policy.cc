@@ -1,6 +1,7 @@
 #include "filter_policy/protean_filter_policy.h"
 
 #include "cache/cache_reservation_manager.h"
+#include "filter_policy/decimal.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/table.h"
@@ -44,12 +45,10 @@ std::string LogLine(const FilterReport& report) {
   if (report.basis.empty()) return "";
   std::string text = report.design + " " + report.basis;
   if (report.predicted_fpr < 0) return text;
-  char numbers[96];
-  snprintf(numbers, sizeof(numbers),
-           ": predicted false positive rate %.5f, modelled in %.1f ms",
-           report.predicted_fpr,
-           static_cast<double>(report.model_micros) / 1000);
-  return text + numbers;
+  return text + ": predicted false positive rate " +
+         DecimalText(report.predicted_fpr, 5) + ", modelled in " +
+         DecimalText(static_cast<double>(report.model_micros) / 1000, 1) +
+         " ms";
 }
 
 // RocksDB's FilterBitsBuilder has these functions since 10.9. Without

@@ -1,7 +1,9 @@
 #include "plugin/filter_properties.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -18,7 +20,10 @@ std::string TextOf(const UserCollectedProperties& properties,
 void ReadNumber(const UserCollectedProperties& properties, const char* name,
                 double* number) {
   const std::string text = TextOf(properties, name);
-  if (!text.empty()) *number = strtod(text.c_str(), nullptr);
+  // Earlier versions have written what the process's locale said.
+  std::string decimal = text;
+  std::replace(decimal.begin(), decimal.end(), ',', '.');
+  ParseDecimal(decimal, number);
 }
 void ReadNumber(const UserCollectedProperties& properties, const char* name,
                 uint64_t* number) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "filter_policy/decimal.h"
 #include "logging/event_logger.h"
 #include "plugin/filter_statistics.h"
 
@@ -15,15 +16,8 @@ std::string LevelName(int level) {
   return level < 0 ? "unknown" : std::to_string(level);
 }
 
-// Enough digits for any rate, and never in the manner of a country.
-std::string NumberToString(double number) {
-  char text[32];
-  snprintf(text, sizeof(text), "%.6f", number);
-  for (char& c : text) {
-    if (c == ',') c = '.';
-  }
-  return text;
-}
+// Enough digits for any rate.
+std::string NumberToString(double number) { return DecimalText(number, 6); }
 
 // ---- For people ----
 

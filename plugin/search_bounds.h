@@ -17,7 +17,12 @@
 //  in the ReadOptions of all iterators that have none of their own in the
 //  direction of the search. Files that hold nothing in the range are not read.
 //  An iterator keeps the bounds that it has sought under, until it seeks again.
-//  Tailing iterators take no notice of them.
+//  Tailing iterators take no notice of them, nor do those with a table_filter.
+//  So clear them when the search has begun: while bounds are set, step no
+//  iterator whose search is another one. Where it comes to another file, they
+//  do not affect it; but RocksDB may seek in a step, such as to skip many
+//  versions of a key or to turn around, and such a seek cannot be told from one
+//  of yours.
 //
 //  What an iterator shows outside of the bounds is in order, but incomplete:
 //  unlike with bounds in ReadOptions, it may be valid there. So this is for
@@ -25,6 +30,12 @@
 //  key in [lower, upper), backwards also at `upper`, or at the first or last. A
 //  seek to another key ignores the bounds, which is a safeguard: it goes wrong
 //  nevertheless where its search comes into the bounds, and through them.
+//
+//  RocksDB 11 has iterators that write: with a column family option
+//  min_tombstones_for_range_conversion other than 0, they put a range deletion
+//  in the place of deletions without a key between them, and so must see all
+//  keys. Once a DB of the process has that option, all bounds are ignored, and
+//  a line in its log says so.
 
 #pragma once
 

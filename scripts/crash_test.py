@@ -15,6 +15,7 @@ import os
 import random
 import re
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,9 @@ PATIENCE_SECONDS = 60
 # share of the time. One that waits for nothing that comes uses less.
 LOOK_SECONDS = 5
 LEAST_SHARE = 0.001
+STACKS_SECONDS = 120
+
+PlainPopen = subprocess.Popen
 
 # What db_crashtest.py kills with, and db_stress itself.
 KILLS = (-signal.SIGKILL, -signal.SIGTERM)
@@ -80,6 +84,18 @@ def hangs(process):
     used = activity(process.pid) - before
     # Threads that have ended take their times with them.
     return process.poll() is None and 0 <= used < LOOK_SECONDS * LEAST_SHARE
+
+
+def print_stacks(process):
+    """Where the threads are that wait, if there is gdb."""
+    if not shutil.which("gdb"):
+        return
+    command = ["gdb", "-batch", "-p", str(process.pid), "-ex", "thread apply all backtrace 24"]
+    with PlainPopen(command, stdin=subprocess.DEVNULL) as gdb:
+        try:
+            gdb.wait(STACKS_SECONDS)
+        except subprocess.TimeoutExpired:
+            gdb.kill()
 
 
 class CrashTest:
@@ -138,6 +154,7 @@ class CrashTest:
                     self.timed_out = True
                     if hangs(self):
                         test.overlooked.append("db_stress hangs: no thread of it runs")
+                        print_stacks(self)
                     raise
                 test.running = None
                 test.ended(self.args, self.returncode, self.timed_out)

@@ -8,6 +8,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_reader.h"
+#include "table/search_bounds.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -120,6 +121,13 @@ Status ProteanTableFactory::ValidateOptions(
   }
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
+  // Each of them would be a range that may hold keys of files that have been
+  // left out. Bounds in ReadOptions are known to the iterators that write.
+  if (IteratorsWrite(cf_opts) && SearchBounds::Ignore()) {
+    Log(InfoLogLevel::WARN_LEVEL, db_opts.info_log,
+        "ProteanTable: from now on, this process ignores the bounds of "
+        "SetSearchBounds, because min_tombstones_for_range_conversion is set");
+  }
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }

@@ -66,12 +66,9 @@ ProteanTableIterator::~ProteanTableIterator() {
 
 void ProteanTableIterator::TakeThreadBounds(const Slice* target,
                                             bool backwards) {
-  thread_bounds_ = SearchBounds::OfThread();
-  if (thread_bounds_ != nullptr) {
-    if (target != nullptr && thread_bounds_->IsOutside(*target, backwards)) {
-      search_->SetOutsideBounds();
-    }
-    if (search_->is_outside_bounds()) thread_bounds_.reset();
+  // With a table_filter, some files are not in the search.
+  if (read_options_.table_filter == nullptr) {
+    thread_bounds_ = search_->TakeThreadBounds(target, backwards);
   }
   if (thread_bounds_ != nullptr) {
     if (upper_bound_ == nullptr) upper_bound_ = thread_bounds_->upper();
@@ -353,6 +350,16 @@ bool ProteanTableIterator::FilterRange(const FilterBlock& filter,
   return true;
 }
 
+bool ProteanTableIterator::FilterFirst(const FilterBlock& filter) {
+  if (!FilterRange(filter, Slice())) return false;
+  // Nothing is below the bound, so all is above, though it may share the part
+  // of the largest key that is stored.
+  if (filter.header().num_keys > 0) {
+    filtered_bound_ = IterBoundCheck::kOutOfBound;
+  }
+  return true;
+}
+
 bool ProteanTableIterator::MoveBehind(const FilterBlock& filter,
                                       const Slice& begin, const Slice& end,
                                       bool inclusive) {
@@ -443,7 +450,7 @@ void ProteanTableIterator::SeekToFirst() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
   FilterHold hold;
   const FilterBlock* filter = upper_bound_ != nullptr ? Filter(&hold) : nullptr;
-  if (filter != nullptr && FilterRange(*filter, Slice())) return;
+  if (filter != nullptr && FilterFirst(*filter)) return;
   Inner()->SeekToFirst();
   StopAtUpperBound();
   if (filter == nullptr) return;
@@ -499,7 +506,13 @@ void ProteanTableIterator::SeekToLast() {
       lower_bound_ != nullptr && CanWait() ? Filter(&hold) : nullptr;
   if (filter != nullptr && !filter->MayHaveKeyAtOrAbove(*lower_bound_)) {
     if (!IsLowerBoundKnown()) {
-      SetFiltered(SeekKind::kClosed);
+      if (search_->MayLeaveOut()) {
+        SetFiltered(SeekKind::kClosed);
+      } else {
+        // Where it ends for those who look at the bounds.
+        lower_bound_ = read_options_.iterate_lower_bound;
+        Inner()->SeekToLast();
+      }
       return;
     }
     // Not right below the bound: the search may have come to this file from a

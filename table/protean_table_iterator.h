@@ -37,7 +37,8 @@
 //  (plugin/search_bounds.h). RocksDB's iterators do not know of it, so a search
 //  that is over is told by an iterator that is invalid. Forward, kOutOfBound
 //  ends it in the level as above. Backwards, where nothing does, the iterator
-//  over the level walks on through the files before, none of which is read.
+//  over the level walks on through some files before, none of which is read,
+//  and then stops at a key of one that is.
 //
 //  What becomes of the seeks that ask the filter is counted as
 //  plugin/filter_statistics.h defines it: here in plain numbers, which are
@@ -166,8 +167,12 @@ class ProteanTableIterator final : public InternalIterator {
                ? IterBoundCheck::kUnknown
                : inner_->UpperBoundCheckResult();
   }
+  // Before the iterator over a level forgets the file before.
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     pinned_iters_manager_ = manager;
+    if (manager != nullptr && search_ == nullptr) {
+      search_ = RunSearch::Of(read_options_);
+    }
     if (inner_.get() != nullptr) inner_->SetPinnedItersMgr(manager);
   }
   bool IsKeyPinned() const override {
@@ -293,6 +298,7 @@ class ProteanTableIterator final : public InternalIterator {
   // Take the state that follows from the filter, or return false if the file
   // must be read at once.
   bool FilterRange(const FilterBlock& filter, const Slice& lo);
+  bool FilterFirst(const FilterBlock& filter);
   bool SkipAhead(const FilterBlock& filter, const Slice& target);
   // Stores `end` in marker_, or the first string behind it if `inclusive`, if
   // it is certain that the file has keys from there on and none in the range.
@@ -334,10 +340,7 @@ class ProteanTableIterator final : public InternalIterator {
   // Ends the last seek, and begins one to a user key, or to the first or last
   // key if that is nullptr.
   void BeginSeek(const Slice* target, bool backwards) {
-    if (pinned_iters_manager_ != nullptr) {
-      if (search_ == nullptr) search_ = RunSearch::Of(read_options_);
-      search_->BeginSeek(this, &part_);
-    }
+    if (search_ != nullptr) search_->BeginSeek(this, &part_);
     Reset();
     upper_bound_ = read_options_.iterate_upper_bound;
     lower_bound_ = read_options_.iterate_lower_bound;

@@ -118,6 +118,22 @@ Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 #endif
 }
 
+// Whether iterators write: with min_tombstones_for_range_conversion, which
+// RocksDB has since 11, one that passes by deletions without a key between them
+// writes a range deletion in their place. It must see all keys, then.
+template <typename CfOptions>
+auto IteratorsWrite(const CfOptions& options, int)
+    -> decltype(options.min_tombstones_for_range_conversion > 0) {
+  return options.min_tombstones_for_range_conversion > 0;
+}
+template <typename CfOptions>
+bool IteratorsWrite(const CfOptions& /*options*/, long) {
+  return false;
+}
+inline bool IteratorsWrite(const ColumnFamilyOptions& options) {
+  return IteratorsWrite(options, 0);
+}
+
 // ---- An SST file ----
 
 // Keeps a filter in memory for whoever uses it.

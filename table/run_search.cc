@@ -1,25 +1,83 @@
 #include "table/run_search.h"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
+#include <unordered_map>
 
 #include "table/protean_table_iterator.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
-  // Programs may move some iterators in turns.
-  constexpr size_t kLatest = 4;
-  static thread_local std::weak_ptr<RunSearch> latest[kLatest];
-  static thread_local size_t next = 0;
-  for (const std::weak_ptr<RunSearch>& other : latest) {
-    std::shared_ptr<RunSearch> search = other.lock();
-    if (search != nullptr && search->read_options_ == &read_options) {
-      return search;
+// The searches of all iterators that users have, by their ReadOptions. An
+// iterator may be moved by one thread after the other.
+class RunSearch::Registry {
+ public:
+  std::shared_ptr<RunSearch> Of(const ReadOptions* read_options) {
+    Shard& shard = ShardOf(read_options);
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    std::weak_ptr<RunSearch>& known = shard.searches[read_options];
+    std::shared_ptr<RunSearch> search = known.lock();
+    if (search == nullptr) {
+      search.reset(new RunSearch(read_options));
+      known = search;
+    }
+    return search;
+  }
+
+  // A search with these ReadOptions is gone. Another one may have begun.
+  void Forget(const ReadOptions* read_options) {
+    Shard& shard = ShardOf(read_options);
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    const auto known = shard.searches.find(read_options);
+    if (known != shard.searches.end() && known->second.expired()) {
+      shard.searches.erase(known);
     }
   }
-  std::shared_ptr<RunSearch> search(new RunSearch(&read_options));
-  latest[next++ % kLatest] = search;
-  return search;
+
+ private:
+  // Threads rarely wait for each other.
+  static constexpr size_t kShards = 64;
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    std::unordered_map<const ReadOptions*, std::weak_ptr<RunSearch>> searches;
+  };
+
+  Shard& ShardOf(const ReadOptions* read_options) {
+    return shards_[GetSliceHash64(
+                       Slice(reinterpret_cast<const char*>(&read_options),
+                             sizeof(read_options))) %
+                   kShards];
+  }
+
+  std::array<Shard, kShards> shards_;
+};
+
+RunSearch::Registry& RunSearch::AllSearches() {
+  static Registry& all = *new Registry;  // outlives all iterators
+  return all;
+}
+
+std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
+  return AllSearches().Of(&read_options);
+}
+
+RunSearch::~RunSearch() { AllSearches().Forget(read_options_); }
+
+const std::shared_ptr<const SearchBounds>& RunSearch::TakeThreadBounds(
+    const Slice* target, bool backwards) {
+  static const std::shared_ptr<const SearchBounds> none;
+  const std::shared_ptr<const SearchBounds>& current = SearchBounds::OfThread();
+  if (target != nullptr) {
+    if (bounds_ != current) is_outside_bounds_ = false;
+    bounds_ = current;
+    if (current != nullptr && current->IsOutside(*target, backwards)) {
+      is_outside_bounds_ = true;
+    }
+  }
+  const bool are_those = SearchBounds::AreEqual(bounds_.get(), current.get());
+  return are_those && !is_outside_bounds_ ? current : none;
 }
 
 void RunSearch::Leave(ProteanTableIterator* run) {

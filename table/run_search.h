@@ -27,6 +27,7 @@
 
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
+#include "table/search_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -37,9 +38,10 @@ class RunSearch {
  public:
   RunSearch(const RunSearch&) = delete;
   RunSearch& operator=(const RunSearch&) = delete;
+  ~RunSearch();
 
   // The search of the user's iterator that has these ReadOptions, which each
-  // has for itself: one of the latest ones of this thread, or a new one.
+  // has for itself: that of its other files, or a new one. Thread safe.
   static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
 
   // What an iterator over a file keeps of its part in the search.
@@ -52,6 +54,10 @@ class RunSearch {
   // round if it has sought in this one before.
   void BeginSeek(ProteanTableIterator* run, Part* part) {
     if (part->round == round_) BeginRound();
+    if (!has_begun_) {
+      has_begun_ = true;
+      if (SearchBounds::AreUsed()) bounds_ = SearchBounds::OfThread();
+    }
     part->round = round_;
     if (part->listed) return;
     runs_.push_back(run);
@@ -63,11 +69,19 @@ class RunSearch {
   // Iterators that take part.
   size_t runs() const { return runs_.size(); }
 
-  // Whether a file has been sought for a key outside of the thread's bounds
-  // (search_bounds.h) in this round. Then the search need not end there when it
-  // comes to the first or last key of another file.
-  void SetOutsideBounds() { is_outside_bounds_ = true; }
-  bool is_outside_bounds() const { return is_outside_bounds_; }
+  // A file is about to be sought, for the key `target` or, if that is nullptr,
+  // for its first or last one. Returns the thread's bounds (search_bounds.h) if
+  // the search is under them, or nullptr. A seek to a key outside of them is
+  // not, nor is what follows in its round. And a file that is sought without a
+  // target may be the one to which an iterator comes that is only stepped: then
+  // they must be the same as when the search was begun.
+  const std::shared_ptr<const SearchBounds>& TakeThreadBounds(
+      const Slice* target, bool backwards);
+
+  // Whether a file may be left out because all of its keys are below the
+  // thread's lower bound. RocksDB's iterators then go on to the file before,
+  // and so on, which costs more in the end than to read a block.
+  bool MayLeaveOut() { return left_out_++ < kMostLeftOut; }
 
   // Where a file that waits at `marker` might go on to wait: behind the key
   // where the search ends at the latest, since another file is at it; if none
@@ -105,6 +119,10 @@ class RunSearch {
   // from one range deletion to the next of the levels below it.
   static constexpr uint64_t kIdleRounds = 16;
   static constexpr size_t kLeastMostRuns = 32;
+  static constexpr uint32_t kMostLeftOut = 8;  // in a round
+
+  class Registry;
+  static Registry& AllSearches();
 
   explicit RunSearch(const ReadOptions* read_options)
       : read_options_(read_options) {}
@@ -112,7 +130,10 @@ class RunSearch {
   void BeginRound() {
     if (!watches_.empty()) Finish();
     round_++;
+    has_begun_ = false;
+    bounds_.reset();
     is_outside_bounds_ = false;
+    left_out_ = 0;
     if (runs_.size() >= most_runs_) SetAsideIdle();
   }
   // Files that have not been sought for a while take part again when they are.
@@ -127,7 +148,11 @@ class RunSearch {
 
   const ReadOptions* const read_options_;
   uint64_t round_ = 1;
+  bool has_begun_ = false;  // the round
+  // The thread's, as they were then, or at the last seek for a key.
+  std::shared_ptr<const SearchBounds> bounds_;
   bool is_outside_bounds_ = false;
+  uint32_t left_out_ = 0;
   std::vector<ProteanTableIterator*> runs_;
   size_t most_runs_ = kLeastMostRuns;  // before any are set aside
   std::vector<WatchedSeek> watches_;

@@ -31,24 +31,41 @@ class SearchBounds {
             user_key.compare(*upper()) >= (backwards ? 1 : 0));
   }
 
+  // Whether these are the same keys, or none.
+  static bool AreEqual(const SearchBounds* a, const SearchBounds* b) {
+    return a == b ||
+           (a != nullptr && b != nullptr && Equal(a->lower(), b->lower()) &&
+            Equal(a->upper(), b->upper()));
+  }
+
   // This thread's, or nullptr.
   static const std::shared_ptr<const SearchBounds>& OfThread() {
     return Current();
   }
   static void SetOfThread(std::shared_ptr<const SearchBounds> bounds) {
-    are_used_.store(true, std::memory_order_relaxed);
+    Use unused = Use::kNever;
+    use_.compare_exchange_strong(unused, Use::kYes, std::memory_order_relaxed);
     Current() = std::move(bounds);
   }
   // False if no thread of this process has ever had any, which is cheaper to
-  // know.
-  static bool AreUsed() { return are_used_.load(std::memory_order_relaxed); }
+  // know, or if they are ignored.
+  static bool AreUsed() {
+    return use_.load(std::memory_order_relaxed) == Use::kYes;
+  }
+  // Has them ignored by the searches of this process that begin from now on.
+  // Returns whether that is news.
+  static bool Ignore() {
+    return use_.exchange(Use::kNoMore, std::memory_order_relaxed) !=
+           Use::kNoMore;
+  }
 
  private:
   static std::shared_ptr<const SearchBounds>& Current() {
     static thread_local std::shared_ptr<const SearchBounds> current;
     return current;
   }
-  static inline std::atomic<bool> are_used_{false};
+  enum class Use { kNever, kYes, kNoMore };
+  static inline std::atomic<Use> use_{Use::kNever};
 
   class Bound {
    public:
@@ -66,6 +83,10 @@ class SearchBounds {
     const std::string bytes_;
     const Slice slice_;
   };
+
+  static bool Equal(const Slice* a, const Slice* b) {
+    return (a == nullptr) == (b == nullptr) && (a == nullptr || *a == *b);
+  }
 
   const Bound lower_;
   const Bound upper_;

@@ -218,8 +218,15 @@ Status Inspect::ReadStatistics() {
           "--statistics=" + statistics_file_ +
           " holds something else than lines of FilterStatistics::ToJson()");
     }
-    const std::string name = statistics["column_family"].get<std::string>();
-    statistics_[name] = std::move(statistics);
+    std::map<std::string, Json>& files =
+        statistics_[statistics["column_family"].get<std::string>()];
+    files.clear();
+    for (Json& file : statistics["files"]) {
+      const auto path = file.find("path");
+      if (path == file.end() || !path->is_string()) continue;
+      const std::string name = path->get<std::string>();
+      files[name.substr(name.rfind('/') + 1)] = std::move(file);
+    }
   }
   return Status::OK();
 }
@@ -227,28 +234,24 @@ Status Inspect::ReadStatistics() {
 // A file asks as often as all seeks that did.
 void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
                           Json* row) const {
-  const auto statistics = statistics_.find(family.name);
-  if (statistics == statistics_.end()) return;
-  for (const Json& known : statistics->second["files"]) {
-    const auto path = known.find("path");
-    if (path == known.end() || !path->is_string()) continue;
-    const std::string name = path->get<std::string>();
-    if (name.substr(name.rfind('/') + 1) != file.name) continue;
-    uint64_t asked = 0;
-    uint64_t spared = 0;
-    uint64_t paid = 0;
-    for (const char* kind : {"closed", "open"}) {
-      const auto seeks = known.find(kind);
-      if (seeks == known.end()) continue;
-      asked += CountOf(*seeks, "asked");
-      spared += CountOf(*seeks, "negatives") + CountOf(*seeks, "passed");
-      paid += CountOf(*seeks, "false_positives");
-    }
-    (*row)["observed_asked"] = asked;
-    (*row)["observed_spared"] = spared;
-    (*row)["observed_paid"] = paid;
-    (*row)["observed_fpr"] = RateOf(spared, paid);
+  const auto files = statistics_.find(family.name);
+  if (files == statistics_.end()) return;
+  const auto known = files->second.find(file.name);
+  if (known == files->second.end()) return;
+  uint64_t asked = 0;
+  uint64_t spared = 0;
+  uint64_t paid = 0;
+  for (const char* kind : {"closed", "open"}) {
+    const auto seeks = known->second.find(kind);
+    if (seeks == known->second.end()) continue;
+    asked += CountOf(*seeks, "asked");
+    spared += CountOf(*seeks, "negatives") + CountOf(*seeks, "passed");
+    paid += CountOf(*seeks, "false_positives");
   }
+  (*row)["observed_asked"] = asked;
+  (*row)["observed_spared"] = spared;
+  (*row)["observed_paid"] = paid;
+  (*row)["observed_fpr"] = RateOf(spared, paid);
 }
 
 Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,

@@ -38,8 +38,8 @@ class Inspect : public Command {
   std::string statistics_file_;
   std::string html_file_;
   std::string log_file_;
-  // FilterStatistics::ToJson() of column families, by their names.
-  std::map<std::string, Json> statistics_;
+  // The files of FilterStatistics::ToJson(), by column family and file name.
+  std::map<std::string, std::map<std::string, Json>> statistics_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

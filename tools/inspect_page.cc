@@ -284,11 +284,16 @@ std::string RenderPage(const Page& page) {
     data["history"].push_back(std::move(entry));
   }
   std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // Nothing in it ends the script.
-  for (size_t at = 0; (at = json.find("</", at)) != std::string::npos;) {
-    json.replace(at, 2, "<\\/");
+  // Nothing in it ends the script, or begins a comment in it.
+  std::string escaped;
+  for (const char c : json) {
+    if (c == '<') {
+      escaped += "\\u003c";
+    } else {
+      escaped.push_back(c);
+    }
   }
-  return kHead + json + kTail;
+  return kHead + escaped + kTail;
 }
 
 std::vector<DesignedFilter> ReadDesigns(const std::string& log) {

@@ -1,11 +1,11 @@
 #include "filter_policy/proteus/proteus_policy.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <unordered_map>
 
 #include "filter_policy/bounded_option.h"
+#include "filter_policy/decimal.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -17,6 +17,7 @@ using Options = ProteusPolicyOptions;
 constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
 
 const std::string kBitsOption = "bits_per_key";
+constexpr int kBitsDigits = 6;  // behind the point, as RocksDB writes numbers
 const std::string kAmqOption = "amq";
 const std::string kLevelBitsOption = "level_bits";
 const std::string kCapacityOption = "sample_capacity";
@@ -45,16 +46,13 @@ Status CheckBits(const std::string& owner, double bits) {
   if (bits >= Options::kMinBitsPerKey && bits <= Options::kMaxBitsPerKey) {
     return Status::OK();
   }
-  return RefuseBits(owner, std::to_string(bits));
+  return RefuseBits(owner, DecimalText(bits, kBitsDigits));
 }
 
 Status ParseBits(const std::string& owner, const std::string& text,
                  double* bits) {
-  char* end = nullptr;
-  const double number = strtod(text.c_str(), &end);
-  // No NaN, and no spaces, which strtod would skip.
-  if (text.find_first_not_of("0123456789.") != std::string::npos ||
-      end == text.c_str() || *end != '\0' || !CheckBits(owner, number).ok()) {
+  double number;
+  if (!ParseDecimal(text, &number) || !CheckBits(owner, number).ok()) {
     return RefuseBits(owner, text);
   }
   *bits = number;
@@ -89,6 +87,13 @@ TypeInfo* MakeTypeInfo(const std::string& owner) {
                                  const std::string& /*name*/,
                                  const std::string& text, void* addr) {
              return ParseBits(owner, text, static_cast<double*>(addr));
+           })
+           .SetSerializeFunc([](const ConfigOptions& /*options*/,
+                                const std::string& /*name*/, const void* addr,
+                                std::string* text) {
+             *text =
+                 DecimalText(*static_cast<const double*>(addr), kBitsDigits);
+             return Status::OK();
            })},
       {kAmqOption,
        OptionTypeInfo(offsetof(Options, amq), OptionType::kString)

@@ -55,6 +55,20 @@ class SearchBoundsTest : public testing::Test {
     }
   }
 
+  size_t FilesOf(int level) const {
+    std::string files;
+    EXPECT_TRUE(db_->GetProperty(
+        DB::Properties::kNumFilesAtLevelPrefix + std::to_string(level),
+        &files));
+    return std::stoul(files);
+  }
+  FilterSeeks Closed() {
+    FilterStatistics statistics;
+    EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
+                                  &statistics));
+    return statistics.total.closed;
+  }
+
   std::unique_ptr<Iterator> NewIterator() {
     return std::unique_ptr<Iterator>(db_->NewIterator(ReadOptions()));
   }
@@ -282,6 +296,109 @@ TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
   ASSERT_GT(empty, 900);
   EXPECT_LT(read, empty / 20);
   EXPECT_GT(read_without, empty);
+}
+
+// An iterator that comes to the next file of a level is not under the bounds
+// that another search has set, however many iterators there are.
+TEST_F(SearchBoundsTest, StepsAreNotSearches) {
+  Open("surf:0:8");
+  for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
+  FlushTo(2);
+  ASSERT_GT(FilesOf(2), 4u);
+  const Slice first("k10000");
+  const Slice middle("k10010");
+  const Slice end("l");
+  std::vector<std::unique_ptr<Iterator>> iterators;
+  std::vector<int> found;
+  for (int i = 0; i < 12; i++) {
+    iterators.push_back(NewIterator());
+    switch (i % 3) {
+      case 0:
+        break;
+      case 1:
+        SetSearchBounds(&first, &end);
+        break;
+      case 2:
+        SetSearchBounds(nullptr, &end);
+    }
+    i % 2 == 0 ? iterators.back()->Seek(first)
+               : iterators.back()->SeekForPrev("k10999");
+    ClearSearchBounds();
+    found.push_back(0);
+  }
+  // All are stepped under bounds of others, in turns, and by another thread.
+  std::thread([&] {
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (size_t i = 0; i < iterators.size(); i++) {
+        if (!iterators[i]->Valid()) continue;
+        goes_on = true;
+        found[i]++;
+        const Slice below("a");
+        i % 2 == 0 ? SetSearchBounds(&first, &middle)
+                   : SetSearchBounds(&end, nullptr);
+        if (i % 4 == 2) SetSearchBounds(nullptr, &below);
+        i % 2 == 0 ? iterators[i]->Next() : iterators[i]->Prev();
+      }
+    }
+  }).join();
+  for (size_t i = 0; i < iterators.size(); i++) {
+    EXPECT_OK(iterators[i]->status());
+    EXPECT_EQ(1000, found[i]) << i;
+  }
+}
+
+// A search under lower bounds, backwards, does not go through all files below.
+TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
+  for (const char* policy : {"surf:0:8", "proteus:12"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    Open(policy);
+    for (int i = 0; i < 20000; i++) Put("k" + std::to_string(1000000 + 10 * i));
+    FlushTo(2);
+    ASSERT_GT(FilesOf(2), 100u);
+    for (const bool from_last : {false, true}) {
+      const FilterSeeks before = Closed();
+      const uint64_t read = BlocksRead();
+      const std::unique_ptr<Iterator> it = NewIterator();
+      const std::string lower = from_last ? "l" : "k1199901";
+      const std::string upper = from_last ? "m" : "k1199905";
+      const Slice lower_slice(lower);
+      const Slice upper_slice(upper);
+      SetSearchBounds(&lower_slice, from_last ? nullptr : &upper_slice);
+      from_last ? it->SeekToLast() : it->SeekForPrev(upper);
+      ClearSearchBounds();
+      ASSERT_OK(it->status());
+      EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
+      EXPECT_LE(Closed().negatives - before.negatives, 10u);
+      // An index block, and a block of data or two.
+      EXPECT_LE(BlocksRead() - read, 4u);
+    }
+  }
+}
+
+// Of long keys, filters know the first bytes of the largest one only.
+TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
+  Open("surf:0:8");
+  const std::string prefix(100, 'p');
+  for (int i = 0; i < 4000; i++) {
+    Put(prefix + std::to_string(1000000 + 10 * i));
+  }
+  FlushTo(2);
+  ASSERT_GT(FilesOf(2), 50u);
+  const FilterSeeks before = Closed();
+  const std::unique_ptr<Iterator> it = NewIterator();
+  const std::string lower = prefix + "1000101";
+  const std::string upper = prefix + "1000105";
+  const Slice lower_slice(lower);
+  const Slice upper_slice(upper);
+  SetSearchBounds(&lower_slice, &upper_slice);
+  it->Seek(lower);
+  ClearSearchBounds();
+  ASSERT_OK(it->status());
+  EXPECT_FALSE(it->Valid());
+  EXPECT_LE(Closed().negatives - before.negatives, 2u);
 }
 
 // They count as what they are, and they teach the filters.

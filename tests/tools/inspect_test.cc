@@ -188,10 +188,11 @@ TEST_F(InspectTest, Page) {
 
 TEST(InspectPageTest, NoTextEndsTheScript) {
   Page page;
-  page.title = "a</script><script>alert(1)</script>\xff";
+  page.title = "a</script><!--<script>alert(1)</script>\xff";
   page.families.push_back({page.title, page.title, {}, {}});
   const std::string html = RenderPage(page);
   EXPECT_EQ(std::string::npos, html.find("alert(1)</script>"));
+  EXPECT_EQ(std::string::npos, html.find("<!--"));
   EXPECT_EQ(0u, DataOf(html)["title"].get<std::string>().find("a</script>"));
 }
 

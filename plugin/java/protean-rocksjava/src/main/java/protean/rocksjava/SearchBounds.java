@@ -11,7 +11,8 @@ package protean.rocksjava;
  *
  * <p>What an iterator shows outside of the bounds is in order, but incomplete. So this is for callers that look at nothing
  * outside, and whose searches begin within: at a key from {@code lower} to {@code upper}, or at the first or last one. A
- * seek to another key ignores the bounds. {@code plugin/search_bounds.h} is the same for C++.
+ * seek to another key ignores the bounds. And no other iterator is stepped in between, since RocksDB may seek in a step.
+ * {@code plugin/search_bounds.h} is the same for C++.
  */
 public final class SearchBounds {
   private SearchBounds() {}

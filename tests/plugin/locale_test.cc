@@ -1,0 +1,216 @@
+//  Protean in a process whose locale writes fractions with a comma, as that of
+//  a JVM does in half of the world.
+
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "filter_policy/decimal.h"
+#include "filter_policy/filter_properties.h"
+#include "plugin/filter_properties.h"
+#include "plugin/filter_statistics.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/utilities/options_util.h"
+#include "table/rocksdb_internals.h"
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A locale of the machine's own is not sure to be there, so one is made: the
+// characters of ASCII, and a comma.
+bool MakeCommaLocale(const std::string& folder) {
+  std::ofstream(folder + "/characters") << "<code_set_name> ANSI_X3.4-1968\n"
+                                           "<escape_char> /\n"
+                                           "CHARMAP\n"
+                                           "<U0000>..<U007F> /x00\n"
+                                           "END CHARMAP\n";
+  std::ofstream(folder + "/source") << "LC_NUMERIC\n"
+                                       "decimal_point \"<U002C>\"\n"
+                                       "thousands_sep \"\"\n"
+                                       "grouping -1\n"
+                                       "END LC_NUMERIC\n";
+  // It complains of all that the locale does not define.
+  const std::string command = "localedef -c -i '" + folder + "/source' -f '" +
+                              folder + "/characters' '" + folder +
+                              "/comma' >'" + folder + "/log' 2>&1";
+  return system(command.c_str()) != -1 &&
+         setenv("LOCPATH", folder.c_str(), /*overwrite=*/1) == 0 &&
+         setlocale(LC_NUMERIC, "comma") != nullptr;
+}
+
+class LocaleTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    EXPECT_OK(Env::Default()->CreateDirIfMissing(folder_));
+    if (!MakeCommaLocale(folder_)) {
+      GTEST_SKIP() << "localedef has made no locale";
+    }
+    ASSERT_EQ("0,500000", std::to_string(0.5));
+    options_.create_if_missing = true;
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+  void TearDown() override {
+    db_.reset();
+    setlocale(LC_NUMERIC, "C");
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+
+  static Options With(const std::string& table) {
+    Options options;
+    EXPECT_OK(GetOptionsFromString(
+        ConfigOptions(), options,
+        "create_if_missing=true;table_factory=" + table, &options));
+    return options;
+  }
+
+  // The options that RocksDB has written for the DB last.
+  std::string StoredPolicy() const {
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> column_families;
+    ConfigOptions config;
+    config.ignore_unsupported_options = false;
+    EXPECT_OK(LoadLatestOptions(config, path_, &db_options, &column_families));
+    if (column_families.empty()) return "";
+    std::string text;
+    EXPECT_OK(column_families[0].options.table_factory->GetOption(
+        ConfigOptions(), "filter_policy", &text));
+    return text;
+  }
+
+  const std::string folder_ = test::PerThreadDBPath("locale_test_folder");
+  const std::string path_ = test::PerThreadDBPath("locale_test");
+  Options options_;
+  std::unique_ptr<DB> db_;
+};
+
+TEST_F(LocaleTest, DecimalText) {
+  EXPECT_EQ("12.50", DecimalText(12.5, 2));
+  EXPECT_EQ("0", DecimalText(0.25, 0));
+  EXPECT_EQ("1000000.0", DecimalText(1e6, 1));
+}
+
+TEST_F(LocaleTest, ParseDecimal) {
+  for (const char* text : {"0", "12", "10.5", "10.", ".5", "00.50"}) {
+    double number = -1;
+    EXPECT_TRUE(ParseDecimal(text, &number)) << text;
+    setlocale(LC_NUMERIC, "C");
+    EXPECT_EQ(strtod(text, nullptr), number) << text;
+    setlocale(LC_NUMERIC, "comma");
+  }
+  for (const char* text : {"", ".", "1,5", "1.2.3", "-1", "+1", " 1", "1 ",
+                           "1e3", "nan", "inf", "0x10"}) {
+    double number = -1;
+    EXPECT_FALSE(ParseDecimal(text, &number)) << text;
+    EXPECT_EQ(-1, number) << text;
+  }
+  double number = -1;
+  EXPECT_FALSE(ParseDecimal(std::string(400, '9'), &number));
+  EXPECT_EQ(-1, number);
+}
+
+TEST_F(LocaleTest, OptionsAreWrittenAndRead) {
+  for (const char* policy :
+       {"proteus:10.5", "prefixbloom:10.5", "prefixbloom2:10.5",
+        "{id=protean.Proteus;bits_per_key=10.5}"}) {
+    const Options options =
+        With(std::string("{id=ProteanTable;filter_policy=") + policy + "}");
+    for (int round = 0; round < 2; round++) {
+      ASSERT_OK(OpenDB(&db_, options, path_));
+      ASSERT_OK(db_->Put(WriteOptions(), "key", "value"));
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      db_.reset();
+      EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=10.5"))
+          << StoredPolicy();
+    }
+    ASSERT_OK(DestroyDB(path_, options));
+  }
+}
+
+TEST_F(LocaleTest, TheDefaultOpensAndChanges) {
+  options_.table_factory = NewProteanTableFactory();
+  ASSERT_OK(OpenDB(&db_, options_, path_));
+  ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1000000"}}));
+  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", "proteus:14.5"}}));
+  db_.reset();
+  EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=14.5"))
+      << StoredPolicy();
+  // In a process with another locale.
+  setlocale(LC_NUMERIC, "C");
+  EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=14.5"))
+      << StoredPolicy();
+}
+
+TEST_F(LocaleTest, LevelsOpenAndLoad) {
+  const Options options =
+      With("{id=ProteanTable;filter_policy=levels:surf:0:4,proteus:10.5}");
+  ASSERT_OK(OpenDB(&db_, options, path_));
+  db_.reset();
+  EXPECT_NE(std::string::npos, StoredPolicy().find("proteus:10.5"))
+      << StoredPolicy();
+}
+
+TEST_F(LocaleTest, PropertiesAndStatistics) {
+  options_.table_factory = NewProteanTableFactory();
+  ASSERT_OK(OpenDB(&db_, options_, path_));
+  for (int i = 0; i < 10000; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), std::to_string(i * 7919), "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  TablePropertiesCollection files;
+  ASSERT_OK(db_->GetPropertiesOfAllTables(&files));
+  ASSERT_EQ(1u, files.size());
+  const UserCollectedProperties& properties =
+      files.begin()->second->user_collected_properties;
+  for (const char* name : {kBitsPerKeyProperty, kPredictedFprProperty}) {
+    ASSERT_EQ(1u, properties.count(name));
+    EXPECT_NE(std::string::npos, properties.at(name).find('.'));
+    EXPECT_EQ(std::string::npos, properties.at(name).find(','));
+  }
+  FilterProperties filter;
+  ASSERT_TRUE(GetFilterProperties(*files.begin()->second, &filter));
+  EXPECT_NE(std::floor(filter.bits_per_key), filter.bits_per_key);
+  EXPECT_GT(filter.predicted_fpr, 0);
+
+  FilterStatistics statistics;
+  ASSERT_OK(
+      GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
+  const auto json = nlohmann::json::parse(statistics.ToJson());
+  EXPECT_NEAR(filter.predicted_fpr,
+              json.at("total").at("predicted_fpr").get<double>(), 1e-5);
+  // Between labels, there are commas, too.
+  std::istringstream text(ToPrometheus({statistics}));
+  size_t fractions = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (line[0] == '#') continue;
+    const std::string value = line.substr(line.rfind(' ') + 1);
+    double number;
+    EXPECT_TRUE(ParseDecimal(value, &number)) << line;
+    fractions += value.find('.') != std::string::npos;
+  }
+  EXPECT_GT(fractions, 0u);
+}
+
+// Files that were written when the locale decided.
+TEST_F(LocaleTest, PropertiesWithCommas) {
+  TableProperties properties;
+  properties.user_collected_properties = {{kKindProperty, "Proteus"},
+                                          {kBitsPerKeyProperty, "12,25"},
+                                          {kPredictedFprProperty, "0,001500"}};
+  FilterProperties filter;
+  ASSERT_TRUE(GetFilterProperties(properties, &filter));
+  EXPECT_EQ(12.25, filter.bits_per_key);
+  EXPECT_EQ(0.0015, filter.predicted_fpr);
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
