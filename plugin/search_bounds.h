@@ -34,8 +34,9 @@
 //  RocksDB 11 has iterators that write: with a column family option
 //  min_tombstones_for_range_conversion other than 0, they put a range deletion
 //  in the place of deletions without a key between them, and so must see all
-//  keys. Once a DB of the process has that option, all bounds are ignored, and
-//  a line in its log says so.
+//  keys. Once a DB of the process has been opened with that option, or has
+//  written a file under it, all bounds are ignored, and a line in its log says
+//  so. RocksDB tells nobody that SetOptions has changed it: do not use both.
 
 #pragma once
 

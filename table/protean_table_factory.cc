@@ -53,6 +53,15 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   return s.ok() && PolicyNames::Instance().Contains(id);
 }
 
+// A range deletion that an iterator writes may cover keys of files that bounds
+// of the thread have left out. Bounds in ReadOptions are known to it.
+void IgnoreThreadBounds(Logger* logger) {
+  if (!SearchBounds::Ignore()) return;
+  Log(InfoLogLevel::WARN_LEVEL, logger,
+      "ProteanTable: from now on, this process ignores the bounds of "
+      "SetSearchBounds, because min_tombstones_for_range_conversion is set");
+}
+
 }  // namespace
 
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options)
@@ -110,6 +119,15 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
   return s;
 }
 
+TableBuilder* ProteanTableFactory::NewTableBuilder(
+    const TableBuilderOptions& options, WritableFileWriter* file) const {
+  // ValidateOptions is not told of what SetOptions and CreateColumnFamily set.
+  if (IteratorsWrite(options.moptions, 0)) {
+    IgnoreThreadBounds(options.ioptions.logger);
+  }
+  return NewTableBuilderWithProperties(*this, options, file);
+}
+
 Status ProteanTableFactory::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   if (!policy_error_.ok()) return policy_error_;
@@ -121,13 +139,7 @@ Status ProteanTableFactory::ValidateOptions(
   }
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
-  // Each of them would be a range that may hold keys of files that have been
-  // left out. Bounds in ReadOptions are known to the iterators that write.
-  if (IteratorsWrite(cf_opts) && SearchBounds::Ignore()) {
-    Log(InfoLogLevel::WARN_LEVEL, db_opts.info_log,
-        "ProteanTable: from now on, this process ignores the bounds of "
-        "SetSearchBounds, because min_tombstones_for_range_conversion is set");
-  }
+  if (IteratorsWrite(cf_opts, 0)) IgnoreThreadBounds(db_opts.info_log.get());
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }

@@ -39,9 +39,7 @@ class ProteanTableFactory : public BlockBasedTableFactory {
       bool prefetch_index_and_filter_in_cache = true) const override;
 
   TableBuilder* NewTableBuilder(const TableBuilderOptions& options,
-                                WritableFileWriter* file) const override {
-    return NewTableBuilderWithProperties(*this, options, file);
-  }
+                                WritableFileWriter* file) const override;
 
   // InvalidArgument for a filter policy that could not be parsed, should the
   // error have been ignored then, and for partition_filters with a policy of

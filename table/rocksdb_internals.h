@@ -120,7 +120,9 @@ Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 
 // Whether iterators write: with min_tombstones_for_range_conversion, which
 // RocksDB has since 11, one that passes by deletions without a key between them
-// writes a range deletion in their place. It must see all keys, then.
+// writes a range deletion in their place. It must see all keys, then. `options`
+// are ColumnFamilyOptions or MutableCFOptions; the 0 behind them picks the
+// first of the two functions where it compiles.
 template <typename CfOptions>
 auto IteratorsWrite(const CfOptions& options, int)
     -> decltype(options.min_tombstones_for_range_conversion > 0) {
@@ -129,9 +131,6 @@ auto IteratorsWrite(const CfOptions& options, int)
 template <typename CfOptions>
 bool IteratorsWrite(const CfOptions& /*options*/, long) {
   return false;
-}
-inline bool IteratorsWrite(const ColumnFamilyOptions& options) {
-  return IteratorsWrite(options, 0);
 }
 
 // ---- An SST file ----
