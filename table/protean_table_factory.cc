@@ -56,7 +56,10 @@ bool IsMadeInCode(const ConfigOptions& config_options,
 // A range deletion that an iterator writes may cover keys of files that bounds
 // of the thread have left out. Bounds in ReadOptions are known to it.
 void IgnoreThreadBounds(Logger* logger) {
-  if (!SearchBounds::Ignore()) return;
+  static std::atomic<bool> logged{false};
+  SearchBounds::Ignore();
+  // There may be no log yet when the DB is opened.
+  if (logger == nullptr || logged.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, logger,
       "ProteanTable: from now on, this process ignores the bounds of "
       "SetSearchBounds, because min_tombstones_for_range_conversion is set");

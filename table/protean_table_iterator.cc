@@ -92,6 +92,11 @@ bool ProteanTableIterator::StopAtLowerBound() {
       reader_->UserKey(key()).compare(*lower_bound_) >= 0) {
     return false;
   }
+  if (!search_->MayLeaveOut()) {
+    // Those who look at the bounds end the search here.
+    lower_bound_ = read_options_.iterate_lower_bound;
+    return false;
+  }
   state_ = State::kFiltered;
   filtered_bound_ = IterBoundCheck::kUnknown;
   return true;
@@ -509,7 +514,7 @@ void ProteanTableIterator::SeekToLast() {
       if (search_->MayLeaveOut()) {
         SetFiltered(SeekKind::kClosed);
       } else {
-        // Where it ends for those who look at the bounds.
+        // As above.
         lower_bound_ = read_options_.iterate_lower_bound;
         Inner()->SeekToLast();
       }

@@ -14,18 +14,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 // iterator may be moved by one thread after the other.
 class RunSearch::Registry {
  public:
-  std::shared_ptr<RunSearch> Of(const ReadOptions* read_options) {
+  // nullptr if there is none.
+  std::shared_ptr<RunSearch> Find(const ReadOptions* read_options) {
     Shard& shard = ShardOf(read_options);
     std::lock_guard<std::mutex> lock(shard.mutex);
-    std::weak_ptr<RunSearch>& known = shard.searches[read_options];
-    std::shared_ptr<RunSearch> search = known.lock();
-    if (search == nullptr) {
-      search.reset(new RunSearch(read_options));
-      known = search;
-    }
-    return search;
+    const auto known = shard.searches.find(read_options);
+    return known == shard.searches.end() ? nullptr : known->second.lock();
   }
-
+  void Add(const ReadOptions* read_options,
+           const std::shared_ptr<RunSearch>& search) {
+    Shard& shard = ShardOf(read_options);
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    shard.searches[read_options] = search;
+  }
   // A search with these ReadOptions is gone. Another one may have begun.
   void Forget(const ReadOptions* read_options) {
     Shard& shard = ShardOf(read_options);
@@ -60,7 +61,12 @@ RunSearch::Registry& RunSearch::AllSearches() {
 }
 
 std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
-  return AllSearches().Of(&read_options);
+  std::shared_ptr<RunSearch> search = AllSearches().Find(&read_options);
+  if (search == nullptr) {
+    search.reset(new RunSearch(&read_options));
+    AllSearches().Add(&read_options, search);
+  }
+  return search;
 }
 
 RunSearch::~RunSearch() { AllSearches().Forget(read_options_); }
@@ -76,8 +82,12 @@ const std::shared_ptr<const SearchBounds>& RunSearch::TakeThreadBounds(
       is_outside_bounds_ = true;
     }
   }
-  const bool are_those = SearchBounds::AreEqual(bounds_.get(), current.get());
-  return are_those && !is_outside_bounds_ ? current : none;
+  if (!SearchBounds::AreEqual(bounds_.get(), current.get())) {
+    // Should they be set again, they are another search's.
+    bounds_.reset();
+    return none;
+  }
+  return is_outside_bounds_ ? none : current;
 }
 
 void RunSearch::Leave(ProteanTableIterator* run) {

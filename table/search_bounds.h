@@ -53,11 +53,7 @@ class SearchBounds {
     return use_.load(std::memory_order_relaxed) == Use::kYes;
   }
   // Has them ignored by the searches of this process that begin from now on.
-  // Returns whether that is news.
-  static bool Ignore() {
-    return use_.exchange(Use::kNoMore, std::memory_order_relaxed) !=
-           Use::kNoMore;
-  }
+  static void Ignore() { use_.store(Use::kNoMore, std::memory_order_relaxed); }
 
  private:
   static std::shared_ptr<const SearchBounds>& Current() {

@@ -56,6 +56,13 @@ TEST_P(WritingIteratorsTest, DeleteNothing) {
   std::string value;
   EXPECT_OK(db->Get(ReadOptions(), "m5", &value));
   EXPECT_FALSE(SearchBounds::AreUsed());
+  // A process says it once.
+  static bool first = true;
+  std::string log;
+  ASSERT_OK(ReadFileToString(Env::Default(), path + "/LOG", &log));
+  EXPECT_EQ(first, log.find("ignores the bounds of SetSearchBounds") !=
+                       std::string::npos);
+  first = false;
   db.reset();
   ASSERT_OK(DestroyDB(path, options));
 }
