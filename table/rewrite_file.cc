@@ -26,6 +26,16 @@ bool Locate(DB* db, ColumnFamilyHandle* column_family, const std::string& name,
   return false;
 }
 
+// Whether the DB has it, as CompactFiles sees that: Locate sees what readers
+// see, who are told of a new version a moment later.
+bool IsLive(DB* db, const std::string& name) {
+  std::vector<LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  return std::any_of(files.begin(), files.end(), [&](const auto& file) {
+    return file.relative_filename == name;
+  });
+}
+
 }  // namespace
 
 Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
@@ -50,11 +60,7 @@ Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
       compaction, column_family, {file.relative_filename}, level,
       path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
   // RocksDB says InvalidArgument, as for other things.
-  if (s.IsInvalidArgument() &&
-      !Locate(db, column_family, name, &file, &level)) {
-    return Status::NotFound();
-  }
-  return s;
+  return s.IsInvalidArgument() && !IsLive(db, name) ? Status::NotFound() : s;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
