@@ -76,7 +76,9 @@ const std::shared_ptr<const SearchBounds>& RunSearch::TakeThreadBounds(
   static const std::shared_ptr<const SearchBounds> none;
   const std::shared_ptr<const SearchBounds>& current = SearchBounds::OfThread();
   if (target != nullptr) {
-    if (bounds_ != current) is_outside_bounds_ = false;
+    if (!SearchBounds::AreEqual(bounds_.get(), current.get())) {
+      is_outside_bounds_ = false;  // of these
+    }
     bounds_ = current;
     if (current != nullptr && current->IsOutside(*target, backwards)) {
       is_outside_bounds_ = true;
