@@ -88,13 +88,12 @@ bool ProteanTableIterator::StopAtUpperBound() {
 }
 
 bool ProteanTableIterator::StopAtLowerBound() {
-  if (IsLowerBoundKnown() || !Valid() ||
+  if (goes_below_ || IsLowerBoundKnown() || !Valid() ||
       reader_->UserKey(key()).compare(*lower_bound_) >= 0) {
     return false;
   }
   if (!search_->MayLeaveOut()) {
-    // Those who look at the bounds end the search here.
-    lower_bound_ = read_options_.iterate_lower_bound;
+    goes_below_ = true;
     return false;
   }
   state_ = State::kFiltered;
@@ -172,6 +171,7 @@ void ProteanTableIterator::Reset() {
   if (unsettled_ != Unsettled::kNothing) CountUnsettled();
   SetReading();
   waits_in_vain_ = false;
+  goes_below_ = false;
   moves_ = 0;
 }
 
@@ -514,8 +514,7 @@ void ProteanTableIterator::SeekToLast() {
       if (search_->MayLeaveOut()) {
         SetFiltered(SeekKind::kClosed);
       } else {
-        // As above.
-        lower_bound_ = read_options_.iterate_lower_bound;
+        goes_below_ = true;
         Inner()->SeekToLast();
       }
       return;

@@ -384,6 +384,7 @@ class ProteanTableIterator final : public InternalIterator {
   std::shared_ptr<const SearchBounds> thread_bounds_;
   std::string marker_;          // an internal key
   bool waits_in_vain_ = false;  // whether it is known that nothing is here
+  bool goes_below_ = false;     // the thread's bound; callers end the search
   bool may_move_ = false;       // the marker: the filter's LowerBoundIsLoose()
   uint8_t moves_ = 0;           // of the marker since the seek
   std::shared_ptr<RunSearch> search_;

@@ -56,6 +56,13 @@ class SearchBoundsTest : public testing::Test {
     }
   }
 
+  // 1,000 keys, k10000 and on, in more than eight files of level 2.
+  void FillLevel2() {
+    Open("surf:0:8");
+    for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
+    FlushTo(2);
+    ASSERT_GT(FilesOf(2), 8u);
+  }
   size_t FilesOf(int level) const {
     std::string files;
     EXPECT_TRUE(db_->GetProperty(
@@ -302,10 +309,7 @@ TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
 // An iterator that comes to the next file of a level is not under the bounds
 // that another search has set, however many iterators there are.
 TEST_F(SearchBoundsTest, StepsAreNotSearches) {
-  Open("surf:0:8");
-  for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
-  FlushTo(2);
-  ASSERT_GT(FilesOf(2), 4u);
+  FillLevel2();
   const Slice first("k10000");
   const Slice middle("k10010");
   const Slice end("l");
@@ -351,10 +355,7 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
 
 // Nor is one that has been under the same bounds in an earlier search.
 TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
-  Open("surf:0:8");
-  for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
-  FlushTo(2);
-  ASSERT_GT(FilesOf(2), 8u);
+  FillLevel2();
   const Slice lower("k10500");
   const Slice upper("k10502");
   for (const bool backwards : {false, true}) {
@@ -407,6 +408,32 @@ TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
       EXPECT_LE(BlocksRead() - read, filtered ? 4u : 30u);
     }
   }
+}
+
+// Backwards, through more files than may be left out, each of which is read and
+// has nothing within the bounds.
+TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
+  // The trie has the first two bytes of the keys.
+  Open("surf:0:0");
+  for (int file = 0; file < 20; file++) {
+    for (const char* key : {"k0xxxx", "k1xxxx", "k5xxxx"}) Put(key);
+    FlushTo(0);
+  }
+  ASSERT_EQ(20u, FilesOf(0));
+  const Slice lower("k1a");
+  const Slice upper("k1b");
+  std::unique_ptr<Iterator> it = NewIterator();
+  SetSearchBounds(&lower, &upper);
+  it->SeekForPrev(upper);
+  ASSERT_OK(it->status());
+  EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
+  ClearSearchBounds();
+  // It may be sought again.
+  it->SeekForPrev(upper);
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ("k0xxxx", it->key().ToString());
+  it.reset();  // hands over what it has counted
+  EXPECT_EQ(20u, Closed().false_positives);
 }
 
 // Of long keys, filters know the first bytes of the largest one only.
