@@ -19,6 +19,46 @@ std::string LevelName(int level) {
 // Enough digits for any rate.
 std::string NumberToString(double number) { return DecimalText(number, 6); }
 
+// Names of column families and files may be any bytes; JSON and Prometheus take
+// UTF-8 only. Each byte that is no part of it becomes the replacement
+// character.
+std::string Utf8Text(const std::string& text) {
+  constexpr char kReplacement[] = "\xef\xbf\xbd";
+  // How many bytes the character at `i` has, or 0 if that is none.
+  const auto size_at = [&text](size_t i) -> size_t {
+    const auto byte = [&](size_t at) {
+      return at < text.size() ? static_cast<uint8_t>(text[at]) : 0;
+    };
+    const unsigned first = byte(i);
+    if (first < 0x80) return 1;
+    const size_t size = first >= 0xc2 && first < 0xe0   ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+    for (size_t j = 1; j < size; j++) {
+      if (byte(i + j) >> 6 != 2) return 0;
+    }
+    // Too long for what it is, a surrogate, or beyond the last character.
+    const unsigned second = byte(i + 1);
+    const bool wrong =
+        (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+    return wrong ? 0 : size;
+  };
+  std::string valid;
+  for (size_t i = 0; i < text.size();) {
+    const size_t size = size_at(i);
+    if (size == 0) {
+      valid += kReplacement;
+      i++;
+    } else {
+      valid.append(text, i, size);
+      i += size;
+    }
+  }
+  return valid;
+}
+
 // ---- For people ----
 
 std::string RateToString(double rate) {
@@ -49,7 +89,7 @@ std::string RowToString(const std::string& level, const FilterSums& sums) {
 // RocksDB's JSONWriter takes strings as they are.
 std::string JsonText(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : Utf8Text(text)) {
     if (c == '"' || c == '\\') {
       escaped.push_back('\\');
       escaped.push_back(c);
@@ -193,7 +233,7 @@ using Labels = std::vector<std::pair<const char*, std::string>>;
 
 std::string LabelText(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : Utf8Text(text)) {
     if (c == '"' || c == '\\') escaped.push_back('\\');
     if (c == '\n') {
       escaped += "\\n";

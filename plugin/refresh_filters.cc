@@ -557,6 +557,9 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
 
 class FilterRefresher::Thread {
  public:
+  // Later than anybody waits, and far from where microseconds overflow.
+  static constexpr uint64_t kMostSeconds = uint64_t{100} * 365 * 24 * 60 * 60;
+
   Thread(DB* db, ColumnFamilyHandle* column_family,
          const RefreshOptions& options, uint64_t period_seconds, Report report)
       : db_(db),
@@ -564,12 +567,15 @@ class FilterRefresher::Thread {
         options_(options),
         report_(std::move(report)),
         thread_([this] { Refresh(); }, "protean", SystemClock::Default().get(),
-                std::max<uint64_t>(period_seconds, 1) * 1000 * 1000,
-                std::max<uint64_t>(period_seconds, 1) * 1000 * 1000) {}
+                Microseconds(period_seconds), Microseconds(period_seconds)) {}
 
   ~Thread() { ending_ = true; }
 
  private:
+  static uint64_t Microseconds(uint64_t seconds) {
+    return std::clamp<uint64_t>(seconds, 1, kMostSeconds) * 1000 * 1000;
+  }
+
   void Refresh() {
     RefreshOptions options = options_;
     options.progress = [this](const RefreshProgress& progress) {

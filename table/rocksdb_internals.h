@@ -243,6 +243,8 @@ struct ManifestFile {
   uint64_t bytes = 0;
   std::string smallest;  // user keys
   std::string largest;
+  // Whether these end with timestamps, if those of the column family do.
+  bool has_timestamps = true;
 };
 struct ManifestFamily {
   uint32_t id = 0;

@@ -142,6 +142,12 @@ Status Target::OpenDB() {
       file.bytes = meta.bytes;
       file.smallest = std::move(meta.smallest);
       file.largest = std::move(meta.largest);
+      if (!meta.has_timestamps) {
+        // As RocksDB does when it reads the MANIFEST.
+        const size_t size = family.options.comparator->timestamp_size();
+        file.smallest.append(size, '\0');
+        file.largest.append(size, '\0');
+      }
       family.files.push_back(std::move(file));
     }
     families_.push_back(std::move(family));

@@ -57,7 +57,7 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
   size_t begin = *index;
   size_t step = 1;
   size_t end = begin;
-  while (end < keys.size() && keys[end].compare(target) < 0) {
+  while (end < keys.size() && keys.Compare(end, target) < 0) {
     begin = end + 1;
     end += step;
     step *= 2;
@@ -65,7 +65,7 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
   end = std::min(end, keys.size());
   while (begin < end) {
     const size_t middle = begin + (end - begin) / 2;
-    if (keys[middle].compare(target) < 0) {
+    if (keys.Compare(middle, target) < 0) {
       begin = middle + 1;
     } else {
       end = middle;
@@ -137,8 +137,8 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
                        const std::vector<Query>& prior, bool prefixes_only)
     : statistics_(statistics) {
   if (keys.size() == 0) return;
-  const Slice smallest = keys[0];
-  const Slice largest = keys[keys.size() - 1];
+  const std::string smallest = keys[0];
+  const std::string largest = keys[keys.size() - 1];
   // By their first bytes, which decide most comparisons.
   struct Entry {
     uint64_t head;
@@ -173,16 +173,18 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     const SampleQuery& sample = is_scan ? scan : *entry.sample;
     GallopTo(keys, sample.lo, &index);
     const bool has_next = index < keys.size();
-    const Slice next = has_next ? keys[index] : Slice();
     if (has_next) {
-      const int to_hi = next.compare(sample.hi);
+      const int to_hi = keys.Compare(index, sample.hi);
       if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
     }
-    const Slice last = index > 0 ? keys[index - 1] : Slice();
+    const std::string left = index > 0 ? keys[index - 1] : std::string();
+    const std::string right = has_next ? keys[index] : std::string();
+    const Slice left_slice = left;
+    const Slice right_slice = right;
     Query query;
     if (MakeQuery(sample.lo, sample.hi, sample.hi_inclusive,
-                  index > 0 ? &last : nullptr, has_next ? &next : nullptr,
-                  statistics, &query)) {
+                  index > 0 ? &left_slice : nullptr,
+                  has_next ? &right_slice : nullptr, statistics, &query)) {
       queries_.push_back(query);
     }
   }

@@ -1,6 +1,11 @@
 //  The keys of a file, kept until its filter is designed; of very long ones,
 //  the first kMaxKeyBytes. Keys of one length take no more than their bytes,
 //  others 4 bytes more.
+//
+//  RocksDB ends a file by its size on disk, where long keys that are much like
+//  each other take a few bytes each. They must not take more here by a factor,
+//  so chunks of such keys are front coded, as RocksDB's data blocks are: a key
+//  is stored as the length of what it shares with the one before, and the rest.
 
 #pragma once
 
@@ -33,17 +38,35 @@ class KeyStore {
 
   size_t size() const { return size_; }
 
-  Slice operator[](size_t index) const {
-    return At(chunks_[index / kChunkKeys], index % kChunkKeys);
+  std::string operator[](size_t index) const {
+    const Chunk& chunk = chunks_[index / kChunkKeys];
+    const size_t place = index % kChunkKeys;
+    return chunk.coded ? Decode(chunk, place) : At(chunk, place).ToString();
   }
 
-  // Calls visit(key) for all keys in order.
+  // As Slice::compare: of the key of that index with another one.
+  int Compare(size_t index, const Slice& key) const {
+    const Chunk& chunk = chunks_[index / kChunkKeys];
+    const size_t place = index % kChunkKeys;
+    return chunk.coded ? Slice(Decode(chunk, place)).compare(key)
+                       : At(chunk, place).compare(key);
+  }
+
+  // Calls visit(key) for all keys in order. A key may be looked at until the
+  // call for the next one ends.
   template <typename Visitor>
   void ForEach(Visitor&& visit) const {
+    // The last key of a chunk is looked at beside the first one of the next.
+    Chunk decoded[2];
     size_t left = size_;
-    for (const Chunk& chunk : chunks_) {
+    for (size_t c = 0; c < chunks_.size(); c++) {
+      const Chunk* chunk = &chunks_[c];
+      if (chunk->coded) {
+        DecodeAll(*chunk, &decoded[c % 2]);
+        chunk = &decoded[c % 2];
+      }
       const size_t keys = left < kChunkKeys ? left : kChunkKeys;
-      for (size_t i = 0; i < keys; i++) visit(At(chunk, i));
+      for (size_t i = 0; i < keys; i++) visit(At(*chunk, i));
       left -= keys;
     }
   }
@@ -58,12 +81,19 @@ class KeyStore {
 
  private:
   // A chunk has less than 4 GB.
-  static constexpr size_t kChunkKeys = 4096;
+  static constexpr size_t kChunkKeys = 1024;
+  // Of a chunk that is front coded, each of so many keys is stored whole.
+  static constexpr size_t kGroupKeys = 8;
+  static_assert(kChunkKeys % kGroupKeys == 0, "chunks are full when coded");
 
   struct Chunk {
     std::string bytes;
     size_t key_size = 0;         // of all keys, if there are no ends
     std::vector<uint32_t> ends;  // else where each key ends in `bytes`
+    // Whether the keys are front coded, each behind two varints: what it shares
+    // with the one before, and how much more it has. Then `ends` tells where
+    // each group ends, and key_size how many bytes the keys have, all in all.
+    bool coded = false;
 
     size_t MemoryUsage() const {
       return sizeof(Chunk) + bytes.capacity() + 4 * ends.capacity();
@@ -81,14 +111,14 @@ class KeyStore {
   size_t OpenBytes() const {
     return chunks_.empty() ? 0 : chunks_.back().MemoryUsage();
   }
-  [[gnu::noinline]] void AddChunk(size_t key_size) {
-    full_bytes_ += OpenBytes();
-    const size_t expected = chunks_.empty() ? 0 : chunks_.back().bytes.size();
-    chunks_.emplace_back();
-    chunks_.back().key_size = key_size;
-    // As much as the chunk before, and a little for longer keys.
-    chunks_.back().bytes.reserve(expected + expected / 16);
-  }
+  // Front codes a full chunk, if that is worth it.
+  static void Encode(Chunk* chunk);
+  static std::string Decode(const Chunk& chunk, size_t index);
+  // Into a chunk of the keys as they are, whose memory is used again.
+  static void DecodeAll(const Chunk& chunk, Chunk* plain);
+
+  // Begins a chunk whose first key has that size.
+  void AddChunk(size_t key_size);
   // In smaller steps than a string would by itself.
   [[gnu::noinline]] static void Grow(std::string* bytes, size_t size) {
     bytes->reserve(bytes->size() + bytes->size() / 8 + size);

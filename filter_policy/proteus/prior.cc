@@ -41,7 +41,7 @@ size_t Look(const KeyStore& keys, size_t number) {
 // Whether all of their characters are printable.
 bool ArePrintable(const KeyStore& keys) {
   for (size_t i = 0; i < kLooks; i++) {
-    const Slice key = keys[Look(keys, i)];
+    const std::string key = keys[Look(keys, i)];
     for (size_t j = 0; j < key.size(); j++) {
       if (key[j] < ' ' || key[j] > '~') return false;
     }
@@ -186,7 +186,7 @@ class PriorMaker {
   void FindAlphabet() {
     alphabet_.resize(keys_[0].size(), {'~', ' '});
     for (size_t i = 0; i < kLooks; i++) {
-      const Slice key = keys_[Look(keys_, i)];
+      const std::string key = keys_[Look(keys_, i)];
       for (size_t j = 0; j < key.size(); j++) {
         alphabet_[j].first = std::min(alphabet_[j].first, key[j]);
         alphabet_[j].second = std::max(alphabet_[j].second, key[j]);
@@ -213,7 +213,7 @@ class PriorMaker {
   // that takes it past the last character of the alphabet in all places.
   bool CountUp(size_t place, std::string* key) {
     if (alphabet_.empty()) FindAlphabet();
-    const Slice other = keys_[Uniform(keys_.size())];
+    const std::string other = keys_[Uniform(keys_.size())];
     for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
     int more = static_cast<int>(1 + Uniform(2));
     for (size_t i = place + 1; i-- > 0;) {
@@ -231,8 +231,11 @@ class PriorMaker {
 
   // The neighbours of keys_[index], and how many bits it shares with the
   // nearer one.
-  Slice Left(size_t index) const {
-    return index > 0 ? keys_[index - 1] : Slice();
+  std::string Left(size_t index) const {
+    return index > 0 ? keys_[index - 1] : std::string();
+  }
+  std::string Right(size_t index) const {
+    return HasRight(index) ? keys_[index + 1] : std::string();
   }
   bool HasRight(size_t index) const { return index + 1 < keys_.size(); }
   uint32_t Shared(size_t index) const {
@@ -280,10 +283,12 @@ class PriorMaker {
   // In place of the key of that index.
   bool AddInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
                     bool hi_inclusive) {
-    const Slice left = Left(index);
-    const Slice right = HasRight(index) ? keys_[index + 1] : Slice();
-    return Add(lo, hi, hi_inclusive, index > 0 ? &left : nullptr,
-               HasRight(index) ? &right : nullptr);
+    const std::string left = Left(index);
+    const std::string right = Right(index);
+    const Slice left_slice = left;
+    const Slice right_slice = right;
+    return Add(lo, hi, hi_inclusive, index > 0 ? &left_slice : nullptr,
+               HasRight(index) ? &right_slice : nullptr);
   }
   // Wherever it lies among the keys.
   bool AddAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive) {
@@ -291,7 +296,7 @@ class PriorMaker {
     size_t end = keys_.size();
     while (begin < end) {
       const size_t middle = begin + (end - begin) / 2;
-      if (keys_[middle].compare(lo) < 0) {
+      if (keys_.Compare(middle, lo) < 0) {
         begin = middle + 1;
       } else {
         end = middle;
@@ -299,9 +304,11 @@ class PriorMaker {
     }
     // Others are not asked of the file.
     if (begin == 0 || begin == keys_.size()) return false;
-    const Slice left = keys_[begin - 1];
-    const Slice right = keys_[begin];
-    return Add(lo, hi, hi_inclusive, &left, &right);
+    const std::string left = keys_[begin - 1];
+    const std::string right = keys_[begin];
+    const Slice left_slice = left;
+    const Slice right_slice = right;
+    return Add(lo, hi, hi_inclusive, &left_slice, &right_slice);
   }
 
   // The bound of a query for `key`, and whether it belongs to the range.
@@ -311,7 +318,7 @@ class PriorMaker {
   }
 
   bool PointAlike(size_t index) {
-    const Slice key = keys_[index];
+    const std::string key = keys_[index];
     std::string end;
     bool inclusive;
     const Slice hi = PointEnd(key, &end, &inclusive);
@@ -321,14 +328,14 @@ class PriorMaker {
   }
 
   bool PointBehind(size_t index) {
-    std::string key = keys_[index].ToString();
+    std::string key = keys_[index];
     if (key.empty()) return false;
     switch (Uniform(family_ == Family::kText ? 4 : 2)) {
       case 0:
         if (!Follow(index, &key)) return false;
         break;
       case 1: {
-        const Slice other = keys_[Uniform(keys_.size())];
+        const std::string other = keys_[Uniform(keys_.size())];
         const size_t place = Uniform(key.size());
         if (family_ == Family::kDigits) {
           key[place] = AnyCharacter(place);
@@ -352,9 +359,9 @@ class PriorMaker {
   }
 
   bool RangeAlike(size_t index) {
-    const Slice lo = keys_[index];
+    const std::string lo = keys_[index];
     if (lo.empty()) return false;
-    std::string hi = lo.ToString();
+    std::string hi = lo;
     if (family_ == Family::kDigits) {
       // From where it parts from its neighbours on; longer ranges are likelier.
       const size_t first = std::min<size_t>(Shared(index) / 8, lo.size() - 1);
@@ -377,7 +384,7 @@ class PriorMaker {
   }
 
   bool RangeBehind(size_t index) {
-    std::string lo = keys_[index].ToString();
+    std::string lo = keys_[index];
     if (lo.empty() || !Follow(index, &lo)) return false;
     std::string hi = lo;
     if (family_ == Family::kDigits) {
@@ -390,10 +397,10 @@ class PriorMaker {
   }
 
   bool RangeSpread(size_t index) {
-    const Slice smallest = keys_[0];
-    const Slice largest = keys_[keys_.size() - 1];
+    const std::string smallest = keys_[0];
+    const std::string largest = keys_[keys_.size() - 1];
     const size_t same = SharedBits(smallest, largest) / 8;
-    std::string lo = keys_[index].ToString();
+    std::string lo = keys_[index];
     if (same >= lo.size()) return false;
     const uint64_t first = LoadBits64(smallest, same);
     const uint64_t span = LoadBits64(largest, same) - first;
@@ -408,15 +415,15 @@ class PriorMaker {
   }
 
   bool Sibling(size_t index) {
-    const Slice lo = keys_[index];
-    std::string hi = lo.ToString();
+    const std::string lo = keys_[index];
+    std::string hi = lo;
     if (hi.empty() || hi.back() == '\xff') return false;
     hi.back() = static_cast<char>(hi.back() + 1);
     return AddInPlaceOf(index, lo, hi, true);
   }
 
   bool PrefixScan(size_t index) {
-    const Slice key = keys_[index];
+    const std::string key = keys_[index];
     const size_t least = Shared(index) / 8 + 1;
     if (least > key.size()) return false;
     const size_t size = least + Uniform(key.size() - least + 1);

@@ -172,23 +172,37 @@ void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
   Slice last;
   bool first = true;
   keys_.ForEach([&](const Slice& key) {
-    if (!first && SharedBits(last, key) >= bits) return;
-    set->Add(HashPrefix(key, length));
+    if (first || SharedBits(last, key) < bits) {
+      set->Add(HashPrefix(key, length));
+    }
     last = key;
     first = false;
   });
 }
 
-// Adds those of the keys that have as many bits.
-void ProteusBuilder::AddLongPrefixes(uint32_t bits, AmqBuilder* set) const {
-  const PrefixLength length(bits, salt());
-  const size_t bytes = BytesForBits(bits);
+// Adds the prefixes of the series behind its first one: of each key all that it
+// has and that the one before it does not, in one look at the keys, so that a
+// single long one costs no more than its own prefixes.
+void ProteusBuilder::AddSeries(AmqBuilder* set) const {
+  const uint32_t stride = header_.design.stride_bits;
+  const uint32_t begin = header_.design.prefix_bits + stride;
+  std::vector<PrefixLength> lengths;
   Slice last;
   keys_.ForEach([&](const Slice& key) {
-    if (key.size() < bytes) return;
-    if (!last.empty() && memcmp(last.data(), key.data(), bytes) == 0) return;
-    set->Add(HashPrefix(key, length));
+    const auto longest =
+        static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxSeriesBits));
+    const auto shared = static_cast<uint32_t>(
+        std::min<size_t>(8 * key.difference_offset(last), kMaxSeriesBits));
     last = key;
+    size_t i = shared < begin ? 0 : (shared - begin) / stride + 1;
+    for (uint32_t bits = begin + static_cast<uint32_t>(i) * stride;
+         bits <= longest; bits += stride, i++) {
+      while (i >= lengths.size()) {
+        const auto next = static_cast<uint32_t>(lengths.size());
+        lengths.emplace_back(begin + next * stride, salt());
+      }
+      set->Add(HashPrefix(key, lengths[i]));
+    }
   });
 }
 
@@ -214,16 +228,7 @@ void ProteusBuilder::Write(char* payload) {
   if (design.prefix_bits == 0 || num_keys() == 0) return;
   AmqBuilder set(sets_.second, payload + ProteusHeader::kSecondSetOffset, out);
   AddPrefixes(design.prefix_bits, &set);
-  if (design.stride_bits > 0) {
-    size_t longest = 0;
-    keys_.ForEach(
-        [&](const Slice& key) { longest = std::max(longest, key.size()); });
-    const uint32_t last = design.LongestPrefix(longest);
-    for (uint32_t bits = design.prefix_bits + design.stride_bits; bits <= last;
-         bits += design.stride_bits) {
-      AddLongPrefixes(bits, &set);
-    }
-  }
+  if (design.stride_bits > 0) AddSeries(&set);
   set.Finish();
 }
 

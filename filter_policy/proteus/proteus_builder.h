@@ -55,7 +55,7 @@ class ProteusBuilder : public RangeFilterBuilder {
                    uint64_t bytes);
   bool BuildTrie();
   void AddPrefixes(uint32_t bits, AmqBuilder* set) const;
-  void AddLongPrefixes(uint32_t bits, AmqBuilder* set) const;
+  void AddSeries(AmqBuilder* set) const;
 
   const ProteusSettings settings_;
   const Samples samples_;

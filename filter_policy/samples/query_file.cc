@@ -158,6 +158,18 @@ Status ReadSavedQueries(Env* env, const std::string& file,
                       queries, refused);
 }
 
+Status CheckSavedQueries(Env* env, const std::string& file) {
+  std::unique_ptr<SequentialFile> begin;
+  Status s = env->NewSequentialFile(file, &begin, EnvOptions());
+  char scratch[sizeof(kHeader)];
+  Slice header;
+  if (s.ok()) s = begin->Read(sizeof(kHeader) - 1, &header, scratch);
+  if (!s.ok() || header == kHeader) return s;
+  std::vector<SampleQuery> queries;
+  std::vector<std::string> refused;
+  return ReadSavedQueries(env, file, &queries, &refused);
+}
+
 std::string QueryLine(const SampleQuery& query) {
   std::string line = kHexMark + Slice(query.lo).ToString(/*hex=*/true);
   if (query.lo != query.hi || !query.hi_inclusive) {

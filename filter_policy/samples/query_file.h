@@ -35,6 +35,11 @@ Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
                         std::vector<std::string>* refused);
 
+// InvalidArgument if ReadSavedQueries would return that; what RocksDB returns
+// if the file cannot be read. Of a file that WriteQueryFile has written only
+// the beginning is looked at.
+Status CheckSavedQueries(Env* env, const std::string& file);
+
 // Writes a file of which ReadQueryFile reads the same queries, in hexadecimal
 // fields. The file is replaced as a whole or not at all. A process that dies
 // here leaves its part of a file beside it; one that is an hour old is deleted.

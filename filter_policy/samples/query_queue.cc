@@ -43,18 +43,25 @@ bool QueryQueue::TickSlowly(uint64_t* slot) {
   return false;
 }
 
-SampleQuery* QueryQueue::NextPlace() {
-  if (ring_.size() < capacity_) {
-    if (ring_.size() == ring_.capacity()) {
-      ring_.reserve(std::min(capacity_, 2 * ring_.size() + 16));
-    }
-    ring_.emplace_back();
-    size_.store(ring_.size(), std::memory_order_relaxed);
-    return &ring_.back();
+SampleQuery QueryQueue::MakeRoom(size_t bytes) {
+  SampleQuery room;
+  while (!queries_.empty() &&
+         (queries_.size() >= capacity_ ||
+          bytes_ + bytes > capacity_ * kMostBytesPerQuery)) {
+    bytes_ -= BytesOf(queries_.front());
+    room = std::move(queries_.front());
+    queries_.pop_front();
   }
-  SampleQuery* const place = &ring_[next_];
-  next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
-  return place;
+  // A short query must not keep the memory of a long one.
+  if (room.lo.capacity() + room.hi.capacity() > kMostBytesPerQuery) room = {};
+  return room;
+}
+
+void QueryQueue::Push(SampleQuery query) {
+  bytes_ += BytesOf(query);
+  queries_.push_back(std::move(query));
+  size_.store(queries_.size(), std::memory_order_relaxed);
+  recorded_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
@@ -65,28 +72,23 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
     return;
   }
   // Into the strings of the query that is evicted, which need no allocation.
-  SampleQuery* const query = NextPlace();
-  query->lo.assign(lo.data(), lo.size());
-  query->hi.assign(hi.data(), hi.size());
-  query->hi_inclusive = hi_inclusive;
-  recorded_.fetch_add(1, std::memory_order_relaxed);
+  SampleQuery query = MakeRoom(lo.size() + hi.size());
+  query.lo.assign(lo.data(), lo.size());
+  query.hi.assign(hi.data(), hi.size());
+  query.hi_inclusive = hi_inclusive;
+  Push(std::move(query));
 }
 
 void QueryQueue::Add(SampleQuery query) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  *NextPlace() = std::move(query);
+  MakeRoom(BytesOf(query));
+  Push(std::move(query));
   added_.fetch_add(1, std::memory_order_relaxed);
-  recorded_.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::vector<SampleQuery> QueryQueue::Snapshot() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<SampleQuery> queries;
-  queries.reserve(ring_.size());
-  const auto oldest = ring_.begin() + static_cast<ptrdiff_t>(next_);
-  queries.insert(queries.end(), oldest, ring_.end());
-  queries.insert(queries.end(), ring_.begin(), oldest);
-  return queries;
+  return {queries_.begin(), queries_.end()};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -47,9 +48,13 @@ class QueryQueue {
   static constexpr uint32_t kDefaultSampleEvery = 100;
   // Longer keys are not recorded: the queue must stay small.
   static constexpr size_t kMaxRecordedKey = 4096;
+  // So many bytes of bounds a query, on average, are kept if the queue is full.
+  // Of longer queries there are fewer.
+  static constexpr size_t kMostBytesPerQuery = 256;
 
-  // Holds the `capacity` latest queries, of which Tick asks for every
-  // `sample_every`-th. A 0 is taken for 1.
+  // Holds the `capacity` latest queries, or as many of them as have capacity *
+  // kMostBytesPerQuery bytes, and at least one. Tick asks for every
+  // `sample_every`-th query. A 0 is taken for 1.
   explicit QueryQueue(size_t capacity = kDefaultCapacity,
                       uint32_t sample_every = kDefaultSampleEvery);
 
@@ -74,7 +79,7 @@ class QueryQueue {
   // that cannot hold a key is no query, and is dropped too.
   void Record(const Slice& lo, const Slice& hi, bool hi_inclusive);
 
-  // Adds a query, dropping the oldest one if the queue is full.
+  // Adds a query, dropping the oldest ones if the queue is full.
   void Add(SampleQuery query);
 
   // All queries, oldest first.
@@ -103,8 +108,14 @@ class QueryQueue {
   static constexpr size_t kSlots = 64;
 
   [[gnu::noinline]] bool TickSlowly(uint64_t* slot);
-  // The place for the next query. Requires mutex_.
-  SampleQuery* NextPlace();
+  static size_t BytesOf(const SampleQuery& query) {
+    return query.lo.size() + query.hi.size();
+  }
+  // Makes room for a query of that many bytes. Returns an object for it, in
+  // whose strings may be memory of a query that was dropped. Requires mutex_.
+  SampleQuery MakeRoom(size_t bytes);
+  // Requires mutex_.
+  void Push(SampleQuery query);
 
   // For each slot, the number of the queue that counts there in the upper half,
   // and in the lower one the calls that will not be sampled before one is.
@@ -122,8 +133,8 @@ class QueryQueue {
 
   // Apart from the above, which every Tick reads.
   alignas(CACHE_LINE_SIZE) mutable std::mutex mutex_;
-  std::vector<SampleQuery> ring_;
-  size_t next_ = 0;  // the oldest one, if the ring is full
+  std::deque<SampleQuery> queries_;  // oldest first
+  size_t bytes_ = 0;                 // of all of them
   std::atomic<uint32_t> starts_{0};
   std::atomic<size_t> size_{0};
   std::atomic<uint64_t> recorded_{0};

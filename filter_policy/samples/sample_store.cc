@@ -1,7 +1,12 @@
 #include "filter_policy/samples/sample_store.h"
 
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/db.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -38,7 +43,7 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
       column_family == kDefaultColumnFamilyName) {
     return options_.samples_file;
   }
-  std::string name = options_.samples_file + ".";
+  std::string name;
   for (const char c : column_family) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                        (c >= 'a' && c <= 'z');
@@ -49,7 +54,15 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
       name += Slice(&c, 1).ToString(/*hex=*/true);
     }
   }
-  return name;
+  if (name.size() > kMostNameBytes) {
+    // No plain character, so that it is no other column family's.
+    char rest[18];
+    snprintf(rest, sizeof(rest), "-%016" PRIx64,
+             Hash64(column_family.data(), column_family.size()));
+    name.resize(kMostNameBytes - strlen(rest));
+    name += rest;
+  }
+  return options_.samples_file + "." + name;
 }
 
 Status SampleStore::Validate(Env* env) {
@@ -58,11 +71,10 @@ Status SampleStore::Validate(Env* env) {
   if (!s.ok()) return s;
   // Only to see whether there is a mistake in it. Whatever else is wrong is
   // logged when it is restored: samples are no reason not to open a DB.
-  std::vector<SampleQuery> queries;
-  std::vector<std::string> refused;
-  const Status parsed =
-      ReadIfExists(env, options_.samples_file, &queries, &refused);
-  return parsed.IsInvalidArgument() ? parsed : Status::OK();
+  const std::string& file = options_.samples_file;
+  if (file.empty()) return Status::OK();
+  const Status checked = CheckSavedQueries(env, file);
+  return checked.IsInvalidArgument() ? checked : Status::OK();
 }
 
 Status SampleStore::ReadSeeds(Env* env) {

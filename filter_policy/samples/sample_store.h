@@ -30,8 +30,9 @@ struct SampleStoreOptions {
 
   // Where queues are saved and restored from: that of column family "default"
   // in this file, that of another one in this name, a dot, and the column
-  // family's name, where %XX stands for all but letters and digits. Queues are
-  // not saved if empty.
+  // family's name, where %XX stands for all but letters and digits. If that
+  // takes more than kMostNameBytes, a hash stands for the end of it, after a
+  // hyphen. Queues are not saved if empty.
   std::string samples_file;
 };
 
@@ -69,6 +70,8 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // samples file is configured.
   Status Save(const std::string& column_family, Env* env);
 
+  // A file's name has up to 255 bytes, of which this leaves enough.
+  static constexpr size_t kMostNameBytes = 120;
   std::string SamplesFile(const std::string& column_family) const;
   const SampleStoreOptions& options() const { return options_; }
 

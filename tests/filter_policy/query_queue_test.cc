@@ -100,6 +100,34 @@ TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
   EXPECT_EQ(5u, queue.dropped());
 }
 
+TEST(QueryQueueTest, LongQueriesAreFewer) {
+  constexpr size_t kCapacity = 100;
+  constexpr size_t kMost = kCapacity * QueryQueue::kMostBytesPerQuery;
+  QueryQueue queue(kCapacity);
+  Queries all;
+  const auto expect_latest = [&](size_t number) {
+    EXPECT_EQ(Queries(all.end() - static_cast<ptrdiff_t>(number), all.end()),
+              queue.Snapshot());
+    EXPECT_EQ(number, queue.size());
+    EXPECT_EQ(all.size(), queue.recorded());
+  };
+  const auto record = [&](size_t bytes) {
+    all.push_back(
+        Point(std::string(bytes - 4, 'k') + std::to_string(1000 + all.size())));
+    queue.Record(all.back().lo, all.back().hi, true);
+  };
+  for (int i = 0; i < 300; i++) record(10);
+  expect_latest(kCapacity);
+  for (int i = 0; i < 300; i++) record(2000);
+  expect_latest(kMost / 4000);
+  // As many short ones again.
+  for (int i = 0; i < 200; i++) record(10);
+  expect_latest(kCapacity);
+  all.push_back(Point(std::string(kMost, 'a')));
+  queue.Add(all.back());
+  expect_latest(1);
+}
+
 TEST(QueryQueueTest, TickOfEveryNth) {
   for (int every : {1, 2, 3, 100, 1000}) {
     InNewThread([every] {
@@ -521,6 +549,27 @@ TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
                                       "queries.a%2Fb%2E%00%25"}),
             Files());
   EXPECT_EQ(Queries{Point(odd)}, Held(NewStore(false, true).get(), odd));
+}
+
+TEST_F(SampleStoreTest, FilesOfColumnFamiliesWithLongNames) {
+  const std::string chinese = "\xe4\xb8\xad";
+  std::string name;
+  for (int i = 0; i < 26; i++) name += chinese;
+  const std::string other = name + "!";
+  const auto store = NewStore(false, true);
+  for (const std::string& family : {name, other}) {
+    Open(store.get(), family)->queue()->Record(family, family, true);
+  }
+  const std::vector<std::string> files = Files();
+  ASSERT_EQ(2u, files.size());
+  for (const std::string& file : files) {
+    EXPECT_EQ(strlen("queries.") + SampleStore::kMostNameBytes, file.size());
+    EXPECT_EQ(0u, file.find("queries.%E4%B8%AD")) << file;
+  }
+  for (const std::string& family : {name, other}) {
+    EXPECT_EQ(Queries{Point(family)},
+              Held(NewStore(false, true).get(), family));
+  }
 }
 
 TEST_F(SampleStoreTest, BadFilesAreInvalidArguments) {

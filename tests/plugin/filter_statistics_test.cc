@@ -916,6 +916,39 @@ std::map<std::string, double> ParsePrometheus(const std::string& text) {
 
 }  // namespace
 
+TEST_F(FilterStatisticsTest, NamesThatAreNotUtf8) {
+  // Characters of each size, and at the borders.
+  const std::string valid =
+      "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xef\xbf\xbf"
+      "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
+  // Each byte of these is wrong where it is.
+  const std::vector<std::string> wrong = {"\x80",
+                                          "\xbf\xbf",
+                                          "\xc1\x81",
+                                          "\xe0\x9f\xbf",
+                                          "\xed\xa0\x80",
+                                          "\xf0\x8f\xbf\xbf",
+                                          "\xf4\x90\x80\x80",
+                                          "\xf5",
+                                          "\xff\xfe",
+                                          "\xc3",
+                                          "\xe2\x82",
+                                          "\xf0\x90\x80"};
+  for (const std::string& bytes : wrong) {
+    std::string expected = valid;
+    for (size_t i = 0; i < bytes.size(); i++) expected += "\xef\xbf\xbd";
+    expected += valid;
+    FilterStatistics statistics;
+    statistics.column_family = valid + bytes + valid;
+    const auto json =
+        nlohmann::json::parse(statistics.ToJson(), nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << statistics.ToJson();
+    EXPECT_EQ(expected, json["column_family"]);
+    EXPECT_NE(std::string::npos,
+              ToPrometheus({statistics}).find("\"" + expected + "\""));
+  }
+}
+
 TEST_F(FilterStatisticsTest, Prometheus) {
   EXPECT_EQ("", ToPrometheus({}));
   options_.statistics = CreateDBStatistics();

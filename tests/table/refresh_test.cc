@@ -1044,6 +1044,18 @@ TEST_F(RefreshTest, InTheBackground) {
   EXPECT_EQ(0u, rewritten[1]);
   ExpectAllKeys();
 
+  // As good as never.
+  for (uint64_t seconds : {~uint64_t{0}, ~uint64_t{0} / 1000000 + 1}) {
+    std::atomic<int> refreshes{0};
+    {
+      const FilterRefresher refresher(
+          db_.get(), db_->DefaultColumnFamily(), RefreshOptions(), seconds,
+          [&](const Status&, const RefreshResult&) { refreshes++; });
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    EXPECT_EQ(0, refreshes) << seconds;
+  }
+
   // It ends in the middle.
   Run(Queries(/*close=*/false, 3));
   RefreshOptions slow;

@@ -1,0 +1,118 @@
+//  The keys that a builder keeps: as they were, in few bytes if they are much
+//  like each other.
+
+#include "filter_policy/proteus/key_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+KeyStore Stored(const Keys& keys) {
+  KeyStore store;
+  for (const std::string& key : keys) store.Append(key);
+  return store;
+}
+
+// Each key is looked at in its own call and in the next one.
+void ExpectKeys(const Keys& keys, const KeyStore& store) {
+  ASSERT_EQ(keys.size(), store.size());
+  size_t visited = 0;
+  Slice last;
+  store.ForEach([&](const Slice& key) {
+    ASSERT_LT(visited, keys.size());
+    ASSERT_EQ(Slice(keys[visited]), key) << visited;
+    if (visited > 0) ASSERT_EQ(Slice(keys[visited - 1]), last) << visited;
+    last = key;
+    visited++;
+  });
+  EXPECT_EQ(keys.size(), visited);
+  for (size_t i = 0; i < keys.size(); i++) ASSERT_EQ(keys[i], store[i]) << i;
+  Random rnd(7);
+  for (size_t i = 0; i < keys.size(); i++) {
+    const std::string& other = keys[rnd.Uniform(static_cast<int>(keys.size()))];
+    const int order = Slice(keys[i]).compare(other);
+    const int found = store.Compare(i, other);
+    ASSERT_EQ(order > 0, found > 0) << i;
+    ASSERT_EQ(order < 0, found < 0) << i;
+  }
+}
+
+std::string Number(int number) {
+  std::string digits = std::to_string(number);
+  return std::string(9 - digits.size(), '0') + digits;
+}
+
+}  // namespace
+
+TEST(KeyStoreTest, NumbersOfKeys) {
+  for (const std::string& head : {std::string(), std::string(190, 'p')}) {
+    for (int number : {0, 1, 2, 1023, 1024, 1025, 2048, 2049, 5000}) {
+      Keys keys;
+      for (int i = 0; i < number; i++) keys.push_back(head + Number(i));
+      ExpectKeys(keys, Stored(keys));
+    }
+  }
+}
+
+TEST(KeyStoreTest, KeysThatHurt) {
+  // Chunks of all kinds, one after another: short and long keys, alike and
+  // unlike, each a prefix of the next, the same ones, and any order.
+  Random rnd(8);
+  Keys keys(1500);
+  for (int i = 0; i < 3000; i++) {
+    keys.push_back(std::string(100, '\0') + Number(i));
+  }
+  for (int i = 0; i < 3000; i++) keys.push_back(std::string(i, '\xff'));
+  for (int i = 0; i < 3000; i++) keys.push_back(rnd.RandomString(300));
+  for (int i = 0; i < 3000; i++) {
+    keys.push_back(std::string(rnd.Uniform(600), 'k') + rnd.RandomString(4));
+  }
+  for (int i = 0; i < 3000; i++) keys.push_back(Number(i));
+  for (int i = 0; i < 3000; i++) keys.push_back(std::string(2000, 's'));
+  ExpectKeys(keys, Stored(keys));
+  std::reverse(keys.begin(), keys.end());
+  ExpectKeys(keys, Stored(keys));
+}
+
+TEST(KeyStoreTest, VeryLongKeysAreCutOff) {
+  Keys keys;
+  Keys cut;
+  for (int i = 0; i < 1200; i++) {
+    std::string key(KeyStore::kMaxKeyBytes - 4, 'a');
+    key.replace(100, 9, Number(i));
+    keys.push_back(key + (i % 2 == 0 ? "tail" : "tail and more"));
+    cut.push_back(key + "tail");
+  }
+  ExpectKeys(cut, Stored(keys));
+}
+
+// RocksDB writes such keys in a few bytes each.
+TEST(KeyStoreTest, MemoryOfKeysThatAreAlike) {
+  constexpr int kKeys = 100000;
+  const std::string head(188, 'p');
+  KeyStore alike;
+  KeyStore unlike;
+  KeyStore numbers;
+  Random rnd(9);
+  for (int i = 0; i < kKeys; i++) {
+    alike.Append(head + Number(i));
+    unlike.Append(rnd.RandomString(197));
+    numbers.Append(Slice(Number(i).data() + 1, 8));
+  }
+  EXPECT_LT(alike.MemoryUsage(), 45u * kKeys);
+  EXPECT_LT(unlike.MemoryUsage(), 220u * kKeys);
+  EXPECT_LT(numbers.MemoryUsage(), 9u * kKeys);
+  alike.Clear();
+  EXPECT_EQ(0u, alike.size());
+  EXPECT_EQ(0u, alike.MemoryUsage());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
