@@ -61,6 +61,17 @@ bool BracesMatch(const std::string& text) {
   return depth == 0;
 }
 
+// As RocksDB writes a # in a string: in an OPTIONS file, it begins a comment.
+std::string WithHashesEscaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '#' && (escaped.empty() || escaped.back() != '\\'))
+      escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
 // While a thread makes the policies of a list: one that is a list itself is
 // refused before it makes its own, however deep they go.
 class ListBeingMade {
@@ -94,7 +105,7 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
     // RocksDB takes white space off as well, but not behind braces.
     const std::string text = trim(part);
     Options::Entry entry;
-    entry.text = text;
+    entry.text = WithHashesEscaped(text);
     const Status s =
         text.empty() ? Status::InvalidArgument("a policy is missing")
         : !BracesMatch(text)

@@ -1,5 +1,7 @@
 #include "table/protean_table_iterator.h"
 
+#include <algorithm>
+
 #include "db/dbformat.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
@@ -425,10 +427,21 @@ void ProteanTableIterator::Seek(const Slice& target) {
     return;
   }
   const Slice user_key = reader_->UserKey(target);
+  // The same search goes on (run_search.h). A file that reads goes on reading,
+  // and one that waits has moved: else all files of many would come to wait at
+  // one place again and again, and each time RocksDB would seek all of them.
+  const bool again = search_ != nullptr && search_->HasPassedBy(user_key);
+  const uint8_t moves = !again        ? 0
+                        : IsReading() ? kMostMoves
+                                      : std::min<int>(moves_ + 1, kMostMoves);
+  // What comes of the wait is not known yet.
+  const bool waits = again && state_ == State::kWaiting && !waits_in_vain_;
+  waits_in_vain_ |= waits;
   BeginSeek(&user_key, /*backwards=*/false);
+  moves_ = moves;
   const bool closed = upper_bound_ != nullptr;
   // Under a bound, the filter is asked in any case.
-  const bool may_wait = CanWait() &&
+  const bool may_wait = CanWait() && moves_ < kMostMoves &&
                         !(reader_->IsSlow() && patience_.ReadsAreCheap()) &&
                         (closed || patience_.MayWait());
   FilterHold hold;
@@ -439,11 +452,14 @@ void ProteanTableIterator::Seek(const Slice& target) {
   if (!decided) {
     SeekInner(target);
     StopAtUpperBound();
-    if (filter != nullptr) {
+    if (waits) {
+      RecordMatch();
+      CountReached();
+    } else if (filter != nullptr) {
       RecordMatch();
       CountRead(ForwardKind());
     }
-    if (may_wait) LosePatience();
+    if (may_wait || waits) LosePatience();
   }
   if (reader_->queue() != nullptr) Sample(user_key);
 }

@@ -22,6 +22,8 @@ const std::string kAmqOption = "amq";
 const std::string kLevelBitsOption = "level_bits";
 const std::string kCapacityOption = "sample_capacity";
 const std::string kEveryOption = "sample_every";
+const std::string kSeedOption = "seed_file";
+const std::string kSamplesOption = "samples_file";
 
 const std::string kAutoAmq = "auto";
 const std::string kAutoLevelBits = "auto";
@@ -117,9 +119,9 @@ TypeInfo* MakeTypeInfo(const std::string& owner) {
        BoundedOption(owner, offsetof(Options, sample_capacity), 1, kMaxCount)},
       {kEveryOption,
        BoundedOption(owner, offsetof(Options, sample_every), 1, kMaxCount)},
-      {"seed_file",
+      {kSeedOption,
        OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
-      {"samples_file",
+      {kSamplesOption,
        OptionTypeInfo(offsetof(Options, samples_file), OptionType::kString)},
   };
 }
@@ -221,6 +223,16 @@ Status ProteusFilterPolicy::CheckOptions() const {
   if (s.ok()) {
     s = CheckOptionRange(owner, kEveryOption, options_.sample_every, 1,
                          kMaxCount);
+  }
+  for (const auto& [name, file] :
+       {std::make_pair(kSeedOption, &options_.seed_file),
+        std::make_pair(kSamplesOption, &options_.samples_file)}) {
+    if (s.ok() && file->find('\\') != std::string::npos) {
+      s = Status::InvalidArgument(
+          owner + ": " + name + "=" + *file + " is not allowed",
+          "RocksDB does not read a backslash as it has written it; allowed: "
+          "a path without any");
+    }
   }
   return s;
 }

@@ -159,6 +159,38 @@ TEST_F(OpenSeeksTest, MoreRunsThanItSkips) {
   }
 }
 
+// Then all of them seek again, within the same search: a file that reads must
+// not wait again.
+TEST_F(OpenSeeksTest, ScanOverManyRuns) {
+  constexpr int kRuns = 250;
+  options_.statistics = CreateDBStatistics();
+  Open("filter_policy=proteus:14;block_cache=64M");
+  for (int run = 0; run < kRuns; run++) {
+    WriteBatch batch;
+    for (int i = 0; i < 200; i++) {
+      const std::string key = BigEndian(random_.Next());
+      ASSERT_OK(batch.Put(key, "v"));
+      model_.insert(key);
+    }
+    ASSERT_OK(db_->Write(WriteOptions(), &batch));
+    ASSERT_OK(db_->Flush(FlushOptions()));
+  }
+  for (const uint64_t target : {0x2000000000000001, 0x7123456789abcdef}) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    ASSERT_OK(options_.statistics->Reset());
+    const uint64_t before = get_perf_context()->internal_recent_skipped_count;
+    Check(it.get(), BigEndian(target), /*steps=*/1 << 20);
+    // No more than each marker at each place that it moves to, and a seek where
+    // many wait at one.
+    const uint64_t skipped =
+        get_perf_context()->internal_recent_skipped_count - before;
+    EXPECT_LE(skipped, 5u * kRuns);
+    EXPECT_LE(
+        options_.statistics->getTickerCount(NUMBER_OF_RESEEKS_IN_ITERATION),
+        kRuns / 10);
+  }
+}
+
 // A scan that begins where the one before it has ended.
 TEST_F(OpenSeeksTest, Pages) {
   Open(std::string("filter_policy=proteus:12") + kSmallCache);
