@@ -125,7 +125,13 @@ FilterRegistry::Family* FilterRegistry::Add(const RegisteredFile* file) {
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   Family& family = families_[announced.family];
-  if (!announced.family_name.empty()) family.name = announced.family_name;
+  if (!announced.family_name.empty()) {
+    // Another column family where one that was dropped has been.
+    if (family.open.empty() && family.name != announced.family_name) {
+      family.closed.clear();
+    }
+    family.name = announced.family_name;
+  }
   family.open.insert(file);
   return &family;
 }

@@ -683,6 +683,31 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   EXPECT_EQ(0u, Now().total.closed.asked());
 }
 
+// One may be where another has been in memory.
+TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  const std::string upper = Key(6);
+  const Slice bound = upper;
+  ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  for (int i = 0; i < 20; i++) {
+    ColumnFamilyHandle* family;
+    ASSERT_OK(
+        db_->CreateColumnFamily(options_, "cf" + std::to_string(i), &family));
+    for (const int key : {3, 7}) {
+      ASSERT_OK(db_->Put(WriteOptions(), family, Key(key), "value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions(), family));
+    EXPECT_EQ(0u, Of(db_.get(), family).total.closed.asked()) << i;
+    std::unique_ptr<Iterator> it(db_->NewIterator(read, family));
+    it->Seek(Key(4));
+    it.reset();
+    EXPECT_EQ(1u, Of(db_.get(), family).total.closed.asked()) << i;
+    ASSERT_OK(db_->DropColumnFamily(family));
+    ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
+  }
+}
+
 // ---- Filters that are not used ----
 
 TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {

@@ -247,6 +247,38 @@ TEST_F(LevelsPolicyTest, Refused) {
   EXPECT_NE(std::string::npos, s.ToString().find("no policy")) << s.ToString();
 }
 
+// In an OPTIONS file, it begins a comment.
+TEST_F(LevelsPolicyTest, HashInAFileName) {
+  ASSERT_OK(
+      Set("{id=protean.Levels;policies={surf:0:4,{id=protean.Proteus;"
+          "samples_file=" +
+          path_ + "/a#b#c}}}"));
+  ASSERT_OK(OpenDB(&db_, options_, path_));
+  const auto text = [](const ColumnFamilyOptions& options) {
+    return options.table_factory->GetOptions<BlockBasedTableOptions>()
+        ->filter_policy->ToString(ConfigOptions());
+  };
+  for (int i = 0; i < 3; i++) {
+    db_.reset();
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ASSERT_OK(
+        LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
+    EXPECT_EQ(text(options_), text(families[0].options));
+    options_ = Options(db_options, families[0].options);
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+  }
+  ASSERT_OK(db_->Put(WriteOptions(), "k", "v"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  std::string value;
+  for (int i = 0; i < 1000; i++) {
+    EXPECT_TRUE(db_->Get(ReadOptions(), "k0", &value).IsNotFound());
+  }
+  db_.reset();
+  EXPECT_OK(Env::Default()->FileExists(path_ + "/a#b#c"));
+  EXPECT_OK(Env::Default()->DeleteFile(path_ + "/a#b#c"));
+}
+
 // RocksDB writes the list with braces around it, and takes them off or not when
 // it reads it back, depending on its version.
 TEST_F(LevelsPolicyTest, BracesAroundTheList) {

@@ -266,6 +266,12 @@ TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
   options = {};
   options.sample_every = 0;
   ExpectOptionsRefused(options, {Id(), "sample_every", "0", "1 to "});
+  options = {};
+  options.samples_file = "a\\b";
+  ExpectOptionsRefused(options, {Id(), "samples_file=a\\b", "backslash"});
+  options = {};
+  options.seed_file = "a\\b";
+  ExpectOptionsRefused(options, {Id(), "seed_file=a\\b", "backslash"});
 }
 
 TEST_P(ProteusOptionsTest, BadFilesAreRefusedAtOpen) {
