@@ -65,8 +65,8 @@ bool BracesMatch(const std::string& text) {
 std::string WithHashesEscaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
-    if (c == '#' && (escaped.empty() || escaped.back() != '\\'))
-      escaped += '\\';
+    const bool is_escaped = !escaped.empty() && escaped.back() == '\\';
+    if (c == '#' && !is_escaped) escaped += '\\';
     escaped += c;
   }
   return escaped;
