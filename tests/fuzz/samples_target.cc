@@ -46,9 +46,18 @@ void CheckBadFile(TextEnv* env, const std::string& text) {
 
 // What a queue holds of these when they come one after the other.
 Queries LastOf(const Queries& queries, size_t capacity) {
-  const size_t skipped = queries.size() - std::min(queries.size(), capacity);
-  return Queries(queries.begin() + static_cast<ptrdiff_t>(skipped),
-                 queries.end());
+  const size_t most = capacity * QueryQueue::kMostBytesPerQuery;
+  size_t bytes = 0;
+  auto begin = queries.end();
+  while (begin != queries.begin() &&
+         static_cast<size_t>(queries.end() - begin) < capacity) {
+    const SampleQuery& before = *(begin - 1);
+    bytes += before.lo.size() + before.hi.size();
+    // The latest one in any case.
+    if (bytes > most && begin != queries.end()) break;
+    --begin;
+  }
+  return Queries(begin, queries.end());
 }
 
 void Run(const uint8_t* data, size_t size) {
