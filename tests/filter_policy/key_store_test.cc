@@ -29,7 +29,9 @@ void ExpectKeys(const Keys& keys, const KeyStore& store) {
   store.ForEach([&](const Slice& key) {
     ASSERT_LT(visited, keys.size());
     ASSERT_EQ(Slice(keys[visited]), key) << visited;
-    if (visited > 0) ASSERT_EQ(Slice(keys[visited - 1]), last) << visited;
+    if (visited > 0) {
+      ASSERT_EQ(Slice(keys[visited - 1]), last) << visited;
+    }
     last = key;
     visited++;
   });
