@@ -13,18 +13,13 @@
 #include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "tests/key_families.h"
+#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 using Keys = std::vector<std::string>;
-
-KeyStore Stored(const Keys& keys) {
-  KeyStore store;
-  for (const std::string& key : keys) store.Append(key);
-  return store;
-}
 
 std::string PrefixOf(std::string key, uint32_t bits) {
   key.resize(BytesForBits(bits));

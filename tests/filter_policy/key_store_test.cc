@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tests/stored_keys.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -14,12 +15,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Keys = std::vector<std::string>;
-
-KeyStore Stored(const Keys& keys) {
-  KeyStore store;
-  for (const std::string& key : keys) store.Append(key);
-  return store;
-}
 
 // Each key is looked at in its own call and in the next one.
 void ExpectKeys(const Keys& keys, const KeyStore& store) {

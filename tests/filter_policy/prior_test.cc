@@ -16,6 +16,7 @@
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"
+#include "tests/stored_keys.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,12 +25,6 @@ namespace {
 
 using Keys = std::vector<std::string>;
 using PriorQueries = std::vector<CpfprModel::Query>;
-
-KeyStore Stored(const Keys& keys) {
-  KeyStore store;
-  for (const std::string& key : keys) store.Append(key);
-  return store;
-}
 
 PriorQueries PriorOf(const Keys& keys, bool prefixes_only = false) {
   const KeyStore store = Stored(keys);
