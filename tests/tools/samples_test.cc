@@ -127,6 +127,33 @@ TEST_F(SamplesTest, ShowsHowNearTheKeysTheyAre) {
   EXPECT_NE(std::string::npos, damaged.err.find("column family surf saves"));
 }
 
+// Then the MANIFEST has none of them either.
+TEST_F(SamplesTest, TimestampsThatAreNotPersisted) {
+  Family(0).comparator = BytewiseComparatorWithU64Ts();
+  Family(0).persist_user_defined_timestamps = false;
+  options_.allow_concurrent_memtable_write = false;
+  Open();
+  std::vector<SampleQuery> queries;
+  std::string timestamp;
+  for (char c = 'a'; c <= 'z'; c++) {
+    const std::string key = std::string("user000000") + c;
+    ASSERT_OK(db_->Put(WriteOptions(), handles_[0], key,
+                       EncodeU64Ts(5, &timestamp), "a value"));
+    if (c < 'z') queries.push_back({key + "m", key + "z", true});
+  }
+  ASSERT_OK(db_->IncreaseFullHistoryTsLow(
+      handles_[0], EncodeU64Ts(6, &timestamp).ToString()));
+  ASSERT_OK(db_->Flush(FlushOptions(), handles_[0]));
+  Close();
+  Write("samples", queries);
+  const ToolRun run =
+      Samples({"show", "--db=" + path_, "--column_family=default", "--json"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  const Json row = run.Rows().back();
+  EXPECT_EQ(25u, row["samples"]) << run.out;
+  EXPECT_EQ(25u, row["empty"]) << run.out;
+}
+
 TEST_F(SamplesTest, ImportsAndExports) {
   Fill();
   const auto queries = Points({"a", "b", std::string("\0\xff", 2)});
