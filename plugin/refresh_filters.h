@@ -163,7 +163,7 @@ class FilterRefresher {
   // Called in that thread with what RefreshFilters has returned.
   using Report = std::function<void(const Status&, const RefreshResult&)>;
 
-  // Calls RefreshFilters every `period_seconds` (at least 1) after the last
+  // Calls RefreshFilters every `period_seconds` (1 to a century) after the last
   // call ended, for the first time in so many seconds. `db` and `column_family`
   // must outlive this.
   FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
