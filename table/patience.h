@@ -23,9 +23,14 @@ class Patience {
  public:
   // What iterators share. May lose updates, which costs little.
   using Shared = std::atomic<uint64_t>;
+  // Reads from the cache in a row, of any file of a level. All iterators over
+  // them learn of a read at once: on level 0, each of many files is read
+  // rarely.
+  using CachedReads = std::atomic<uint32_t>;
 
-  explicit Patience(Shared* shared)
+  Patience(Shared* shared, CachedReads* cached)
       : shared_(shared),
+        cached_(cached),
         state_(Unpack(shared->load(std::memory_order_relaxed))),
         before_(state_) {}
   ~Patience() {
@@ -38,13 +43,15 @@ class Patience {
 
   // Called for each seek that could wait.
   bool MayWait() {
+    WeighReads();
     if (state_.pause == 0) return true;
     state_.pause--;
     return false;
   }
   // The search has come to the marker, or there was nothing to wait for.
   void Reached() {
-    state_.doubt += ReadsAreCheap() ? kTimeOfCheapWait : 1;
+    WeighReads();
+    state_.doubt += state_.cheap ? kTimeOfCheapWait : 1;
     if (state_.doubt >= kMostDoubt) {
       state_.pause = kPause;
       state_.doubt = kMostDoubt - kTries;
@@ -55,27 +62,33 @@ class Patience {
 
   // The file has been read for a seek.
   void Read(bool from_cache) {
-    if (!from_cache) {
-      if (ReadsAreCheap()) state_ = State();
-      state_.cached = 0;
-    } else if (state_.cached < kMostCached) {
-      state_.cached++;
-    }
+    const uint32_t before = cached_->load(std::memory_order_relaxed);
+    const uint32_t now = from_cache ? std::min(before + 1, kMostCached) : 0;
+    if (now != before) cached_->store(now, std::memory_order_relaxed);
   }
-  // Whether it has been read from the cache for long.
-  bool ReadsAreCheap() const { return state_.cached == kMostCached; }
+  // Whether the files of the level have been read from the cache for long.
+  bool ReadsAreCheap() const {
+    return cached_->load(std::memory_order_relaxed) == kMostCached;
+  }
 
  private:
   struct State {
-    uint32_t pause = 0;   // seeks until the next one that waits
-    uint16_t doubt = 0;   // the time of waits, less what they were worth
-    uint16_t cached = 0;  // reads from the cache in a row
+    uint32_t pause = 0;  // seeks until the next one that waits
+    uint16_t doubt = 0;  // the time of waits, less what they were worth
+    uint16_t cheap = 0;  // whether reads were, then
     bool operator==(const State& other) const {
       return pause == other.pause && doubt == other.doubt &&
-             cached == other.cached;
+             cheap == other.cheap;
     }
   };
   static_assert(sizeof(State) == sizeof(uint64_t));
+
+  // What has been found out in the cache does not count on the disk.
+  void WeighReads() {
+    const bool cheap = ReadsAreCheap();
+    if (state_.cheap && !cheap) state_ = State();
+    state_.cheap = cheap;
+  }
 
   static State Unpack(uint64_t word) {
     State state;
@@ -96,9 +109,10 @@ class Patience {
   static constexpr uint16_t kMostDoubt = 256;
   static constexpr uint16_t kTries = 32;
   static constexpr uint32_t kPause = 1000;
-  static constexpr uint16_t kMostCached = 64;
+  static constexpr uint32_t kMostCached = 64;
 
   Shared* const shared_;
+  CachedReads* const cached_;
   State state_;
   State before_;
 };

@@ -57,7 +57,7 @@ ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
       read_options_(read_options),
       arguments_(arguments),
       markers_allowed_(AllowsMarkers(read_options, arguments, reader->file())),
-      patience_(reader->patience()),
+      patience_(reader->NewPatience()),
       lookup_context_(arguments.caller) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
@@ -383,9 +383,9 @@ bool ProteanTableIterator::MoveBehind(const FilterBlock& filter,
 }
 
 bool ProteanTableIterator::SkipAhead(const FilterBlock& filter,
-                                     const Slice& target) {
+                                     const Slice& target, bool again) {
   may_move_ = filter.LowerBoundIsLoose();
-  const bool may_step = may_move_ && !search_->HasPassedBy(target);
+  const bool may_step = may_move_ && !again;
   bool may_hold;
   if (filter.LowerBoundIsSlow()) reader_->NoteSlow();
   if (may_step && filter.LowerBoundIsSlow()) {
@@ -448,7 +448,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
   const bool decided =
       filter != nullptr && ((closed && FilterRange(*filter, user_key)) ||
-                            (may_wait && SkipAhead(*filter, user_key)));
+                            (may_wait && SkipAhead(*filter, user_key, again)));
   if (!decided) {
     SeekInner(target);
     StopAtUpperBound();

@@ -299,7 +299,8 @@ class ProteanTableIterator final : public InternalIterator {
   // must be read at once.
   bool FilterRange(const FilterBlock& filter, const Slice& lo);
   bool FilterFirst(const FilterBlock& filter);
-  bool SkipAhead(const FilterBlock& filter, const Slice& target);
+  // `again` tells whether the search has passed by a marker at the target.
+  bool SkipAhead(const FilterBlock& filter, const Slice& target, bool again);
   // Stores `end` in marker_, or the first string behind it if `inclusive`, if
   // it is certain that the file has keys from there on and none in the range.
   bool MoveBehind(const FilterBlock& filter, const Slice& begin,

@@ -110,9 +110,7 @@ ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
       marker_sequence_(MarkerSequence(*file_)),
       session_(
           DBSession::Join(DBSession::IdOf(db_session_id, file_->info_log()))),
-      patience_(file_->level() > 0
-                    ? session_->Shared(ColumnFamilyOf(*file_), file_->level())
-                    : &patience_with_file_),
+      level_(session_->LevelOf(ColumnFamilyOf(*file_), file_->level())),
       samples_(has_range_filter_ ? OpenQueue(*file_, session_.get()) : nullptr),
       queue_(samples_ == nullptr ? nullptr : samples_->queue()),
       open_filter_(has_range_filter_ ? AnnounceFilter(*file_) : nullptr),

@@ -53,8 +53,13 @@ class ProteanTableReader : public TableReader {
   SequenceNumber marker_sequence() const { return marker_sequence_; }
 
   // Whether it pays to wait at markers, as far as iterators over the files of
-  // this sorted run have found out: of this level, or this file on level 0.
-  Patience::Shared* patience() const { return patience_; }
+  // this sorted run have found out: of this level, or this file on level 0. For
+  // one iterator.
+  Patience NewPatience() const {
+    return Patience(
+        file_->level() > 0 ? &level_->patience : &patience_with_file_,
+        &level_->cached_reads);
+  }
 
   // Whether the filter takes long to tell where the next key is
   // (LowerBoundIsSlow), as far as somebody who has held it has noted that.
@@ -194,8 +199,8 @@ class ProteanTableReader : public TableReader {
   const size_t timestamp_size_;
   const SequenceNumber marker_sequence_;
   const std::shared_ptr<DBSession> session_;
-  Patience::Shared patience_with_file_{0};  // where it is a run of its own
-  Patience::Shared* const patience_;
+  const std::shared_ptr<DBSession::Level> level_;
+  mutable Patience::Shared patience_with_file_{0};  // if it is a run by itself
   const std::shared_ptr<SampleSession> samples_;
   QueryQueue* const queue_;
   const std::unique_ptr<OpenFilter> open_filter_;

@@ -471,6 +471,7 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
   // An open seek gives up waiting where that has been of no use for a while: in
   // a level, or a file of level 0.
   std::map<std::pair<int, uint32_t>, Patience::Shared> shared;
+  Patience::CachedReads none{0};
   const std::vector<Question>& questions = truth_.questions;
   for (size_t begin = 0, end; begin < questions.size(); begin = end) {
     const uint32_t read = questions[begin].read;
@@ -497,7 +498,8 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
           !question.in_vain || contestant.answers[i].read || i == first;
       if (reads_[read].kind == ReadKind::kOpenSeek) {
         Patience& patience = of_read.emplace_back(
-            &shared[{level_number, level_number > 0 ? 0 : question.file}]);
+            &shared[{level_number, level_number > 0 ? 0 : question.file}],
+            &none);
         if (!patience.MayWait()) {
           visited = true;
         } else if (visited) {

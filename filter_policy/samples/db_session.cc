@@ -1,6 +1,7 @@
 #include "filter_policy/samples/db_session.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -104,6 +105,21 @@ std::shared_ptr<SampleSession> DBSession::Queue(
   queues_.push_back(
       {store, column_family, store->Open(column_family, env, logger)});
   return queues_.back().session;
+}
+
+std::shared_ptr<DBSession::Level> DBSession::LevelOf(
+    const std::string& column_family, int level) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (levels_.size() >= most_levels_) {
+    for (auto known = levels_.begin(); known != levels_.end();) {
+      known = known->second.use_count() == 1 ? levels_.erase(known)
+                                             : std::next(known);
+    }
+    most_levels_ = levels_.size() + kMostIdleLevels;
+  }
+  std::shared_ptr<Level>& shared = levels_[{column_family, level}];
+  if (shared == nullptr) shared = std::make_shared<Level>();
+  return shared;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -57,11 +57,16 @@ class DBSession {
 
   FilterRegistry* filters() { return filters_.get(); }
 
-  // A number, at first 0, that the files of a level of a column family share.
-  std::atomic<uint64_t>* Shared(const std::string& column_family, int level) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return &shared_[{column_family, level}];
-  }
+  // What those who seek in the files of a level of a column family tell each
+  // other (table/patience.h).
+  struct Level {
+    std::atomic<uint64_t> patience{0};
+    std::atomic<uint32_t> cached_reads{0};
+  };
+  // Never nullptr. What nobody holds may be forgotten when there is much of it,
+  // for the same reason.
+  std::shared_ptr<Level> LevelOf(const std::string& column_family, int level);
+  static constexpr size_t kMostIdleLevels = 1024;
 
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
@@ -81,7 +86,8 @@ class DBSession {
   // In the order of their first use, in which they are also saved in the end:
   // that of the latest policy last.
   std::vector<UsedQueue> queues_;
-  std::map<std::pair<std::string, int>, std::atomic<uint64_t>> shared_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<Level>> levels_;
+  size_t most_levels_ = kMostIdleLevels;  // before the idle ones are forgotten
   const std::shared_ptr<FilterRegistry> filters_ =
       std::make_shared<FilterRegistry>();
 };

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <thread>
 
+#include "filter_policy/samples/db_session.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "test_util/testharness.h"
@@ -694,6 +695,24 @@ TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
               static_cast<int>(held(store, std::to_string(families - 30))));
     EXPECT_EQ(0u, held(store, "0"));
   }
+}
+
+// Column families come and go as long as a DB is open.
+TEST(DBSessionTest, LevelsThatNobodyHoldsAreForgotten) {
+  const auto session = DBSession::Join("");
+  const auto held = session->LevelOf("held", 1);
+  EXPECT_EQ(held, session->LevelOf("held", 1));
+  EXPECT_NE(held, session->LevelOf("held", 2));
+  constexpr size_t kMany = 10000;
+  std::vector<std::weak_ptr<DBSession::Level>> levels;
+  for (size_t i = 0; i < kMany; i++) {
+    levels.push_back(session->LevelOf("family" + std::to_string(i), 0));
+  }
+  const auto left = std::count_if(levels.begin(), levels.end(),
+                                  [](const auto& l) { return !l.expired(); });
+  EXPECT_LE(left, static_cast<ptrdiff_t>(DBSession::kMostIdleLevels) + 1);
+  EXPECT_FALSE(levels.back().expired());
+  EXPECT_EQ(held, session->LevelOf("held", 1));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

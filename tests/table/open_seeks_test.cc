@@ -235,12 +235,36 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   EXPECT_GT(filtered(1000), 2);
 }
 
+// Of many files, each is read rarely; but what it costs, all of a level learn
+// from each other.
+TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
+  constexpr int kRuns = 100;
+  Open("filter_policy=proteus:12;block_cache=64M");
+  for (int run = 0; run < kRuns; run++) AddNumbers(200);
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    }
+  }
+  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+  const auto seek = [&](int seeks) {
+    const uint64_t before = get_perf_context()->bloom_sst_miss_count;
+    for (int i = 0; i < seeks; i++) {
+      Check(it.get(), BigEndian(random_.Next()), 0);
+    }
+    return get_perf_context()->bloom_sst_miss_count - before;
+  };
+  EXPECT_GT(seek(100), 0u);
+  EXPECT_EQ(seek(200), 0u);
+}
+
 TEST(PatienceTest, PausesWhereWaitsAreOfNoUse) {
   for (const bool from_cache : {false, true}) {
     Patience::Shared shared{0};
+    Patience::CachedReads cached{0};
     int waits = 0;
     for (int i = 0; i < 100000; i++) {
-      Patience patience(&shared);
+      Patience patience(&shared, &cached);
       if (patience.MayWait()) {
         waits++;
         patience.Reached();
@@ -255,10 +279,11 @@ TEST(PatienceTest, PausesWhereWaitsAreOfNoUse) {
 TEST(PatienceTest, OneInFourIsWorthIt) {
   for (const bool from_cache : {false, true}) {
     Patience::Shared shared{0};
+    Patience::CachedReads cached{0};
     Random random(1);
     int waits = 0;
     for (int i = 0; i < 100000; i++) {
-      Patience patience(&shared);
+      Patience patience(&shared, &cached);
       if (!patience.MayWait()) continue;
       waits++;
       if (random.OneIn(4)) {
@@ -275,7 +300,8 @@ TEST(PatienceTest, OneInFourIsWorthIt) {
 // What has been found out in the cache does not count on the disk.
 TEST(PatienceTest, BeginsAnewWhenBlocksAreReadAgain) {
   Patience::Shared shared{0};
-  Patience patience(&shared);
+  Patience::CachedReads cached{0};
+  Patience patience(&shared, &cached);
   for (int i = 0; i < 100; i++) patience.Read(/*from_cache=*/true);
   EXPECT_TRUE(patience.ReadsAreCheap());
   for (int i = 0; i < 32; i++) patience.Reached();
@@ -283,6 +309,26 @@ TEST(PatienceTest, BeginsAnewWhenBlocksAreReadAgain) {
   patience.Read(/*from_cache=*/false);
   EXPECT_FALSE(patience.ReadsAreCheap());
   EXPECT_TRUE(patience.MayWait());
+}
+
+TEST(PatienceTest, FilesOfALevelShareWhatReadsCost) {
+  Patience::Shared shared{0};
+  Patience::Shared other_shared{0};
+  Patience::CachedReads cached{0};
+  Patience patience(&shared, &cached);
+  Patience other(&other_shared, &cached);
+  for (int i = 0; i < 50; i++) {
+    patience.Read(/*from_cache=*/true);
+    other.Read(/*from_cache=*/true);
+  }
+  EXPECT_TRUE(patience.ReadsAreCheap());
+  EXPECT_TRUE(other.ReadsAreCheap());
+  for (int i = 0; i < 32; i++) other.Reached();
+  EXPECT_FALSE(other.MayWait());
+  EXPECT_TRUE(patience.MayWait());
+  patience.Read(/*from_cache=*/false);
+  EXPECT_FALSE(other.ReadsAreCheap());
+  EXPECT_TRUE(other.MayWait());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
