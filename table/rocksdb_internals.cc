@@ -290,6 +290,9 @@ class DamageReporter : public log::Reader::Reporter {
 class ManifestState {
  public:
   Status Apply(const VersionEdit& edit) {
+    has_log_number_ |= edit.HasLogNumber();
+    has_next_file_ |= edit.HasNextFile();
+    has_last_sequence_ |= edit.HasLastSequence();
     const uint32_t id = edit.GetColumnFamily();
     if (edit.IsColumnFamilyAdd())
       families_[id].name = edit.GetColumnFamilyName();
@@ -324,6 +327,16 @@ class ManifestState {
     return Status::OK();
   }
 
+  // Whether RocksDB would open the DB, as far as it asks for more than whole
+  // records.
+  Status Check() const {
+    return has_log_number_ && has_next_file_ && has_last_sequence_
+               ? Status::OK()
+               : Status::Corruption(
+                     "it ends before the numbers of the log, of the next file "
+                     "and of the last change");
+  }
+
   void MoveTo(std::vector<ManifestFamily>* families) {
     for (auto& [id, state] : families_) {
       ManifestFamily family;
@@ -344,6 +357,9 @@ class ManifestState {
     std::map<std::pair<int, uint64_t>, ManifestFile> files;
   };
   std::map<uint32_t, State> families_;
+  bool has_log_number_ = false;
+  bool has_next_file_ = false;
+  bool has_last_sequence_ = false;
 };
 
 Status ReadManifestOnce(Env* env, const std::string& path,
@@ -367,13 +383,11 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   std::vector<VersionEdit> group;
   Slice record;
   std::string scratch;
-  bool empty = true;
   while (s.ok() && damage.status().ok() &&
          reader.ReadRecord(&record, &scratch)) {
     group.emplace_back();
     VersionEdit& edit = group.back();
     s = edit.DecodeFrom(record);
-    empty = false;
     // A group counts as a whole, once all of it is there.
     if (edit.IsInAtomicGroup() && edit.GetRemainingEntries() > 0) continue;
     for (const VersionEdit& complete : group) {
@@ -382,7 +396,7 @@ Status ReadManifestOnce(Env* env, const std::string& path,
     group.clear();
   }
   if (s.ok()) s = damage.status();
-  if (s.ok() && empty) s = Status::Corruption("it is empty");
+  if (s.ok()) s = state.Check();
   if (!s.ok()) return Status::Corruption(manifest, s.ToString());
   state.MoveTo(families);
   return s;

@@ -1,7 +1,13 @@
 #include "tools/file_facts.h"
 
+#include <exception>
+
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/replace_file.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
+#include "table/format.h"
+#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -19,19 +25,64 @@ bool IsBytewise(const std::string& comparator) {
          comparator == BytewiseComparatorWithU64Ts()->Name();
 }
 
+// Which table of RocksDB's other kinds a file is, or nullptr.
+const char* OtherKindOf(const std::string& path) {
+  std::unique_ptr<RandomAccessFile> file;
+  uint64_t size = 0;
+  char scratch[kMagicNumberLengthByte];
+  Slice end;
+  Env* const env = Env::Default();
+  if (!env->GetFileSize(path, &size).ok() || size < sizeof(scratch) ||
+      !env->NewRandomAccessFile(path, &file, EnvOptions()).ok() ||
+      !file->Read(size - sizeof(scratch), sizeof(scratch), &end, scratch)
+           .ok() ||
+      end.size() < sizeof(scratch)) {
+    return nullptr;
+  }
+  const uint64_t magic = DecodeFixed64(end.data());
+  if (magic == kPlainTableMagicNumber ||
+      magic == kLegacyPlainTableMagicNumber) {
+    return "a PlainTable, which has no filter that is asked for ranges";
+  }
+  return magic == kCuckooTableMagicNumber ? "a CuckooTable, which has no filter"
+                                          : nullptr;
+}
+
 std::string FilterSize(uint64_t offset, uint64_t size) {
   return std::to_string(size) + " bytes at offset " + std::to_string(offset);
 }
 
 }  // namespace
 
+Status WithoutExceptions(const std::function<Status()>& read) {
+  try {
+    return read();
+  } catch (const std::exception& e) {
+    return Status::Corruption("reading it ends in an exception", e.what());
+  }
+}
+
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
+  // To open another kind might wait for ever.
+  Status s = CheckNoDevice(Env::Default(), file.path);
+  if (!s.ok()) return Status::Corruption(s.getState());
   std::unique_ptr<FileFacts> read(new FileFacts);
-  Status s = SeparateFile::Open(family.options, file.path, &read->separate_);
+  s = WithoutExceptions([&] { return read->Open(family, file); });
+  if (s.ok()) {
+    *facts = std::move(read);
+  } else if (s.IsCorruption()) {
+    const char* kind = OtherKindOf(file.path);
+    if (kind != nullptr) s = Status::NotSupported(std::string("it is ") + kind);
+  }
+  return s;
+}
+
+Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
+  Status s = SeparateFile::Open(family.options, file.path, &separate_);
   if (!s.ok()) return s;
   // Of a file that is given, only the file itself knows how its keys look.
-  const auto properties = read->file().table()->GetTableProperties();
+  const auto properties = this->file().table()->GetTableProperties();
   const std::string name = ComparatorOf(family, *properties);
   Options options = family.options;
   options.persist_user_defined_timestamps =
@@ -40,11 +91,10 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
       name != options.comparator->Name() &&
       Comparator::CreateFromString(ConfigOptions(), name, &options.comparator)
           .ok()) {
-    s = SeparateFile::Open(options, file.path, &read->separate_);
+    s = SeparateFile::Open(options, file.path, &separate_);
     if (!s.ok()) return s;
   }
-  read->ReadFilter(family, file);
-  *facts = std::move(read);
+  ReadFilter(family, file);
   return s;
 }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,8 +14,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // An SST file that has been opened apart from its DB, with its filter.
 class FileFacts {
  public:
-  // NotFound or PathNotFound if the file is gone, Corruption if it is damaged
-  // as a whole. A damaged filter is a fact.
+  // NotFound or PathNotFound if the file is gone, NotSupported if it is a table
+  // of another kind than the block-based one, Corruption if it is damaged as a
+  // whole. A damaged filter is a fact.
   static Status Read(const TargetFamily& family, const TargetFile& file,
                      std::unique_ptr<FileFacts>* facts);
 
@@ -42,6 +44,7 @@ class FileFacts {
   const BlockBasedFile& file() const { return separate_->file(); }
 
  private:
+  Status Open(const TargetFamily& family, const TargetFile& file);
   void ReadFilter(const TargetFamily& family, const TargetFile& file);
 
   std::unique_ptr<SeparateFile> separate_;
@@ -54,6 +57,11 @@ class FileFacts {
   uint64_t filter_bytes_ = 0;
   FilterReport report_;
 };
+
+// What `read` returns, which reads a file. RocksDB takes some bytes for sizes
+// before it knows whether they are damaged; what the standard library throws
+// then is Corruption.
+Status WithoutExceptions(const std::function<Status()>& read);
 
 // Whether the status says that a file is not there (any more).
 inline bool IsGone(const Status& s) {

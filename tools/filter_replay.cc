@@ -126,6 +126,13 @@ class Replay {
 
   void Prepare();
   void ChooseFiles();
+  // It is gone, and was perhaps chosen.
+  void LeaveOut(uint32_t file) {
+    if (!chosen_[file]) return;
+    chosen_[file] = false;
+    report_.built_files--;
+    report_.built_bytes -= family_.files[file].bytes;
+  }
   Status LookAtFiles();
   void TellTrees();
   void Teach();
@@ -255,7 +262,7 @@ Status Replay::LookAtFiles() {
     const Status s = FileFacts::Read(family_, file, &facts);
     if (IsGone(s) && file.level >= 0) {
       report_.files_gone++;
-      chosen_[i] = false;
+      LeaveOut(i);
       continue;
     }
     if (!s.ok()) {
@@ -363,6 +370,7 @@ Status Replay::BuildFilters(uint32_t file) {
   }
   if (IsGone(s) && target.level >= 0) {
     report_.files_gone++;
+    LeaveOut(file);
     return Status::OK();
   }
   if (!s.ok()) {

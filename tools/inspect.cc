@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "filter_policy/samples/replace_file.h"
 #include "rocksdb/env.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
@@ -290,6 +291,8 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
         all.Add(file, *facts, row);
       } else if (IsGone(read) && !target_.db().empty()) {
         row["unfiltered"] = "the file is gone; most likely it was compacted";
+      } else if (read.IsNotSupported()) {
+        row["unfiltered"] = read.getState();
       } else {
         row["unfiltered"] =
             (read.IsCorruption() ? "the file is damaged: "
@@ -335,7 +338,7 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
   page.time = Env::Default()
                   ->TimeToString(static_cast<uint64_t>(time(nullptr)))
                   .c_str();
-  s = WriteStringToFile(Env::Default(), RenderPage(page), html_file_);
+  s = ReplaceFile(Env::Default(), html_file_, RenderPage(page));
   if (!s.ok()) {
     return Status::IOError("--html=" + html_file_ +
                            " cannot be written: " + s.ToString());

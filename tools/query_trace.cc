@@ -1,11 +1,14 @@
 #include "tools/query_trace.h"
 
 #include <algorithm>
+#include <bitset>
+#include <initializer_list>
 
 #include "rocksdb/trace_reader_writer.h"
 #include "rocksdb/trace_record.h"
 #include "rocksdb/trace_record_result.h"
 #include "trace_replay/trace_replay.h"
+#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -125,6 +128,45 @@ Status CheckHeader(const std::string& file, const std::string& record) {
                                  ", which RocksDB has written since 6.18");
 }
 
+constexpr uint64_t Parts(std::initializer_list<TracePayloadType> types) {
+  uint64_t parts = 0;
+  for (const TracePayloadType type : types) parts |= uint64_t{1} << type;
+  return parts;
+}
+
+// Whether a record of reads has all the parts that RocksDB writes, whole. The
+// same goes for these: RocksDB would make up what is missing, and as many keys
+// as it is told.
+bool IsWhole(const Trace& trace) {
+  constexpr uint64_t kGet = Parts({kGetCFID, kGetKey});
+  constexpr uint64_t kSeek = Parts({kIterCFID, kIterKey});
+  constexpr uint64_t kBounds = Parts({kIterLowerBound, kIterUpperBound});
+  constexpr uint64_t kMultiGet =
+      Parts({kMultiGetSize, kMultiGetCFIDs, kMultiGetKeys});
+  Slice rest = trace.payload;
+  uint64_t parts = 0;
+  if (!GetFixed64(&rest, &parts)) return false;
+  if (trace.type == kTraceGet        ? parts != kGet
+      : trace.type == kTraceMultiGet ? parts != kMultiGet
+                                     : (parts & ~kBounds) != kSeek) {
+    return false;
+  }
+  // A number of 4 bytes comes first in all of them, then strings.
+  uint32_t number = 0;
+  if (!GetFixed32(&rest, &number)) return false;
+  std::vector<Slice> strings(std::bitset<64>(parts).count() - 1);
+  for (Slice& string : strings) {
+    if (!GetLengthPrefixedSlice(&rest, &string)) return false;
+  }
+  if (trace.type != kTraceMultiGet) return rest.empty();
+  Slice& keys = strings[1];
+  Slice key;
+  uint32_t count = 0;
+  while (GetLengthPrefixedSlice(&keys, &key)) count++;
+  return rest.empty() && keys.empty() && count == number &&
+         strings[0].size() == count * sizeof(number);
+}
+
 bool IsRead(TraceType type) {
   return type == kTraceGet || type == kTraceMultiGet ||
          type == kTraceIteratorSeek || type == kTraceIteratorSeekForPrev;
@@ -153,7 +195,9 @@ Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
     if (s.ok() && trace.type == kTraceEnd) break;
     std::unique_ptr<TraceRecord> record;
     if (s.ok() && IsRead(trace.type)) {
-      s = TracerHelper::DecodeTraceRecord(&trace, kVersion, &record);
+      s = !IsWhole(trace)
+              ? Status::Corruption()
+              : TracerHelper::DecodeTraceRecord(&trace, kVersion, &record);
     }
     if (s.ok() && record != nullptr) {
       std::unique_ptr<TraceRecordResult> none;

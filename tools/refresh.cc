@@ -135,6 +135,7 @@ Status RefreshCommand::Choose(std::ostream& err,
             "filter_policy=proteus:12";
     } else {
       families->push_back(family.name);
+      WarnOfRelativeSamplesFile(family, err);
       if (!samples_.empty() && !options_.dry_run &&
           policy->Samples()->options().samples_file.empty()) {
         err << "column family " << family.name

@@ -339,11 +339,7 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   }
   if (s.ok()) s = Write(file, queries);
   if (!s.ok()) return s;
-  if (file[0] != '/') {
-    err << "samples_file is relative, so the DB must be opened in this working "
-           "folder to find "
-        << file << '\n';
-  }
+  WarnOfRelativeSamplesFile(target_.families()[0], err);
   err << "a process that has the DB open now does not notice, and overwrites "
       << file << " when it closes the DB\n";
   output->Line(Format("%zu samples for column family %s: %s", queries.size(),

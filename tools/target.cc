@@ -44,6 +44,18 @@ void SetTableFactory(TargetFamily* family) {
 
 }  // namespace
 
+void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
+  const ProteanFilterPolicy* policy = AsProteanFilterPolicy(
+      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy.get());
+  if (policy == nullptr || policy->Samples() == nullptr) return;
+  const std::string& file = policy->Samples()->options().samples_file;
+  if (file.empty() || file[0] == '/') return;
+  err << "samples_file=" << file << " of column family " << family.name
+      << " is relative, so that it is another file wherever the working folder "
+         "is not the one in which the DB is opened\n";
+}
+
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
   arguments->Add("db", "DIR",
                  "the folder of a DB, which may be open in another process",
@@ -150,12 +162,45 @@ Status Target::OpenDB() {
       }
       family.files.push_back(std::move(file));
     }
+    s = CheckFolder(family);
+    if (!s.ok()) return s;
     families_.push_back(std::move(family));
   }
   if (families_.empty()) {
     return Status::InvalidArgument("there is no column family " +
                                    column_family_ + " in " + db_ +
                                    "; there are: " + names);
+  }
+  return Status::OK();
+}
+
+Status Target::CheckFolder(const TargetFamily& family) const {
+  Env* const env = Env::Default();
+  const auto is_there = [env](const TargetFile& file) {
+    return env->FileExists(file.path).ok();
+  };
+  if (family.files.empty() ||
+      std::any_of(family.files.begin(), family.files.end(), is_there)) {
+    return Status::OK();
+  }
+  // Unless its DB has compacted them meanwhile.
+  std::vector<ManifestFamily> manifest;
+  const Status s = ReadManifest(env, db_, &manifest);
+  if (!s.ok()) return s;
+  for (const ManifestFamily& now : manifest) {
+    if (now.id != family.id || now.files.size() != family.files.size())
+      continue;
+    const bool same = std::equal(
+        now.files.begin(), now.files.end(), family.files.begin(),
+        [](const auto& a, const auto& b) { return a.number == b.number; });
+    if (!same) continue;
+    return Status::InvalidArgument(
+        "none of the " + std::to_string(family.files.size()) +
+        " files of column family " + family.name + ", such as " +
+        family.files[0].path +
+        ", is there. If the DB has another folder for them (db_paths or "
+        "cf_paths), which its OPTIONS file does not tell, give the SST files "
+        "instead of --db; else they are lost");
   }
   return Status::OK();
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct TargetFamily {
   std::vector<TargetFile> files;  // by level and number
 };
 
+// Says so if samples are saved in a file that is not the same one in every
+// working folder.
+void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err);
+
 class Target {
  public:
   // --db and --column_family. The command says which families it looks at if
@@ -71,6 +76,8 @@ class Target {
 
  private:
   Status OpenDB();
+  // InvalidArgument if none of a family's files is where they should be.
+  Status CheckFolder(const TargetFamily& family) const;
   Status OpenFiles(const std::vector<std::string>& paths);
 
   std::string db_;

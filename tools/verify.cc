@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "table/rewrite_file.h"
@@ -98,7 +99,13 @@ void InParallel(size_t count, const std::function<void(size_t)>& work) {
   };
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(count, cores); i++) threads.emplace_back(run);
+  try {
+    for (size_t i = 1; i < std::min(count, cores); i++) {
+      threads.emplace_back(run);
+    }
+  } catch (const std::system_error&) {
+    // There are no more.
+  }
   run();
   for (std::thread& thread : threads) thread.join();
 }
@@ -143,6 +150,11 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
     }
     return;
   }
+  if (read.IsNotSupported()) {
+    row["status"] = "other table";
+    row["detail"] = read.getState();
+    return;
+  }
   if (!read.ok()) {
     row["offset"] = OffsetOf(read);
     finish(read.IsCorruption() ? "damaged" : "unreadable", read.ToString());
@@ -150,8 +162,13 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   }
   row["kind"] = facts->kind();
 
-  const KeyCheck check =
-      CheckKeys(*facts, family, [meter](uint64_t keys) { meter->Count(keys); });
+  KeyCheck check;
+  const Status checked = WithoutExceptions([&] {
+    check = CheckKeys(*facts, family,
+                      [meter](uint64_t keys) { meter->Count(keys); });
+    return check.data;
+  });
+  check.data = checked;
   finding->keys = check.keys;
   row["keys"] = check.keys;
   if (check.asked) row["false_negatives"] = check.false_negatives;
@@ -204,7 +221,9 @@ const char* Verify::help() const {
          "  damaged          the file cannot be opened\n"
          "  missing          the MANIFEST lists the file, but it is not "
          "there\n"
-         "  gone             compacted meanwhile, which is fine\n\n"
+         "  gone             compacted meanwhile, which is fine\n"
+         "  other table      a PlainTable or CuckooTable, which is not "
+         "read\n\n"
          "The DB may be in use. With --fix, files whose filter is wrong or "
          "damaged, and whose data is intact,\nare rewritten into their own "
          "level, with the DB's own options, and verified again. Then no other\n"
@@ -265,8 +284,11 @@ void Verify::VerifyFiles(const Target& target, Output* output,
   }
 }
 
-Status Verify::Fix(const Findings& findings, Output* output, Progress* progress,
-                   uint64_t* unfixed) const {
+Status Verify::Fix(const Findings& findings, std::ostream& err, Output* output,
+                   Progress* progress, uint64_t* unfixed) const {
+  for (const TargetFamily& family : target_.families()) {
+    WarnOfRelativeSamplesFile(family, err);
+  }
   std::unique_ptr<OpenedDB> opened;
   Status s = OpenedDB::OpenForWriting(target_.db(), &opened);
   if (s.IsBusy()) {
@@ -344,7 +366,7 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   if (findings.fixable.empty()) return s;
   output.Line();
-  s = Fix(findings, &output, &progress, &unfixed);
+  s = Fix(findings, err, &output, &progress, &unfixed);
   if (!s.ok()) return s;
   // What has been written meanwhile.
   s = again.Open(operands);

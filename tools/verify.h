@@ -45,8 +45,8 @@ class Verify : public Command {
   void VerifyFiles(const Target& target, Output* output, Progress* progress,
                    Findings* findings) const;
   // Rewrites the files that are fixable. `*unfixed` counts those that are not.
-  Status Fix(const Findings& findings, Output* output, Progress* progress,
-             uint64_t* unfixed) const;
+  Status Fix(const Findings& findings, std::ostream& err, Output* output,
+             Progress* progress, uint64_t* unfixed) const;
 
   Target target_;
   bool fix_ = false;

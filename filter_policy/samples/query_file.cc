@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "filter_policy/samples/replace_file.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -101,36 +103,6 @@ Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,
   return Status::OK();
 }
 
-constexpr char kTemporary[] = ".tmp";
-
-// Deletes what processes that died have left of a file.
-void DeleteAbandoned(Env* env, const std::string& file) {
-  constexpr uint64_t kOldSeconds = 60 * 60;
-  const size_t slash = file.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  const std::string begin =
-      (slash == std::string::npos ? file : file.substr(slash + 1)) + ".";
-  const size_t size =
-      begin.size() + env->GenerateUniqueId().size() + strlen(kTemporary);
-  std::vector<std::string> names;
-  env->GetChildren(folder, &names).PermitUncheckedError();
-  for (const std::string& name : names) {
-    if (name.size() != size || !Slice(name).starts_with(begin) ||
-        !Slice(name).ends_with(kTemporary)) {
-      continue;
-    }
-    const std::string path = slash == std::string::npos ? name : folder + name;
-    uint64_t modified = 0;
-    int64_t now = 0;
-    if (env->GetFileModificationTime(path, &modified).ok() &&
-        env->GetCurrentTime(&now).ok() &&
-        static_cast<uint64_t>(now) > modified + kOldSeconds) {
-      env->DeleteFile(path).PermitUncheckedError();
-    }
-  }
-}
-
 }  // namespace
 
 Status ReadQueryFile(Env* env, const std::string& file,
@@ -185,19 +157,12 @@ std::string QueryLine(const SampleQuery& query) {
 
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries) {
-  DeleteAbandoned(env, file);
   std::string contents = kHeader;
   for (const SampleQuery& query : queries) {
     contents += QueryLine(query);
     contents += '\n';
   }
-  // A name of its own, since another process may save the same file.
-  const std::string temporary =
-      file + "." + env->GenerateUniqueId() + kTemporary;
-  Status s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
-  if (s.ok()) s = env->RenameFile(temporary, file);
-  if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
-  return s;
+  return ReplaceFile(env, file, contents);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

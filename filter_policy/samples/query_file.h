@@ -41,8 +41,7 @@ Status ReadSavedQueries(Env* env, const std::string& file,
 Status CheckSavedQueries(Env* env, const std::string& file);
 
 // Writes a file of which ReadQueryFile reads the same queries, in hexadecimal
-// fields. The file is replaced as a whole or not at all. A process that dies
-// here leaves its part of a file beside it; one that is an hour old is deleted.
+// fields, by ReplaceFile (replace_file.h).
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries);
 

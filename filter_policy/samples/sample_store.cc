@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/replace_file.h"
 #include "rocksdb/db.h"
 #include "util/hash.h"
 
@@ -73,6 +74,12 @@ Status SampleStore::Validate(Env* env) {
   // logged when it is restored: samples are no reason not to open a DB.
   const std::string& file = options_.samples_file;
   if (file.empty()) return Status::OK();
+  const Status replaceable = CheckNoDevice(env, file);
+  if (!replaceable.ok()) {
+    return Status::InvalidArgument(
+        std::string("samples_file=") + replaceable.getState() +
+        "; allowed: the name of a file, which need not exist");
+  }
   const Status checked = CheckSavedQueries(env, file);
   return checked.IsInvalidArgument() ? checked : Status::OK();
 }

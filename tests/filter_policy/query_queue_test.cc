@@ -503,6 +503,16 @@ TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
   EXPECT_EQ(std::vector<std::string>{"seeds"}, Files());
 }
 
+// It would be replaced by a file.
+TEST_F(SampleStoreTest, DevicesAreRefused) {
+  SampleStoreOptions options;
+  options.samples_file = "/dev/null";
+  const Status s = std::make_shared<SampleStore>(options)->Validate(env_);
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_NE(std::string::npos, s.ToString().find("samples_file=/dev/null"))
+      << s.ToString();
+}
+
 TEST_F(SampleStoreTest, SavedOnDemand) {
   const auto store = NewStore(false, true);
   ASSERT_OK(store->Save(kDefault, env_));

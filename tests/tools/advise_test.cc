@@ -562,6 +562,44 @@ TEST_F(AdviseTest, BadInput) {
   expect_refused({db, "--trace=" + other_}, "cut off");
 }
 
+// Whatever bit is flipped, no read comes of it that was not there.
+TEST_F(AdviseTest, DamagedTrace) {
+  constexpr uint64_t kReads = 7;
+  Open();
+  Write({"a", "b", "c"});
+  StartTrace();
+  Get("key");
+  Seek("b", "c");
+  std::string values[2];
+  for (const size_t keys : {2, 1, 2}) {
+    const Slice names[] = {"x", "y"};
+    PinnableSlice found[2];
+    Status statuses[2];
+    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys, names, found,
+                  statuses);
+  }
+  ASSERT_OK(db_->EndTrace());
+  std::string trace;
+  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const auto read = [this](const std::string& text, uint64_t* seen) {
+    EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
+    ReadSample reads(100);
+    uint64_t others = 0;
+    const Status s = ReadTrace(Env::Default(), other_, 0, &reads, &others);
+    *seen = reads.seen() + others;
+    return s;
+  };
+  uint64_t seen = 0;
+  ASSERT_OK(read(trace, &seen));
+  EXPECT_EQ(kReads, seen);
+  for (size_t bit = 0; bit < 8 * trace.size(); bit++) {
+    std::string damaged = trace;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    read(damaged, &seen).PermitUncheckedError();
+    EXPECT_LE(seen, kReads) << "bit " << bit;
+  }
+}
+
 // They are named with their lines, and left out.
 TEST_F(AdviseTest, InvertedQueries) {
   Open();

@@ -16,8 +16,10 @@ namespace {
 
 DB* AsDB(jlong handle) { return reinterpret_cast<DB*>(handle); }
 
-ColumnFamilyHandle* AsColumnFamily(jlong handle) {
-  return reinterpret_cast<ColumnFamilyHandle*>(handle);
+// 0 stands for the default one.
+ColumnFamilyHandle* AsColumnFamily(DB* db, jlong handle) {
+  return handle == 0 ? db->DefaultColumnFamily()
+                     : reinterpret_cast<ColumnFamilyHandle*>(handle);
 }
 
 // In the order in which FilterStatistics.java reads them.
@@ -138,8 +140,9 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
       return nullptr;
     }
     CountResult result;
-    const Status s = ApproximateCount(AsDB(db), AsColumnFamily(column_family),
-                                      Range(begin, end), &result);
+    const Status s =
+        ApproximateCount(AsDB(db), AsColumnFamily(AsDB(db), column_family),
+                         Range(begin, end), &result);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return nullptr;
@@ -161,7 +164,7 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
   return Guarded(env, [&]() -> jbyteArray {
     FilterStatistics statistics;
     const Status s = GetFilterStatistics(
-        AsDB(db), AsColumnFamily(column_family), &statistics);
+        AsDB(db), AsColumnFamily(AsDB(db), column_family), &statistics);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return nullptr;
@@ -196,9 +199,9 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
     if (env->ExceptionCheck()) return nullptr;
     std::vector<FilterStatistics> statistics(db_handles.size());
     for (size_t i = 0; i < statistics.size(); i++) {
-      const Status s = GetFilterStatistics(AsDB(db_handles[i]),
-                                           AsColumnFamily(family_handles[i]),
-                                           &statistics[i]);
+      DB* const db = AsDB(db_handles[i]);
+      const Status s = GetFilterStatistics(
+          db, AsColumnFamily(db, family_handles[i]), &statistics[i]);
       if (!s.ok()) {
         ThrowStatus(env, native, s);
         return nullptr;
@@ -237,8 +240,8 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
       };
     }
     RefreshResult result;
-    const Status s = RefreshFilters(AsDB(db), AsColumnFamily(column_family),
-                                    options, &result);
+    const Status s = RefreshFilters(
+        AsDB(db), AsColumnFamily(AsDB(db), column_family), options, &result);
     if (env->ExceptionCheck()) return nullptr;
     if (!s.ok() && !s.IsIncomplete()) {
       ThrowStatus(env, native, s);

@@ -204,17 +204,20 @@ public final class Protean {
       return db.getNativeHandle();
     }
 
+    // 0 for the default one: its handle is open without being owned, or it is the application's own, which the DB hands on
+    // even when it is closed.
     @SuppressWarnings("resource")
     private long handle() {
-      final long defaultHandle = db.getDefaultColumnFamily().getNativeHandle();
       if (columnFamily == null) {
-        return defaultHandle;
+        return 0;
       }
-      // Only the default one is open without being owned.
-      if (!columnFamily.isOwningHandle() && columnFamily.getNativeHandle() != defaultHandle) {
+      if (columnFamily.isOwningHandle()) {
+        return columnFamily.getNativeHandle();
+      }
+      if (columnFamily.getNativeHandle() != db.getDefaultColumnFamily().getNativeHandle()) {
         throw new IllegalStateException("the column family's handle is closed");
       }
-      return columnFamily.getNativeHandle();
+      return 0;
     }
   }
 }

@@ -17,6 +17,7 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.DBOptions;
 import org.rocksdb.OptimisticTransactionDB;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
@@ -73,6 +74,27 @@ class DatabaseTest {
       assertTrue(e.getMessage().contains("ProteanTable"), e.getMessage());
       assertThrows(RocksDBException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
       assertEquals(0, Protean.filterStatistics(db, null).total().files());
+    }
+  }
+
+  // The DB hands on the handle that it has given to the application.
+  @Test
+  void closedHandleOfTheDefaultColumnFamily() throws RocksDBException {
+    final List<ColumnFamilyHandle> handles = new ArrayList<>();
+    try (DBOptions dbOptions = new DBOptions().setCreateIfMissing(true);
+        Options options = options("proteus:12");
+        ColumnFamilyOptions familyOptions = new ColumnFamilyOptions(options);
+        RocksDB db = RocksDB.open(dbOptions, folder.toString(),
+            List.of(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, familyOptions)), handles)) {
+      db.put(FIRST, FIRST);
+      final ColumnFamilyHandle handle = handles.get(0);
+      assertEquals(1, Protean.approximateCount(db, handle, FIRST, BEHIND_LAST).inMemtables());
+      handle.close();
+      for (final ColumnFamilyHandle given : new ColumnFamilyHandle[] {null, handle}) {
+        assertEquals("default", Protean.filterStatistics(db, given).columnFamily());
+        assertEquals(1, Protean.approximateCount(db, given, FIRST, BEHIND_LAST).inMemtables());
+        assertEquals(0, Protean.refreshFilters(db, given, new RefreshOptions()).files().size());
+      }
     }
   }
 

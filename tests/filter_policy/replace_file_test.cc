@@ -1,0 +1,137 @@
+//  Files whose contents are replaced: whatever they are, and whatever goes
+//  wrong.
+
+#include "filter_policy/samples/replace_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "test_util/testharness.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class ReplaceFileTest : public testing::Test {
+ protected:
+  ReplaceFileTest() {
+    EXPECT_OK(env_->CreateDirIfMissing(folder_));
+    for (const std::string& name : Names()) {
+      EXPECT_OK(env_->DeleteFile(folder_ + "/" + name));
+    }
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    EXPECT_OK(env_->GetChildren(folder_, &names));
+    return names;
+  }
+  std::string Contents(const std::string& file) const {
+    std::string contents;
+    EXPECT_OK(ReadFileToString(env_, file, &contents));
+    return contents;
+  }
+  static mode_t ModeOf(const std::string& file) {
+    struct stat found = {};
+    EXPECT_EQ(0, lstat(file.c_str(), &found)) << file;
+    return found.st_mode;
+  }
+
+  Env* const env_ = Env::Default();
+  const std::string folder_ = test::PerThreadDBPath("replace_file_test");
+  const std::string file_ = folder_ + "/file";
+};
+
+}  // namespace
+
+TEST_F(ReplaceFileTest, NewAndOld) {
+  ASSERT_OK(ReplaceFile(env_, file_, "old"));
+  EXPECT_EQ("old", Contents(file_));
+  for (const mode_t mode : {0600, 0640, 0444}) {
+    ASSERT_EQ(0, chmod(file_.c_str(), mode));
+    ASSERT_OK(ReplaceFile(env_, file_, "new"));
+    EXPECT_EQ("new", Contents(file_));
+    EXPECT_EQ(S_IFREG | mode, ModeOf(file_));
+  }
+  EXPECT_EQ(std::vector<std::string>{"file"}, Names());
+}
+
+TEST_F(ReplaceFileTest, LinksStay) {
+  const std::string absolute = folder_ + "/absolute";
+  const std::string relative = folder_ + "/relative";
+  ASSERT_EQ(0, symlink(file_.c_str(), absolute.c_str()));
+  ASSERT_EQ(0, symlink("absolute", relative.c_str()));
+  // At first, they lead nowhere.
+  for (const std::string& link : {relative, absolute}) {
+    ASSERT_OK(CheckNoDevice(env_, link));
+    ASSERT_OK(ReplaceFile(env_, link, link));
+    EXPECT_EQ(link, Contents(file_));
+    EXPECT_TRUE(S_ISLNK(ModeOf(link)));
+    EXPECT_TRUE(S_ISREG(ModeOf(file_)));
+  }
+  EXPECT_EQ(3u, Names().size());
+}
+
+// The disk is full.
+TEST_F(ReplaceFileTest, OldContentsStay) {
+  ASSERT_OK(ReplaceFile(env_, file_, "old"));
+  struct rlimit before = {};
+  ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &before));
+  struct rlimit small = before;
+  small.rlim_cur = 100;
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &small));
+  const Status s = ReplaceFile(env_, file_, std::string(1000, 'x'));
+  ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &before));
+  signal(SIGXFSZ, handler);
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_EQ("old", Contents(file_));
+  EXPECT_EQ(std::vector<std::string>{"file"}, Names());
+}
+
+TEST_F(ReplaceFileTest, PipesAndTerminalsAreWrittenTo) {
+  ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
+  EXPECT_TRUE(CheckNoDevice(env_, file_).IsInvalidArgument());
+  std::string read;
+  std::thread reader([&] { read = Contents(file_); });
+  EXPECT_OK(ReplaceFile(env_, file_, "through the pipe"));
+  reader.join();
+  EXPECT_EQ("through the pipe", read);
+  EXPECT_TRUE(S_ISFIFO(ModeOf(file_)));
+  EXPECT_EQ(std::vector<std::string>{"file"}, Names());
+
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0) GTEST_SKIP() << "this machine has no pseudoterminals";
+  ASSERT_EQ(0, grantpt(terminal));
+  ASSERT_EQ(0, unlockpt(terminal));
+  const std::string device = ptsname(terminal);
+  // Else what was written is gone when it is closed.
+  const int open_device = open(device.c_str(), O_RDWR | O_NOCTTY);
+  ASSERT_GE(open_device, 0);
+  EXPECT_TRUE(CheckNoDevice(env_, device).IsInvalidArgument());
+  EXPECT_OK(ReplaceFile(env_, device, "to the device"));
+  char text[100];
+  const ssize_t size = ::read(terminal, text, sizeof(text));
+  ASSERT_GT(size, 0);
+  EXPECT_EQ("to the device", Slice(text, static_cast<size_t>(size)));
+  EXPECT_TRUE(S_ISCHR(ModeOf(device)));
+  close(open_device);
+  close(terminal);
+}
+
+TEST_F(ReplaceFileTest, FoldersStay) {
+  ASSERT_OK(env_->CreateDirIfMissing(file_));
+  const Status s = ReplaceFile(env_, file_, "contents");
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_EQ(std::vector<std::string>{"file"}, Names());
+  ASSERT_OK(env_->DeleteDir(file_));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
