@@ -31,6 +31,10 @@
 //  seek to another key ignores the bounds, which is a safeguard: it goes wrong
 //  nevertheless where its search comes into the bounds, and through them.
 //
+//  Iterators that merge those of the DB with something else, such as those of a
+//  transaction or a WriteBatchWithIndex, must not turn around after a search
+//  under bounds: they take the end of the DB's iterator for the end of the DB.
+//
 //  RocksDB 11 has iterators that write: with a column family option
 //  min_tombstones_for_range_conversion other than 0, they put a range deletion
 //  in the place of deletions without a key between them, and so must see all

@@ -341,7 +341,9 @@ class ProteanTableIterator final : public InternalIterator {
   // Ends the last seek, and begins one to a user key, or to the first or last
   // key if that is nullptr.
   void BeginSeek(const Slice* target, bool backwards) {
-    if (search_ != nullptr) search_->BeginSeek(this, &part_);
+    if (search_ != nullptr) {
+      search_->BeginSeek(this, reader_, target, &part_);
+    }
     Reset();
     upper_bound_ = read_options_.iterate_upper_bound;
     lower_bound_ = read_options_.iterate_lower_bound;

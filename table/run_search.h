@@ -50,13 +50,24 @@ class RunSearch {
     bool listed = false;  // among the runs
   };
 
-  // An iterator is about to seek, and takes part from now on. That begins a new
-  // round if it has sought in this one before.
-  void BeginSeek(ProteanTableIterator* run, Part* part) {
-    if (part->round == round_) BeginRound();
+  // An iterator over `file` is about to seek, for the key `target` or, if that
+  // is nullptr, for its first or last one, and takes part from now on. That
+  // begins a new round if it has sought in this one before. An iterator that is
+  // new, as they are where searches come to another file of each level, tells
+  // by its target, which all runs are sought for.
+  void BeginSeek(ProteanTableIterator* run, const void* file,
+                 const Slice* target, Part* part) {
+    if (part->round == round_ || (part->round == 0 && target != nullptr &&
+                                  IsAnotherRound(file, *target))) {
+      BeginRound();
+    }
     if (!has_begun_) {
       has_begun_ = true;
       if (SearchBounds::AreUsed()) bounds_ = SearchBounds::OfThread();
+    }
+    if (target != nullptr && first_file_ == nullptr) {
+      first_file_ = file;
+      first_target_.assign(target->data(), target->size());
     }
     part->round = round_;
     if (part->listed) return;
@@ -127,10 +138,17 @@ class RunSearch {
   explicit RunSearch(const ReadOptions* read_options)
       : read_options_(read_options) {}
 
+  // Within a round, no file is sought twice, and all for one key. (Where a
+  // search goes on behind a range deletion, that is one more round.)
+  bool IsAnotherRound(const void* file, const Slice& target) const {
+    return first_file_ != nullptr &&
+           (first_file_ == file || target != first_target_);
+  }
   void BeginRound() {
     if (!watches_.empty()) Finish();
     round_++;
     has_begun_ = false;
+    first_file_ = nullptr;
     bounds_.reset();
     is_outside_bounds_ = false;
     left_out_ = 0;
@@ -149,6 +167,9 @@ class RunSearch {
   const ReadOptions* const read_options_;
   uint64_t round_ = 1;
   bool has_begun_ = false;  // the round
+  // That it has sought for a key, if any, and that key.
+  const void* first_file_ = nullptr;
+  std::string first_target_;
   // The thread's, as they were then, or at the last seek for a key.
   std::shared_ptr<const SearchBounds> bounds_;
   bool is_outside_bounds_ = false;

@@ -340,7 +340,8 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   if (s.ok()) s = Write(file, queries);
   if (!s.ok()) return s;
   WarnOfRelativeSamplesFile(target_.families()[0], err);
-  err << "a process that has the DB open now does not notice, and overwrites "
+  err << "a process that has the DB open now does not notice: it adds its new "
+         "samples to "
       << file << " when it closes the DB\n";
   output->Line(Format("%zu samples for column family %s: %s", queries.size(),
                       target_.families()[0].name.c_str(), file.c_str()));

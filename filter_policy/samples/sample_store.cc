@@ -1,5 +1,6 @@
 #include "filter_policy/samples/sample_store.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -35,6 +36,16 @@ Status ReadIfExists(Env* env, const std::string& file,
                     std::vector<std::string>* refused) {
   if (file.empty() || env->FileExists(file).IsNotFound()) return Status::OK();
   return ReadSavedQueries(env, file, queries, refused);
+}
+
+// Tells whether a file has been written by somebody else. 0 if there is none.
+Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint) {
+  *fingerprint = 0;
+  if (file.empty() || env->FileExists(file).IsNotFound()) return Status::OK();
+  std::string contents;
+  const Status s = ReadFileToString(env, file, &contents);
+  if (s.ok()) *fingerprint = Hash64(contents.data(), contents.size()) | 1;
+  return s;
 }
 
 }  // namespace
@@ -120,7 +131,8 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
   const std::string file = SamplesFile(column_family);
   std::vector<SampleQuery> restored;
   std::vector<std::string> refused;
-  Status s = ReadIfExists(env, file, &restored, &refused);
+  Status s = FingerprintOf(env, file, &entry.file);
+  if (s.ok()) s = ReadIfExists(env, file, &restored, &refused);
   entry.may_save = !file.empty() && s.ok();
   if (!s.ok()) Warn(logger, "samples are not restored: " + s.ToString());
   WarnOfRefused(logger, refused);
@@ -167,9 +179,34 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
                               Env* env) {
   const uint64_t recorded = entry->queue->recorded();
   if (!entry->may_save || recorded == entry->saved) return Status::OK();
-  const Status s =
-      WriteQueryFile(env, SamplesFile(column_family), entry->queue->Snapshot());
-  if (s.ok()) entry->saved = recorded;
+  const std::string file = SamplesFile(column_family);
+  std::vector<SampleQuery> queries = entry->queue->Snapshot();
+  uint64_t fingerprint = 0;
+  Status s = FingerprintOf(env, file, &fingerprint);
+  if (s.ok() && fingerprint != 0 && fingerprint != entry->file) {
+    const size_t added =
+        std::min<uint64_t>(recorded - entry->saved, queries.size());
+    queries.erase(queries.begin(),
+                  queries.end() - static_cast<ptrdiff_t>(added));
+    s = PutBehindOthers(env, file, &queries);
+  }
+  if (s.ok()) s = WriteQueryFile(env, file, queries);
+  if (!s.ok()) return s;
+  entry->saved = recorded;
+  return FingerprintOf(env, file, &entry->file);
+}
+
+Status SampleStore::PutBehindOthers(Env* env, const std::string& file,
+                                    std::vector<SampleQuery>* queries) const {
+  std::vector<SampleQuery> others;
+  std::vector<std::string> refused;
+  const Status s = ReadSavedQueries(env, file, &others, &refused);
+  if (!s.ok()) return s;
+  QueryQueue all(options_.capacity);
+  for (std::vector<SampleQuery>* part : {&others, queries}) {
+    for (SampleQuery& query : *part) all.Add(std::move(query));
+  }
+  *queries = all.Snapshot();
   return s;
 }
 

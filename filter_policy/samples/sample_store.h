@@ -67,7 +67,9 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
                                       Env* env, Logger* logger);
 
   // Saves the queue of a column family if there is anything new in it and a
-  // samples file is configured.
+  // samples file is configured. If somebody else has written the file since it
+  // was restored or saved, such as another instance of the DB, what is new is
+  // added to what is there.
   Status Save(const std::string& column_family, Env* env);
 
   // A file's name has up to 255 bytes, of which this leaves enough.
@@ -83,6 +85,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
     size_t sessions = 0;
     uint64_t left = 0;      // when the last one ended, as a number of Close
     uint64_t saved = 0;     // what recorded() was then
+    uint64_t file = 0;      // the samples file's fingerprint then
     bool may_save = false;  // unless that would destroy a bad file
   };
 
@@ -97,6 +100,9 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   void ForgetIdle();
   Status ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
+  // Puts the queries of a file before these, as far as a queue holds them.
+  Status PutBehindOthers(Env* env, const std::string& file,
+                         std::vector<SampleQuery>* queries) const;
 
   void Close(const std::string& column_family, Env* env, Logger* logger);
 

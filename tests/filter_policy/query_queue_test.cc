@@ -513,6 +513,30 @@ TEST_F(SampleStoreTest, DevicesAreRefused) {
       << s.ToString();
 }
 
+// Such as an instance of the same DB that only reads.
+TEST_F(SampleStoreTest, OthersSaveToo) {
+  const auto first = NewStore(false, true);
+  auto session = Open(first.get());
+  session->queue()->Record("old", "old", true);
+  session.reset();
+  const auto second = NewStore(false, true);
+  session = Open(first.get());
+  auto other = Open(second.get());
+  session->queue()->Record("a", "a", true);
+  session.reset();
+  other->queue()->Record("b", "b", true);
+  ASSERT_OK(second->Save(kDefault, env_));
+  const auto saved = [this] { return Held(NewStore(false, true).get()); };
+  EXPECT_EQ((Queries{Point("old"), Point("a"), Point("b")}), saved());
+  // It has three places.
+  other->queue()->Record("c", "c", true);
+  session = Open(first.get());
+  session->queue()->Record("d", "d", true);
+  session.reset();
+  other.reset();
+  EXPECT_EQ((Queries{Point("b"), Point("d"), Point("c")}), saved());
+}
+
 TEST_F(SampleStoreTest, SavedOnDemand) {
   const auto store = NewStore(false, true);
   ASSERT_OK(store->Save(kDefault, env_));

@@ -377,6 +377,41 @@ TEST_F(OpenSeekSamplingTest, ScanThroughAllRuns) {
   EXPECT_EQ(0u, queue()->recorded());
 }
 
+// Where an iterator comes to another file of each level in each search, one
+// search is told from the next by its target.
+TEST_F(OpenSeekSamplingTest, OtherFilesInEverySearch) {
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  ASSERT_EQ(kRuns, files.size());
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return a.file_number < b.file_number;
+  });
+  CompactionOptions compaction;
+  compaction.output_file_size_limit = 2 << 10;
+  ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, 2));
+  ASSERT_OK(db_->CompactFiles(compaction, {files[1].name, files[2].name}, 1));
+  db_->GetLiveFilesMetaData(&files);
+  ASSERT_GT(files.size(), 10u);
+  constexpr uint64_t kSeeks = 1000;
+  Random64 rnd(7);
+  std::set<std::string> expected;
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (uint64_t i = 0; i < kSeeks; i++) {
+      const std::string target =
+          BigEndian(kGap * (1 + rnd.Uniform(kKeys - kRuns)) + 1 + i % 99);
+      it->Seek(target);
+      ASSERT_TRUE(it->Valid());
+      expected.insert(QueryLine({target, it->key().ToString(), true}));
+    }
+  }
+  EXPECT_EQ(0u, queue()->dropped());
+  EXPECT_EQ(kSeeks, queue()->recorded());
+  for (const SampleQuery& sample : queue()->Snapshot()) {
+    EXPECT_EQ(1u, expected.count(QueryLine(sample))) << QueryLine(sample);
+  }
+}
+
 // Backwards, the search steps over the key that it finds, to be sure that there
 // is no newer version of it: it ends at the key before.
 TEST_F(OpenSeekSamplingTest, Backwards) {
@@ -516,8 +551,8 @@ TEST_F(SamplingTest, ColumnFamilies) {
   EXPECT_EQ(Lines(Queries{Point("b")}), Lines(saved));
 }
 
-// A policy that takes another one's place, with the same samples file: what it
-// has sampled is what stays.
+// A policy that takes another one's place, with the same samples file: what
+// both have sampled stays.
 TEST_F(SamplingTest, ChangedPolicies) {
   Fill(1, file_);
   EXPECT_FALSE(Get(BigEndian(kGap + 1)));
@@ -535,7 +570,9 @@ TEST_F(SamplingTest, ChangedPolicies) {
   Queries saved;
   Keys refused;
   ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
-  EXPECT_EQ(Lines(Queries{Point(BigEndian(5))}), Lines(saved));
+  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1)),
+                          Point(BigEndian(kGap + 2)), Point(BigEndian(5))}),
+            Lines(saved));
 }
 
 // More files than may be open: their readers come and go, but the DB stays.

@@ -193,6 +193,20 @@ TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   EXPECT_EQ(0, search->runs());
 }
 
+// The same where each search has iterators of its own.
+TEST_F(TableReaderTest, SetsIteratorsOfEarlierSearchesAside) {
+  PinnedIteratorsManager pinned;
+  const std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);
+  std::vector<std::unique_ptr<InternalIterator>> iterators;
+  for (int i = 0; i < 4 * kKeys; i++) {
+    iterators.push_back(NewIterator(reader_));
+    iterators.back()->SetPinnedItersMgr(&pinned);
+    // Twice for the same key.
+    iterators.back()->Seek(Target(i / 2));
+    EXPECT_LE(search->runs(), 50u) << i;
+  }
+}
+
 // Functions that are not Protean's business are the block-based table's.
 TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
   const std::string low = Target(100);

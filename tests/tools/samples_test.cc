@@ -166,7 +166,8 @@ TEST_F(SamplesTest, ImportsAndExports) {
   const ToolRun import =
       Samples({"import", db, "--column_family=default", file});
   EXPECT_EQ(kFine, import.code) << import.err;
-  EXPECT_NE(std::string::npos, import.err.find("overwrites " + samples_file_));
+  EXPECT_NE(std::string::npos,
+            import.err.find("adds its new samples to " + samples_file_));
   EXPECT_EQ(queries, Read(samples_file_));
   const ToolRun exported = Samples(
       {"export", db, "--column_family=default", "--output=" + copy, "--json"});
