@@ -48,8 +48,8 @@ void KeyStore::Encode(Chunk* chunk) {
   for (size_t i = 0; i < kChunkKeys; i++) {
     const Slice key = At(*chunk, i);
     const size_t shared = i % kGroupKeys == 0 ? 0 : key.difference_offset(last);
-    PutVarint32Varint32(&coded.bytes, static_cast<uint32_t>(shared),
-                        static_cast<uint32_t>(key.size() - shared));
+    PutVarint32(&coded.bytes, static_cast<uint32_t>(shared));
+    PutVarint32(&coded.bytes, static_cast<uint32_t>(key.size() - shared));
     coded.bytes.append(key.data() + shared, key.size() - shared);
     if (coded.bytes.size() > most) return;
     if (i % kGroupKeys == kGroupKeys - 1) {
