@@ -74,6 +74,9 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
   } else if (s.IsCorruption()) {
     const char* kind = OtherKindOf(file.path);
     if (kind != nullptr) s = Status::NotSupported(std::string("it is ") + kind);
+  } else if (s.IsNotSupported()) {
+    // By this RocksDB, such as a compression that was not compiled in.
+    s = Status::IOError(s.ToString());
   }
   return s;
 }
