@@ -33,6 +33,7 @@ class PowerFailure {
         files_.erase(change->path);
         continue;
       }
+      if (!IsThere(change->path)) continue;
       std::filesystem::rename(change->path, change->from);
       files_[change->from] = files_[change->path];
       files_.erase(change->path);
@@ -41,6 +42,7 @@ class PowerFailure {
       }
     }
     for (const auto& [path, synced] : files_) {
+      if (!IsThere(path)) continue;
       const uint64_t size = std::filesystem::file_size(path);
       if (size <= synced) continue;
       const uint64_t torn =
@@ -60,6 +62,12 @@ class PowerFailure {
     std::string from;
     std::string replaced;  // what was there before, if anything
   };
+
+  // Not if another thread had just deleted it when the process was killed, and
+  // had not noted that yet.
+  static bool IsThere(const std::string& path) {
+    return std::filesystem::exists(path);
+  }
 
   static std::vector<std::string> Fields(const std::string& line) {
     std::vector<std::string> fields(1);
