@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "filter_policy/samples/replace_file.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -103,6 +104,10 @@ Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,
   return Status::OK();
 }
 
+uint64_t Fingerprint(const std::string& contents) {
+  return Hash64(contents.data(), contents.size()) | 1;
+}
+
 }  // namespace
 
 Status ReadQueryFile(Env* env, const std::string& file,
@@ -119,10 +124,12 @@ Status ReadQueryFile(Env* env, const std::string& file,
 
 Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
-                        std::vector<std::string>* refused) {
+                        std::vector<std::string>* refused,
+                        uint64_t* fingerprint) {
   std::string contents;
   const Status s = ReadFileToString(env, file, &contents);
   if (!s.ok()) return s;
+  if (fingerprint != nullptr) *fingerprint = Fingerprint(contents);
   return ParseQueries(file, contents,
                       Slice(contents).starts_with(kHeader)
                           ? BadLines::kLeaveOut
@@ -156,13 +163,25 @@ std::string QueryLine(const SampleQuery& query) {
 }
 
 Status WriteQueryFile(Env* env, const std::string& file,
-                      const std::vector<SampleQuery>& queries) {
+                      const std::vector<SampleQuery>& queries,
+                      uint64_t* fingerprint) {
   std::string contents = kHeader;
   for (const SampleQuery& query : queries) {
     contents += QueryLine(query);
     contents += '\n';
   }
-  return ReplaceFile(env, file, contents);
+  const Status s = ReplaceFile(env, file, contents);
+  if (s.ok() && fingerprint != nullptr) *fingerprint = Fingerprint(contents);
+  return s;
+}
+
+Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint) {
+  *fingerprint = 0;
+  if (env->FileExists(file).IsNotFound()) return Status::OK();
+  std::string contents;
+  const Status s = ReadFileToString(env, file, &contents);
+  if (s.ok()) *fingerprint = Fingerprint(contents);
+  return s;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -30,10 +30,12 @@ Status ReadQueryFile(Env* env, const std::string& file,
 // The same for a file that is saved by WriteQueryFile. Should it have been
 // damaged or cut off since, lines that cannot be read are left out and named,
 // too; only in a file that somebody else has written they are InvalidArgument.
-// What RocksDB returns if the file cannot be read at all.
+// What RocksDB returns if the file cannot be read at all. `*fingerprint` gets
+// that of the contents, which is not 0, if they can be read.
 Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
-                        std::vector<std::string>* refused);
+                        std::vector<std::string>* refused,
+                        uint64_t* fingerprint = nullptr);
 
 // InvalidArgument if ReadSavedQueries would return that; what RocksDB returns
 // if the file cannot be read. Of a file that WriteQueryFile has written only
@@ -42,8 +44,14 @@ Status CheckSavedQueries(Env* env, const std::string& file);
 
 // Writes a file of which ReadQueryFile reads the same queries, in hexadecimal
 // fields, by ReplaceFile (replace_file.h).
+// `*fingerprint` gets that of the contents, if they are written.
 Status WriteQueryFile(Env* env, const std::string& file,
-                      const std::vector<SampleQuery>& queries);
+                      const std::vector<SampleQuery>& queries,
+                      uint64_t* fingerprint = nullptr);
+
+// Of a file's contents, whatever they are: tells whether it has changed. 0 if
+// there is no such file.
+Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint);
 
 // The line of a query in such a file, without its end.
 std::string QueryLine(const SampleQuery& query);

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <vector>
 
 #include "rocksdb/file_system.h"
@@ -136,13 +137,10 @@ Status ReplaceFile(Env* env, const std::string& file,
   // A name of its own, since another process may write the same file.
   const std::string temporary =
       replaced + "." + env->GenerateUniqueId() + kTemporary;
-  if (local) {
-    const Alike alike(replaced, temporary);
-    s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
-    if (s.ok()) s = alike.Complete();
-  } else {
-    s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
-  }
+  std::optional<Alike> alike;
+  if (local) alike.emplace(replaced, temporary);
+  s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
+  if (s.ok() && alike.has_value()) s = alike->Complete();
   if (s.ok()) s = env->RenameFile(temporary, replaced);
   if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
   return s;

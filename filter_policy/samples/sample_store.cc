@@ -33,19 +33,9 @@ void WarnOfRefused(Logger* logger, const std::vector<std::string>& refused) {
 // OK with nothing read if the file does not exist.
 Status ReadIfExists(Env* env, const std::string& file,
                     std::vector<SampleQuery>* queries,
-                    std::vector<std::string>* refused) {
+                    std::vector<std::string>* refused, uint64_t* fingerprint) {
   if (file.empty() || env->FileExists(file).IsNotFound()) return Status::OK();
-  return ReadSavedQueries(env, file, queries, refused);
-}
-
-// Tells whether a file has been written by somebody else. 0 if there is none.
-Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint) {
-  *fingerprint = 0;
-  if (file.empty() || env->FileExists(file).IsNotFound()) return Status::OK();
-  std::string contents;
-  const Status s = ReadFileToString(env, file, &contents);
-  if (s.ok()) *fingerprint = Hash64(contents.data(), contents.size()) | 1;
-  return s;
+  return ReadSavedQueries(env, file, queries, refused, fingerprint);
 }
 
 }  // namespace
@@ -131,8 +121,7 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
   const std::string file = SamplesFile(column_family);
   std::vector<SampleQuery> restored;
   std::vector<std::string> refused;
-  Status s = FingerprintOf(env, file, &entry.file);
-  if (s.ok()) s = ReadIfExists(env, file, &restored, &refused);
+  Status s = ReadIfExists(env, file, &restored, &refused, &entry.file);
   entry.may_save = !file.empty() && s.ok();
   if (!s.ok()) Warn(logger, "samples are not restored: " + s.ToString());
   WarnOfRefused(logger, refused);
@@ -190,10 +179,9 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
                   queries.end() - static_cast<ptrdiff_t>(added));
     s = PutBehindOthers(env, file, &queries);
   }
-  if (s.ok()) s = WriteQueryFile(env, file, queries);
-  if (!s.ok()) return s;
-  entry->saved = recorded;
-  return FingerprintOf(env, file, &entry->file);
+  if (s.ok()) s = WriteQueryFile(env, file, queries, &entry->file);
+  if (s.ok()) entry->saved = recorded;
+  return s;
 }
 
 Status SampleStore::PutBehindOthers(Env* env, const std::string& file,
