@@ -3,12 +3,14 @@
 # Debian's official images (/etc/apt/sources.list.d/debian.sources and no other), an empty cache and a fresh clone of what is
 # committed here.
 #
-#   scripts/clean_room.sh [bookworm|trixie] [demo|test|packages] [--root] [--keep]
+#   scripts/clean_room.sh [bookworm|trixie] [demo|test|packages|stress|fuzz] [--root] [--keep]
 #
 # Without a release or a command, the two commands on all of them, one after the other. Prints what the command prints, and at
 # the end a line for each run with the time that it took.
 #
 #   packages   makes Debian packages (trixie only), and uses them in a second room
+#   stress     scripts/stress.sh, for 20 minutes besides its build
+#   fuzz       scripts/fuzz.sh
 #
 #   --root   run the command as root on a machine without sudo; otherwise as another user, who may use sudo
 #   --keep   leave the room where it is, to look into
@@ -22,10 +24,10 @@ releases=() commands=() user=builder keep=0
 for arg in "$@"; do
   case $arg in
     bookworm | trixie) releases+=("$arg") ;;
-    demo | test | packages) commands+=("$arg") ;;
+    demo | test | packages | stress | fuzz) commands+=("$arg") ;;
     --root) user=root ;;
     --keep) keep=1 ;;
-    *) die "unknown argument '$arg'; known: bookworm trixie demo test packages --root --keep" ;;
+    *) die "unknown argument '$arg'; known: bookworm trixie demo test packages stress fuzz --root --keep" ;;
   esac
 done
 [ ${#releases[@]} -gt 0 ] || releases=(bookworm trixie)
@@ -109,13 +111,15 @@ run_in_room() {
 
 for release in "${releases[@]}"; do
   for command in "${commands[@]}"; do
-    if [ "$command" != packages ]; then
-      run_in_room "$release" "scripts/$command.sh" "" ""
-      continue
-    fi
-    packages=$(mktemp -d)
-    run_in_room "$release" scripts/debian_packages.sh "" build/packages
-    run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$packages" ""
+    case $command in
+      packages)
+        packages=$(mktemp -d)
+        run_in_room "$release" scripts/debian_packages.sh "" build/packages
+        run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$packages" ""
+        ;;
+      stress) run_in_room "$release" "scripts/stress.sh --minutes=20" "" "" ;;
+      *) run_in_room "$release" "scripts/$command.sh" "" "" ;;
+    esac
   done
 done
 ! printf '%s\n' "${summary[@]}" | grep -q FAILED || die "not all commands passed"

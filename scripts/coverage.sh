@@ -11,6 +11,7 @@
 # shared_test, install_test and java_test, are left out: they test how it gets into a program, which counters would change.
 # Needs gcc and its gcov.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
 work=""
 for arg in "$@"; do
@@ -25,9 +26,7 @@ done
 
 project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 cd "$project"
-for tool in cmake ctest ninja g++ gcov python3; do
-  command -v $tool >/dev/null || die "$tool is missing; scripts/setup.sh installs what Protean is built with"
-done
+install_packages
 jobs=${PROTEAN_JOBS:-$(nproc)}
 
 if [ -z "$work" ]; then

@@ -11,7 +11,7 @@
 #   --sanitizer=none     without, and without tracing comparisons, which is faster: for numbers
 #   --source=DIR         a RocksDB source tree instead of the one that provision_rocksdb.sh provides
 #
-# Needs clang, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz (default:
+# Needs clang, which CXX may name, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz (default:
 # protean/fuzz in the user's cache folder) keeps:
 #
 #   corpus/TARGET      inputs that reach something new; a run goes on where the last one has ended
@@ -19,6 +19,7 @@
 #   executions.tsv     a line for each target of each run: when, commit, target, sanitizer, seconds, executions
 #   TARGET.N.log       what process N of the last run of a target has said
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
 minutes=7 jobs=1 sanitizer=address source_tree="" targets=()
 for arg in "$@"; do
@@ -49,9 +50,15 @@ for target in "${targets[@]}"; do
   [[ " ${all[*]} " == *" $target "* ]] || die "there is no target '$target'; known: ${all[*]}"
 done
 
-export CXX=${CXX:-clang++}
+if [ -n "${CXX:-}" ]; then
+  install_packages
+else
+  install_packages clang libclang-rt-dev
+  CXX=clang++
+fi
+export CXX
 command -v "$CXX" >/dev/null && "$CXX" --version | grep clang >/dev/null ||
-  die "the fuzzers need clang (Debian: apt install clang), or CXX with the name of one"
+  die "the fuzzers need clang, and CXX names '$CXX'"
 
 # ---- Build ----
 

@@ -12,6 +12,7 @@
 # Each build compiles all of RocksDB the first time (about 20 minutes on 2 cores) and what has changed from then on.
 # PROTEAN_JOBS says how many compilers run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
 source_tree="" work="" builds=(make cmake)
 for arg in "$@"; do
@@ -28,6 +29,7 @@ done
 project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 jobs=${PROTEAN_JOBS:-$(nproc)}
 
+install_packages make
 provision=("$project/scripts/provision_rocksdb.sh" --source-only)
 [ -z "$source_tree" ] || provision+=("--source=$source_tree")
 source_tree=$("${provision[@]}")

@@ -1,5 +1,5 @@
 # A copy of a RocksDB tree in which ProteanTable is everybody's default table factory, and a build of it with RocksDB's
-# assertions on, for RocksDB's own tests and its stress test. Sourced after common.sh.
+# assertions on, for RocksDB's own tests and its stress test. Sourced after common.sh and packages.sh.
 #
 #   provide_injected_tree [DIR]        copies the RocksDB tree DIR, or the one that provision_rocksdb.sh provides
 #   build_injected_tree TARGET...      builds targets of its CMakeLists.txt. $sanitizer may be asan, ubsan or tsan
@@ -69,6 +69,7 @@ inject() {
 
 provide_injected_tree() {
   local provision=("$project/scripts/provision_rocksdb.sh" --source-only) file excluded=()
+  install_packages
   [ $# = 0 ] || [ -z "$1" ] || provision+=("--source=$1")
   source_tree=$("${provision[@]}")
   version=$(rocksdb_version "$source_tree")
@@ -107,7 +108,6 @@ build_injected_tree() {
     -DWITH_TRACE_TOOLS=OFF -DWITH_GFLAGS=ON -DWITH_SNAPPY=ON -DWITH_LZ4=ON -DWITH_ZSTD=ON -DWITH_ZLIB=ON -DPORTABLE=1
     -DFAIL_ON_WARNINGS=OFF "-DCMAKE_PROJECT_INCLUDE=$project/scripts/rocksdb_unity_build.cmake"
     -DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
-  command -v ninja >/dev/null || die "ninja is missing; scripts/setup.sh installs what Protean is built with"
   lock "$work/.lock" "another build in $work"
   build=$work/build
   case ${sanitizer:-} in

@@ -19,6 +19,7 @@
 # Builds and logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder). PROTEAN_JOBS says how many
 # compilers and tests run at once. What ThreadSanitizer is told to overlook is in scripts/tsan_suppressions.txt, with reasons.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/tested_build.sh"
 
 minutes=10 source_tree="" wanted=()

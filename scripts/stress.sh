@@ -18,6 +18,7 @@
 # A run that fails leaves its DB behind, and is told with the command that repeats it. The build and the logs are kept
 # in $PROTEAN_CACHE (default: protean in the user's cache folder).
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
 
 # What crash_test.mk runs, by the names of its targets without "crash_test".
@@ -72,7 +73,6 @@ done
 [ -n "$seed" ] || seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 [[ $seed =~ ^[0-9]{1,9}$ ]] || die "--seed wants a number of up to 9 digits, not '$seed'"
 seed=$((10#$seed))
-command -v python3 >/dev/null || die "python3 is missing (Debian: apt install python3)"
 
 # The policies, with a samples file where they sample: $1, the policy; $2, the folder of the run.
 policy_text() {

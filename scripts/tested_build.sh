@@ -1,5 +1,5 @@
 # A build of Protean in a folder of its own, and its tests, for scripts that make several: what fails is noted, and the next
-# one goes on. Sourced after common.sh.
+# one goes on. Sourced after common.sh and packages.sh.
 #
 #   fails WHAT LOG              notes that of $subject
 #   build ARGUMENTS OF CMAKE    builds $targets (all, if there are none) in $work; false if that fails
@@ -8,9 +8,6 @@
 # What they take: $subject, what is built, for people; $work. What they set: $failures; $passed and $failed, numbers of tests.
 
 project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-for tool in cmake ctest ninja; do
-  command -v $tool >/dev/null || die "$tool is missing; scripts/setup.sh installs what Protean is built with"
-done
 jobs=${PROTEAN_JOBS:-$(nproc)}
 
 subject="" work="" targets=() failures=() passed="" failed=""
@@ -21,6 +18,7 @@ fails() {
 }
 
 build() {
+  install_packages
   local log=$work/configure.log
   if cmake -S "$project" -B "$work" -G Ninja "$@" 2>&1 | tee "$log" | sed -un '/^provision_rocksdb: /p' >&2; then
     log=$work/build.log

@@ -17,6 +17,7 @@
 # core's time, the tests take hours.
 # PROTEAN_JOBS says how many compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
 
 readonly expected_for=9.10.0
@@ -40,7 +41,6 @@ for arg in "$@"; do
   esac
 done
 [ ${#policies[@]} -gt 0 ] || die "--policies names none"
-command -v python3 >/dev/null || die "python3 is missing (Debian: apt install python3)"
 for policy in "${policies[@]}"; do
   [ "$policy" = stock ] || [ -n "${injected_policies[$policy]:-}" ] ||
     die "unknown policy '$policy'; known: stock ${!injected_policies[*]}"

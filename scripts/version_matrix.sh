@@ -13,6 +13,7 @@
 # version, the first time takes about 20 minutes on 2 cores besides the differential test. PROTEAN_JOBS says how many
 # compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/rocksdb_crates.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/tested_build.sh"
 

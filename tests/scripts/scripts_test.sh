@@ -60,7 +60,7 @@ bash -c 'echo "script: inner" >&2; exit 93'
 echo "not reached"
 END
 for path in scripts/*.sh plugin/java/*.sh tests/java/*.sh .ci/run; do
-  case $path in scripts/common.sh | scripts/apt_sources.sh | scripts/rocksdb_crates.sh | scripts/injected_tree.sh | scripts/tested_build.sh) continue ;; esac
+  case $path in scripts/common.sh | scripts/apt_sources.sh | scripts/packages.sh | scripts/rocksdb_crates.sh | scripts/injected_tree.sh | scripts/tested_build.sh) continue ;; esac
   expect "$path sources common.sh" yes "$(grep -q '^\. .*/common\.sh"$' "$path" && echo yes || echo no)"
 done
 

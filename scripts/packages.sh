@@ -1,0 +1,36 @@
+# The Debian packages that Protean is built with. Sourced after common.sh.
+#
+#   install_packages [PACKAGE...]   installs those of them that are missing, and the given ones; needs root or sudo only then
+#   may_install                     true if packages can be installed: as root, or with sudo
+#   is_installed PACKAGE
+#
+# Where there is no apt, install_packages only checks that there is a cmake: whoever has one has seen to the rest.
+
+build_packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
+  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3
+  python3-matplotlib)
+
+is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+may_install() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
+
+# Installs packages, from lists that are there.
+apt_install() {
+  as_root "to install packages" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@" >&2
+}
+
+install_packages() {
+  local wanted=("${build_packages[@]}" "$@") missing=() package
+  if ! command -v apt-get >/dev/null; then
+    command -v cmake >/dev/null ||
+      die "packages are installed with apt (Debian). Elsewhere, install the equivalents of these: ${wanted[*]}"
+    return
+  fi
+  for package in "${wanted[@]}"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  may_install || die "root or sudo is needed to install these packages: ${missing[*]}"
+  say "installing ${#missing[@]} packages, about a minute: ${missing[*]}"
+  as_root "to install packages" apt-get -q update >&2
+  apt_install "${missing[@]}"
+}
