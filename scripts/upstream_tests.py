@@ -377,6 +377,17 @@ def judge(session, suite, policy, outcomes, stock, report):
     report.rows.append((suite.name, policy, passed, expected, without, failed, skipped, round(seconds)))
 
 
+def roomy_folder():
+    """Where tests may put their DBs: in memory, as with RocksDB's own Makefile, if there is enough of it."""
+    wanted = os.environ.get("TEST_TMPDIR")
+    folders = [wanted] if wanted else ["/dev/shm", tempfile.gettempdir()]
+    for folder in folders:
+        if os.path.isdir(folder) and shutil.disk_usage(folder).free >= FREE_BYTES:
+            return folder
+    sys.exit(f"{' and '.join(folders)}: not a folder, or less than {FREE_BYTES >> 30} GB free; "
+             "name another folder with TEST_TMPDIR")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binaries", required=True, help="the folder with the suites")
@@ -393,11 +404,7 @@ def main():
     policies = [policy.split("=", 1)[0] for policy in args.policy]
     expectations = read_expectations(args.expected, args.version)
     report = Report()
-    # Memory, as in RocksDB's own Makefile, if there is enough.
-    parent = os.environ.get("TEST_TMPDIR") or ("/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir())
-    if shutil.disk_usage(parent).free < FREE_BYTES:
-        sys.exit(f"{parent} has less than {FREE_BYTES >> 30} GB free; name another folder with TEST_TMPDIR")
-    with tempfile.TemporaryDirectory(prefix="protean-upstream.", dir=parent, ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory(prefix="protean-upstream.", dir=roomy_folder(), ignore_cleanup_errors=True) as scratch:
         session = Session(args, Runner(specs, scratch), expectations)
         for name in args.suites:
             suite = Suite(name, args.binaries, args.work)

@@ -12,9 +12,9 @@
 #   --policies=...   out of stock, surf and proteus; default: all three. Without stock, only tests that fail run stock
 #
 # Each test is a process of its own, which may take 20 minutes. What has been run is kept until the program changes: the
-# script goes on where it was ended. The tests' DBs are in memory (/dev/shm), or in TEST_TMPDIR; the copy, the build,
-# outcomes and logs are in $PROTEAN_CACHE (default: protean in the user's cache folder). The build takes about an hour of a
-# core's time, the tests take hours.
+# script goes on where it was ended. The tests' DBs are in TEST_TMPDIR, or in memory (/dev/shm), or, where that is small,
+# in TMPDIR; the copy, the build, outcomes and logs are in $PROTEAN_CACHE (default: protean in the user's cache folder).
+# The build takes about an hour of a core's time, the tests take hours.
 # PROTEAN_JOBS says how many compilers and tests run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
