@@ -13,7 +13,7 @@
 #   fuzz       scripts/fuzz.sh
 #
 #   --root   run the command as root on a machine without sudo; otherwise as another user, who may use sudo
-#   --keep   leave the room where it is, to look into
+#   --keep   leave the room where it is, to look into, also if the command passes
 #
 # Needs root, and the package mmdebstrap, which it installs where it is missing. Rooms are made in $TMPDIR, /var/tmp by
 # default; one takes up to 4 GB while it is there.
@@ -105,7 +105,11 @@ run_in_room() {
   enter "$room" su - "$user" -c "cd protean && $script" </dev/null || outcome="FAILED with code $?"
   summary+=("$release, $script as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
   if [ -n "$take" ] && [ "$outcome" = passed ]; then cp "$room$home/protean/$take"/*.deb "$packages/"; fi
-  [ $keep = 1 ] && say "the room is left in $room" || rm -rf --one-file-system "$room"
+  if [ $keep = 1 ] || [ "$outcome" != passed ]; then
+    say "the room is left in $room"
+  else
+    rm -rf --one-file-system "$room"
+  fi
   room=""
 }
 

@@ -3,6 +3,7 @@
 #
 #   provide_injected_tree [DIR]        copies the RocksDB tree DIR, or the one that provision_rocksdb.sh provides
 #   build_injected_tree TARGET...      builds targets of its CMakeLists.txt. $sanitizer may be asan, ubsan or tsan
+#   allow_many_files                   lets what is started from then on open thousands of files
 #
 # What they set: $source_tree, the tree that is copied; $version, its version; $work, a folder in $PROTEAN_CACHE that
 # takes the copy ($tree) and a build for each sanitizer ($build); both are kept. Who builds has the lock of $work, and
@@ -46,6 +47,17 @@ list_injections() {
     s/: ("\{filter_policy=)bloomfilter:2.34\}"/: \1" +\
       std::string(getenv("PROTEAN_INJECT") ? getenv("PROTEAN_INJECT") : "bloomfilter:2.34") + "}"/'
   injections[utilities/fault_injection_fs.cc]='s/\(rand->Uniform\(range\)\)/(range > 0 ? rand->Uniform(range) : 0)/'
+}
+
+# RocksDB's tests keep thousands of files open; by default, shells allow 1,024.
+allow_many_files() {
+  local most wanted=65536
+  most=$(ulimit -Hn)
+  [ "$most" = unlimited ] || [ "$most" -ge $wanted ] || wanted=$most
+  ulimit -Sn "$wanted"
+  [ "$wanted" -ge 10000 ] ||
+    say "no more than $wanted files may be open at once, which may be too few: 'Too many open files' is no failure of Protean." \
+      "The limit is ulimit's"
 }
 
 # What must be in the tree once it has been changed, in this file and so many lines.

@@ -107,6 +107,8 @@ if [ -n "$wanted_modes" ]; then
 fi
 build_injected_tree db_stress
 
+allow_many_files
+
 # A folder of its own, with programs that no later build touches.
 here=$work/stress-$(date +%Y%m%d-%H%M%S)-$$
 mkdir -p "$here/bin"
@@ -184,8 +186,8 @@ run() {
     $0 --seconds=$seconds --modes=$mode --policies=$policy --seed=$seed${source:+ --source=$source}\
 ${sanitizer:+ --sanitizer=$sanitizer}")
     say "FAILED: ${failures[-1]}"
-    grep -E 'Verification failed|Assertion|ERROR:|overlooked|runtime error|WARNING: ThreadSanitizer' "$log" |
-      tail -n 5 | cut -c1-300 >&2 || true
+    { grep -E 'Verification failed|Assertion|ERROR:|overlooked|runtime error|WARNING: ThreadSanitizer' "$log" ||
+      grep . "$log"; } | tail -n 5 | cut -c1-300 >&2 || true
   else
     rm -rf "${folder:?}"
   fi

@@ -67,4 +67,5 @@ done
 mkdir -p "$work/upstream_tests"
 lock "$work/upstream_tests/.lock" "another run of RocksDB's tests in $work"
 ulimit -c 0
+allow_many_files
 python3 "$project/scripts/upstream_tests.py" "${arguments[@]}" "${suites[@]}" || exit 1
