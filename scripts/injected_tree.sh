@@ -56,8 +56,8 @@ allow_many_files() {
   [ "$most" = unlimited ] || [ "$most" -ge $wanted ] || wanted=$most
   ulimit -Sn "$wanted"
   [ "$wanted" -ge 10000 ] ||
-    say "no more than $wanted files may be open at once, which may be too few: 'Too many open files' is no failure of Protean." \
-      "The limit is ulimit's"
+    say "no more than $wanted files may be open at once (ulimit -n), which may be too few: 'Too many open files' is no failure" \
+      "of Protean"
 }
 
 # What must be in the tree once it has been changed, in this file and so many lines.

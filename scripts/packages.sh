@@ -7,8 +7,7 @@
 # Where there is no apt, install_packages only checks that there is a cmake: whoever has one has seen to the rest.
 
 build_packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
-  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3
-  python3-matplotlib)
+  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3)
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 may_install() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }

@@ -36,7 +36,8 @@ done
 readonly rocksdb_package=librocksdb-dev rocksdb_version=9.10.0
 
 say "step 1 of 3: packages"
-install_packages
+# What draws pictures takes matplotlib.
+install_packages python3-matplotlib
 # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
 if command -v apt-get >/dev/null && [ $distribution = 1 ] && ! is_installed $rocksdb_package && may_install; then
   candidate=$(apt-cache policy $rocksdb_package | awk '$1 == "Candidate:" { print $2 }')
