@@ -88,10 +88,10 @@ finish() {
 }
 trap finish EXIT
 
-# $1: the release; $2: the script, in the project, with its arguments; $3: a folder of packages to bring along, or nothing; $4:
-# the packages that the script makes in this folder of the project are taken away, or nothing.
+# $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages to bring along, or nothing; $4:
+# the packages that the program makes in this folder of the project are taken away, or nothing.
 run_in_room() {
-  local release=$1 script=$2 bring=$3 take=$4 home start=$SECONDS outcome=passed
+  local release=$1 program=$2 bring=$3 take=$4 home start=$SECONDS outcome=passed
   room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
   chmod 755 "$room"
   say "making a minimal $release in $room"
@@ -100,10 +100,10 @@ run_in_room() {
   git clone --quiet --no-hardlinks "$project" "$room$home/protean"
   [ -z "$bring" ] || cp -r "$bring" "$room$home/packages"
   enter "$room" chown -R "$user" "$home"
-  say "$release: $script as $user"
+  say "$release: $program as $user"
   start=$SECONDS
-  enter "$room" su - "$user" -c "cd protean && $script" </dev/null || outcome="FAILED with code $?"
-  summary+=("$release, $script as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
+  enter "$room" su - "$user" -c "cd protean && $program" </dev/null || outcome="FAILED with code $?"
+  summary+=("$release, $program as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
   if [ -n "$take" ] && [ "$outcome" = passed ]; then cp "$room$home/protean/$take"/*.deb "$packages/"; fi
   if [ $keep = 1 ] || [ "$outcome" != passed ]; then
     say "the room is left in $room"
