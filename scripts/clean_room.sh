@@ -88,8 +88,8 @@ finish() {
 }
 trap finish EXIT
 
-# $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages to bring along, or nothing; $4:
-# the packages that the program makes in this folder of the project are taken away, or nothing.
+# $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages to bring along, or nothing;
+# $4: the packages that the program makes in this folder of the project are taken away, or nothing.
 run_in_room() {
   local release=$1 program=$2 bring=$3 take=$4 home start=$SECONDS outcome=passed
   room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
