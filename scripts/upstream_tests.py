@@ -38,7 +38,7 @@ def say(text):
 
 
 class Expectation:
-    """A line of the file: tests of a suite that differ with some policies, always or sometimes, in all versions of
+    """A line of the file: tests of suites that differ with some policies, always or sometimes, in all versions of
     RocksDB or in one, and how they fail."""
 
     def __init__(self, where, condition, suite, pattern, failure):
@@ -46,12 +46,12 @@ class Expectation:
         self.sometimes = condition.endswith("?")
         policies, _, self.version = condition.rstrip("?").partition("@")
         self.policies = policies.split(",")
-        self.suite = suite
+        self.suites = suite.split(",")
         self.pattern = pattern
         self.failure = failure
 
     def names(self, suite, policy, test):
-        return self.suite == suite and policy in self.policies and fnmatch.fnmatchcase(test, self.pattern)
+        return suite in self.suites and policy in self.policies and fnmatch.fnmatchcase(test, self.pattern)
 
     def explains(self, suite, policy, outcome):
         parts = self.failure.split(" | ")
@@ -363,7 +363,7 @@ def judge(session, suite, policy, outcomes, stock, report):
             failed += 1
             report.failures.append(f"{line}; log: {suite.log(policy)}")
     for expectation in session.expectations:
-        if expectation.suite != suite.name or policy not in expectation.policies:
+        if suite.name not in expectation.suites or policy not in expectation.policies:
             continue
         named = [outcomes.by_test[test] for test in suite.tests if expectation.names(suite.name, policy, test)]
         passed = [outcome.test for outcome in named if outcome.failed == 0]
