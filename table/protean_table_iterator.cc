@@ -57,7 +57,7 @@ ProteanTableIterator::ProteanTableIterator(ProteanTableReader* reader,
       read_options_(read_options),
       arguments_(arguments),
       markers_allowed_(AllowsMarkers(read_options, arguments, reader->file())),
-      patience_(reader->NewPatience()),
+      backoff_(reader->NewBackoff()),
       lookup_context_(arguments.caller) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
@@ -122,9 +122,9 @@ void ProteanTableIterator::SeekInner(const Slice& target) {
   // Whatever else has happened, such as a block that was read ahead, or that
   // nobody counts, tells nothing.
   if (perf_context.block_read_count > read) {
-    patience_.Read(/*from_cache=*/false);
+    backoff_.OnRead(/*from_cache=*/false);
   } else if (DataBlocksInCache() > found) {
-    patience_.Read(/*from_cache=*/true);
+    backoff_.OnRead(/*from_cache=*/true);
   }
 }
 
@@ -164,7 +164,7 @@ void ProteanTableIterator::Reset() {
   if (state_ == State::kWaiting && !waits_in_vain_) {
     RecordFiltered();
     if (ForwardKind() == SeekKind::kOpen) {
-      patience_.Passed();
+      backoff_.OnPassed();
       Count(SeekKind::kOpen, SeekEvent::kPassed);
     } else {
       Count(SeekKind::kClosed, SeekEvent::kPassed);
@@ -261,7 +261,7 @@ void ProteanTableIterator::ReadFromMarker() {
   if (waits_in_vain_) return;
   RecordMatch();
   CountReached();
-  LosePatience();
+  BackOff();
   if (search_ != nullptr && status().ok()) search_->Move(this);
 }
 
@@ -442,8 +442,8 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool closed = upper_bound_ != nullptr;
   // Under a bound, the filter is asked in any case.
   const bool may_wait = CanWait() && moves_ < kMostMoves &&
-                        !(reader_->IsSlow() && patience_.ReadsAreCheap()) &&
-                        (closed || patience_.MayWait());
+                        !(reader_->IsSlow() && backoff_.ReadsAreCheap()) &&
+                        (closed || backoff_.ShouldWait());
   FilterHold hold;
   const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
   const bool decided =
@@ -459,7 +459,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
       RecordMatch();
       CountRead(ForwardKind());
     }
-    if (may_wait || waits) LosePatience();
+    if (may_wait || waits) BackOff();
   }
   if (reader_->queue() != nullptr) Sample(user_key);
 }

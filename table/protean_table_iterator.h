@@ -49,7 +49,7 @@
 #include <optional>
 #include <string>
 
-#include "table/patience.h"
+#include "filter_policy/open_db/seek_backoff.h"
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals.h"
 #include "table/run_search.h"
@@ -250,8 +250,8 @@ class ProteanTableIterator final : public InternalIterator {
   }
 
   // Waiting was of no use for an open seek.
-  void LosePatience() {
-    if (upper_bound_ == nullptr) patience_.Reached();
+  void BackOff() {
+    if (upper_bound_ == nullptr) backoff_.OnReached();
   }
 
   // The block-based table's iterator.
@@ -372,7 +372,7 @@ class ProteanTableIterator final : public InternalIterator {
   Unsettled unsettled_ = Unsettled::kNothing;
   uint16_t until_hand_over_ = kMostTallied;  // of the tally
   SeekTally tally_;
-  Patience patience_;
+  SeekBackoff backoff_;
   BlockCacheLookupContext lookup_context_;
   FileIterator inner_;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;

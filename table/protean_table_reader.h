@@ -16,9 +16,9 @@
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/filter_registry.h"
+#include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_filters.h"
 #include "filter_policy/samples/db_session.h"
-#include "table/patience.h"
 #include "table/rocksdb_internals.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -55,10 +55,9 @@ class ProteanTableReader : public TableReader {
   // Whether it pays to wait at markers, as far as iterators over the files of
   // this sorted run have found out: of this level, or this file on level 0. For
   // one iterator.
-  Patience NewPatience() const {
-    return Patience(
-        file_->level() > 0 ? &level_->patience : &patience_with_file_,
-        &level_->cached_reads);
+  SeekBackoff NewBackoff() const {
+    return SeekBackoff(file_->level() > 0 ? &level_->backoff : &file_backoff_,
+                       &level_->cached_reads);
   }
 
   // Whether the filter takes long to tell where the next key is
@@ -200,7 +199,7 @@ class ProteanTableReader : public TableReader {
   const SequenceNumber marker_sequence_;
   const std::shared_ptr<DBSession> session_;
   const std::shared_ptr<DBSession::Level> level_;
-  mutable Patience::Shared patience_with_file_{0};  // if it is a run by itself
+  mutable SeekBackoff::Shared file_backoff_{0};  // if it is a run by itself
   const std::shared_ptr<SampleSession> samples_;
   QueryQueue* const queue_;
   const std::unique_ptr<OpenFilter> open_filter_;

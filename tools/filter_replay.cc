@@ -5,9 +5,9 @@
 #include <list>
 #include <numeric>
 
+#include "filter_policy/open_db/seek_backoff.h"
 #include "rocksdb/convenience.h"
 #include "table/filter_trial.h"
-#include "table/patience.h"
 #include "tools/file_facts.h"
 #include "util/hash.h"
 
@@ -478,8 +478,8 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
 
   // An open seek gives up waiting where that has been of no use for a while: in
   // a level, or a file of level 0.
-  std::map<std::pair<int, uint32_t>, Patience::Shared> shared;
-  Patience::CachedReads none{0};
+  std::map<std::pair<int, uint32_t>, SeekBackoff::Shared> shared;
+  SeekBackoff::CachedReads none{0};
   const std::vector<Question>& questions = truth_.questions;
   for (size_t begin = 0, end; begin < questions.size(); begin = end) {
     const uint32_t read = questions[begin].read;
@@ -497,7 +497,7 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
         first = i;
       }
     }
-    std::list<Patience> of_read;  // until all files have been asked
+    std::list<SeekBackoff> of_read;  // until all files have been asked
     for (size_t i = begin; i < end; i++) {
       const Question& question = questions[i];
       const int level_number = LevelOf(question.file);
@@ -505,15 +505,15 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
       bool visited =
           !question.in_vain || contestant.answers[i].read || i == first;
       if (reads_[read].kind == ReadKind::kOpenSeek) {
-        Patience& patience = of_read.emplace_back(
+        SeekBackoff& backoff = of_read.emplace_back(
             &shared[{level_number, level_number > 0 ? 0 : question.file}],
             &none);
-        if (!patience.MayWait()) {
+        if (!backoff.ShouldWait()) {
           visited = true;
         } else if (visited) {
-          patience.Reached();
+          backoff.OnReached();
         } else {
-          patience.Passed();
+          backoff.OnPassed();
         }
       }
       if (visited) level.blocks += question.blocks;

@@ -58,9 +58,9 @@ class DBSession {
   FilterRegistry* filters() { return filters_.get(); }
 
   // What those who seek in the files of a level of a column family tell each
-  // other (table/patience.h).
+  // other (filter_policy/open_db/seek_backoff.h).
   struct Level {
-    std::atomic<uint64_t> patience{0};
+    std::atomic<uint64_t> backoff{0};
     std::atomic<uint32_t> cached_reads{0};
   };
   // Never nullptr. What nobody holds may be forgotten when there is much of it,

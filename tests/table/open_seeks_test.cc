@@ -9,7 +9,6 @@
 #include "rocksdb/db.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/table.h"
-#include "table/patience.h"
 #include "test_util/testharness.h"
 #include "tests/table/twin_db.h"
 #include "util/random.h"
@@ -256,79 +255,6 @@ TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
   };
   EXPECT_GT(seek(100), 0u);
   EXPECT_EQ(seek(200), 0u);
-}
-
-TEST(PatienceTest, PausesWhereWaitsAreOfNoUse) {
-  for (const bool from_cache : {false, true}) {
-    Patience::Shared shared{0};
-    Patience::CachedReads cached{0};
-    int waits = 0;
-    for (int i = 0; i < 100000; i++) {
-      Patience patience(&shared, &cached);
-      if (patience.MayWait()) {
-        waits++;
-        patience.Reached();
-      }
-      patience.Read(from_cache);
-    }
-    EXPECT_LT(waits, from_cache ? 1000 : 4000);
-    EXPECT_GT(waits, from_cache ? 100 : 1000);
-  }
-}
-
-TEST(PatienceTest, OneInFourIsWorthIt) {
-  for (const bool from_cache : {false, true}) {
-    Patience::Shared shared{0};
-    Patience::CachedReads cached{0};
-    Random random(1);
-    int waits = 0;
-    for (int i = 0; i < 100000; i++) {
-      Patience patience(&shared, &cached);
-      if (!patience.MayWait()) continue;
-      waits++;
-      if (random.OneIn(4)) {
-        patience.Passed();
-      } else {
-        patience.Reached();
-        patience.Read(from_cache);
-      }
-    }
-    EXPECT_GE(waits, from_cache ? 90000 : 100000);
-  }
-}
-
-// What has been found out in the cache does not count on the disk.
-TEST(PatienceTest, BeginsAnewWhenBlocksAreReadAgain) {
-  Patience::Shared shared{0};
-  Patience::CachedReads cached{0};
-  Patience patience(&shared, &cached);
-  for (int i = 0; i < 100; i++) patience.Read(/*from_cache=*/true);
-  EXPECT_TRUE(patience.ReadsAreCheap());
-  for (int i = 0; i < 32; i++) patience.Reached();
-  EXPECT_FALSE(patience.MayWait());
-  patience.Read(/*from_cache=*/false);
-  EXPECT_FALSE(patience.ReadsAreCheap());
-  EXPECT_TRUE(patience.MayWait());
-}
-
-TEST(PatienceTest, FilesOfALevelShareWhatReadsCost) {
-  Patience::Shared shared{0};
-  Patience::Shared other_shared{0};
-  Patience::CachedReads cached{0};
-  Patience patience(&shared, &cached);
-  Patience other(&other_shared, &cached);
-  for (int i = 0; i < 50; i++) {
-    patience.Read(/*from_cache=*/true);
-    other.Read(/*from_cache=*/true);
-  }
-  EXPECT_TRUE(patience.ReadsAreCheap());
-  EXPECT_TRUE(other.ReadsAreCheap());
-  for (int i = 0; i < 32; i++) other.Reached();
-  EXPECT_FALSE(other.MayWait());
-  EXPECT_TRUE(patience.MayWait());
-  patience.Read(/*from_cache=*/false);
-  EXPECT_FALSE(other.ReadsAreCheap());
-  EXPECT_TRUE(other.MayWait());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

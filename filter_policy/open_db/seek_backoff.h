@@ -1,0 +1,123 @@
+//  Whether waiting at markers (table/protean_table_iterator.h) pays in open
+//  seeks, which ask the filter for nothing else. A marker spares a read if the
+//  search ends before the marker. If the search comes to the marker, as it
+//  always does where there is a single sorted run, the marker only costs time;
+//  so does asking a filter that knows nothing of the range. An iterator that
+//  has seen this too often stops waiting for a number of seeks, and then tries
+//  again. Where asking the filter takes as long as reading a cached block,
+//  waiting pays only if blocks are not in the cache.
+
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// One iterator's backoff state; loaded from and stored to the level's, so that
+// each iterator starts with what earlier iterators have learned.
+class SeekBackoff {
+ public:
+  // The state that iterators share. Concurrent iterators may overwrite each
+  // other's updates, which costs little.
+  using Shared = std::atomic<uint64_t>;
+  // Consecutive reads from the cache, of any file of a level. All iterators
+  // over the level see a read at once, because on level 0 each of many files is
+  // read rarely.
+  using CachedReads = std::atomic<uint32_t>;
+
+  SeekBackoff(Shared* shared, CachedReads* cached)
+      : shared_(shared),
+        cached_(cached),
+        state_(Unpack(shared->load(std::memory_order_relaxed))),
+        loaded_(state_) {}
+  ~SeekBackoff() {
+    if (!(state_ == loaded_)) {
+      shared_->store(Pack(state_), std::memory_order_relaxed);
+    }
+  }
+  SeekBackoff(const SeekBackoff&) = delete;
+  SeekBackoff& operator=(const SeekBackoff&) = delete;
+
+  // Called once for each seek that could wait.
+  bool ShouldWait() {
+    UpdateReadCost();
+    if (state_.pause == 0) return true;
+    state_.pause--;
+    return false;
+  }
+  // The search has come to the marker, or the filter gave no key to wait at.
+  void OnReached() {
+    UpdateReadCost();
+    state_.debt += state_.cheap ? kCachedWaitCost : 1;
+    if (state_.debt >= kMaxDebt) {
+      state_.pause = kPause;
+      state_.debt = kMaxDebt - kRetryDebt;
+    }
+  }
+  // The search has ended before the marker: a read was spared.
+  void OnPassed() { state_.debt -= std::min(state_.debt, kReadWorth); }
+
+  // The file has been read for a seek.
+  void OnRead(bool from_cache) {
+    const uint32_t before = cached_->load(std::memory_order_relaxed);
+    const uint32_t now = from_cache ? std::min(before + 1, kMaxCachedReads) : 0;
+    if (now != before) cached_->store(now, std::memory_order_relaxed);
+  }
+  // Whether the last kMaxCachedReads reads of the level's files were all served
+  // by the block cache.
+  bool ReadsAreCheap() const {
+    return cached_->load(std::memory_order_relaxed) == kMaxCachedReads;
+  }
+
+ private:
+  struct State {
+    uint32_t pause = 0;  // seeks until the next one that waits
+    uint16_t debt = 0;   // cost of waits so far, less the reads they spared
+    uint16_t cheap = 0;  // whether reads were cheap at the latest update
+    bool operator==(const State& other) const {
+      return pause == other.pause && debt == other.debt && cheap == other.cheap;
+    }
+  };
+  static_assert(sizeof(State) == sizeof(uint64_t));
+
+  // Starts over when blocks come from the disk again: what was learned with
+  // cached blocks says nothing about reads from a disk.
+  void UpdateReadCost() {
+    const bool cheap = ReadsAreCheap();
+    if (state_.cheap && !cheap) state_ = State();
+    state_.cheap = cheap;
+  }
+
+  static State Unpack(uint64_t word) {
+    State state;
+    memcpy(static_cast<void*>(&state), &word, sizeof(state));
+    return state;
+  }
+  static uint64_t Pack(const State& state) {
+    uint64_t word;
+    memcpy(&word, &state, sizeof(word));
+    return word;
+  }
+
+  // A read from a disk is worth the time of 64 waits, a read from the cache
+  // that of 8. A pause follows 256 useless waits, or 32 with cheap reads; the
+  // next pause follows 32 more, or 4.
+  static constexpr uint16_t kReadWorth = 64;
+  static constexpr uint16_t kCachedWaitCost = 8;
+  static constexpr uint16_t kMaxDebt = 256;
+  static constexpr uint16_t kRetryDebt = 32;
+  static constexpr uint32_t kPause = 1000;
+  static constexpr uint32_t kMaxCachedReads = 64;
+
+  Shared* const shared_;
+  CachedReads* const cached_;
+  State state_;
+  const State loaded_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
