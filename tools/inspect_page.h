@@ -1,6 +1,7 @@
-//  What `protean inspect` finds, as one HTML page that needs nothing else: the
-//  tree with its files, coloured by what their filters do, the memory of each
-//  level, the designs, and what the log tells of earlier ones.
+//  The results of `protean inspect` as one self-contained HTML page: the tree
+//  with its files, colored by what their filters do, the memory of each level,
+//  the designs, and the earlier designs in the log. The page itself is
+//  inspect_page.html.
 
 #pragma once
 
@@ -11,7 +12,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A filter that was designed, as a line of the info log tells.
+// A filter that was designed, as logged in a line of the info log.
 struct DesignedFilter {
   std::string time;  // such as 2026/01/31-23:59:59
   std::string design;
@@ -21,20 +22,20 @@ struct DesignedFilter {
 struct PageFamily {
   std::string name;
   std::string filter_policy;
-  std::vector<Json> files;   // rows of inspect
-  std::vector<Json> levels;  // sums of inspect
+  std::vector<Json> files;   // the rows of inspect --json
+  std::vector<Json> levels;  // the rows of inspect --levels_only --json
 };
 
 struct Page {
   std::string title;  // the folder of the DB
-  std::string time;   // when it was looked at
+  std::string time;   // time of the inspection
   std::vector<PageFamily> families;
   std::vector<DesignedFilter> history;  // oldest first
 };
 
 std::string RenderPage(const Page& page);
 
-// The filters that lines of an info log tell of. Others are skipped.
+// The designed filters in an info log. Other lines are skipped.
 std::vector<DesignedFilter> ReadDesigns(const std::string& log);
 
 }  // namespace ROCKSDB_NAMESPACE::protean
