@@ -1,6 +1,6 @@
-//  Fractions in text that programs read: options, table properties, logs, JSON.
-//  They have a point, whatever the process's locale says (LC_NUMERIC), which a
-//  JVM sets to that of the user. strtod and printf follow it.
+//  Decimal fractions in text that programs read: options, table properties,
+//  logs, JSON. The separator is always a point. strtod and printf would take it
+//  from the process's locale (LC_NUMERIC), which a JVM sets to the user's.
 
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// `number` rounded to so many digits behind the point, such as "12.50" for two.
+// `number` rounded to `digits` digits after the point, such as "12.50" for two.
 std::string DecimalText(double number, int digits);
 
-// Reads digits with at most one point among them, at least one digit, and
-// nothing else: no sign, no space, no exponent. False if `text` is not that.
-// Then `*number` stays as it is.
+// Parses decimal digits with at most one point among them: at least one digit,
+// no sign, no space, no exponent. Returns false for any other text, and leaves
+// `*number` alone.
 bool ParseDecimal(const std::string& text, double* number);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

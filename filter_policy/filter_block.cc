@@ -11,7 +11,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr char kMagic[] = {'P', 'R', 'T', 'N'};
-constexpr uint8_t kUnsalted = 1;  // a version
+// Format versions.
+constexpr uint8_t kUnsalted = 1;
 constexpr uint8_t kSalted = 2;
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
@@ -43,7 +44,7 @@ size_t PayloadOffset(const FilterBlockHeader& header) {
   return (keys_end + 7) / 8 * 8;
 }
 
-// Of the whole block but the checksum itself.
+// The CRC-32C of the whole block except for the checksum itself.
 uint32_t Checksum(const Slice& block) {
   const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
   return crc32c::Extend(before, block.data() + kPayloadOffset,
@@ -154,7 +155,7 @@ bool FilterBlock::IsOutside(const Slice& lo, const Slice& hi,
 bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
                                 bool hi_inclusive) const {
   if (filter_ == nullptr) return true;
-  // Most often the first bytes tell.
+  // The first bytes usually decide.
   const bool inside = LoadBigEndian(hi.data(), hi.size()) > smallest_head_ &&
                       LoadBigEndian(lo.data(), lo.size()) < largest_head_;
   if (!inside && CanFilter() && header_.num_keys > 0 &&
@@ -171,7 +172,7 @@ bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
         !filter_->LowerBound(below ? header_.smallest : target, bound)) {
       return false;
     }
-    // Only a damaged filter goes back.
+    // Only a damaged filter stores a bound below `target`.
     if (Slice(*bound).compare(target) >= 0) {
       if (Slice(*bound).compare(header_.largest) <= 0) return true;
       if (IsAbove(*bound)) return false;

@@ -1,5 +1,5 @@
-//  The filter block of an SST file: an envelope that describes the filter
-//  inside it, the same for every kind.
+//  The filter block of an SST file: an envelope around the payload of the
+//  filter, the same for every kind of filter.
 //
 //    offset  size
 //         0     4   magic "PRTN"
@@ -12,7 +12,7 @@
 //        24     2   length of the stored part of the smallest key, at most 64
 //        26     2   length of the stored part of the largest key, at most 64
 //        28     4   key lengths % 32, a bit for each; zero if not known
-//        32    16   in version 2: the salt, first that of the file
+//        32    16   in version 2: the salt, the number of the file first
 //  32 or 48         the stored parts of the smallest and of the largest key
 //                   payload
 //                   16 zero bytes, so that queries may read whole words
@@ -32,11 +32,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 struct FilterBlockHeader {
   enum Flags : uint16_t {
-    // Whoever reads the block may ask for prefixes of keys as well, because the
+    // Readers may ask for prefixes of keys as well as for keys, because the
     // file was written with a prefix extractor.
     kAskedForPrefixes = 1 << 0,
-    // The prefixes are not literal prefixes of the keys: nothing can be said of
-    // them.
+    // The extracted prefixes are not literal prefixes of the keys, so the
+    // filter cannot answer for them.
     kPrefixesUnknown = 1 << 1,
   };
 
@@ -48,7 +48,7 @@ struct FilterBlockHeader {
   Slice largest;
   // The lengths of the keys modulo 32, a bit for each; 0 if unknown.
   uint32_t key_lengths = 0;
-  // What the payload was built with; none if nothing in it is hashed.
+  // The salt of the payload's hashes; none if nothing in the payload is hashed.
   FilterSalt salt;
 
   static uint32_t LengthBit(const Slice& key) {
@@ -58,20 +58,21 @@ struct FilterBlockHeader {
   static constexpr size_t kMaxStoredKey = 64;
 };
 
-// The size of a block with that header and a payload of that many bytes.
+// The size of a block with this header and a payload of `payload_size` bytes.
 size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
 
-// Writes the header to that many zero bytes at `block`. Returns where the
-// payload belongs; FinishFilterBlock completes the block when it is there.
+// Writes the header to `block`, which has FilterBlockSize() zero bytes. Returns
+// where the payload belongs. Once the payload is there, FinishFilterBlock
+// completes the block.
 char* StartFilterBlock(const FilterBlockHeader& header, char* block);
 void FinishFilterBlock(char* block, size_t size);
 
 // An opened filter block. Immutable and thread safe.
 class FilterBlock {
  public:
-  // Never fails: a block that is damaged, or of a version or kind that is not
-  // known here, gives a filter that always answers "may match", and status()
-  // says why. `contents` must outlive the result.
+  // Never fails: a block that is damaged, or whose version or kind is unknown
+  // to this version of Protean, gives a filter that always answers "may match",
+  // and status() says why. `contents` must outlive this object.
   explicit FilterBlock(const Slice& contents);
 
   const Status& status() const { return status_; }
@@ -83,7 +84,8 @@ class FilterBlock {
     return filter_ != nullptr && header_.kind != FilterKind::kAlwaysTrue;
   }
 
-  // As RangeFilter, on the whole block.
+  // As in RangeFilter, but these functions also use what the header says of the
+  // keys.
   bool KeyMayMatch(const Slice& key) const {
     return filter_ == nullptr ||
            (LengthMayMatch(key) && filter_->KeyMayMatch(key));
@@ -104,8 +106,8 @@ class FilterBlock {
   // False if certainly no key starts with `prefix`.
   bool PrefixMayMatch(const Slice& prefix) const;
 
-  // As RangeFilter::LowerBound, on the whole block. If a bound above `target`
-  // is stored, it is not above the largest key either.
+  // As RangeFilter::LowerBound. A stored bound above `target` is not above the
+  // largest key.
   bool LowerBound(const Slice& target, std::string* bound) const;
   bool LowerBoundIsLoose() const {
     return filter_ != nullptr && filter_->LowerBoundIsLoose();
@@ -113,8 +115,8 @@ class FilterBlock {
   bool LowerBoundIsSlow() const {
     return filter_ != nullptr && filter_->LowerBoundIsSlow();
   }
-  // As RangeFilter::CountRange, on the whole block. Every kind of filter can
-  // count a range that encloses all keys.
+  // As RangeFilter::CountRange. Filters of every kind can count a range that
+  // encloses all keys.
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                   RangeCount* count) const;
 
@@ -139,26 +141,27 @@ class FilterBlock {
 
  private:
   Status Open(const Slice& contents);
-  // False if no key has that length: one that is cut or continued, say.
+  // False if no key of the file is as long (modulo 32) as `key`, which may be a
+  // key cut short or extended.
   bool LengthMayMatch(const Slice& key) const {
     return (key_lengths_ & FilterBlockHeader::LengthBit(key)) != 0;
   }
   bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  // Whether `key` is certainly above the key of which that part is stored: that
-  // key starts with it.
+  // Whether `key` is certainly above another key, of which only the first bytes
+  // are known: `stored`.
   static bool IsAbove(const Slice& key, const Slice& stored) {
     return key.compare(stored) > 0 &&
            (stored.size() < FilterBlockHeader::kMaxStoredKey ||
             !key.starts_with(stored));
   }
-  // Whether it is above the largest key.
+  // Whether `key` is certainly above the largest key.
   bool IsAbove(const Slice& key) const { return IsAbove(key, header_.largest); }
 
   FilterBlockHeader header_;
   // The first 8 bytes of the smallest and of the largest key, as numbers.
   uint64_t smallest_head_ = 0;
   uint64_t largest_head_ = 0;
-  uint32_t key_lengths_ = 0;  // all if unknown
+  uint32_t key_lengths_ = 0;  // all bits set if unknown
   std::unique_ptr<RangeFilter> filter_;
   Status status_;
 };

@@ -37,7 +37,8 @@ struct TypeList {
 
 TypeList& Types() {
   static TypeList* const types = [] {
-    // A list of policies builds no filters itself.
+    // The policy of levels:... chooses among others and builds no filters
+    // itself.
     static const FilterType always_true = {FilterKind::kAlwaysTrue,
                                            "none",
                                            AlwaysTrue::Open,
@@ -74,8 +75,8 @@ void RegisterPolicies(const FilterType& type, ObjectLibrary* library) {
           *guard = make();
           return guard->get();
         });
-    // Anything that begins like the short form, so that the parser can say what
-    // is wrong with it.
+    // Matches anything that begins with the short name, so that the parser can
+    // say what is wrong with the rest.
     const auto parse = policy.parse;
     library->AddFactory<const FilterPolicy>(
         ObjectLibrary::PatternEntry(policy.short_name)

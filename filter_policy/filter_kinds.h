@@ -1,7 +1,7 @@
-//  What a kind of filter consists of. A new filter is a folder of its own that
-//  describes itself by a FilterType, and one line in filter_kinds.cc: what
-//  opens blocks, registers policies, explains errors and prints help goes
-//  through the list of all types.
+//  The kinds of filters. A new kind is a folder of its own, which describes
+//  itself by a FilterType, and one line in filter_kinds.cc. The code that opens
+//  blocks, registers policies, explains errors and prints help goes through the
+//  list of all types.
 
 #pragma once
 
@@ -19,15 +19,15 @@ class ObjectLibrary;
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Stored in filter blocks: never reuse a number. Each kind's own is beside its
-// FilterType.
+// The kind of a filter, as stored in its block: never reuse a number. Each
+// kind's number is defined next to its FilterType.
 enum class FilterKind : uint8_t {
-  kAlwaysTrue = 0,  // no filter: the keys could not be held
+  kAlwaysTrue = 0,  // no filter could hold the keys
 };
 
-// Opens a payload of one kind in place, which was built with that salt. The
+// Opens, in place, a payload of one kind that was built with `salt`. The
 // payload outlives the filter and is followed by kReadPadding readable bytes.
-// Corruption if it is damaged.
+// Returns Corruption if it is damaged.
 using OpenFilterFunction = Status (*)(const Slice& payload,
                                       const FilterSalt& salt,
                                       std::unique_ptr<RangeFilter>* filter);
@@ -41,32 +41,32 @@ struct PolicyType {
 
   // A policy with default options.
   std::unique_ptr<const FilterPolicy> (*make)();
-  // A policy by its short form. InvalidArgument, with what is allowed, if
-  // `spec`, which begins with the short name, is anything else.
+  // Parses the short form of a policy: `spec` begins with the short name.
+  // Returns InvalidArgument, with what is allowed, if the rest is wrong.
   Status (*parse)(const std::string& spec,
                   std::unique_ptr<const FilterPolicy>* policy);
 };
 
 struct FilterType {
   FilterKind kind;
-  const char* name;  // for people
+  const char* name;  // in messages
   OpenFilterFunction open;
   std::vector<PolicyType> policies;  // that build filters of this kind
 };
 
-// All types.
+// All registered types.
 const std::vector<const FilterType*>& FilterTypes();
-// The type with that number, or nullptr if this version does not know it.
+// The type of a kind, or nullptr if this version does not know the kind.
 const FilterType* FindFilterType(FilterKind kind);
-// Adds a type that is not part of the library, and its policies. Called before
-// any filter of that kind is read; not thread safe. `type` must live as long as
-// the process.
+// Adds a type that is not part of the library, and its policies. Must be called
+// before any filter of that kind is read; not thread safe. `type` must live as
+// long as the process.
 void RegisterFilterType(const FilterType* type);
 
 // Makes the policies of a type known to `library`.
 void RegisterPolicies(const FilterType& type, ObjectLibrary* library);
 
-// What filter_policy may be, for messages: all short forms, then, if
+// The allowed values of filter_policy, for messages: all short forms, then, if
 // `object_forms`, all object forms.
 std::string PolicyUsage(bool object_forms);
 

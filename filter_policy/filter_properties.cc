@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Always as long: the size of a file does not depend on the clock.
+// Fixed width: the size of a file must not depend on the clock.
 std::string MicrosText(uint32_t micros) {
   char text[16];
   snprintf(text, sizeof(text), "%010" PRIu32, micros);

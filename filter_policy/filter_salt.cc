@@ -9,8 +9,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// RocksDB's generator of ids that nobody can tell from the ones before: never
-// fails, and takes no system call once it is there.
+// RocksDB's generator of ids that cannot be predicted from earlier ones: never
+// fails, and makes no system call once it exists.
 uint64_t DrawNumber() {
   static auto* const source = new UnpredictableUniqueIdGen;
   uint64_t number = 0;

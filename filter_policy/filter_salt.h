@@ -1,15 +1,16 @@
-//  What the hashes of a filter depend on besides the keys, so that nobody who
-//  has not read the file can tell which absent keys it lets through. Stored in
-//  the filter block: it stays with the file wherever that goes.
+//  The salt: what the hashes of a filter depend on besides the keys, so that an
+//  attacker who has not read the file cannot tell which absent keys the filter
+//  lets through. The salt is stored in the filter block and so stays with the
+//  file wherever it goes.
 //
-//  A filter of 2^-b false positives is a promise about queries that know
-//  nothing of its hashes. Were these the same everywhere, whoever has the code
-//  and knows the keys could build the filter too, look for the absent keys that
-//  it lets through, and make each lookup a read (Naor and Yogev, Bloom Filters
-//  in Adversarial Environments, 2015).
+//  A false positive rate of 2^-b is a promise about queries that do not depend
+//  on the filter's hashes. If the hashes were the same everywhere, an attacker
+//  who has the code and knows the keys could build the filter too, look for
+//  absent keys that it lets through, and make each lookup a read (Naor and
+//  Yogev, Bloom Filters in Adversarial Environments, 2015).
 //
-//  The hashes are fast ones, not cryptographic; docs/design.md says what is
-//  left to an attacker.
+//  The hashes are fast, not cryptographic; docs/design.md says what an attacker
+//  can still do.
 
 #pragma once
 
@@ -21,34 +22,36 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct FilterSalt {
-  // A number that no other file has.
+  // A number of the file's own.
   uint64_t file = 0;
-  // A number that all files have that are written by one process: the hashes
-  // of long heads are the same in all of them (prefix_hash.h).
+  // A number that all files written by one process share, so that the hashes of
+  // long heads are the same in all of them (prefix_hash.h).
   uint64_t process = 0;
 
-  // All zeros in files of before there were salts.
+  // True of filters that hash nothing, and of files written before there were
+  // salts.
   bool IsNone() const { return file == 0 && process == 0; }
 
-  // A new one, out of RocksDB's source of randomness; none of its numbers is
+  // Returns a new salt from RocksDB's source of randomness; neither number is
   // zero. Thread safe.
   static FilterSalt Draw();
 
-  // Makes Draw return `salt` from now on, or draw again, and returns what it
-  // was told before: for tests that are to be the same each time. Thread safe.
+  // For tests that must be repeatable: makes Draw return `salt` from now on, or
+  // draw random salts again if there is none. Returns the previous setting.
+  // Thread safe.
   static std::optional<FilterSalt> Fix(const std::optional<FilterSalt>& salt);
 };
 
-// RocksDB's Hash64 (XXPH3) has another way for strings of more than 240 bytes,
-// in which pairs can be made that have the same hash for one seed in a hundred.
-// So with a salt, these are hashed in pieces, each with the hash of those
-// before it as its seed.
+// RocksDB's Hash64 (XXPH3) hashes strings of more than 240 bytes by another
+// algorithm, for which an attacker can construct pairs of strings that have the
+// same hash for one seed in a hundred. With a salt, such strings are therefore
+// hashed in pieces, each seeded with the hash of the pieces before it.
 constexpr size_t kLongestPiece = 240;
 
 uint64_t HashLong(const char* data, size_t size, uint64_t seed);
 
-// The hash of a string in a filter with a salt, or in one without, from a seed
-// that the salt is part of.
+// The hash of a string in a filter. The salt, if there is one, is part of
+// `seed`.
 inline uint64_t HashBytes(const char* data, size_t size, uint64_t seed,
                           bool salted) {
   return salted && size > kLongestPiece ? HashLong(data, size, seed)

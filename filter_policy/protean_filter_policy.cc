@@ -10,8 +10,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The keys of a file whose comparator turns the bytewise order round, kept
-// until all are there: filters take them in ascending order.
+// The keys of a file whose comparator reverses the bytewise order, kept until
+// all are there: builders take keys in ascending order.
 class DescendingKeys {
  public:
   bool empty() const { return ends_.empty(); }
@@ -40,7 +40,8 @@ class DescendingKeys {
   std::vector<size_t> ends_;
 };
 
-// What has been decided about a filter, for the log; empty if nothing has.
+// How the filter was designed, for the log; empty if the options prescribe the
+// design.
 std::string LogLine(const FilterReport& report) {
   if (report.basis.empty()) return "";
   std::string text = report.design + " " + report.basis;
@@ -51,8 +52,8 @@ std::string LogLine(const FilterReport& report) {
          " ms";
 }
 
-// RocksDB's FilterBitsBuilder has these functions since 10.9. Without
-// `override` here, they are the same to all versions.
+// RocksDB's FilterBitsBuilder has had these functions since 10.9. Declared
+// without `override`, they compile with every version.
 class SizingFilterBitsBuilder : public FilterBitsBuilder {
  public:
   virtual size_t CalculateSpace(size_t num_entries) = 0;
@@ -182,7 +183,8 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
                                bits_per_key_ / 8);
   }
 
-  // Depends on the keys and queries, so the only safe estimate is the worst.
+  // The rate depends on the keys and queries, so the only safe estimate is the
+  // worst.
   double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/) override {
     return 1.0;
   }
@@ -190,9 +192,9 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
  private:
   static constexpr size_t kBytesPerCharge = 64 << 10;
 
-  // Takes a key that is not above the one before it. Keys whose comparator
-  // orders them in neither way cannot be held: they are still counted, and the
-  // file gets a filter that says so.
+  // Takes a key that is not above the one before it. If the keys are in neither
+  // ascending nor descending bytewise order, no filter can hold them: they are
+  // still counted, and the file gets a filter block that says so.
   void AddOutOfOrder(const Slice& key) {
     if (!unordered_ && descending_.empty() && builder_->num_keys() == 1) {
       descending_.Add(builder_->first_key());
@@ -211,8 +213,8 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     last_unordered_key_.assign(key.data(), key.size());
   }
 
-  // What the cache has no room for is used all the same, as by RocksDB's
-  // Bloom filters.
+  // Charges the block cache. Memory that the cache has no room for is used all
+  // the same, as by RocksDB's Bloom filters.
   void Charge(size_t bytes) {
     if (reservation_ == nullptr) return;
     const Status s = reservation_->UpdateCacheReservation(bytes);
@@ -231,7 +233,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
   const double bits_per_key_ = builder_->ApproximateBitsPerKey();
   std::unique_ptr<CacheReservationManager> reservation_;
   FilterBlockHeader header_;
-  size_t uncharged_bytes_ = 0;  // of keys
+  size_t uncharged_bytes_ = 0;  // of keys since the last charge
   bool uncharged_logged_ = false;
   DescendingKeys descending_;
   bool unordered_ = false;

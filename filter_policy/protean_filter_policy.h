@@ -1,6 +1,6 @@
-//  What all filter policies of Protean share: one compatibility name, so that
-//  each reads what any other has written, and the way from RocksDB's
-//  FilterBitsBuilder and FilterBitsReader to RangeFilterBuilder and
+//  The base of all filter policies of Protean: one compatibility name, so that
+//  each reads what any other has written, and the adapters between RocksDB's
+//  FilterBitsBuilder and FilterBitsReader and Protean's RangeFilterBuilder and
 //  FilterBlock.
 
 #pragma once
@@ -44,7 +44,7 @@ class ProteanFilterBitsReader : public FilterBitsReader {
 
 class ProteanFilterPolicy : public FilterPolicy {
  public:
-  // The base of all policies: what IsInstanceOf knows them by.
+  // The name by which IsInstanceOf recognizes all policies of Protean.
   static const char* kClassName() { return "protean.FilterPolicy"; }
 
   // Names the meta block in the SST file.
@@ -57,8 +57,8 @@ class ProteanFilterPolicy : public FilterPolicy {
     return name == kClassName() || FilterPolicy::IsInstanceOf(name);
   }
 
-  // Refuses partitioned filters with InvalidArgument, whichever table factory
-  // asks, and files of sample queries that cannot be read.
+  // Refuses partitioned filters with InvalidArgument, under any table factory,
+  // and refuses files of sample queries that cannot be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
@@ -66,61 +66,63 @@ class ProteanFilterPolicy : public FilterPolicy {
       const FilterBuildingContext& context) const override {
     return NewBuilder(context, Env::Default(), /*properties=*/nullptr);
   }
-  // The same, in a DB with that Env, which RocksDB's context does not tell.
-  // Unless `properties` is nullptr, the facts of the filter are stored there
-  // when it is finished. Nullptr for no filter.
+  // GetBuilderWithContext for a DB with the given Env, which RocksDB's context
+  // lacks. Unless `properties` is nullptr, the properties of the filter are
+  // stored there when it is finished. Returns nullptr for no filter.
   virtual FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const = 0;
 
-  // Whether files that are written to a level have another policy instead,
-  // which is stored. It may be one of RocksDB's, or nullptr for no filter. The
-  // level is negative for files that are written outside of a DB.
+  // Whether files written to a level have another policy instead, which is
+  // stored. That policy may be one of RocksDB's, or nullptr for no filter. The
+  // level is negative for files written outside of a DB.
   virtual bool ForLevel(int /*level*/,
                         std::shared_ptr<const FilterPolicy>* /*policy*/) const {
     return false;
   }
 
-  // Always a ProteanFilterBitsReader.
+  // Always returns a ProteanFilterBitsReader.
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     return new ProteanFilterBitsReader(contents);
   }
 
-  // Where the readers of all column families leave samples of queries, for
-  // filters that design themselves; nullptr if this policy has no use for them.
-  // Always the same object.
+  // The store in which the table readers of all column families leave samples
+  // of queries, for filters that design themselves; nullptr if this policy has
+  // no use for samples. Always the same object.
   virtual std::shared_ptr<SampleStore> Samples() const { return nullptr; }
-  // Makes Samples() that of another policy. Called before anybody asks for it.
+  // Makes Samples() return the store of another policy. Called before the first
+  // call of Samples().
   virtual void ShareSamples(
       const std::shared_ptr<SampleStore>& /*samples*/) const {}
 
-  // Where the readers of all column families announce their files, for filters
-  // whose size depends on the others; nullptr if this policy has no use for
-  // that. Always the same object.
+  // The registry in which the table readers of all column families announce
+  // their files, for filters whose size depends on the other files; nullptr if
+  // this policy has no use for it. Always the same object.
   virtual std::shared_ptr<OpenFilters> Filters() const { return nullptr; }
 };
 
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {
  public:
-  // Nullptr for partitioned filters, should nobody have called ValidateOptions.
+  // Returns nullptr for partitioned filters, in case ValidateOptions has not
+  // been called.
   FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const override;
 
-  // A builder for the filter of one SST file. `context` and `env` need not
-  // outlive the call; RocksDB fills all of the context in for flushes and
-  // compactions, but for files that are written outside of a DB only the
-  // options and the log.
+  // Returns a builder for the filter of one SST file. `context` and `env` need
+  // not outlive the call. RocksDB fills in the whole context for flushes and
+  // compactions, but only the options and the log for files written outside of
+  // a DB.
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext& context, Env* env) const = 0;
 
-  // The kind of filter that it builds.
+  // The kind of filters that this policy builds.
   virtual FilterKind kind() const = 0;
 };
 
-// The column family that a file is written for: the default one if it is
-// written outside of a DB.
+// The name of the column family that a file is written for: the default one's
+// if the file is written outside of a DB.
 const std::string& ColumnFamilyOf(const FilterBuildingContext& context);
 
 // `policy` if it is one of Protean's, else nullptr.

@@ -1,7 +1,7 @@
-//  What every filter of Protean can do, and how it is built. A filter belongs
+//  The interface of Protean's filters, and of their builders. A filter belongs
 //  to one SST file and knows its user keys, without timestamps, in bytewise
-//  order. It errs on one side only: it may say that a key is there when it is
-//  not, never the reverse.
+//  order. Its errors are one-sided: there are false positives, but no false
+//  negatives.
 
 #pragma once
 
@@ -18,22 +18,22 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a filter knows of how many keys lie in a range: at most `count`. The
-// first one counted may lie below the range if `low_ambiguous`, the last one
-// not below its end if `high_ambiguous` (they can be the same key); all others
-// are in it.
+// What a filter knows of the number of keys in a range: at most `count`. If
+// `low_ambiguous`, the first key counted may lie below the range; if
+// `high_ambiguous`, the last key counted may lie beyond its end. (They can be
+// the same key.) All other keys counted are in the range.
 struct RangeCount {
   uint64_t count = 0;
   bool low_ambiguous = false;
   bool high_ambiguous = false;
-  // Of an ambiguous key: how many bytes it shares with that bound at least. No
-  // other key begins with them.
+  // The minimum number of bytes that the ambiguous key shares with the bound on
+  // its side. No other key begins with these bytes.
   size_t low_shared = 0;
   size_t high_shared = 0;
 };
 
-// Stores the first string above all that start with `prefix`. False if there is
-// none.
+// Stores the smallest string above all strings that start with `prefix`.
+// Returns false if there is none.
 inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
   end->assign(prefix.data(), prefix.size());
   while (!end->empty() && end->back() == '\xff') end->pop_back();
@@ -42,19 +42,21 @@ inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
   return true;
 }
 
-// What a filter says of itself, for people.
+// A filter's description of itself, for logs and tools.
 struct FilterReport {
-  std::string design;    // in words
-  std::string basis;     // on what the design rests, in words; empty if it was
-                         // given
-  uint32_t samples = 0;  // of queries, on which it rests
-  uint32_t model_micros = 0;  // spent on the design
-  // Of queries like the samples, as far as they lie among the keys; negative if
-  // unknown.
+  std::string design;
+  // What the design is based on; empty if the options prescribe the design.
+  std::string basis;
+  // Number of sample queries that the design is based on.
+  uint32_t samples = 0;
+  // Time spent on modelling the design.
+  uint32_t model_micros = 0;
+  // Predicted false positive rate of queries like the samples that lie among
+  // the keys; negative if unknown.
   double predicted_fpr = -1;
 };
 
-// The query side. Immutable and safe for any number of threads at once.
+// An opened filter. Immutable, and so safe for any number of threads at once.
 class RangeFilter {
  public:
   virtual ~RangeFilter() = default;
@@ -62,38 +64,38 @@ class RangeFilter {
   // False if the key is certainly absent.
   virtual bool KeyMayMatch(const Slice& key) const = 0;
 
-  // The same for `num_keys` keys at once: stores as many answers.
+  // KeyMayMatch for `num_keys` keys at once: stores an answer for each.
   virtual void KeysMayMatch(size_t num_keys, Slice** keys,
                             bool* may_match) const {
     for (size_t i = 0; i < num_keys; i++) may_match[i] = KeyMayMatch(*keys[i]);
   }
 
-  // False if certainly no key lies in [lo, hi], or in [lo, hi) unless
-  // `hi_inclusive`. A range that holds nothing, because hi < lo, gives false.
+  // False if certainly no key lies in [lo, hi] or, unless `hi_inclusive`, in
+  // [lo, hi). False for an inverted range, hi < lo.
   virtual bool RangeMayMatch(const Slice& lo, const Slice& hi,
                              bool hi_inclusive) const = 0;
 
-  // How far a search that begins at `target` may skip (moveToNext; SuRF paper,
-  // section 3.5): returns false if certainly no key is at or above `target`.
-  // Otherwise stores a string in `*bound` that is not below `target`, and no
-  // key lies in [target, *bound). A filter that knows nothing stores `target`,
-  // and so must every filter that is asked with the bound that it has stored:
-  // whoever goes on from there must find a key in the end.
+  // How far a seek to `target` may skip (moveToNext; SuRF paper, section 3.5).
+  // Returns false if certainly no key is at or above `target`. Otherwise stores
+  // a string in `*bound` that is not below `target`, and no key lies in
+  // [target, *bound). A filter that knows nothing stores `target`. Asked with a
+  // bound that it has stored, every filter must store the same bound again: a
+  // seek that goes on from there must find a key in the end.
   virtual bool LowerBound(const Slice& target, std::string* bound) const {
     bound->assign(target.data(), target.size());
     return true;
   }
 
-  // Whether RangeMayMatch can rule out more, from a bound that LowerBound
-  // stores to some string above it.
+  // Whether RangeMayMatch can rule out more: a range from a bound that
+  // LowerBound stores to some string above it.
   virtual bool LowerBoundIsLoose() const { return false; }
-  // Whether LowerBound may take as long as a hundred other questions, and as a
-  // read from the block cache. Then it had better not be asked before the
+  // Whether LowerBound may take as long as a hundred other queries, and as long
+  // as a read from the block cache. The caller should then put it off until its
   // answer matters.
   virtual bool LowerBoundIsSlow() const { return false; }
 
-  // Counts the keys of a range like RangeMayMatch's. Returns false, and leaves
-  // `*count` alone, if filters of this kind cannot count.
+  // Counts the keys of a range, given as in RangeMayMatch. Returns false, and
+  // leaves `*count` alone, if filters of this kind cannot count.
   virtual bool CountRange(const Slice& /*lo*/, const Slice& /*hi*/,
                           bool /*hi_inclusive*/, RangeCount* /*count*/) const {
     return false;
@@ -102,18 +104,20 @@ class RangeFilter {
   virtual FilterReport Report() const { return FilterReport(); }
 };
 
-// The build side: takes the keys of one file in ascending order, then writes
+// Builds a filter: takes the keys of one file in ascending order, then writes
 // the filter's payload, which the open function of its kind (filter_kinds.h)
-// takes. Not thread safe.
+// reads. Not thread safe.
 class RangeFilterBuilder {
  public:
   virtual ~RangeFilterBuilder() = default;
 
-  // What to hash with; none if it is not called. Called before the first key.
+  // Sets the salt of the hashes; without a call, there is none. Called before
+  // the first key.
   void SetSalt(const FilterSalt& salt) { salt_ = salt; }
 
-  // Adds a key. Returns false, ignoring it, if it is not above all keys added
-  // before in bytewise order; a repeated key is ignored too, but fine.
+  // Adds a key. Returns false, ignoring the key, if it is below the last one in
+  // bytewise order. A repetition of the last key is ignored, too, but returns
+  // true.
   bool AddKey(const Slice& key) {
     size_t shared = 0;
     const Slice last = last_key_.slice();
@@ -130,12 +134,12 @@ class RangeFilterBuilder {
     return true;
   }
 
-  // Forgets the only key that has been added. Nothing has been made of it yet.
-  // REQUIRES: num_keys() == 1
+  // Forgets the only key that has been added. The builder has not processed it
+  // yet.
   void TakeBackKey() { num_keys_ = 0; }
 
-  // Called before Finish if the filter will be asked whether any key starts
-  // with a string, and only that, even by whoever looks for a whole key.
+  // Called before Finish if the filter will only be asked whether any key
+  // starts with a string, even in lookups of whole keys.
   void ExpectPrefixesOnly() { prefixes_only_ = true; }
 
   uint64_t num_keys() const { return num_keys_; }
@@ -144,36 +148,37 @@ class RangeFilterBuilder {
   Slice last_key() const { return last_key_.slice(); }
 
   // Stores the size of the payload in bytes. Called once, after the last key.
-  // An error means that these keys cannot be held.
+  // An error means that a filter cannot hold these keys.
   Status Finish(uint64_t* payload_size) {
     if (num_keys_ > 0) AddLast(last_key_.slice(), shared_);
     return Prepare(payload_size);
   }
 
-  // Writes the payload into that many zero bytes, which are followed by
-  // kReadPadding zero bytes. Called once, after Finish returned OK.
+  // Writes the payload to `payload`: as many zero bytes as Finish said,
+  // followed by kReadPadding zero bytes. Called once, after Finish returned OK.
   virtual void Write(char* payload) = 0;
 
-  // After Finish, what whoever opens the payload must be given: the salt if
-  // anything in it is hashed, else none.
+  // After Finish, the salt that the payload must be opened with: none if
+  // nothing in the payload is hashed.
   FilterSalt Salt() const { return HasHashes() ? salt_ : FilterSalt(); }
 
-  // Bytes allocated at present, and what Finish will allocate at most.
+  // Bytes allocated at present, and the maximum that Finish will allocate.
   size_t MemoryUsage() const {
     return first_key_.capacity() + last_key_.capacity() + Memory();
   }
 
-  // After Finish, what the filter will say of itself, at least.
+  // After Finish, the filter's report. The opened filter may report more.
   virtual FilterReport Report() const { return FilterReport(); }
 
-  // The bits that a key costs, roughly, so that RocksDB can plan sizes.
+  // Approximate bits per key, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
 
  protected:
-  // Takes the next key, which shares its first `shared` bytes with the one
-  // before it (0 if there is none), and `next_shared` with the one after it.
+  // Processes the next key, which shares its first `shared` bytes with the key
+  // before it (0 if there is none), and its first `next_shared` bytes with the
+  // key after it.
   virtual void Add(const Slice& key, size_t shared, size_t next_shared) = 0;
-  // Takes the last key.
+  // Processes the last key.
   virtual void AddLast(const Slice& key, size_t shared) = 0;
   virtual Status Prepare(uint64_t* payload_size) = 0;
   virtual size_t Memory() const = 0;
@@ -184,8 +189,8 @@ class RangeFilterBuilder {
   bool prefixes_only() const { return prefixes_only_; }
 
  private:
-  // Below, equal to or above 0 as `a` is below, equal to or above `b` in
-  // bytewise order. Stores how many bytes they share at their beginning.
+  // Negative, zero or positive as `a` is below, equal to or above `b` in
+  // bytewise order. Stores the length of their common prefix.
   static int Compare(const Slice& a, const Slice& b, size_t* shared) {
     const size_t shorter = std::min(a.size(), b.size());
     for (size_t i = 0; i + 8 <= shorter; i += 8) {
@@ -212,8 +217,8 @@ class RangeFilterBuilder {
     return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
   }
 
-  // A copy of a key. A string would do, but its call for every assignment costs
-  // as much as all else that is done with a short key.
+  // A copy of a key. A std::string would do, but the call that each assignment
+  // takes costs as much as all else that is done with a short key.
   class KeyCopy {
    public:
     Slice slice() const { return Slice(bytes_.get(), size_); }
@@ -245,10 +250,11 @@ class RangeFilterBuilder {
 
   FilterSalt salt_;
   KeyCopy first_key_;
-  // The last key waits here for its successor, which decides how long a prefix
-  // tells the two apart.
+  // The last key is not processed before its successor is known, which decides
+  // how long a prefix tells the two apart.
   KeyCopy last_key_;
-  size_t shared_ = 0;  // with the key before it
+  // Length of the prefix that the last key shares with the key before it.
+  size_t shared_ = 0;
   uint64_t num_keys_ = 0;
   bool prefixes_only_ = false;
 };

@@ -6,8 +6,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The 8 bytes of `key` from `begin` on as a number, with zeros for those that
-// are missing.
+// The 8 bytes of `key` from `begin` on as a big-endian number, with zeros for
+// missing bytes.
 uint64_t NumberAt(const Slice& key, size_t begin) {
   uint64_t number = 0;
   for (size_t i = begin; i < begin + 8; i++) {
@@ -35,7 +35,7 @@ void GapQueries::AddBetween(const Slice& low, const Slice& high) {
   const size_t shared = low.difference_offset(high);
   const uint64_t below = NumberAt(low, shared);
   const uint64_t above = NumberAt(high, shared);
-  if (above < below + 2) return;  // no room that this would find
+  if (above < below + 2) return;  // no room within these 8 bytes
   const uint64_t lo = below + 1 + random_.Uniform(above - below - 1);
   // Every other query is a point.
   const uint64_t width = queries_.size() % 2 == 0 ? 0 : (above - below) / 64;

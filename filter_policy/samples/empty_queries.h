@@ -1,7 +1,7 @@
-//  Queries that find nothing in an SST file, for the measurement of its filter:
-//  those of the samples that are empty there, or, where nothing has been
-//  sampled, made-up ones. Both are found while the file's keys pass by in
-//  ascending order, a key once or several times.
+//  Queries that match no key of an SST file, to measure its filter with: the
+//  sampled queries that are empty there or, without samples, generated ones.
+//  Both are found in one pass over the file's keys in ascending order. A key
+//  may be passed several times.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Picks the empty ones of given queries.
+// Picks the queries that match no key from given ones.
 class EmptySamples {
  public:
   // `queries` are in ascending order of their lower bounds.
@@ -21,7 +21,8 @@ class EmptySamples {
       : queries_(std::move(queries)) {}
 
   void Pass(const Slice& key) {
-    // The first key that is at or above its lower bound decides about a query.
+    // The first key at or above the lower bound of a query decides whether the
+    // query is empty.
     for (; next_ < queries_.size() && key.compare(queries_[next_]->lo) >= 0;
          next_++) {
       const SampleQuery& query = *queries_[next_];
@@ -31,7 +32,7 @@ class EmptySamples {
     }
   }
 
-  // After the last key.
+  // Returns the empty queries. Called after the last key.
   std::vector<const SampleQuery*> Finish() {
     empty_.insert(empty_.end(),
                   queries_.begin() + static_cast<ptrdiff_t>(next_),
@@ -42,12 +43,12 @@ class EmptySamples {
 
  private:
   const std::vector<const SampleQuery*> queries_;
-  size_t next_ = 0;  // not decided about
+  size_t next_ = 0;  // the first undecided query
   std::vector<const SampleQuery*> empty_;
 };
 
-// Makes points and short ranges that lie between neighbouring keys, evenly
-// spread over a file of `num_keys` keys. Always the same for the same keys.
+// Generates points and short ranges between adjacent keys, evenly spread over a
+// file of `num_keys` keys. The same keys always give the same queries.
 class GapQueries {
  public:
   static constexpr uint64_t kMaxQueries = 1000;
@@ -57,7 +58,7 @@ class GapQueries {
 
   void Pass(const Slice& key);
 
-  // After the last key.
+  // Returns the queries. Called after the last key.
   std::vector<SampleQuery> Finish() { return std::move(queries_); }
 
  private:

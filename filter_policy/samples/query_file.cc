@@ -11,7 +11,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What WriteQueryFile begins with.
+// The first line of every file that WriteQueryFile writes.
 constexpr char kHeader[] =
     "# Queries, oldest first: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. "
     "0x begins a hexadecimal key.\n";
@@ -21,7 +21,8 @@ constexpr char kAllowed[] =
     "allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive, where a key is 0x "
     "and pairs of hexadecimal digits, or any other bytes";
 
-// The part of `*text` before the next `end`, or all of it. Removes both.
+// Returns the part of `*text` before the next `end`, or all of it. Removes that
+// part and the `end` from `*text`.
 Slice TakeUntil(char end, Slice* text) {
   size_t size = 0;
   while (size < text->size() && (*text)[size] != end) size++;
@@ -41,7 +42,7 @@ bool ParseKey(const Slice& field, std::string* key) {
   return digits.DecodeHex(key);
 }
 
-// Returns what is wrong with a line, or nullptr.
+// Parses a line. Returns what is wrong with it, or nullptr.
 const char* ParseQuery(Slice line, SampleQuery* query) {
   Slice fields[3];
   int num_fields = 0;
@@ -65,7 +66,7 @@ const char* ParseQuery(Slice line, SampleQuery* query) {
   return nullptr;
 }
 
-// What to do with a line that is no query.
+// How a line that cannot be parsed is treated.
 enum class BadLines { kRefuseFile, kLeaveOut };
 
 Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,

@@ -1,5 +1,5 @@
-//  A text file of queries, by which a sample query queue is seeded, saved and
-//  restored. One query a line:
+//  A text file of queries, with which a sample query queue is seeded, saved and
+//  restored. One query per line:
 //
 //    key                        a point
 //    lo <TAB> hi                all keys from lo to hi, both included
@@ -20,40 +20,41 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Appends the queries of a file. InvalidArgument, and nothing is appended, if
-// it cannot be read or a line is none of the above. A range that cannot hold a
-// key is left out, and `*refused` gets a message that names its line.
+// Appends the queries of a file to `*queries`. Returns InvalidArgument, and
+// appends nothing, if the file cannot be read or a line has none of the forms
+// above. A range that cannot hold a key is left out, and `*refused` gets a
+// message that names its line.
 Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,
                      std::vector<std::string>* refused);
 
-// The same for a file that is saved by WriteQueryFile. Should it have been
-// damaged or cut off since, lines that cannot be read are left out and named,
-// too; only in a file that somebody else has written they are InvalidArgument.
-// What RocksDB returns if the file cannot be read at all. `*fingerprint` gets
-// that of the contents, which is not 0, if they can be read.
+// ReadQueryFile for a file that WriteQueryFile has saved. If it has been
+// damaged or cut off since, lines that cannot be parsed are left out and named
+// in `*refused`, too; only in a file without WriteQueryFile's first line they
+// are InvalidArgument. Returns RocksDB's error if the file cannot be read at
+// all. If it can be read, `*fingerprint` gets the fingerprint of its contents,
+// which is not 0.
 Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
                         std::vector<std::string>* refused,
                         uint64_t* fingerprint = nullptr);
 
-// InvalidArgument if ReadSavedQueries would return that; what RocksDB returns
-// if the file cannot be read. Of a file that WriteQueryFile has written only
-// the beginning is looked at.
+// Returns the error that ReadSavedQueries would return, but reads no more than
+// the beginning of a file that WriteQueryFile has written.
 Status CheckSavedQueries(Env* env, const std::string& file);
 
-// Writes a file of which ReadQueryFile reads the same queries, in hexadecimal
-// fields, by ReplaceFile (replace_file.h).
-// `*fingerprint` gets that of the contents, if they are written.
+// Writes queries, in hexadecimal fields, so that ReadQueryFile reads the same
+// ones. Replaces the file by ReplaceFile (replace_file.h). If that succeeds,
+// `*fingerprint` gets the fingerprint of the contents.
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries,
                       uint64_t* fingerprint = nullptr);
 
-// Of a file's contents, whatever they are: tells whether it has changed. 0 if
+// Stores a fingerprint of a file's contents, by which a change is noticed: 0 if
 // there is no such file.
 Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint);
 
-// The line of a query in such a file, without its end.
+// A query's line in such a file, without the newline.
 std::string QueryLine(const SampleQuery& query);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

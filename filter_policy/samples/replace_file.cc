@@ -19,24 +19,24 @@ namespace {
 
 constexpr char kTemporary[] = ".tmp";
 
-// Whether a name means to `env` what it means to the operating system.
+// Whether `env` uses the operating system's files under their own names.
 bool IsLocal(Env* env) {
   return env->GetFileSystem()->IsInstanceOf(FileSystem::kDefaultName());
 }
 
-// What kind of file it is, symbolic links being followed. 0 if it is not there.
+// The type of a file, following symbolic links; 0 if there is no such file.
 mode_t KindOf(const std::string& file) {
   struct stat found;
   return stat(file.c_str(), &found) == 0 ? found.st_mode & S_IFMT : 0;
 }
 
-// Where symbolic links lead, whether anything is there or not.
+// The path that symbolic links lead to, whether it exists or not.
 std::string Resolved(std::string file) {
   constexpr int kMostLinks = 40;  // as in Linux
   char link[PATH_MAX];
   for (int i = 0; i < kMostLinks; i++) {
     const ssize_t size = readlink(file.c_str(), link, sizeof(link));
-    if (size <= 0) break;  // it is none
+    if (size <= 0) break;  // not a link
     const size_t slash = link[0] == '/' ? std::string::npos : file.rfind('/');
     file.resize(slash == std::string::npos ? 0 : slash + 1);
     file.append(link, static_cast<size_t>(size));
@@ -44,7 +44,7 @@ std::string Resolved(std::string file) {
   return file;
 }
 
-// Deletes what processes that died have left of a file.
+// Deletes the temporary files of a file that processes left when they died.
 void DeleteAbandoned(Env* env, const std::string& file) {
   constexpr uint64_t kOldSeconds = 60 * 60;
   const size_t slash = file.rfind('/');
@@ -78,8 +78,8 @@ Status WriteThrough(const std::string& file, const std::string& contents) {
   return out ? Status::OK() : Status::IOError(file, strerror(errno));
 }
 
-// A file that only its owner can read, until it is like the one in whose place
-// it comes.
+// Copies the attributes of a file to the temporary file that replaces it, which
+// only its owner can read until then.
 class Alike {
  public:
   Alike(const std::string& old, const std::string& temporary)
@@ -89,12 +89,13 @@ class Alike {
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
     if (fd >= 0) close(fd);
   }
-  // As far as this process may.
+  // Copies the permissions, and the owner if this process may.
   Status Complete() const {
     if (!is_needed_) return Status::OK();
     const bool given = (old_.st_uid == geteuid() && old_.st_gid == getegid()) ||
                        chown(temporary_.c_str(), old_.st_uid, old_.st_gid) == 0;
-    // To another owner or group, the old permissions would say something else.
+    // For another owner or group, the old permissions would mean something
+    // else.
     constexpr mode_t kOfOwner = S_IRWXU;
     constexpr mode_t kOfAll = S_IRWXU | S_IRWXG | S_IRWXO;
     return chmod(temporary_.c_str(),
@@ -134,7 +135,7 @@ Status ReplaceFile(Env* env, const std::string& file,
   if (!s.ok()) return s;
   const std::string replaced = local ? Resolved(file) : file;
   DeleteAbandoned(env, replaced);
-  // A name of its own, since another process may write the same file.
+  // A unique name, since another process may write the same file.
   const std::string temporary =
       replaced + "." + env->GenerateUniqueId() + kTemporary;
   std::optional<Alike> alike;

@@ -1,4 +1,4 @@
-//  Puts new contents in the place of a file's old ones: all of them, or none.
+//  Replaces the contents of a file: all of them, or none.
 
 #pragma once
 
@@ -9,17 +9,19 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// InvalidArgument if `file` is a device, a pipe or a socket, or a symbolic link
-// to one: whoever reads it may wait for ever, or come to no end. OK where `env`
-// is not that of the operating system, which alone knows such.
+// Returns InvalidArgument if `file` is a device, a pipe or a socket, or a
+// symbolic link to one: reading it may block forever, or never end. Returns OK
+// if `env` is not the operating system's, which alone has such files.
 Status CheckNoDevice(Env* env, const std::string& file);
 
-// Writes a file, synced, which has the old or the new contents whatever goes
-// wrong. Its owner and permissions stay, and a symbolic link leads where it
-// led. To a character device or a pipe, `contents` are written as they are;
-// another kind of file is refused with InvalidArgument. IOError if it cannot be
-// written. A process that dies here leaves its part of a file beside it; one
-// that is an hour old is deleted. Thread safe, also beside other processes.
+// Writes and syncs a file, which has either the old or the new contents
+// whatever goes wrong. The file keeps its owner and permissions, and a symbolic
+// link leads where it led. `contents` are written directly to a character
+// device or a pipe; other special files are refused with InvalidArgument.
+// Returns IOError if the file cannot be written. A process that dies here
+// leaves a temporary file next to `file`; such a file is deleted by a later
+// call when it is an hour old. Safe for concurrent use by threads and
+// processes.
 Status ReplaceFile(Env* env, const std::string& file,
                    const std::string& contents);
 
