@@ -18,11 +18,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Where the results begin: the filters as they are, and none.
+// The first two results: the existing filters, and no filters.
 constexpr size_t kAsItIs = 0;
 constexpr size_t kNone = 1;
 
-// Filters that are larger or read more blocks by this factor are as good.
+// Filters count as equally good if their size and the blocks read differ by
+// less than this factor.
 constexpr double kAsGood = 1.02;
 
 const std::vector<std::string> kDefaultPolicies = {
@@ -52,7 +53,7 @@ const std::vector<Column> kLevelColumns = {
     {"blocks_per_op", "blocks/op", 4},
 };
 
-// What is being done, and how much of it is.
+// The progress of a step.
 class Step {
  public:
   Step(std::ostream& err, const char* what) : line_(err), what_(what) {}
@@ -85,7 +86,7 @@ Status MakePolicy(const std::string& spec,
       ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
 }
 
-// The family's policy, which is the recommended one if it has none of
+// The family's filter policy, or the recommended one if the family has none of
 // Protean's.
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
   return AsProteanFilterPolicy(
@@ -99,7 +100,7 @@ std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
   return value;
 }
 
-// The policy as an option. One that learns goes on with the files that it
+// The policy as an options string. A policy that learns gets the files that it
 // learns from.
 std::string PolicyText(const Candidate& candidate,
                        const std::string& samples_file,
@@ -113,7 +114,7 @@ std::string PolicyText(const Candidate& candidate,
   }
   const std::string id = std::string("id=") + policy->Name();
   std::shared_ptr<const FilterPolicy> plain;
-  // A list of policies (protean.Levels) has no such options itself.
+  // A list of policies (protean.Levels) does not have these options itself.
   if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok() ||
       OptionOf(*policy, "bits_per_key").empty()) {
     return candidate.name;
@@ -135,7 +136,7 @@ std::string PolicyText(const Candidate& candidate,
 
 Json OrNull(double number) { return number < 0 ? Json() : Json(number); }
 
-// The share by which `now` is less than `before`, in words.
+// The change from `before` to `now` in words.
 std::string Saving(double before, double now) {
   if (before <= 0) return "as much as";
   const double percent = 100 * (before - now) / before;
@@ -164,13 +165,14 @@ Json RowOf(const TargetFamily& family, const ReplayReport& report,
   return row;
 }
 
-// Policies of one kind, in the order of their sizes, are successive budgets.
+// The kind of a policy. Policies of one kind with ascending sizes are
+// successive budgets.
 std::string KindOf(const std::string& policy) {
   return policy.substr(0, policy.find_first_of(":;"));
 }
 
-// For each result, what each bit saves that it has beyond the next smaller
-// budget of its kind; beyond no filter, if it is the smallest.
+// For each result, the blocks saved by each bit per key that it has beyond the
+// next smaller budget of its kind, or beyond no filter if it is the smallest.
 std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
   std::vector<double> saved(results.size(), -1);
   for (size_t i = kNone + 1; i < results.size(); i++) {
@@ -295,7 +297,7 @@ Status Advise::ChooseFamily(TargetFamily* family) const {
         "range filters need whole_key_filtering=true, but " + of +
         " has whole_key_filtering=false");
   }
-  // Policies of Protean refuse it.
+  // Protean's policies refuse partitioned filters.
   table.partition_filters = false;
   family->options.table_factory = NewProteanTableFactory(table);
   return FindKeyRanges(family);
@@ -347,7 +349,8 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
 }
 
 Status Advise::MakeCandidates(std::vector<Candidate>* candidates) const {
-  // Always there, since all others are compared with it, and it costs nothing.
+  // No filter is always a candidate: all others are compared with it, and it
+  // costs nothing.
   candidates->push_back({"none", nullptr});
   for (const std::string& spec :
        policies_.empty() ? kDefaultPolicies : policies_) {

@@ -1,4 +1,4 @@
-//  protean advise: which filters a DB should have.
+//  protean advise: recommends filters for a DB.
 
 #pragma once
 
@@ -29,8 +29,8 @@ class Advise : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  // The column family that is asked for, in a state in which filters can be
-  // tried, and the reads to try them with.
+  // Chooses the column family, and adapts its options so that filters can be
+  // tried.
   Status ChooseFamily(TargetFamily* family) const;
   Status ReadReads(const TargetFamily& family, std::ostream& err,
                    ReadSample* reads);
@@ -41,7 +41,8 @@ class Advise : public Command {
                   const std::vector<ReadQuery>& reads, Output* output) const;
   void PrintResults(const TargetFamily& family, const ReplayReport& report,
                     Output* output) const;
-  // The smallest budget beyond which a bit is worth too little.
+  // The index of the recommended result, beyond which no larger budget saves
+  // enough for its bits.
   size_t Recommend(const ReplayReport& report) const;
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
@@ -57,8 +58,8 @@ class Advise : public Command {
   double min_saving_ = 1;
   bool json_ = false;
 
-  std::string source_;       // of the reads, in words
-  uint64_t reads_seen_ = 0;  // there
+  std::string source_;       // of the reads, for messages
+  uint64_t reads_seen_ = 0;  // at the source
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

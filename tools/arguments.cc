@@ -42,8 +42,8 @@ bool ParseSize(const std::string& text, uint64_t* number) {
   return true;
 }
 
-// Lines of `width` columns at most, of which all but the first begin with
-// `indent` spaces; the first one has begun already.
+// Wraps a text into lines of at most `width` columns. All lines but the first
+// begin with `indent` spaces; the first line has already been indented.
 std::string Wrap(const std::string& text, size_t indent, size_t width) {
   std::string wrapped;
   size_t column = indent;

@@ -1,6 +1,6 @@
-//  The flags of a command: --name=value or --name value, and --name or
-//  --name=false for those that are true or false. What is no flag is an
-//  operand. All after -- are operands.
+//  The flags of a command: --name=value or --name value; for booleans, --name
+//  or --name=false. Other arguments are operands, and so are all arguments
+//  after --.
 
 #pragma once
 
@@ -15,12 +15,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class Arguments {
  public:
-  // Each adds a flag, in the order of the help. `value` stands for what it
-  // takes, such as DIR; `*target` holds the default, and outlives this.
+  // Each Add adds a flag, in the order of the help. `value` is the placeholder
+  // of the value in the help, such as DIR. `*target` holds the default, and
+  // must outlive this object.
   void Add(const std::string& name, const std::string& value,
            const std::string& help, std::string* target);
-  // May be given more than once, or with commas, which do not count within
-  // braces.
+  // A list: the flag may be repeated, and its values are separated by commas,
+  // except for commas within braces.
   void Add(const std::string& name, const std::string& value,
            const std::string& help, std::vector<std::string>* target);
   void Add(const std::string& name, const std::string& value,
@@ -30,18 +31,18 @@ class Arguments {
            const std::string& help, uint64_t* target);
   void Add(const std::string& name, const std::string& help, bool* target);
 
-  // Sets the targets. InvalidArgument for a flag that is unknown, lacks a value
-  // or has a bad one.
+  // Sets the targets. Returns InvalidArgument for a flag that is unknown, lacks
+  // a value or has a bad one.
   Status Parse(const std::vector<std::string>& arguments,
                std::vector<std::string>* operands) const;
 
-  // All flags, a line or more each.
+  // The help of all flags, one or more lines each.
   std::string Help() const;
 
  private:
   struct Flag {
     std::string name;
-    std::string value;  // empty if it is true or false
+    std::string value;  // empty for a boolean
     std::string help;
     std::function<Status(const std::string& text)> set;
   };

@@ -1,5 +1,6 @@
-//  What a command of `protean` is: flags, a help that teaches, and what it
-//  does. A new one is a file of its own and a line in protean_main.cc.
+//  The interface of a command of `protean`: flags, a help text that teaches,
+//  and what the command does. A new command is a file of its own and a line in
+//  protean_main.cc.
 
 #pragma once
 
@@ -13,11 +14,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a command ends with.
+// The exit codes of the program.
 enum ExitCode {
   kFine = 0,
-  kFoundSomething = 1,  // that the operator must look at
-  kCouldNot = 2,        // do what was asked, as a line on stderr says
+  kFoundSomething = 1,  // something that needs the operator's attention
+  kCouldNot = 2,        // the command failed; a line on stderr says why
 };
 
 class Command {
@@ -25,25 +26,26 @@ class Command {
   virtual ~Command() = default;
 
   virtual const char* name() const = 0;
-  // A line.
+  // One line.
   virtual const char* summary() const = 0;
-  // How it is called, without the program's name, such as
-  // "inspect --db=DIR | FILE...".
+  // The command line without the program's name, such as "inspect --db=DIR |
+  // FILE...".
   virtual const char* usage() const = 0;
-  // What it tells, what its exit code says, and examples, after the flags.
+  // The part of the help behind the flags: what the command prints, its exit
+  // codes, and examples.
   virtual const char* help() const = 0;
   virtual void AddFlags(Arguments* arguments) = 0;
 
-  // Called once, after the flags have been set. `*found` is false; true makes
-  // the exit code kFoundSomething. An error is printed as one line; it says
-  // what was wrong and what would work. Nothing is printed to `out` but the
-  // result.
+  // Called once, after the flags have been set. `*found` is false; setting it
+  // makes the exit code kFoundSomething. An error is printed as one line; it
+  // says what was wrong and what would work. Only the result is printed to
+  // `out`.
   virtual Status Run(const std::vector<std::string>& operands,
                      std::ostream& out, std::ostream& err, bool* found) = 0;
 };
 
-// Runs the program with these arguments, which begin with the command. Returns
-// an ExitCode.
+// Runs the program with these arguments, of which the first is the command.
+// Returns an ExitCode.
 int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
                 std::ostream& err);
 

@@ -25,7 +25,8 @@ bool IsBytewise(const std::string& comparator) {
          comparator == BytewiseComparatorWithU64Ts()->Name();
 }
 
-// Which table of RocksDB's other kinds a file is, or nullptr.
+// Describes a table of one of RocksDB's other kinds; nullptr for any other
+// file.
 const char* OtherKindOf(const std::string& path) {
   std::unique_ptr<RandomAccessFile> file;
   uint64_t size = 0;
@@ -64,7 +65,7 @@ Status WithoutExceptions(const std::function<Status()>& read) {
 
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
-  // To open another kind might wait for ever.
+  // Opening a device or a pipe could block forever.
   Status s = CheckNoDevice(Env::Default(), file.path);
   if (!s.ok()) return Status::Corruption(s.getState());
   std::unique_ptr<FileFacts> read(new FileFacts);
@@ -75,7 +76,8 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
     const char* kind = OtherKindOf(file.path);
     if (kind != nullptr) s = Status::NotSupported(std::string("it is ") + kind);
   } else if (s.IsNotSupported()) {
-    // By this RocksDB, such as a compression that was not compiled in.
+    // Something that this build of RocksDB lacks, such as a compression
+    // library.
     s = Status::IOError(s.ToString());
   }
   return s;
@@ -84,7 +86,8 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
 Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
   Status s = SeparateFile::Open(family.options, file.path, &separate_);
   if (!s.ok()) return s;
-  // Of a file that is given, only the file itself knows how its keys look.
+  // If the file was given without its DB, only the file itself knows the format
+  // of its keys.
   const auto properties = this->file().table()->GetTableProperties();
   const std::string name = ComparatorOf(family, *properties);
   Options options = family.options;

@@ -1,4 +1,4 @@
-//  What is known of an SST file and of its filter, from the file itself.
+//  What an SST file says about itself and its filter.
 
 #pragma once
 
@@ -11,25 +11,25 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// An SST file that has been opened apart from its DB, with its filter.
+// An SST file, opened apart from its DB, with its filter.
 class FileFacts {
  public:
-  // NotFound or PathNotFound if the file is gone, NotSupported if it is a table
-  // of another kind than the block-based one, Corruption if it is damaged as a
-  // whole. A damaged filter is a fact.
+  // Opens a file. Returns NotFound or PathNotFound if it is gone, NotSupported
+  // if it is another kind of table than block-based, and Corruption if the file
+  // as a whole is damaged. A damaged filter is no error: damaged() tells.
   static Status Read(const TargetFamily& family, const TargetFile& file,
                      std::unique_ptr<FileFacts>* facts);
 
-  // "Proteus", "SuRF", "none", or the name of RocksDB's policy that has made
+  // "Proteus", "SuRF", "none", or the name of the policy of RocksDB that made
   // the filter, such as "bloomfilter".
   const std::string& kind() const { return kind_; }
   // Why the file's filter is not asked for ranges; empty if it is.
   const std::string& unfiltered() const { return unfiltered_; }
-  // Whether that is because the filter is damaged.
+  // Whether the filter is damaged.
   bool damaged() const { return damaged_; }
 
   uint64_t entries() const { return entries_; }
-  // Distinct keys, as far as the filter knows them; else the entries.
+  // Number of distinct keys if the filter knows it, else of entries.
   uint64_t keys() const { return keys_; }
   uint64_t filter_bytes() const { return filter_bytes_; }
   // 0 if there is no filter.
@@ -39,7 +39,8 @@ class FileFacts {
   }
   const FilterReport& report() const { return report_; }
 
-  // Of Protean, or nullptr. It lives as long as this.
+  // The filter block if the filter is one of Protean's, else nullptr. The block
+  // lives as long as this object.
   const FilterBlock* block() const { return block_; }
   const BlockBasedFile& file() const { return separate_->file(); }
 
@@ -58,12 +59,12 @@ class FileFacts {
   FilterReport report_;
 };
 
-// What `read` returns, which reads a file. RocksDB takes some bytes for sizes
-// before it knows whether they are damaged; what the standard library throws
-// then is Corruption.
+// Returns the result of `read`, which reads a file. RocksDB trusts some sizes
+// before it knows whether they are damaged; an exception that the standard
+// library then throws is returned as Corruption.
 Status WithoutExceptions(const std::function<Status()>& read);
 
-// Whether the status says that a file is not there (any more).
+// Whether the status says that a file does not exist (any more).
 inline bool IsGone(const Status& s) {
   return s.IsNotFound() || s.IsPathNotFound();
 }

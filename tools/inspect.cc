@@ -13,14 +13,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Of the seeks that found nothing, the part to which the filter said maybe;
-// null if there were none.
+// The share of false positives among the seeks that found nothing; null if
+// there were no such seeks.
 Json RateOf(uint64_t spared, uint64_t paid) {
   if (spared + paid == 0) return Json();
   return static_cast<double>(paid) / static_cast<double>(spared + paid);
 }
 
-// A count among others; 0 if there is none.
+// A count from a JSON object; 0 if it is missing.
 uint64_t CountOf(const Json& counts, const char* name) {
   const auto count = counts.find(name);
   return count == counts.end() || !count->is_number_unsigned()
@@ -28,7 +28,7 @@ uint64_t CountOf(const Json& counts, const char* name) {
              : count->get<uint64_t>();
 }
 
-// The files of a level, or of a column family.
+// Sums over the files of a level, or of a column family.
 struct Sum {
   uint64_t files = 0;
   uint64_t unfiltered = 0;
@@ -36,11 +36,12 @@ struct Sum {
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
   uint64_t filtered_keys = 0;
-  // Of the files that predict one, weighted by their keys.
+  // Predicted false positive rate, weighted by keys, of the files that have
+  // one.
   double predicted = 0;
   uint64_t predicting_keys = 0;
 
-  // Those that --statistics tells of.
+  // Sums over the files that --statistics reports on.
   bool observed = false;
   uint64_t spared = 0;
   uint64_t paid = 0;
@@ -142,7 +143,7 @@ void AddFacts(const FileFacts& facts, Json* row) {
       report.predicted_fpr < 0 ? Json() : Json(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
-  // False if nothing in it is hashed, too.
+  // Also false if nothing in the filter is hashed.
   (*row)["salted"] = facts.block() == nullptr
                          ? Json()
                          : Json(!facts.block()->header().salt.IsNone());
@@ -197,7 +198,7 @@ void Inspect::AddFlags(Arguments* arguments) {
   arguments->Add("json", "one object a line, for programs", &json_);
 }
 
-// JSON values, one after the other, as many processes write them.
+// The file has a JSON object per line. The last one of a column family counts.
 Status Inspect::ReadStatistics() {
   if (statistics_file_.empty()) return Status::OK();
   std::string text;
@@ -232,7 +233,7 @@ Status Inspect::ReadStatistics() {
   return Status::OK();
 }
 
-// A file asks as often as all seeks that did.
+// Closed and open seeks count together.
 void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
                           Json* row) const {
   const auto files = statistics_.find(family.name);
@@ -334,7 +335,7 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
   if (html_file_.empty()) return s;
   page.title = target_.db().empty() ? Format("%zu SST files", operands.size())
                                     : target_.db();
-  // Without the zeros that fill it up.
+  // c_str() drops the trailing zeros of TimeToString.
   page.time = Env::Default()
                   ->TimeToString(static_cast<uint64_t>(time(nullptr)))
                   .c_str();

@@ -1,4 +1,4 @@
-//  protean inspect: what filters there are.
+//  protean inspect: shows which filters there are.
 
 #pragma once
 
@@ -38,7 +38,7 @@ class Inspect : public Command {
   std::string statistics_file_;
   std::string html_file_;
   std::string log_file_;
-  // The files of FilterStatistics::ToJson(), by column family and file name.
+  // The files in the JSON of FilterStatistics, by column family and file name.
   std::map<std::string, std::map<std::string, Json>> statistics_;
 };
 

@@ -1,4 +1,4 @@
-//  Ctrl-C as a wish to end after the work in hand.
+//  Ctrl-C as a request to stop after the current piece of work.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// While one exists, the first SIGINT is taken note of. The next one ends the
-// process as ever. At most one at a time.
+// While an Interrupt exists, the first SIGINT is only noted; a second one ends
+// the process as usual. At most one exists at a time.
 class Interrupt {
  public:
   Interrupt();

@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The extractor that the file was written with, or nullptr.
+// The prefix extractor that the file was written with, or nullptr.
 std::shared_ptr<const SliceTransform> PrefixExtractorOf(
     const BlockBasedFile& file, const TargetFamily& family) {
   const auto properties = file.table()->GetTableProperties();
@@ -26,8 +26,9 @@ std::shared_ptr<const SliceTransform> PrefixExtractorOf(
   return s.ok() ? made : nullptr;
 }
 
-// Stores a string a little below `key`; false if there is none. Of numbers, the
-// one before it, so that the shapes of real queries are asked.
+// Stores a string a little below `key`; returns false if there is none. For a
+// number, the string is the number before it, since real queries look like
+// that.
 bool JustBelow(const Slice& key, std::string* below) {
   if (key.empty()) return false;
   below->assign(key.data(), key.size());
@@ -49,13 +50,13 @@ void JustAbove(const Slice& key, std::string* above) {
   }
 }
 
-// What can be asked about a key that is there.
+// The questions that the filter of a file is asked about each key of the file.
 class Questions {
  public:
   Questions(const FileFacts& facts, const TargetFamily& family)
       : block_(facts.block()),
         prefixes_(PrefixExtractorOf(facts.file(), family)),
-        // Only prefixes have been added to a filter without whole keys.
+        // Without whole_key_filtering, only prefixes were added to the filter.
         whole_keys_(facts.file().whole_key_filtering()) {
     if (facts.file().filter_state() == BlockBasedFile::FilterState::kFull) {
       reader_ = facts.file().GetPinnedFilter();
@@ -69,8 +70,8 @@ class Questions {
     return reader_ != nullptr && (whole_keys_ || prefixes_ != nullptr);
   }
 
-  // The question of which the answer is wrong, or nullptr. `previous` is
-  // nullptr for the first key.
+  // Returns the question that the filter answers wrongly, or nullptr.
+  // `previous` is nullptr for the first key.
   const char* Denied(const Slice& key, const std::string* previous) {
     if (reader_ == nullptr) return nullptr;
     if (prefixes_ != nullptr && prefixes_->InDomain(key) &&
@@ -83,10 +84,10 @@ class Questions {
   }
 
  private:
-  // Each key is asked for by a range that ends or begins there, by the whole
-  // gap before it, and by a seek. The shapes that differ in detail only take
-  // turns, which is twice as fast: what is wrong with one is wrong for many
-  // keys.
+  // The filter is asked about a range that ends or begins at the key, about the
+  // whole gap before the key, and about a seek. Shapes that differ only in
+  // detail take turns, which is twice as fast: a fault in one of them shows at
+  // many keys.
   const char* DeniedRange(const Slice& key, const std::string* previous) {
     if (asked_for_prefixes_ && !block_->KeyMayMatch(key)) return "the key";
     if (!block_->MayHaveKeyAtOrAbove(key)) return "keys from it on";
@@ -110,7 +111,8 @@ class Questions {
     return block_->RangeMayMatch(key, above_, false) ? nullptr : "[key, key+1)";
   }
 
-  // The same for either order of keys.
+  // Whether the filter allows a key between the two, or at `key`, for either
+  // order of keys.
   bool GapMayMatch(const std::string& previous, const Slice& key) {
     if (key.compare(previous) < 0) {
       return block_->RangeMayMatch(key, previous, false);
@@ -120,7 +122,7 @@ class Questions {
     return block_->RangeMayMatch(above_, key, true);
   }
 
-  // Whether a search from `target` on would not come to `key`.
+  // Whether a seek to `target` would miss `key`.
   bool SkipsOver(const Slice& target, const Slice& key) {
     return !block_->LowerBound(target, &skip_) || key.compare(skip_) < 0;
   }
@@ -129,7 +131,7 @@ class Questions {
   const FilterBlock* const block_;
   const std::shared_ptr<const SliceTransform> prefixes_;
   const bool whole_keys_;
-  // Then the reader takes whole keys for prefixes.
+  // If set, the reader takes whole keys for prefixes.
   bool asked_for_prefixes_ = false;
   unsigned turn_ = 0;
   std::string below_;
@@ -137,7 +139,8 @@ class Questions {
   std::string skip_;
 };
 
-// What the header says wrongly of the keys, whose outermost ones these are.
+// What is wrong in the header, given the number of keys, the smallest and the
+// largest one; empty if nothing is.
 std::string CheckHeader(const FilterBlock& block, uint64_t keys,
                         const Slice& smallest, const Slice& largest) {
   const FilterBlockHeader& header = block.header();

@@ -13,9 +13,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// An Env whose threads for compactions never get round to any. The option
-// disable_auto_compactions would do the same, but RocksDB would write it into
-// the OPTIONS file, where it would stay if this process died.
+// An Env that never runs compactions. The option disable_auto_compactions would
+// do the same, but RocksDB would write it to the OPTIONS file, where it would
+// stay if this process died.
 class EnvWithoutCompactions : public EnvWrapper {
  public:
   using EnvWrapper::EnvWrapper;
@@ -82,8 +82,8 @@ Status LoadOptions(const std::string& path, bool strictly, DBOptions* options,
         " cannot be used, so only the application itself can open it: " +
         s.ToString());
   }
-  // The MANIFEST knows best which column families there are: the OPTIONS file
-  // is written after it.
+  // The OPTIONS file is written after the MANIFEST, so only the MANIFEST says
+  // which column families there are.
   std::vector<ManifestFamily> manifest;
   s = ReadManifest(Env::Default(), path, &manifest);
   if (!s.ok()) return s;
@@ -97,8 +97,8 @@ Status LoadOptions(const std::string& path, bool strictly, DBOptions* options,
   return s;
 }
 
-// RocksDB begins a new LOG file before it asks for the lock, so somebody else's
-// DB must not even be tried.
+// RocksDB starts a new LOG file before it takes the lock, so opening must not
+// even be tried while another process has the DB open.
 Status CheckLock(const std::string& path) {
   FileLock* lock = nullptr;
   const Status s = Env::Default()->LockFile(LockFileName(path), &lock);
@@ -119,7 +119,8 @@ Status OpenedDB::OpenForWriting(const std::string& path,
   if (s.ok()) s = CheckLock(path);
   if (!s.ok()) return s;
   // A TransactionDB. With a write policy other than WRITE_COMMITTED, its files
-  // may hold what has not been committed, and only it can tell.
+  // may hold uncommitted data, which only the TransactionDB itself can tell
+  // apart. The OPTIONS file does not name the policy.
   if (options.allow_2pc) {
     return Status::NotSupported(
         path +
@@ -146,8 +147,8 @@ Status OpenedDB::OpenForReading(const std::string& path,
       std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
   options.env = opening->env_.get();
   options.info_log = std::make_shared<NoLog>();
-  // The process that has the DB open may delete files that the MANIFEST had
-  // listed when it was read.
+  // Another process that has the DB open may delete files between the reading
+  // of the MANIFEST and their opening.
   constexpr int kTries = 5;
   for (int i = 0; i < kTries; i++) {
     s = OpenReadOnly(&opening->db_, options, path, families,

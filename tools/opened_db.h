@@ -1,5 +1,5 @@
-//  A DB that a command opens, with its own options, for what the files alone
-//  cannot do.
+//  A DB that a command opens with the DB's own options, for what cannot be done
+//  with the files alone.
 
 #pragma once
 
@@ -15,25 +15,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class OpenedDB {
  public:
-  // Opens the DB in the folder `path`, which must be there, with all of its
-  // column families and the options of its latest OPTIONS file. RocksDB does
-  // what it does at every opening: it replays the log, flushes what it finds
-  // there, and begins new MANIFEST, OPTIONS and LOG files. The options stay as
-  // they are. Compactions of its own do not start while it is open.
+  // Opens the existing DB in the folder `path`, with all of its column families
+  // and the options of its latest OPTIONS file. RocksDB does what it does
+  // whenever it opens a DB: it replays the WAL, flushes the memtables, and
+  // starts new MANIFEST, OPTIONS and LOG files. The options stay the same. The
+  // DB starts no compactions of its own while it is open.
   //
-  // Busy if a process (this one, say) has it open; then nothing has been
-  // touched. InvalidArgument if the OPTIONS file is missing or names something
-  // that this program does not have, such as a merge operator of the
-  // application: files written without it would be wrong. A DB of transactions
-  // looks like any other here; one whose write policy is not WRITE_COMMITTED
-  // must not be opened, since what is not committed yet would be taken for
-  // committed.
+  // Returns Busy if a process (including this one) has the DB open, without
+  // having touched anything. Returns InvalidArgument if the OPTIONS file is
+  // missing or names something that this program does not have, such as a merge
+  // operator of the application: files written without it would be wrong.
+  // Returns NotSupported for a TransactionDB (allow_2pc), since its uncommitted
+  // data might be taken for committed.
   static Status OpenForWriting(const std::string& path,
                                std::unique_ptr<OpenedDB>* opened);
 
-  // Opens it to read, whoever has it open. Nothing is written, not even when it
-  // is closed. What the OPTIONS file names and this program does not have is
-  // left out.
+  // Opens the DB for reading, even if another process has it open. Nothing is
+  // written, not even when the DB is closed. Things that the OPTIONS file names
+  // but this program does not have are left out.
   static Status OpenForReading(const std::string& path,
                                std::unique_ptr<OpenedDB>* opened);
 
@@ -43,11 +42,11 @@ class OpenedDB {
   OpenedDB& operator=(const OpenedDB&) = delete;
 
   DB* db() const { return db_.get(); }
-  // Nullptr if there is no such column family.
+  // Returns nullptr if there is no such column family.
   ColumnFamilyHandle* Find(const std::string& column_family) const;
 
-  // Closes it, for those who want to know whether that works. Nothing else may
-  // be called afterwards.
+  // Closes the DB, for callers that need to know whether that works. Nothing
+  // else may be called afterwards.
   Status Close();
 
  private:

@@ -36,7 +36,7 @@ void Output::Table(const std::vector<Column>& columns,
     return;
   }
   struct Printed {
-    std::vector<std::string> cells;  // below the title
+    std::vector<std::string> cells;  // the title, then a cell per row
     size_t width = 0;
     bool left = false;
   };

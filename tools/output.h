@@ -1,5 +1,5 @@
-//  What commands print: for people, tables and lines; for programs (--json),
-//  one object a line.
+//  The output of commands: tables and lines for people, or, with --json, one
+//  object per line for programs.
 
 #pragma once
 
@@ -16,9 +16,9 @@ using Json = nlohmann::ordered_json;
 
 // A column of a table.
 struct Column {
-  const char* field;  // of the rows
+  const char* field;  // key in the rows
   const char* title;
-  // Digits after the point of a number that is not whole.
+  // Digits after the point of a fraction.
   int digits = 2;
 };
 
@@ -28,15 +28,15 @@ class Output {
 
   bool as_json() const { return as_json_; }
 
-  // A line for people only.
+  // Prints a line for people only.
   void Line(const std::string& text = "");
 
-  // The rows of a table: for programs, each row with all of its fields. People
-  // get those of the columns, except columns in which no row has anything;
+  // Prints a table. Programs get each row with all of its fields. People get
+  // the fields that have columns, without columns that are empty in all rows;
   // nulls are shown as "-".
   void Table(const std::vector<Column>& columns, const std::vector<Json>& rows);
 
-  // A row for programs only.
+  // Prints a row for programs only.
   void Row(const Json& row);
 
  private:
@@ -44,14 +44,14 @@ class Output {
   const bool as_json_;
 };
 
-// A key for people and programs: as it is if it is printable, and else in
+// A key for people and programs: the key itself if it is printable, else
 // hexadecimal, as in ldb --hex and in files of queries.
 std::string PrintedKey(const Slice& key);
 
-// A number of bytes, such as 1.5 MB (of 2^20 bytes).
+// A number of bytes, such as 1.5 MB; a MB is 2^20 bytes.
 std::string PrintedBytes(double bytes);
 
-// As printf.
+// Formats as printf does.
 std::string Format(const char* format, ...)
     __attribute__((format(printf, 1, 2)));
 

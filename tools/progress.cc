@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(200);
-// Back to the first column, and away with what is there.
+// Returns to the first column and erases the line.
 constexpr char kEraseLine[] = "\r\033[K";
 
 }  // namespace

@@ -1,4 +1,4 @@
-//  A line that says how far a command has come, while somebody watches.
+//  A progress line on a terminal.
 
 #pragma once
 
@@ -10,23 +10,23 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Shows nothing unless `err` is the process's stderr, and that a terminal.
+// Shows nothing unless `err` is the process's stderr and a terminal.
 class Progress {
  public:
   explicit Progress(std::ostream& err);
-  // Removes the line.
+  // Clears the line.
   ~Progress() { Clear(); }
 
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Whether it is time for another text: some times a second.
+  // Whether it is time to show another text, which is a few times a second.
   bool IsDue() const {
     return watched_ && std::chrono::steady_clock::now() >= due_;
   }
-  // Puts this text, which is no longer than a line, in the place of the last.
+  // Replaces the line by `text`, which must fit into a line.
   void Show(const std::string& text);
-  // Removes the line, before something else is printed.
+  // Clears the line, so that something else can be printed.
   void Clear();
 
  private:

@@ -18,7 +18,7 @@ std::unique_ptr<Command> Make() {
   return std::make_unique<C>();
 }
 
-// All commands.
+// All commands, in the order of the help.
 constexpr MakeCommand kCommands[] = {
     Make<Inspect>, Make<Advise>,  Make<RefreshCommand>,
     Make<Verify>,  Make<Samples>,
@@ -63,7 +63,7 @@ int RunCommand(Command* command, const std::vector<std::string>& rest,
   out.flush();
   if (s.ok() && !out) s = Status::IOError("the output cannot be written");
   if (s.ok()) return found ? kFoundSomething : kFine;
-  // What the code of a status says, the message says better.
+  // The message says more than the code of the status would.
   std::string message = s.getState() == nullptr ? s.ToString() : s.getState();
   for (char& c : message) {
     if (c == '\n') c = ' ';

@@ -14,10 +14,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The version in which RocksDB has written bounds and MultiGets since 6.18.
+// The version of traces with bounds and MultiGets, which RocksDB has written
+// since 6.18.
 constexpr int kVersion = 10 * kTraceFileMajorVersion + kTraceFileMinorVersion;
 
-// Takes what a record says of reads.
+// Adds the reads in a record to a sample.
 class ReadCollector : public TraceRecord::Handler {
  public:
   ReadCollector(uint32_t column_family, ReadSample* reads, uint64_t* others)
@@ -63,8 +64,8 @@ class ReadCollector : public TraceRecord::Handler {
     reads_->Add(std::move(read));
   }
 
-  // A bound that is empty is none. What an iterator does with the other bound
-  // is what DBIter does.
+  // An empty bound means no bound. The other bound acts on the target as in
+  // DBIter.
   void AddSeek(const IteratorSeekQueryTraceRecord& record) {
     const Slice upper = record.GetUpperBound();
     const Slice lower = record.GetLowerBound();
@@ -104,7 +105,8 @@ Status NoTrace(const std::string& file) {
       "written");
 }
 
-// RocksDB's own parser takes for granted that all parts are there.
+// Checked here because RocksDB's own parser assumes that all parts of the
+// header are there.
 Status CheckHeader(const std::string& file, const std::string& record) {
   Trace header;
   if (!TracerHelper::DecodeHeader(record, &header).ok()) return NoTrace(file);
@@ -134,9 +136,9 @@ constexpr uint64_t Parts(std::initializer_list<TracePayloadType> types) {
   return parts;
 }
 
-// Whether a record of reads has all the parts that RocksDB writes, whole. The
-// same goes for these: RocksDB would make up what is missing, and as many keys
-// as it is told.
+// Whether a record of reads has all the parts that RocksDB writes, complete.
+// Checked here because RocksDB's own parser would make up missing parts, and as
+// many keys as the record claims to have.
 bool IsWhole(const Trace& trace) {
   constexpr uint64_t kGet = Parts({kGetCFID, kGetKey});
   constexpr uint64_t kSeek = Parts({kIterCFID, kIterKey});
@@ -151,7 +153,7 @@ bool IsWhole(const Trace& trace) {
                                      : (parts & ~kBounds) != kSeek) {
     return false;
   }
-  // A number of 4 bytes comes first in all of them, then strings.
+  // All records begin with a number of 4 bytes, and strings follow.
   uint32_t number = 0;
   if (!GetFixed32(&rest, &number)) return false;
   std::vector<Slice> strings(std::bitset<64>(parts).count() - 1);

@@ -1,4 +1,4 @@
-//  A trace of a DB's operations, as DB::StartTrace writes it.
+//  Reads traces of a DB's operations, as DB::StartTrace writes them.
 
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Reads the trace, and adds the reads of the column family with that number to
+// Reads a trace, and adds the reads of the column family with this id to
 // `reads`: each key of a Get or MultiGet, each Seek and SeekForPrev. Reads
 // whose bounds leave nothing to look for are left out. `*others` gets the
 // number of reads of other column families.
 //
-// NotFound if there is no such file, InvalidArgument if it is no trace or of a
-// version that this RocksDB does not read, Corruption if it has no end.
+// Returns NotFound if there is no such file, InvalidArgument if it is not a
+// trace or of a version that this RocksDB cannot read, Corruption if its end is
+// missing.
 Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
                  ReadSample* reads, uint64_t* others);
 

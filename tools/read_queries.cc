@@ -26,13 +26,13 @@ ReadQuery ReadOf(const SampleQuery& query) {
   if (query.lo != query.hi) {
     read.kind = ReadKind::kClosedSeek;
     read.bound = query.hi;
-    // The next string after the last one that belongs to the range.
+    // The smallest string above the range.
     if (query.hi_inclusive) read.bound += '\0';
   }
   return read;
 }
 
-// Algorithm R (Vitter 1985).
+// Reservoir sampling by algorithm R (Vitter 1985).
 void ReadSample::Add(ReadQuery query) {
   const uint64_t number = seen_++;
   if (kept_.size() < capacity_) {

@@ -1,4 +1,4 @@
-//  The reads of an application, by which filters are judged.
+//  The reads of an application, with which filters are judged.
 
 #pragma once
 
@@ -14,46 +14,47 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 enum class ReadKind {
   kGet,
-  kClosedSeek,  // under an upper bound
+  kClosedSeek,  // with an upper bound
   kOpenSeek,
-  kClosedSeekForPrev,  // under a lower bound
+  kClosedSeekForPrev,  // with a lower bound
   kOpenSeekForPrev,
 };
 constexpr size_t kReadKinds = 5;
 
-// Such as "closed seeks".
+// The name of a kind for people, such as "closed seeks".
 const char* ToString(ReadKind kind);
 
 struct ReadQuery {
   ReadKind kind = ReadKind::kGet;
   std::string target;
-  // Of a closed seek: the key from which on nothing is looked for. Backwards:
-  // the smallest key that is looked for.
+  // The bound of a closed seek: forwards, the exclusive upper bound; backwards,
+  // the inclusive lower bound.
   std::string bound;
-  // Backwards: whether the target itself is looked for.
+  // For SeekForPrev: whether the target itself is a possible result.
   bool inclusive = true;
 };
 
-// What a filter was asked: a point is a Get, a range is a closed seek.
+// The read that a sample query stands for: a point is a Get, a range is a
+// closed seek.
 ReadQuery ReadOf(const SampleQuery& query);
 
-// Keeps at most `capacity` of the reads that come along, each as likely as any
-// other, and always the same ones.
+// Keeps a uniform random sample of at most `capacity` reads from a stream. The
+// same stream always gives the same sample.
 class ReadSample {
  public:
   explicit ReadSample(size_t capacity) : capacity_(capacity), random_(301) {}
 
   void Add(ReadQuery query);
-  // Those that came along.
+  // Number of reads in the stream.
   uint64_t seen() const { return seen_; }
-  // Those that were kept, in their order.
+  // Returns the sample, in the order of the stream.
   std::vector<ReadQuery> Take();
 
  private:
   const size_t capacity_;
   Random64 random_;
   uint64_t seen_ = 0;
-  std::vector<std::pair<uint64_t, ReadQuery>> kept_;  // by their number
+  std::vector<std::pair<uint64_t, ReadQuery>> kept_;  // with position
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -12,7 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Of the search past keys that have been deleted: then it ends where it is.
+// Maximum number of deleted keys that a seek skips; the seek then ends.
 constexpr int kMaxDeleted = 10000;
 
 bool IsBackwards(ReadKind kind) {
@@ -25,54 +25,56 @@ bool IsDeletion(ValueType type) {
          type == kTypeDeletionWithTimestamp;
 }
 
-// That this thread has read so far. Nothing is cached where the truth is found.
+// Number of data blocks that this thread has read so far. Nothing is cached
+// while the truth is found.
 uint64_t DataBlocksRead() {
   const PerfContext& perf = *get_perf_context();
   return perf.block_read_count - perf.index_block_read_count -
          perf.filter_block_read_count - perf.compression_dict_block_read_count;
 }
 
-// Where a read is in a sorted run. It has one file open at a time.
+// The position of a read in a sorted run. One file is open at a time.
 class RunCursor {
  public:
   RunCursor(const TargetFamily& family, std::vector<uint32_t> files,
             size_t* files_gone)
       : family_(family), files_(std::move(files)), files_gone_(files_gone) {}
 
-  // Begins a read. False if no file of the run has keys where it goes.
+  // Begins a read. Sets `*asked` to false if no file of the run can have keys
+  // for it.
   Status Begin(const ReadQuery& read, bool* asked);
 
-  // These require that the read has asked a file.
+  // REQUIRES, for all of the following: the read has asked a file.
 
   uint32_t file() const { return files_[asked_]; }
   uint32_t blocks() const { return static_cast<uint32_t>(blocks_); }
-  // Whether the run has had a key for the read, and which.
+  // Whether the run had a key for the read, and which.
   bool found() const { return found_; }
   const std::string& first_key() const { return first_key_; }
 
-  // Whether it is at a key that the read looks for.
+  // Whether the position is at a key that the read looks for.
   bool Valid() const { return valid_; }
   // REQUIRES: Valid()
   Slice user_key() const { return ExtractUserKey(it_->key()); }
-  // The newest version of the key. Moves before it if the search goes
-  // backwards, as RocksDB's own does.
+  // The newest version of the key. If the read goes backwards, moves before the
+  // key, as RocksDB's own iterator does.
   Status NewestVersion(SequenceNumber* number, ValueType* type);
-  // Leaves the key, which is `key`.
+  // Moves past all versions of `key`, the key at the position.
   Status Pass(const std::string& key);
-  // What the search has come to stays open for the next read.
+  // Ends the read. The open file stays open for the next read.
   void End() { it_.reset(); }
 
  private:
   const TargetFile& File(size_t i) const { return family_.files[files_[i]]; }
   size_t FileFor(const ReadQuery& read) const;
-  // Opens the file of that place in the run. OK without a file if it is gone.
+  // Opens the file at that place in the run. OK without a file if it is gone.
   Status Open(size_t place);
   void MakeIterator();
-  // Goes to the next file if this one has come to its end.
+  // Moves to the next file at the end of this one.
   Status Settle();
 
   const TargetFamily& family_;
-  const std::vector<uint32_t> files_;  // by their keys
+  const std::vector<uint32_t> files_;  // in the order of their keys
   size_t* const files_gone_;
 
   std::unique_ptr<FileFacts> open_;  // nullptr if it is gone
@@ -92,10 +94,11 @@ class RunCursor {
   std::string first_key_;
 };
 
-// The place of the file that RocksDB would look into, or as many as there are.
+// The place of the file that RocksDB would look into, or the number of files if
+// there is none.
 size_t RunCursor::FileFor(const ReadQuery& read) const {
   if (IsBackwards(read.kind)) {
-    // The last one that begins at or below the target.
+    // The last file that begins at or below the target.
     const auto behind =
         std::partition_point(files_.begin(), files_.end(), [&](uint32_t file) {
           const int order = family_.files[file].smallest.compare(read.target);
@@ -247,7 +250,7 @@ Status RunCursor::Pass(const std::string& key) {
   return s;
 }
 
-// All sorted runs, the newest first.
+// All sorted runs, from newest to oldest.
 std::vector<RunCursor> MakeRuns(const TargetFamily& family,
                                 size_t* files_gone) {
   std::vector<RunCursor> runs;
@@ -269,7 +272,7 @@ std::vector<RunCursor> MakeRuns(const TargetFamily& family,
   return runs;
 }
 
-// One read over all sorted runs.
+// One read of all sorted runs.
 class Search {
  public:
   Search(std::vector<RunCursor>* runs, const ReadQuery& read, uint32_t number)
@@ -288,8 +291,8 @@ class Search {
  private:
   // Asks the runs one after the other until one has the key.
   Status Get();
-  // Asks all runs for their next key, until the nearest of them has not been
-  // deleted.
+  // Asks all runs for their next key, until the nearest of these keys has not
+  // been deleted.
   Status Seek(ReadTruth::End* end);
   Status FindNearest(std::string* key, bool* found);
   Status VisitKey(const std::string& key, bool* deleted);
@@ -300,7 +303,7 @@ class Search {
       case ReadKind::kOpenSeek:
         return !run.found() || (end.found && run.first_key() > end.key);
       case ReadKind::kOpenSeekForPrev:
-        return false;  // no filter is asked
+        return false;  // RocksDB asks no filter
       default:
         return !run.found();
     }
@@ -415,7 +418,7 @@ Status FindTruth(const TargetFamily& family,
   *truth = ReadTruth();
   truth->ends.resize(reads.size());
   std::vector<RunCursor> runs = MakeRuns(family, &truth->files_gone);
-  // In the order of their targets, so that a run's files are opened once.
+  // In the order of their targets, so that each file of a run is opened once.
   std::vector<uint32_t> order(reads.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {

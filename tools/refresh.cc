@@ -26,7 +26,7 @@ const std::vector<Column> kFileColumns = {
     {"status", "status"},
 };
 
-// A number that is negative if it is unknown.
+// A number, or null for a negative one, which means unknown.
 Json Known(double number) { return number < 0 ? Json() : Json(number); }
 
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
@@ -50,7 +50,8 @@ std::string WhyNot(const TargetFamily& family) {
          "proteus:12}";
 }
 
-// Adds queries to the queue of a column family, which has one.
+// Adds queries to the sample queue of a column family. REQUIRES: the filter
+// policy takes samples.
 void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
                 ColumnFamilyHandle* column_family) {
   const Options options = db->GetOptions(column_family);
@@ -239,7 +240,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   uint64_t bytes_left = options_.max_bytes;
   for (const std::string& family : families) {
     ColumnFamilyHandle* const handle = opened->Find(family);
-    if (handle == nullptr) continue;  // dropped meanwhile
+    if (handle == nullptr) continue;  // has been dropped meanwhile
     if (!samples.empty()) AddSamples(samples, opened->db(), handle);
     RefreshOptions options = options_;
     options.max_bytes = bytes_left;

@@ -1,4 +1,4 @@
-//  protean refresh: new filters where the queries have changed.
+//  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #pragma once
 
@@ -28,8 +28,8 @@ class RefreshCommand : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  // The column families that can be refreshed. InvalidArgument if there is
-  // none, or if --samples may not be meant for all of them.
+  // Finds the column families that can be refreshed. Returns InvalidArgument if
+  // there is none, or if --samples could apply to several.
   Status Choose(std::ostream& err, std::vector<std::string>* families) const;
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
   void Print(const std::string& column_family, const RefreshResult& result,

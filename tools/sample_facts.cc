@@ -57,7 +57,7 @@ QueryShapes ShapesOf(const std::vector<SampleQuery>& queries) {
       continue;
     }
     const uint64_t distance = NumberOf(query.hi) - NumberOf(query.lo);
-    // All 2^64 values are a little more than can be said.
+    // A range of all 2^64 values counts as one less, since 2^64 does not fit.
     const uint64_t values =
         query.hi_inclusive && distance < std::numeric_limits<uint64_t>::max()
             ? distance + 1
@@ -97,7 +97,7 @@ Status CompareWithFile(const std::vector<SampleQuery>& queries,
   };
   std::vector<size_t> shared_bits;
   for (auto query = begin; query != end; ++query) {
-    // Behind all versions of the lower bound.
+    // The last position among the versions of the lower bound.
     const InternalKey target(query->lo + std::string(timestamp_size, '\0'),
                              /*s=*/0, ValueType(0));
     it->SeekForPrev(target.Encode());

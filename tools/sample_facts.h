@@ -1,5 +1,5 @@
-//  What sample queries look like, by themselves and next to the keys of a file:
-//  on that rests which filter suits them.
+//  Facts about sample queries, by themselves and relative to the keys of a
+//  file. These facts decide which filter suits the queries.
 
 #pragma once
 
@@ -15,31 +15,34 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct QueryShapes {
   uint64_t points = 0;
   uint64_t ranges = 0;
-  // Whether the bounds of all ranges have one length, of 8 bytes at most, and
-  // are taken for big-endian numbers.
+  // Whether the bounds of all ranges have the same length, of at most 8 bytes;
+  // they are then taken for big-endian numbers.
   bool numbers = false;
-  // Of numbers: how many ranges span 2^k values or more, but fewer than
-  // 2^(k+1), by k.
+  // If `numbers`: for each k, the number of ranges that span at least 2^k but
+  // fewer than 2^(k+1) values.
   std::map<int, uint64_t> spans;
-  // Of anything else: how many ranges have bounds that share so many bytes at
-  // their beginning.
+  // Otherwise: for each length, the number of ranges whose bounds have a common
+  // prefix of that length in bytes.
   std::map<size_t, uint64_t> shared_bytes;
 };
 
 QueryShapes ShapesOf(const std::vector<SampleQuery>& queries);
 
 struct QueriesInFile {
-  uint64_t queries = 0;  // that begin within the file's keys
-  uint64_t empty = 0;    // of these, that find nothing in it
-  // The median of how many bits the lower bounds of the empty ones share with
-  // the next key below: what a filter must tell apart. Negative if there are
-  // none.
+  // Queries that begin between the file's smallest and largest key.
+  uint64_t queries = 0;
+  // Number of these that match no key of the file.
+  uint64_t empty = 0;
+  // Median number of leading bits that the lower bound of an empty query shares
+  // with the next key below it: what a filter must tell apart. Negative if
+  // there is none.
   int64_t shared_bits = -1;
 };
 
-// Compares queries, in ascending order of their lower bounds, with a file of
-// which the MANIFEST tells the smallest and largest key. Reads a block or two
-// for each query that begins in it. Corruption if one is damaged.
+// Compares queries, in ascending order of their lower bounds, with a file whose
+// smallest and largest keys are known from the MANIFEST. Reads a block or two
+// for each query that begins in the file. Returns Corruption if a block is
+// damaged.
 Status CompareWithFile(const std::vector<SampleQuery>& queries,
                        const FileFacts& facts, const TargetFile& file,
                        QueriesInFile* result);

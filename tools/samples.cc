@@ -40,8 +40,8 @@ double Share(uint64_t part, uint64_t all) {
          static_cast<double>(std::max<uint64_t>(all, 1));
 }
 
-// Where the queue of a column family is saved. InvalidArgument says what to
-// change if it is not.
+// Stores the file in which the sample queue of a column family is saved. If
+// there is none, InvalidArgument says what to change.
 Status FindSamplesFile(const TargetFamily& family, std::string* file) {
   if (family.table_factory != ProteanTableFactory::kClassName()) {
     return Status::InvalidArgument(
@@ -76,7 +76,8 @@ Status Read(const std::string& file, std::ostream& err,
   return s;
 }
 
-// The samples of a column family. NotFound if none have been saved yet.
+// Reads the saved samples of a column family. Returns NotFound if none have
+// been saved yet.
 Status ReadSaved(const TargetFamily& family, std::ostream& err,
                  std::string* file, std::vector<SampleQuery>* queries) {
   const Status s = FindSamplesFile(family, file);
@@ -368,7 +369,7 @@ std::vector<SampleQuery> MergeSamples(
   while (any && !is_full()) {
     any = false;
     for (std::vector<SampleQuery>& list : lists) {
-      // A duplicate does not cost a list its turn.
+      // A list does not lose its turn by a duplicate.
       while (!list.empty() && !is_full()) {
         SampleQuery query = std::move(list.back());
         list.pop_back();

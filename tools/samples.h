@@ -1,4 +1,4 @@
-//  protean samples: the sample queries by which filters are designed.
+//  protean samples: the sample queries that filters are designed for.
 
 #pragma once
 
@@ -29,7 +29,7 @@ class Samples : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  // What a form is called with: its operands.
+  // The operands of a form of the command.
   using Files = std::vector<std::string>;
   Status Show(const Files& files, Output* output, std::ostream& err,
               bool* found);
@@ -37,7 +37,8 @@ class Samples : public Command {
   Status Import(const Files& files, Output* output, std::ostream& err);
   Status Merge(const Files& files, Output* output, std::ostream& err);
 
-  // Opens the DB, of which exactly one column family is meant.
+  // Opens the DB. Returns InvalidArgument unless exactly one column family is
+  // selected.
   Status OpenOne(const char* form);
   void ShowShapes(const std::string& column_family, const std::string& file,
                   const std::vector<SampleQuery>& queries,
@@ -51,10 +52,10 @@ class Samples : public Command {
   bool json_ = false;
 };
 
-// Takes queries from each of the lists in turn, the newest first, which is the
-// last one of a list; at most `max` in all, or all for 0. Of equal ones, the
-// one that is taken first counts. Returns them in such an order that the newest
-// is the last one again.
+// Merges lists of samples, each of which is ordered from oldest to newest.
+// Takes queries from each list in turn, the newest first: at most `max` in all,
+// or all of them if `max` is 0. Duplicates are taken once, where they come
+// first. The result is also ordered from oldest to newest.
 std::vector<SampleQuery> MergeSamples(
     std::vector<std::vector<SampleQuery>> lists, uint64_t max);
 

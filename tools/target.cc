@@ -12,8 +12,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A policy of the options by its name, such as "protean.Proteus:12"; as in an
-// options string, if it can be.
+// The filter policy of the options as an options string, or at least its name,
+// such as "protean.Proteus:12".
 std::string PolicyText(const FilterPolicy* policy) {
   if (policy == nullptr) return "nullptr";
   ConfigOptions config;
@@ -21,7 +21,8 @@ std::string PolicyText(const FilterPolicy* policy) {
   return policy->ToString(config);
 }
 
-// Reads files as a column family does, whatever filters they have.
+// Sets the table factory that reads the column family's files, whatever filters
+// they have.
 void SetTableFactory(TargetFamily* family) {
   BlockBasedTableOptions table;
   if (family->options.table_factory != nullptr) {
@@ -36,9 +37,11 @@ void SetTableFactory(TargetFamily* family) {
   family->has_protean_policy =
       AsProteanFilterPolicy(table.filter_policy.get()) != nullptr;
   if (!family->has_protean_policy) {
-    table.filter_policy = nullptr;  // then the recommended one
+    // ProteanTable then takes the recommended policy.
+    table.filter_policy = nullptr;
   }
-  // The samples belong to the process that has the DB open.
+  // A factory of its own: the samples belong to the process that has the DB
+  // open.
   family->options.table_factory = NewProteanTableFactory(table);
 }
 
@@ -155,7 +158,7 @@ Status Target::OpenDB() {
       file.smallest = std::move(meta.smallest);
       file.largest = std::move(meta.largest);
       if (!meta.has_timestamps) {
-        // As RocksDB does when it reads the MANIFEST.
+        // RocksDB does the same when it reads the MANIFEST.
         const size_t size = family.options.comparator->timestamp_size();
         file.smallest.append(size, '\0');
         file.largest.append(size, '\0');
@@ -183,7 +186,7 @@ Status Target::CheckFolder(const TargetFamily& family) const {
       std::any_of(family.files.begin(), family.files.end(), is_there)) {
     return Status::OK();
   }
-  // Unless its DB has compacted them meanwhile.
+  // The files may be missing because the DB has compacted them meanwhile.
   std::vector<ManifestFamily> manifest;
   const Status s = ReadManifest(env, db_, &manifest);
   if (!s.ok()) return s;

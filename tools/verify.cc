@@ -51,7 +51,7 @@ Json OffsetOf(const Status& damage) {
   return end == digits ? Json() : Json(offset);
 }
 
-// Whether the DB's MANIFEST lists a file, now.
+// Whether the DB's MANIFEST lists a file at this moment.
 bool IsListed(const Target& target, const std::string& column_family,
               const TargetFile& file) {
   std::vector<ManifestFamily> families;
@@ -66,7 +66,7 @@ bool IsListed(const Target& target, const std::string& column_family,
   return false;
 }
 
-// Counts the keys of all threads, and shows how fast they pass.
+// Counts the keys of all threads, and shows the speed.
 class KeyMeter {
  public:
   explicit KeyMeter(Progress* progress) : progress_(*progress) {}
@@ -104,20 +104,20 @@ void InParallel(size_t count, const std::function<void(size_t)>& work) {
       threads.emplace_back(run);
     }
   } catch (const std::system_error&) {
-    // There are no more.
+    // No more threads can be created.
   }
   run();
   for (std::thread& thread : threads) thread.join();
 }
 
-// A file, and what has been found out about it.
+// A file, and the result of its verification.
 struct Finding {
   const TargetFamily* family;
   const TargetFile* file;
   Json row = {};
   uint64_t keys = 0;
   bool is_wrong = false;
-  // Whether a new filter would set that right, and can be made.
+  // Whether rewriting the file, and so its filter, would mend it.
   bool is_fixable = false;
 };
 
@@ -313,8 +313,8 @@ Status Verify::Fix(const Findings& findings, std::ostream& err, Output* output,
       s = Status::NotFound("its column family is gone");
     } else {
       s = RewriteFile(opened->db(), handle, file);
-      // Another file of the list that ends or begins with the same user key is
-      // rewritten with it.
+      // RewriteFile also rewrites a neighbor that shares a boundary user key,
+      // which may be another file of this list.
       if (s.IsNotFound()) s = Status::OK();
     }
     if (!s.ok()) ++*unfixed;
@@ -368,7 +368,7 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
   output.Line();
   s = Fix(findings, err, &output, &progress, &unfixed);
   if (!s.ok()) return s;
-  // What has been written meanwhile.
+  // Verifies the files that have been written meanwhile.
   s = again.Open(operands);
   if (!s.ok()) return s;
   Findings after;

@@ -1,4 +1,4 @@
-//  protean verify: whether filters find what the files hold.
+//  protean verify: checks that filters find what the files hold.
 
 #pragma once
 
@@ -30,21 +30,22 @@ class Verify : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  // Of a pass over files.
+  // The result of a pass over files.
   struct Findings {
     uint64_t files = 0;
     uint64_t keys = 0;
     uint64_t wrong = 0;
     std::vector<std::pair<std::string, std::string>> fixable;
-    // The files by column family and name, here and above.
+    // All files verified so far, by column family and name.
     std::set<std::pair<std::string, std::string>> seen;
   };
 
-  // Verifies the files of the target but for those that `*findings` has seen,
+  // Verifies the files of the target except those that `*findings` has seen,
   // several at a time, and prints a row for each.
   void VerifyFiles(const Target& target, Output* output, Progress* progress,
                    Findings* findings) const;
-  // Rewrites the files that are fixable. `*unfixed` counts those that are not.
+  // Rewrites the fixable files. Adds the number of those that cannot be
+  // rewritten to `*unfixed`.
   Status Fix(const Findings& findings, std::ostream& err, Output* output,
              Progress* progress, uint64_t* unfixed) const;
 
