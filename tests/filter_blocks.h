@@ -1,5 +1,5 @@
 //  Filter blocks for tests: built by a policy or from a trie of any encoding,
-//  damaged, and put where a sanitizer sees every read outside of them.
+//  and damaged.
 
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "filter_policy/proteus/proteus_builder.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
+#include "tests/guarded_block.h"
 #include "tests/key_families.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
@@ -152,23 +153,6 @@ inline std::string WithRightChecksum(std::string block) {
   return block;
 }
 
-// A copy of bytes that ends where its allocation does, at an address that is
-// `misalignment` past an aligned one, so that a sanitizer sees any read beyond.
-class ExactCopy {
- public:
-  explicit ExactCopy(const Slice& bytes, size_t misalignment = 0)
-      : buffer_(new char[misalignment + bytes.size()]),
-        slice_(buffer_.get() + misalignment, bytes.size()) {
-    std::copy(bytes.data(), bytes.data() + bytes.size(),
-              buffer_.get() + misalignment);
-  }
-  const Slice& slice() const { return slice_; }
-
- private:
-  std::unique_ptr<char[]> buffer_;
-  Slice slice_;
-};
-
 // A Proteus of a forced design in a block that is read at an odd address.
 class ForcedProteus {
  public:
@@ -185,7 +169,7 @@ class ForcedProteus {
   }
 
  private:
-  const ExactCopy bytes_;
+  const GuardedBlock bytes_;
   const FilterBlock block_;
 };
 

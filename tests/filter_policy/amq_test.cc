@@ -41,7 +41,7 @@ class BuiltAmq {
     AmqBuilder builder(plan, header_.data(), data_.data());
     for (uint64_t hash : hashes) builder.Add(hash);
     builder.Finish();
-    copy_ = std::make_unique<ExactCopy>(data_, /*misalignment=*/1);
+    copy_ = std::make_unique<GuardedBlock>(data_, /*misalignment=*/1);
     EXPECT_OK(amq_.DecodeHeader(header_.data()));
     Slice input = copy_->slice();
     EXPECT_TRUE(amq_.Open(&input));
@@ -65,7 +65,7 @@ class BuiltAmq {
  private:
   std::string header_;
   std::string data_;
-  std::unique_ptr<ExactCopy> copy_;
+  std::unique_ptr<GuardedBlock> copy_;
   Amq amq_;
 };
 
@@ -233,7 +233,7 @@ TEST(AmqTest, DamagedHeaders) {
     for (size_t bit = 0; bit < 8 * Amq::kHeaderSize; bit++) {
       std::string header = built.header();
       header[bit / 8] = static_cast<char>(header[bit / 8] ^ 1 << bit % 8);
-      const ExactCopy copy(built.data());
+      const GuardedBlock copy(built.data());
       Slice input = copy.slice();
       Amq amq;
       // Whatever is accepted can be asked.
@@ -266,7 +266,7 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
       EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
     }
     // Cut short.
-    const ExactCopy copy(Slice(built.data().data(), built.data().size() - 1));
+    const GuardedBlock copy(Slice(built.data().data(), built.data().size() - 1));
     Slice input = copy.slice();
     Amq amq;
     EXPECT_OK(amq.DecodeHeader(built.header().data()));

@@ -267,7 +267,7 @@ TEST(FilterBlockTest, IsReadAtAnyAlignment) {
   const Keys keys = SetWithDenseLevels();
   const std::string bytes = BuildBlock(keys);
   for (size_t misalignment = 0; misalignment < 9; misalignment++) {
-    const ExactCopy copy(bytes, misalignment);
+    const GuardedBlock copy(bytes, misalignment);
     const FilterBlock block(copy.slice());
     ASSERT_OK(block.status());
     ASSERT_NE(std::string::npos, static_cast<const Surf&>(*block.filter())
@@ -484,7 +484,7 @@ TEST(FilterBlockTest, EveryTruncation) {
     for (bool fixed : {false, true}) {
       SCOPED_TRACE(length);
       const std::string cut = bytes.substr(0, length);
-      const ExactCopy copy(fixed ? WithRightChecksum(cut) : cut, length % 8);
+      const GuardedBlock copy(fixed ? WithRightChecksum(cut) : cut, length % 8);
       ExpectDamaged(copy.slice(), keys);
       if (HasFatalFailure()) return;
     }
@@ -500,7 +500,7 @@ TEST(FilterBlockTest, EveryBitFlip) {
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
       SCOPED_TRACE("byte " + std::to_string(bit / 8) + " bit " +
                    std::to_string(bit % 8));
-      const ExactCopy copy(WithBitFlipped(bytes, bit), bit % 8);
+      const GuardedBlock copy(WithBitFlipped(bytes, bit), bit % 8);
       ExpectDamaged(copy.slice(), keys);
       if (HasFatalFailure()) return;
     }
@@ -555,7 +555,7 @@ TEST(FilterBlockTest, RandomBytes) {
     // Half of them get past the header's first checks.
     if (round % 2 == 0) bytes = good.substr(0, kCheckedOffset) + bytes;
     if (round % 4 == 0) bytes = WithRightChecksum(bytes);
-    const ExactCopy copy(bytes, round % 8);
+    const GuardedBlock copy(bytes, round % 8);
     AskEverything(copy.slice(), queries);
     if (round % 4 != 0) {
       EXPECT_FALSE(FilterBlock(copy.slice()).CanFilter());
@@ -576,7 +576,7 @@ TEST(FilterBlockTest, EveryBitFlipUnderARightChecksum) {
     const std::string bytes =
         BuildBlock(keys, NewSurfFilterPolicy(hash_bits, real_bits));
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
-      const ExactCopy copy(WithRightChecksum(WithBitFlipped(bytes, bit)),
+      const GuardedBlock copy(WithRightChecksum(WithBitFlipped(bytes, bit)),
                            bit % 8);
       AskEverything(copy.slice(), queries);
       if (HasFatalFailure()) return;
@@ -623,7 +623,7 @@ TEST(FilterBlockTest, DamagedTriesUnderARightChecksum) {
         family.keys, NewSurfFilterPolicy(rnd.Uniform(5), 4 * rnd.Uniform(5)));
     for (int round = 0; round < 1500; round++) {
       const std::string damaged = WithRandomDamage(bytes, &rnd);
-      const ExactCopy copy(WithRightChecksum(damaged), round % 8);
+      const GuardedBlock copy(WithRightChecksum(damaged), round % 8);
       AskEverything(copy.slice(), queries);
       if (HasFatalFailure()) return;
       opened += FilterBlock(copy.slice()).CanFilter();
@@ -899,7 +899,7 @@ TEST(FilterBlockTest, EveryFieldUnderARightChecksum) {
       for (uint64_t other : OtherValues(field, value)) {
         SCOPED_TRACE(field.name + ": " + std::to_string(value) + " -> " +
                      std::to_string(other));
-        const ExactCopy copy(
+        const GuardedBlock copy(
             WithRightChecksum(WithValue(trie.block, field, other)), other % 8);
         const FilterBlock block(copy.slice());
         opened += block.CanFilter();
@@ -933,7 +933,7 @@ TEST(FilterBlockTest, CountsInPairsAndTriplesUnderARightChecksum) {
             std::string damaged = moved(trie.block, counts[i], up & 1);
             damaged = moved(damaged, counts[j], up & 2);
             if (k > j) damaged = moved(damaged, counts[k], up & 4);
-            const ExactCopy copy(WithRightChecksum(damaged), up);
+            const GuardedBlock copy(WithRightChecksum(damaged), up);
             if (!FilterBlock(copy.slice()).CanFilter()) continue;
             AskEverything(copy.slice(), queries);
             if (HasFatalFailure()) return;
@@ -951,7 +951,7 @@ TEST(FilterBlockTest, RandomDamageOfEveryEncodingUnderARightChecksum) {
     SCOPED_TRACE(trie.name);
     const Keys queries = QueriesAround(trie.keys, 16);
     for (int round = 0; round < 1000; round++) {
-      const ExactCopy copy(
+      const GuardedBlock copy(
           WithRightChecksum(WithRandomDamage(trie.block, &rnd)), round % 8);
       AskEverything(copy.slice(), queries);
       if (HasFatalFailure()) return;

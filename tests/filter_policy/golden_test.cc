@@ -1031,7 +1031,7 @@ TEST_P(GoldenTest, IsRead) {
     SCOPED_TRACE(
         "THE READER NO LONGER READS WHAT WAS WRITTEN, which is a bug: " +
         file.filename().string());
-    const ExactCopy copy(ReadFile(file), /*misalignment=*/1);
+    const GuardedBlock copy(ReadFile(file), /*misalignment=*/1);
     const FilterBlock block(copy.slice());
     ASSERT_OK(block.status());
     ExpectHeader(block, recipe());
@@ -1076,7 +1076,7 @@ TEST_P(GoldenTest, CutShort) {
     for (size_t bytes_cut : {1, 8}) {
       const std::string cut = bytes.substr(0, bytes.size() - bytes_cut);
       for (const std::string& damaged : {cut, WithRightChecksum(cut)}) {
-        const ExactCopy copy(damaged);
+        const GuardedBlock copy(damaged);
         const FilterBlock block(copy.slice());
         EXPECT_TRUE(block.status().IsCorruption()) << bytes_cut;
         EXPECT_FALSE(block.CanFilter());

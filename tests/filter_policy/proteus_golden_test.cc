@@ -240,7 +240,7 @@ TEST_P(ProteusGoldenTest, IsRead) {
   ASSERT_GT(CountBlocks(recipe), 0) << "the recipe has no block yet";
   for (int n = 1; n <= CountBlocks(recipe); n++) {
     SCOPED_TRACE("THE READER NO LONGER READS WHAT WAS WRITTEN, which is a bug");
-    const ExactCopy copy(ReadFile(PathOf(recipe, n, ".block")), 1);
+    const GuardedBlock copy(ReadFile(PathOf(recipe, n, ".block")), 1);
     const FilterBlock block(copy.slice());
     ASSERT_OK(block.status());
     EXPECT_EQ(recipe.keys.size(), block.header().num_keys);
@@ -282,7 +282,7 @@ TEST_P(ProteusGoldenTest, CutShort) {
   for (size_t bytes_cut : {1, 8, 64}) {
     const std::string cut = bytes.substr(0, bytes.size() - bytes_cut);
     for (const std::string& damaged : {cut, WithRightChecksum(cut)}) {
-      const ExactCopy copy(damaged);
+      const GuardedBlock copy(damaged);
       EXPECT_TRUE(FilterBlock(copy.slice()).status().IsCorruption());
     }
   }

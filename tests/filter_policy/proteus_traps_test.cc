@@ -238,7 +238,7 @@ TEST(ProteusTrapsTest, ChainsAreDesignedSoon) {
       const Deadline deadline(0.5);
       ProteusSettings settings;
       settings.space = space;
-      const ExactCopy bytes(
+      const GuardedBlock bytes(
           BuildProteusBlock(chain.keys, settings, chain.samples));
       const FilterBlock block(bytes.slice());
       ASSERT_OK(block.status());

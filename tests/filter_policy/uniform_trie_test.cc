@@ -58,7 +58,7 @@ Status Open(const Slice& bytes, UniformTrie* trie) {
 }
 
 void Compare(const Keys& prefixes, uint32_t bits, const Keys& queries) {
-  const ExactCopy bytes(Build(prefixes, bits), 3);
+  const GuardedBlock bytes(Build(prefixes, bits), 3);
   UniformTrie trie;
   ASSERT_OK(Open(bytes.slice(), &trie));
   EXPECT_EQ(bits, trie.prefix_bits());
@@ -154,7 +154,7 @@ TEST(UniformTrieTest, DamagedTries) {
     const Keys prefixes = PrefixesOf(keys, bits);
     const std::string bytes = Build(prefixes, bits);
     for (size_t size = 0; size < bytes.size() - kReadPadding; size++) {
-      const ExactCopy copy(bytes.substr(0, size) +
+      const GuardedBlock copy(bytes.substr(0, size) +
                            std::string(kReadPadding, '\0'));
       Slice input(copy.slice().data(), size);
       EXPECT_NOK(UniformTrie().Open(&input, /*lead=*/0)) << size;
@@ -163,7 +163,7 @@ TEST(UniformTrieTest, DamagedTries) {
       for (int flip : {1, 0x10, 0x80, 0xff}) {
         std::string damaged = bytes;
         damaged[i] = static_cast<char>(damaged[i] ^ flip);
-        const ExactCopy copy(damaged);
+        const GuardedBlock copy(damaged);
         Slice input(copy.slice().data(), bytes.size() - kReadPadding);
         UniformTrie trie;
         if (!trie.Open(&input, /*lead=*/0).ok() || trie.prefix_bits() != bits)

@@ -16,7 +16,7 @@ class CorpusTest : public testing::TestWithParam<const FuzzTarget*> {
  protected:
   // From memory that ends where the input does.
   void Replay(const std::string& input) {
-    const ExactCopy copy(input);
+    const GuardedBlock copy(input);
     GetParam()->run(reinterpret_cast<const uint8_t*>(copy.slice().data()),
                     copy.slice().size());
   }

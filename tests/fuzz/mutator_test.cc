@@ -55,7 +55,7 @@ size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
 }
 
 bool Opens(const std::string& block) {
-  const ExactCopy copy(block);
+  const GuardedBlock copy(block);
   return FilterBlock(copy.slice()).status().ok();
 }
 

@@ -1,0 +1,212 @@
+#include "tests/fuzz/block_contracts.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "filter_policy/surf/surf.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class Examiner {
+ public:
+  Examiner(const FilterBlock& block, const std::vector<std::string>& strings,
+           size_t range_step)
+      : block_(block), strings_(strings), range_step_(range_step) {}
+
+  BlockExam Run() {
+    CheckState();
+    for (const std::string& string : strings_) {
+      CheckString(string);
+      Walk(string);
+    }
+    CheckBatches();
+    for (size_t i = 0; i < strings_.size(); i++) {
+      for (size_t j = i % range_step_; j < strings_.size(); j += range_step_) {
+        CheckRange(strings_[i], strings_[j]);
+      }
+      CheckRange(strings_[i], strings_[i]);
+    }
+    if (block_.CanFilter() && block_.header().kind == kSurfKind) {
+      Iterate(static_cast<const Surf&>(*block_.filter()));
+    }
+    return exam_;
+  }
+
+ private:
+  void Expect(bool holds, const char* promise) {
+    if (!holds && exam_.broken == nullptr) exam_.broken = promise;
+  }
+  void Note(uint64_t answer) {
+    exam_.answers = (exam_.answers ^ answer) * 0x9e3779b97f4a7c15u;
+    exam_.answers ^= exam_.answers >> 29;
+  }
+  bool Note(bool answer) {
+    Note(uint64_t{answer} + 1);
+    return answer;
+  }
+  void Note(const Slice& bytes) {
+    Note(uint64_t{bytes.size()});
+    for (size_t i = 0; i < bytes.size(); i++) {
+      Note(uint64_t{static_cast<uint8_t>(bytes[i])});
+    }
+  }
+
+  bool HasKeys() const {
+    return block_.CanFilter() && block_.header().num_keys > 0;
+  }
+
+  void CheckState() {
+    const Status& status = block_.status();
+    Note(uint64_t{static_cast<uint8_t>(status.code())});
+    if (status.ok()) {
+      Expect(block_.filter() != nullptr, "a block that is accepted is opened");
+      Note(Slice(block_.filter()->Report().design));
+    } else {
+      Expect(status.IsCorruption() || status.IsNotSupported(),
+             "a block is damaged or unknown");
+      Expect(block_.filter() == nullptr && !block_.CanFilter(),
+             "a block that is refused filters nothing");
+      Expect(!block_.LowerBoundIsLoose() && !block_.LowerBoundIsSlow(),
+             "a block that is refused has no lower bounds");
+    }
+  }
+
+  void CheckString(const std::string& string) {
+    const bool has_key = Note(block_.KeyMayMatch(string));
+    const bool has_prefix = Note(block_.PrefixMayMatch(string));
+    const bool may_have_above = Note(block_.MayHaveKeyAtOrAbove(string));
+    const bool has_above = Note(block_.HasKeyAtOrAbove(string));
+    const bool has_below = Note(block_.HasKeyBelow(string));
+    Expect(block_.KeyMayMatch(string) == has_key, "an answer is repeated");
+    Expect(may_have_above || !has_above,
+           "no key is at or above a string that all keys are below");
+    Expect(HasKeys() || (may_have_above && !has_below),
+           "nothing is known of the keys of a block that filters nothing");
+    if (block_.filter() == nullptr) {
+      Expect(has_key && has_prefix && !has_above,
+             "a block that is refused lets all queries through");
+    }
+  }
+
+  void CheckBatches() {
+    // Enough for a few full batches of the filters, and a rest.
+    const size_t count = std::max<size_t>(strings_.size(), 75);
+    std::vector<Slice> slices(count);
+    std::vector<Slice*> pointers(count);
+    const std::unique_ptr<bool[]> answers(new bool[count]);
+    for (size_t i = 0; i < count; i++) {
+      slices[i] = strings_[i % strings_.size()];
+      pointers[i] = &slices[i];
+    }
+    std::fill_n(answers.get(), count, false);
+    block_.KeysMayMatch(count, pointers.data(), answers.get());
+    for (size_t i = 0; i < count; i++) {
+      Expect(answers[i] == block_.KeyMayMatch(*pointers[i]),
+             "a key has one answer, alone or among others");
+    }
+  }
+
+  void CheckRange(const Slice& lo, const Slice& hi) {
+    const bool closed = Note(block_.RangeMayMatch(lo, hi, true));
+    const bool open = Note(block_.RangeMayMatch(lo, hi, false));
+    const int order = lo.compare(hi);
+    if (block_.CanFilter()) {
+      Expect(order < 0 || !open, "a range that can hold nothing is empty");
+      Expect(order <= 0 || !closed, "an inverted range is empty");
+    } else {
+      Expect(closed && open, "a block that cannot filter excludes no range");
+    }
+    if (HasKeys() && order <= 0) {
+      const bool below = hi.compare(block_.header().smallest) < 0;
+      Expect((!below && block_.MayHaveKeyAtOrAbove(lo)) || !closed,
+             "a range outside of the keys is empty");
+    }
+    for (const bool inclusive : {false, true}) {
+      Count(lo, hi, inclusive, inclusive ? closed : open);
+    }
+  }
+
+  void Count(const Slice& lo, const Slice& hi, bool inclusive, bool may_match) {
+    RangeCount count;
+    if (!Note(block_.CountRange(lo, hi, inclusive, &count))) return;
+    Expect(block_.CanFilter(), "only what filters counts");
+    Note(count.count);
+    Note(count.low_ambiguous);
+    Note(count.high_ambiguous);
+    Expect(count.low_shared <= lo.size() && count.high_shared <= hi.size(),
+           "a key shares no more with a bound than the bound has");
+    const int order = lo.compare(hi);
+    Expect(order < 0 || (order == 0 && inclusive) || count.count == 0,
+           "a range that can hold nothing counts none");
+    Expect(may_match || block_.header().num_keys > 0 || count.count == 0,
+           "a block without keys counts none");
+  }
+
+  // Goes up as a search does, from key to key.
+  void Walk(const std::string& target) {
+    std::string at = target;
+    std::string bound;
+    for (int steps = 0; steps < 4; steps++) {
+      const bool found = Note(block_.LowerBound(at, &bound));
+      Expect(found || HasKeys(), "a search ends only if the keys are known");
+      if (!found) return;
+      Note(Slice(bound));
+      Expect(bound >= at, "a search never goes back");
+      Expect(bound == at || block_.MayHaveKeyAtOrAbove(bound),
+             "a search goes no further than the largest key");
+      std::string again;
+      Expect(block_.LowerBound(bound, &again) && again == bound,
+             "a search stays where it has been sent");
+      CheckString(bound);
+      CheckRange(at, bound);
+      at = bound + '\0';
+      CheckRange(bound, at);
+    }
+  }
+
+  void Iterate(const Surf& surf) {
+    // Counting visits every level, so their number must be a possible one.
+    Expect(surf.fst().height() <= surf.fst().num_nodes(),
+           "a trie has no more levels than nodes");
+    Surf::Iterator it(&surf);
+    for (const std::string& target : strings_) {
+      it.Seek(target);
+      for (int step = 0; step < 6 && it.Valid(); step++) {
+        NotePosition(it);
+        step % 3 == 2 ? it.Prev() : it.Next();
+      }
+    }
+    constexpr int kMaxSteps = 200;
+    it.SeekToFirst();
+    for (int step = 0; it.Valid() && step < kMaxSteps; step++) {
+      NotePosition(it);
+      it.Next();
+    }
+    it.SeekToLast();
+    for (int step = 0; it.Valid() && step < kMaxSteps; step++) {
+      NotePosition(it);
+      it.Prev();
+    }
+  }
+  void NotePosition(const Surf::Iterator& it) {
+    Note(it.key_prefix());
+    Note(it.real_suffix());
+    Note(it.IsWholeKey());
+  }
+
+  const FilterBlock& block_;
+  const std::vector<std::string>& strings_;
+  const size_t range_step_;
+  BlockExam exam_;
+};
+
+}  // namespace
+
+BlockExam Examine(const FilterBlock& block,
+                  const std::vector<std::string>& strings, size_t range_step) {
+  return Examiner(block, strings, range_step).Run();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

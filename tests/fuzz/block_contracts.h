@@ -1,0 +1,28 @@
+//  What an opened filter block promises whatever its bytes are. Damage that
+//  passes the checks of Open may cost answers, but breaks none of this.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "filter_policy/filter_block.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct BlockExam {
+  // The first promise that the block has broken, in words; nullptr if none.
+  const char* broken = nullptr;
+  // A hash of all answers. The same bytes give the same one wherever they are.
+  uint64_t answers = 0;
+};
+
+// Asks `block` all kinds of questions about the strings, one by one and in
+// batches, and about the ranges from each string to every `range_step`th one.
+// REQUIRES: strings is not empty
+BlockExam Examine(const FilterBlock& block,
+                  const std::vector<std::string>& strings,
+                  size_t range_step = 1);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
