@@ -45,9 +45,9 @@ class GuardedMemory {
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
 
-  // Copies bytes to the end of the readable pages, or so few bytes before it
-  // that they begin `misalignment` bytes past a multiple of 8. Without a
-  // sanitizer, what is read of these few bytes goes unnoticed.
+  // Copies bytes to the end of the readable pages, or up to 7 bytes before it,
+  // so that they begin `misalignment` bytes past a multiple of 8. Without a
+  // sanitizer, a read of these 7 bytes goes unnoticed.
   Slice PlaceAtEnd(const Slice& bytes) { return Place(bytes, Room(bytes)); }
   Slice PlaceAtEnd(const Slice& bytes, size_t misalignment) {
     const size_t room = Room(bytes);
@@ -63,8 +63,7 @@ class GuardedMemory {
   }
   Slice Place(const Slice& bytes, size_t offset) {
     Permit(begin_, size_);
-    // Whoever reads what is not a part of the bytes finds other bytes there for
-    // each place.
+    // A read outside of the bytes finds something else in each place.
     memset(begin_, static_cast<int>(offset % 255 + 1), size_);
     if (!bytes.empty()) memcpy(begin_ + offset, bytes.data(), bytes.size());
     Forbid(begin_, offset);
@@ -90,7 +89,8 @@ class GuardedMemory {
 };
 
 // A copy of bytes that ends where readable memory does. With a misalignment, it
-// begins so many bytes past a multiple of 8, and may end up to 7 bytes earlier.
+// begins that number of bytes past a multiple of 8, and may end up to 7 bytes
+// earlier.
 class GuardedBlock {
  public:
   explicit GuardedBlock(const Slice& bytes)
