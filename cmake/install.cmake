@@ -13,14 +13,10 @@ set_target_properties(protean PROPERTIES EXPORT_NAME static)
 install(TARGETS protean EXPORT protean ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 install(TARGETS protean_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 
-# As in the source tree: #include "plugin/protean.h".
-set(protean_includes "${CMAKE_INSTALL_INCLUDEDIR}/protean")
-file(STRINGS protean.mk protean_headers REGEX "^protean_HEADERS = ")
-string(REPLACE "protean_HEADERS = " "" protean_headers "${protean_headers}")
-separate_arguments(protean_headers)
-install(FILES ${protean_headers} plugin/version.h DESTINATION "${protean_includes}/plugin" COMPONENT development)
-target_include_directories(protean PUBLIC "$<INSTALL_INTERFACE:${protean_includes}>")
-target_include_directories(protean_shared PUBLIC "$<INSTALL_INTERFACE:${protean_includes}>")
+# Where RocksDB's own builds install the headers of the plugin.
+install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/rocksdb/plugin/protean" COMPONENT development)
+target_include_directories(protean PUBLIC "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_include_directories(protean_shared PUBLIC "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(protean PUBLIC "$<INSTALL_INTERFACE:protean::rocksdb>")
 target_link_libraries(protean_shared PUBLIC "$<INSTALL_INTERFACE:protean::rocksdb>")
 # Linked although a program may refer to nothing in it: it registers itself.

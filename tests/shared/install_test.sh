@@ -16,7 +16,7 @@ prefix=$work/usr
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
 lib=$(dirname "$(find "$prefix" -name libprotean.so.1)")
 for file in "$prefix/bin/protean" "$lib/libprotean.a" "$lib"/libprotean-rocksdb-*.so.1 "$lib/pkgconfig/protean.pc" \
-  "$prefix/include/protean/plugin/protean.h"; do
+  "$prefix/include/rocksdb/plugin/protean/protean.h"; do
   [ -f "$file" ] || die "$file is not installed"
 done
 tag=$(basename "$lib"/libprotean-rocksdb-*.so.1 .so.1)
@@ -40,17 +40,6 @@ cmake -S docs/examples/sensors -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
   { tail -n 20 "$work/cmake.log"; die "find_package does not find Protean"; }
 cmake --build "$work/cmake" >"$work/cmake.log" 2>&1 || { tail -n 20 "$work/cmake.log"; die "the example does not build"; }
 check find_package "$work/cmake/sensors"
-
-# RocksDB's CMakeLists.txt installs a plugin's headers without their folders, its Makefile with them. They find each other.
-read -r -a headers <<<"$(sed -n 's/^protean_HEADERS = //p' protean.mk)"
-for layout in rocksdb/plugin/protean rocksdb/plugin/protean/plugin; do
-  mkdir -p "$work/in_tree/$layout"
-  cp "${headers[@]}" "$work/in_tree/$layout"
-  printf "#include \"$layout/%s\"\n" "${headers[@]##*/}" >"$work/in_tree/all.cc"
-  "${CXX:-c++}" -std=c++20 -fsyntax-only -I"$work/in_tree" -I"$include" "$work/in_tree/all.cc" ||
-    die "the headers do not compile as $layout"
-  rm -r "$work/in_tree"
-done
 
 # A RocksDB of another version is refused, with the reason.
 mkdir -p "$work/other/rocksdb"

@@ -14,12 +14,12 @@
 #include <random>
 #include <string>
 
-#include "plugin/filter_statistics.h"
-#include "plugin/protean.h"
 #include "rocksdb/db.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
 #include "rocksdb/perf_context.h"
+#include "rocksdb/plugin/protean/filter_statistics.h"
+#include "rocksdb/plugin/protean/protean.h"
 
 using rocksdb::Slice;
 using rocksdb::Status;
