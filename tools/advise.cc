@@ -196,25 +196,27 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
 }  // namespace
 
 const char* Advise::help() const {
-  return R"(Builds filters of the DB's files in memory, for each policy, and replays reads over them: one half of
-the reads teaches the policies that learn, the other half is replayed. Nothing on disk is changed, and
-the DB may be in use.
+  return R"(Builds filters for the DB's files in memory, for each policy, and replays reads against them. One half
+of the reads teaches the policies that learn; the other half is replayed. Nothing on disk is changed,
+and the DB may be in use.
 
-The reads come from a trace of the DB (DB::StartTrace), from a file of queries (a line each: key, or
+The reads come from a trace of the DB (DB::StartTrace), from a file of queries (one per line: key, or
 lo<TAB>hi), or, if neither is given, from the samples that the DB has saved (samples_file of its filter
-policy). Samples are what files were asked in vain; reads that find something are missing among them. A
-trace has Gets, MultiGets, Seeks and SeekForPrevs with their bounds. It does not have Nexts.
+policy). Samples are queries for which files were read in vain; they do not include reads that find
+something. A trace includes Gets, MultiGets, Seeks and SeekForPrevs with their bounds, but no Nexts.
 
-  blocks/op       data blocks that a read asks for, in the block cache or not: for a Get all, for a
-                  seek those for its first key. Of files alone, not of what the memtables answer.
-                  Open seeks read more from a cache that holds all blocks: there, some filters take
-                  longer to ask than a block to read, and are not asked
-  predicted FPR   what the filters' own model promises
-  measured FPR    of the files that are asked in vain, those that are read
-  saved by a bit  blocks/op that each bit per key saves, beyond the next smaller budget of its kind
+  blocks/op       data blocks that a read needs, in the block cache or not: all blocks of a Get, and
+                  those that a seek needs to find its first key. Only files count, not memtables.
+                  Open seeks read more if the block cache holds all blocks: some filters, which then
+                  take longer than reading a block, are not asked
+  predicted FPR   the false positive rate that the filters' own model predicts
+  measured FPR    the share of the files asked in vain that are read
+  saved by a bit  blocks/op that each bit per key saves, compared with the next smaller budget of the
+                  same kind
 
-The advice is found from no filters upwards: the policy that saves most blocks/op for each bit per key
-comes next, until a bit saves less than --min_saving percent of the blocks/op without filters.
+The search for the advice begins with no filters. The policy that saves the most blocks/op per
+additional bit per key comes next, until a bit saves less than --min_saving percent of the blocks/op
+without filters.
 
 Exit code: 0, or 2 if no advice can be given.
 
@@ -229,13 +231,14 @@ Examples:
 void Advise::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments, "the one named default");
   arguments->Add("trace", "FILE",
-                 "reads that DB::StartTrace has written to this file", &trace_);
+                 "take the reads from a trace that DB::StartTrace has written",
+                 &trace_);
   arguments->Add("queries", "FILE",
-                 "reads from a text file: key, lo<TAB>hi, or "
-                 "lo<TAB>hi<TAB>exclusive",
+                 "take the reads from a text file, one per line: key, "
+                 "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
                  &queries_);
   arguments->Add("max_queries", "N",
-                 "of more reads than that, so many are taken at random; "
+                 "if there are more than N reads, take N of them at random; "
                  "default: 20000",
                  &max_queries_);
   arguments->Add(
@@ -250,20 +253,20 @@ void Advise::AddFlags(Arguments* arguments) {
           }(),
       &policies_);
   arguments->Add("max_bytes", "BYTES",
-                 "build filters of files of at most so many bytes, spread over "
-                 "the levels; default: 1G",
+                 "build filters for files of at most that many bytes in all, "
+                 "spread over the levels; default: 1G",
                  &max_bytes_);
   arguments->Add("min_saving", "PERCENT",
-                 "of the blocks read without filters, that a bit per key must "
-                 "save; default: 1",
+                 "the share of the blocks read without filters that a bit per "
+                 "key must save; default: 1",
                  &min_saving_);
   arguments->Add("save_samples", "FILE",
-                 "write what the reads teach to this file, a seed_file for the "
-                 "policy",
+                 "write the samples that the reads give to this file, a "
+                 "seed_file for the policy",
                  &save_samples_);
   arguments->Add("json",
-                 "one object a line, for programs: of each policy, of each of "
-                 "its levels, and the advice",
+                 "print JSON, one object per line: each policy, each of its "
+                 "levels, and the advice",
                  &json_);
 }
 
@@ -287,7 +290,7 @@ Status Advise::ChooseFamily(TargetFamily* family) const {
       family->options.comparator != BytewiseComparator()) {
     return Status::InvalidArgument("range filters need the comparator " +
                                    std::string(BytewiseComparator()->Name()) +
-                                   ", but that of " + of + " is " +
+                                   ", but the comparator of " + of + " is " +
                                    family->comparator);
   }
   BlockBasedTableOptions table =
@@ -317,7 +320,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
     if (reads->seen() > 0) return s;
     return Status::InvalidArgument(
         source_ + " has no reads of column family " + family.name + ", but " +
-        std::to_string(others) + " of others; see --column_family");
+        std::to_string(others) + " of other ones; see --column_family");
   }
   std::string file = queries_;
   if (file.empty()) {
@@ -325,7 +328,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
     if (target_.db().empty() || samples == nullptr ||
         samples->SamplesFile(family.name).empty()) {
       return Status::InvalidArgument(
-          std::string(target_.db().empty() ? "SST files keep"
+          std::string(target_.db().empty() ? "SST files have"
                                            : "this DB's options name") +
           " no file of sample queries; give --trace=FILE or --queries=FILE");
     }
@@ -344,7 +347,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
   for (const std::string& line : refused) err << line << '\n';
   if (!s.ok()) return s;
   for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
-  return queries.empty() ? Status::InvalidArgument(file + " holds no queries")
+  return queries.empty() ? Status::InvalidArgument(file + " has no queries")
                          : s;
 }
 
@@ -386,39 +389,36 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
                     : ""));
   const ReplaySum& all = report.results[kAsItIs].all;
   output->Line(Format(
-      "%llu of them replayed; the others teach the filters, by %llu samples. "
-      "Filters built from %zu of %zu files, %s of %s",
+      "%llu of them are replayed; the others teach the filters, with %llu "
+      "samples. Filters are built for %zu of %zu files, %s of %s",
       static_cast<unsigned long long>(report.replayed),
       static_cast<unsigned long long>(report.taught), report.built_files,
       all.files, PrintedBytes(static_cast<double>(report.built_bytes)).c_str(),
       PrintedBytes(static_cast<double>(all.bytes)).c_str()));
   if (report.levels_settled) {
     output->Line(
-        "Filters of small levels are as large as level_bits=auto makes them "
-        "once all files have been rewritten");
+        "Filters of small levels have the size that level_bits=auto gives "
+        "them once all files have been rewritten");
   }
   if (report.built_files < all.files) {
-    output->Line("The other files are taken for like those of their level");
+    output->Line(
+        "The other files are assumed to be like these, level by level");
   }
   if (report.files_not_asked > 0) {
     output->Line(
-        Format("As it is: %zu files have partitioned filters, which "
-               "cannot be asked here, so Gets read less than it says",
+        Format("As it is: %zu files have partitioned filters, which cannot be "
+               "replayed, so Gets read less than shown",
                report.files_not_asked));
   }
   if (report.range_deletions > 0) {
-    output->Line("Deletions of ranges are not taken into account");
+    output->Line("Range deletions are ignored");
   }
   if (family.options.prefix_extractor != nullptr) {
-    output->Line(
-        "Seeks are taken for seeks in total order, whatever prefix "
-        "they have");
+    output->Line("All seeks are replayed in total order (total_order_seek)");
   }
   if (const size_t gone = std::max(truth.files_gone, report.files_gone)) {
     output->Line(
-        Format("%zu files are gone, most likely compacted, and left "
-               "out",
-               gone));
+        Format("%zu files are gone, probably compacted, and left out", gone));
   }
   output->Line();
 }
@@ -510,9 +510,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
       PrintedBytes(as_it_is.all.filter_bytes).c_str()));
   if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
       as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
-    output->Line(
-        "The filters that are there are as good: nothing needs to be "
-        "done.");
+    output->Line("The existing filters are as good: nothing needs to be done.");
     return;
   }
   output->Line();
@@ -522,23 +520,23 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
           ? "- Open the DB with this option, or change it in the open DB: "
             "SetOptions({{\"table_factory.filter_policy\", \"" +
                 policy + "\"}})"
-          : "- Open the DB with this option. Its files stay as they are; those "
-            "with RocksDB's filters go on filtering Get.");
+          : "- Open the DB with this option. Its files stay as they are; "
+            "RocksDB's own filters still serve Get.");
   const ProteanFilterPolicy* learns =
       AsProteanFilterPolicy(candidate.policy.get());
-  output->Line(
-      std::string("- Files get such a filter as they are flushed or compacted. "
-                  "For all of them now: ") +
-      (learns == nullptr ? "CompactRange."
-                         : "protean refresh,\n  RefreshFilters "
-                           "(plugin/refresh_filters.h) or CompactRange."));
+  output->Line(std::string("- Files get such a filter when they are flushed or "
+                           "compacted. To do so for all of them now: ") +
+               (learns == nullptr
+                    ? "CompactRange."
+                    : "protean refresh,\n  RefreshFilters "
+                      "(plugin/refresh_filters.h) or CompactRange."));
   if (learns == nullptr || learns->Samples() == nullptr) return;
   output->Line(
       save_samples_.empty()
           ? "- The policy learns from the reads of the open DB: let it see "
-            "some before. Or write what these\n  reads have taught to a "
+            "some first. Or write the samples of\n  these reads to a "
             "seed_file: --save_samples=FILE."
-          : "- The policy starts with what these reads have taught: " +
+          : "- The policy starts with the samples of these reads: " +
                 save_samples_ + ".");
 }
 
@@ -588,7 +586,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   if (report.built_files == 0) {
     return Status::InvalidArgument(
         "no filter can be built: --max_bytes is smaller than every file, or "
-        "none of the files is there");
+        "none of the files exists");
   }
   Output output(out, json_);
   PrintReads(family, truth, report, reads, &output);

@@ -16,8 +16,8 @@ class Advise : public Command {
  public:
   const char* name() const override { return "advise"; }
   const char* summary() const override {
-    return "Which filters to have, and in which size: measured with the DB's "
-           "own files and reads.";
+    return "Recommends filters and their size, measured with the DB's own "
+           "files and reads.";
   }
   const char* usage() const override {
     return "advise --db=DIR | FILE...  [--trace=FILE | --queries=FILE]  "

@@ -141,7 +141,7 @@ Status Arguments::Parse(const std::vector<std::string>& arguments,
     const Flag* flag = Find(name);
     if (flag == nullptr) {
       return Status::InvalidArgument("unknown flag --" + name +
-                                     "; see --help for those that there are");
+                                     "; --help lists the flags");
     }
     std::string text;
     if (equals != std::string::npos) {

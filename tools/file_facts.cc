@@ -43,7 +43,7 @@ const char* OtherKindOf(const std::string& path) {
   const uint64_t magic = DecodeFixed64(end.data());
   if (magic == kPlainTableMagicNumber ||
       magic == kLegacyPlainTableMagicNumber) {
-    return "a PlainTable, which has no filter that is asked for ranges";
+    return "a PlainTable, which has no filter for ranges";
   }
   return magic == kCuckooTableMagicNumber ? "a CuckooTable, which has no filter"
                                           : nullptr;
@@ -59,7 +59,7 @@ Status WithoutExceptions(const std::function<Status()>& read) {
   try {
     return read();
   } catch (const std::exception& e) {
-    return Status::Corruption("reading it ends in an exception", e.what());
+    return Status::Corruption("reading it throws an exception", e.what());
   }
 }
 
@@ -116,8 +116,7 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     unfiltered_ = "written without a filter";
     if (family.options.optimize_filters_for_hits &&
         target.level == family.options.num_levels - 1) {
-      unfiltered_ +=
-          ", as optimize_filters_for_hits wants it in the last level";
+      unfiltered_ += ", because of optimize_filters_for_hits in the last level";
     } else if (properties->filter_policy_name.empty()) {
       unfiltered_ += " policy";
     }
@@ -148,7 +147,7 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   kind_ = FindFilterType(header.kind)->name;
   report_ = block_->filter()->Report();
   if (!block_->CanFilter()) {
-    unfiltered_ = "its keys cannot be held";
+    unfiltered_ = "no filter can hold its keys";
     const auto reason =
         properties->user_collected_properties.find(kDesignProperty);
     if (reason != properties->user_collected_properties.end()) {
@@ -157,7 +156,7 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   } else if (!IsBytewise(ComparatorOf(family, *properties))) {
     unfiltered_ = "the comparator is " + ComparatorOf(family, *properties);
   } else if (!file.whole_key_filtering()) {
-    unfiltered_ = "whole_key_filtering=false leaves keys out of it";
+    unfiltered_ = "whole_key_filtering=false: the filter has prefixes only";
   }
 }
 

@@ -153,49 +153,43 @@ void AddFacts(const FileFacts& facts, Json* row) {
 }  // namespace
 
 const char* Inspect::help() const {
-  return "For each SST file: its level, keys and size, the kind of its filter "
-         "and "
-         "the filter's design in\nwords, on what the design rests (sample "
-         "queries, "
-         "or the keys alone), its bits per key, and the\nfalse positive rate "
-         "that "
-         "the model predicts; or why range reads do not ask a filter of the "
-         "file.\nThen the same, summed for each level.\n\n"
-         "The DB may be in use: only its MANIFEST, its OPTIONS file and the "
-         "filters are read.\n\n"
-         "Exit code: 0 if all filters can be used or are not there on purpose, "
-         "1 "
-         "if a file or a filter is\ndamaged, 2 if nothing could be looked "
-         "at.\n\n"
-         "Examples:\n"
-         "  protean inspect --db=/data/db\n"
-         "  protean inspect --db=/data/db --column_family=events "
-         "--levels_only\n"
-         "  protean inspect --db=/data/db --html=filters.html "
-         "--log=/data/db/LOG\n"
-         "  protean inspect /backup/000123.sst /backup/000124.sst\n"
-         "  protean inspect --db=/data/db --json | jq 'select(.unfiltered != "
-         "\"\") | .file'\n";
+  return R"(Prints for each SST file: its level, keys and size, the kind of its filter, the filter's design and
+what the design is based on (sample queries, or the keys alone), its bits per key, and the false
+positive rate that the model predicts; or why range reads do not use a filter of the file. Then the
+sums of each level.
+
+The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are read.
+
+Exit code: 0 if all filters can be used or are left out on purpose, 1 if a file or a filter is damaged,
+2 if the command failed.
+
+Examples:
+  protean inspect --db=/data/db
+  protean inspect --db=/data/db --column_family=events --levels_only
+  protean inspect --db=/data/db --html=filters.html --log=/data/db/LOG
+  protean inspect /backup/000123.sst /backup/000124.sst
+  protean inspect --db=/data/db --json | jq 'select(.unfiltered != "") | .file'
+)";
 }
 
 void Inspect::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
-  arguments->Add("levels_only", "the sums of levels, without their files",
+  arguments->Add("levels_only", "print the sums of each level only",
                  &levels_only_);
   arguments->Add("statistics", "FILE",
-                 "what the process that has the DB open says of its filters, "
-                 "as FilterStatistics::ToJson() gives it, an object for each "
-                 "column family",
+                 "filter statistics of the process that has the DB open: one "
+                 "line of FilterStatistics::ToJson() for each column family",
                  &statistics_file_);
-  arguments->Add("html", "FILE",
-                 "writes a page with pictures of the same, which needs no "
-                 "other file",
-                 &html_file_);
+  arguments->Add(
+      "html", "FILE",
+      "write the same facts, with charts, to an HTML page that needs "
+      "no other file",
+      &html_file_);
   arguments->Add("log", "FILE",
-                 "the DB's info log (LOG), whose designs the page shows over "
-                 "time",
+                 "the DB's info log (LOG); the HTML page shows the designs in "
+                 "it over time",
                  &log_file_);
-  arguments->Add("json", "one object a line, for programs", &json_);
+  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
 // The file has a JSON object per line. The last one of a column family counts.
@@ -218,7 +212,7 @@ Status Inspect::ReadStatistics() {
         !statistics.contains("files") || !statistics["files"].is_array()) {
       return Status::InvalidArgument(
           "--statistics=" + statistics_file_ +
-          " holds something else than lines of FilterStatistics::ToJson()");
+          " has lines that are not from FilterStatistics::ToJson()");
     }
     std::map<std::string, Json>& files =
         statistics_[statistics["column_family"].get<std::string>()];
@@ -291,7 +285,7 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
         levels[file.level].Add(file, *facts, row);
         all.Add(file, *facts, row);
       } else if (IsGone(read) && !target_.db().empty()) {
-        row["unfiltered"] = "the file is gone; most likely it was compacted";
+        row["unfiltered"] = "the file is gone; it was probably compacted";
       } else if (read.IsNotSupported()) {
         row["unfiltered"] = read.getState();
       } else {

@@ -16,8 +16,8 @@ class Inspect : public Command {
  public:
   const char* name() const override { return "inspect"; }
   const char* summary() const override {
-    return "Which filter each SST file has, on what its design rests, and what "
-           "it promises.";
+    return "Shows the filter of each SST file, what its design is based on, "
+           "and its predicted false positive rate.";
   }
   const char* usage() const override {
     return "inspect --db=DIR | FILE...  [FLAGS]";

@@ -149,15 +149,15 @@ std::string CheckHeader(const FilterBlock& block, uint64_t keys,
                  std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
   };
   if (header.num_keys != keys) {
-    return "it was built of " + std::to_string(header.num_keys) +
+    return "it was built from " + std::to_string(header.num_keys) +
            " keys, the file has " + std::to_string(keys);
   }
   if (!block.CanFilter() || keys == 0) return "";
   if (header.smallest != stored(smallest)) {
-    return "it begins with another key than the file";
+    return "its smallest key is not the file's";
   }
   if (header.largest != stored(largest)) {
-    return "it ends with another key than the file";
+    return "its largest key is not the file's";
   }
   return "";
 }

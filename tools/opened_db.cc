@@ -104,7 +104,7 @@ Status CheckLock(const std::string& path) {
   const Status s = Env::Default()->LockFile(LockFileName(path), &lock);
   if (s.ok()) return Env::Default()->UnlockFile(lock);
   return Status::Busy(path +
-                      " cannot be locked, most likely because a process has it "
+                      " cannot be locked, probably because a process has it "
                       "open: " +
                       s.ToString());
 }
@@ -124,7 +124,7 @@ Status OpenedDB::OpenForWriting(const std::string& path,
   if (options.allow_2pc) {
     return Status::NotSupported(
         path +
-        " is a TransactionDB (allow_2pc=true), whose files only the "
+        " is a TransactionDB (allow_2pc=true), whose files only its "
         "application can rewrite safely: let it call "
         "protean::RefreshFilters, or CompactRange");
   }

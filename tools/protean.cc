@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   using ROCKSDB_NAMESPACE::protean::kCouldNot;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   // Runs at the lowest priority: the process that has the DB open comes first.
-  if (nice(19) == -1) std::cerr << "protean: runs at normal priority\n";
+  if (nice(19) == -1) std::cerr << "protean: cannot lower its own priority\n";
   try {
     return ROCKSDB_NAMESPACE::protean::ProteanMain(arguments, std::cout,
                                                    std::cerr);

@@ -25,16 +25,16 @@ constexpr MakeCommand kCommands[] = {
 };
 
 void PrintUsage(std::ostream& out) {
-  out << "protean COMMAND [FLAGS]: what Protean's range filters do in a "
-         "RocksDB, and how to do better\n\nCommands:\n";
+  out << "protean COMMAND [FLAGS]: shows what Protean's range filters do in a "
+         "RocksDB, and improves them\n\nCommands:\n";
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
     out << Format("  %-10s%s\n", command->name(), command->summary());
   }
   out << "\nprotean COMMAND --help explains a command, with examples; protean "
-         "--version tells which RocksDB it was compiled for.\n"
-         "Exit code: 0 all is fine, 1 something was found that needs a look, 2 "
-         "it could not be done.\n";
+         "--version prints the RocksDB version that it was compiled for.\n"
+         "Exit code: 0 if all is well, 1 if something needs attention, 2 if "
+         "the command failed.\n";
 }
 
 void PrintHelp(const Command& command, const Arguments& arguments,
@@ -98,8 +98,7 @@ int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
     }
     names += (names.empty() ? "" : ", ") + std::string(command->name());
   }
-  err << "protean: there is no command " << name << "; there are: " << names
-      << '\n';
+  err << "protean: unknown command " << name << "; commands: " << names << '\n';
   return kCouldNot;
 }
 

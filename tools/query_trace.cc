@@ -101,8 +101,8 @@ class ReadCollector : public TraceRecord::Handler {
 Status NoTrace(const std::string& file) {
   return Status::InvalidArgument(
       file +
-      " is no trace of queries; --trace takes a file that DB::StartTrace has "
-      "written");
+      " is not a trace of queries; --trace takes a file that DB::StartTrace "
+      "has written");
 }
 
 // Checked here because RocksDB's own parser assumes that all parts of the
@@ -124,7 +124,7 @@ Status CheckHeader(const std::string& file, const std::string& record) {
   }
   if (number == kVersion) return Status::OK();
   return Status::InvalidArgument(file + " is a trace of version " + version +
-                                 "; what can be read is " +
+                                 "; the only version that can be read is " +
                                  std::to_string(kTraceFileMajorVersion) + "." +
                                  std::to_string(kTraceFileMinorVersion) +
                                  ", which RocksDB has written since 6.18");
@@ -209,7 +209,7 @@ Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
       return Status::Corruption(
           "the trace " + file + " is damaged or cut off after " +
           std::to_string(records) +
-          " records; a whole one ends where DB::EndTrace was called");
+          " records; a complete trace ends where DB::EndTrace was called");
     }
     records++;
   }

@@ -67,57 +67,56 @@ void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
 }  // namespace
 
 const char* RefreshCommand::help() const {
-  return "A filter is designed when its file is written, for the queries of "
-         "that time. This finds the files whose\nfilters fail today's queries "
-         "and would do better if they were built now, and rewrites these into "
-         "their\nown level, the most useful ones per byte first. Today's "
-         "queries are the samples that the DB has saved\n(samples_file of the "
-         "filter policy), and those of --samples. Without any, they are made "
-         "up from the keys.\n\n"
-         "No other process may have the DB open, unless with --dry_run, which "
-         "writes nothing. A process that has it\nopen can do the same itself: "
-         "protean::RefreshFilters and FilterRefresher of "
-         "plugin/refresh_filters.h,\nwhich also know how often queries come. "
-         "The DB is opened with its own options, and none is changed. A DB\n"
-         "of transactions whose write policy is not WRITE_COMMITTED must be "
-         "refreshed in its application.\n\n"
-         "For each file: what was done, the queries by which it was judged, "
-         "and the false positive rates of its old\nand its new filter on them. "
-         "With --json, an object without \"file\" ends each column family: its "
-         "totals.\nCtrl-C ends it after the file in hand.\n\n"
-         "Exit code: 0, 1 if files are damaged or could not be rewritten, 2 if "
-         "it could not be done or was\ninterrupted.\n\n"
-         "Examples:\n"
-         "  protean refresh --db=/data/db --dry_run\n"
-         "  protean refresh --db=/data/db --max_bytes=20G "
-         "--bytes_per_second=50M\n"
-         "  protean refresh --db=/data/db --column_family=events "
-         "--samples=today.queries\n";
+  return R"(A filter is designed when its file is written, for the queries of that time. This command finds the
+files whose filters do badly with current queries and would do better if they were rebuilt, and
+rewrites them into their own level, those with the largest gain per byte first. Current queries are
+the samples that the DB has saved (samples_file of the filter policy), and those of --samples. If there
+are none, queries are generated from the keys.
+
+No other process may have the DB open, except with --dry_run, which writes nothing. An application that
+has the DB open can do the same itself: protean::RefreshFilters and FilterRefresher of
+plugin/refresh_filters.h, which also know how often queries come. The DB is opened with its own options,
+and none of them is changed. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
+whatever its write policy: refresh it in its application.
+
+Prints for each file what was done, the number of queries that it was judged by, and the false positive
+rates of its old and its new filter for them. With --json, an object without "file" ends each column
+family: its totals. Ctrl-C stops the command after the current file.
+
+Exit code: 0, 1 if files are damaged or could not be rewritten, 2 if the command failed or was
+interrupted.
+
+Examples:
+  protean refresh --db=/data/db --dry_run
+  protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
+  protean refresh --db=/data/db --column_family=events --samples=today.queries
+)";
 }
 
 void RefreshCommand::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
-  arguments->Add("dry_run", "only say what would be rewritten",
+  arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
   arguments->Add(
       "max_bytes", "N",
-      "rewrite at most so many bytes of files, such as 20G; default: "
-      "no limit",
+      "rewrite files of at most N bytes in all, such as 20G; default: no "
+      "limit",
       &options_.max_bytes);
   arguments->Add("bytes_per_second", "N",
-                 "read and rewrite so many on average at most, such as 50M; "
-                 "default: no limit",
+                 "read and rewrite at most N bytes per second on average, such "
+                 "as 50M; default: no limit",
                  &options_.bytes_per_second);
   arguments->Add("min_gain", "X",
-                 "rewrite a file only if its false positive rate falls by so "
-                 "much at least; default: 0.02",
+                 "rewrite a file only if its false positive rate falls by at "
+                 "least X; default: 0.02",
                  &options_.min_gain);
-  arguments->Add("samples", "FILE",
-                 "queries to go by, besides the samples that the DB has saved; "
-                 "key, or lo<TAB>hi, a line. Unless in a dry run, they stay "
-                 "among the samples",
-                 &samples_);
-  arguments->Add("json", "one object a line, for programs", &json_);
+  arguments->Add(
+      "samples", "FILE",
+      "queries to use besides the samples that the DB has saved, one "
+      "per line: key, or lo<TAB>hi. Except in a dry run, they become "
+      "samples of the DB",
+      &samples_);
+  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
 Status RefreshCommand::Choose(std::ostream& err,
@@ -140,8 +139,8 @@ Status RefreshCommand::Choose(std::ostream& err,
       if (!samples_.empty() && !options_.dry_run &&
           policy->Samples()->options().samples_file.empty()) {
         err << "column family " << family.name
-            << " saves no samples, so files that are written later do not go "
-               "by these; samples_file in its filter_policy changes that\n";
+            << " saves no samples, so files written later do not use these; "
+               "samples_file in its filter_policy would save them\n";
       }
       continue;
     }
@@ -150,8 +149,8 @@ Status RefreshCommand::Choose(std::ostream& err,
   if (families->empty()) return Status::InvalidArgument(why);
   if (!samples_.empty() && families->size() > 1) {
     return Status::InvalidArgument(
-        "--samples needs --column_family=NAME, since queries of one say "
-        "nothing of another");
+        "--samples needs --column_family=NAME: the queries of one column "
+        "family say nothing about another");
   }
   return Status::OK();
 }
@@ -162,7 +161,7 @@ Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
   return s.IsBusy()
              ? Status::Busy(std::string(s.getState()) +
                             "; close it, or let that process call "
-                            "protean::RefreshFilters or have a "
+                            "protean::RefreshFilters or run a "
                             "protean::FilterRefresher; --dry_run works anyway")
              : s;
 }
@@ -197,7 +196,7 @@ void RefreshCommand::Print(const std::string& column_family,
              PrintedBytes(static_cast<double>(result.bytes_rewritten)).c_str(),
              PrintedBytes(static_cast<double>(result.bytes_read)).c_str(),
              result.samples == 0
-                 ? "no samples, so judged by made-up queries"
+                 ? "no samples, so judged by generated queries"
                  : Format("judged by %llu samples",
                           static_cast<unsigned long long>(result.samples))
                        .c_str()));
@@ -216,8 +215,8 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
                            std::ostream& out, std::ostream& err, bool* found) {
   if (!operands.empty()) {
     return Status::InvalidArgument("give --db=DIR; " + operands[0] +
-                                   " is no flag, and SST files without their "
-                                   "DB cannot be refreshed");
+                                   " is not a flag, and SST files without "
+                                   "their DB cannot be refreshed");
   }
   std::vector<std::string> families;
   Status s = target_.Open(operands);
@@ -272,8 +271,8 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     }
     if (interrupt.requested()) {
       return Status::Incomplete(
-          "interrupted; files that were not reached are as they were, and the "
-          "same command goes on with them");
+          "interrupted; files that were not reached are unchanged, and the "
+          "same command continues with them");
     }
     if (!s.ok()) return s;
   }

@@ -19,7 +19,7 @@ class RefreshCommand : public Command {
   const char* name() const override { return "refresh"; }
   const char* summary() const override {
     return "Rewrites the SST files whose filters would do much better if they "
-           "were designed for today's queries.";
+           "were designed for current queries.";
   }
   const char* usage() const override { return "refresh --db=DIR  [FLAGS]"; }
   const char* help() const override;

@@ -19,7 +19,7 @@ const std::vector<Column> kSpanColumns = {
 };
 
 const std::vector<Column> kSharedColumns = {
-    {"shared_bytes", "bytes that the bounds share"},
+    {"shared_bytes", "bytes shared by the bounds"},
     {"ranges", "ranges"},
     {"share", "share", 4},
 };
@@ -31,7 +31,7 @@ const std::vector<Column> kFileColumns = {
     {"share", "share", 4},
     {"empty", "empty"},
     {"empty_share", "empty share", 4},
-    {"shared_bits", "bits these share with the key below (median)"},
+    {"shared_bits", "bits shared with the key below (median)"},
     {"status", "status"},
 };
 
@@ -102,37 +102,36 @@ Status Write(const std::string& file, const std::vector<SampleQuery>& queries) {
 }  // namespace
 
 const char* Samples::help() const {
-  return "A filter that designs itself goes by a sample of the queries that "
-         "found nothing. Each column family has\na queue of them, which is "
-         "saved in the file that the filter policy's option samples_file names "
-         "when the DB\nis closed, and restored when it is opened.\n\n"
-         "Forms:\n"
-         "  samples show --db=DIR | FILE         how many points and ranges "
-         "there are, how long the ranges are,\n"
-         "                                       and with a DB, for each file, "
-         "how many begin within its keys,\n"
-         "                                       how many of those find "
-         "nothing, and how near the keys these are\n"
-         "  samples export --db=DIR --output=FILE\n"
-         "                                       a copy of the saved samples\n"
-         "  samples import --db=DIR FILE         puts FILE in the place of the "
-         "saved samples\n"
-         "  samples merge FILE... --output=FILE  an equal part of each, the "
-         "newest ones, without duplicates\n\n"
-         "export and import need --column_family if there are several. A "
-         "process that has the DB open goes by its\nown queue and overwrites "
-         "what is imported when it closes the DB.\n\n"
-         "A file of samples has a query a line, oldest first: key, or "
-         "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. A key\nthat begins with 0x is "
-         "hexadecimal.\n\n"
-         "Exit code: 0, 1 if a file of the DB is damaged, 2 if it could not be "
-         "done.\n\n"
-         "Examples:\n"
-         "  protean samples show --db=/data/db --column_family=events\n"
-         "  protean samples export --db=/data/db --output=monday.queries\n"
-         "  protean samples merge monday.queries tuesday.queries --max=20K "
-         "--output=week.queries\n"
-         "  protean samples import --db=/data/copy week.queries\n";
+  return R"(A filter that designs itself uses a sample of the queries that found nothing. Each column family has a
+queue of them, which is saved when the DB is closed, in the file that the option samples_file of the
+filter policy names, and restored when the DB is opened.
+
+Forms:
+  samples show --db=DIR | FILE         prints the number of points and ranges, and the lengths of the
+                                       ranges; with --db, also for each SST file: how many samples begin
+                                       within its keys, how many of these find nothing, and how near
+                                       to keys they are
+  samples export --db=DIR --output=FILE
+                                       copies the saved samples to a file
+  samples import --db=DIR FILE         replaces the saved samples by those of FILE
+  samples merge FILE... --output=FILE  merges the newest samples of each FILE, in equal parts, without
+                                       duplicates
+
+export and import need --column_family if there are several. A process that has the DB open does not
+notice an import: it uses its own queue, and adds its new samples to the imported ones when it closes
+the DB.
+
+A file of samples has one query per line, oldest first: key, or lo<TAB>hi, or lo<TAB>hi<TAB>exclusive.
+A key that begins with 0x is hexadecimal.
+
+Exit code: 0, 1 if a file of the DB is damaged, 2 if the command failed.
+
+Examples:
+  protean samples show --db=/data/db --column_family=events
+  protean samples export --db=/data/db --output=monday.queries
+  protean samples merge monday.queries tuesday.queries --max=20K --output=week.queries
+  protean samples import --db=/data/copy week.queries
+)";
 }
 
 void Samples::AddFlags(Arguments* arguments) {
@@ -140,16 +139,17 @@ void Samples::AddFlags(Arguments* arguments) {
   arguments->Add("output", "FILE", "the file that export and merge write",
                  &output_);
   arguments->Add("max", "N",
-                 "how many queries merge keeps at most; default: all", &max_);
-  arguments->Add("json", "one object a line, for programs", &json_);
+                 "the maximum number of queries that merge keeps; default: all",
+                 &max_);
+  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
 Status Samples::Run(const std::vector<std::string>& operands, std::ostream& out,
                     std::ostream& err, bool* found) {
   if (operands.empty()) {
     return Status::InvalidArgument(
-        "say what to do: samples show, samples export, samples import or "
-        "samples merge; see --help");
+        "name a form: samples show, samples export, samples import or samples "
+        "merge; see --help");
   }
   const std::string& form = operands[0];
   const Files files(operands.begin() + 1, operands.end());
@@ -159,7 +159,7 @@ Status Samples::Run(const std::vector<std::string>& operands, std::ostream& out,
   if (form == "import") return Import(files, &output, err);
   if (form == "merge") return Merge(files, &output, err);
   return Status::InvalidArgument("there is no samples " + form +
-                                 "; there are: show, export, import, merge");
+                                 "; forms: show, export, import, merge");
 }
 
 // ---- show ----
@@ -215,7 +215,8 @@ void Samples::ShowFiles(const TargetFamily& family,
       (comparator != BytewiseComparator() &&
        comparator != BytewiseComparatorWithU64Ts())) {
     output->Line("The comparator is " + family.comparator +
-                 ", so ranges are not filtered, and not compared with keys.");
+                 ", so range reads use no filters, and samples are not "
+                 "compared with keys.");
     output->Line();
     return;
   }
@@ -299,7 +300,7 @@ Status Samples::OpenOne(const char* form) {
   }
   return Status::InvalidArgument(
       std::string("samples ") + form +
-      " needs --column_family=NAME; there are: " + names);
+      " needs --column_family=NAME; the DB's column families: " + names);
 }
 
 Status Samples::Export(const Files& files, Output* output, std::ostream& err) {
@@ -327,7 +328,7 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   if (files.size() != 1) {
     return Status::InvalidArgument(
         "samples import takes --db=DIR and one file of samples; samples merge "
-        "makes one of several");
+        "combines several into one");
   }
   Status s = OpenOne("import");
   std::string file;
@@ -336,7 +337,7 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   if (s.ok()) s = Read(files[0], err, &queries);
   if (s.ok() && queries.empty()) {
     s = Status::InvalidArgument(files[0] +
-                                " holds no queries; those that are saved stay");
+                                " has no queries; the saved samples are kept");
   }
   if (s.ok()) s = Write(file, queries);
   if (!s.ok()) return s;
@@ -388,7 +389,7 @@ Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
   if (files.empty() || output_.empty() || !target_.db().empty()) {
     return Status::InvalidArgument(
         "samples merge takes files of samples and --output=FILE; samples "
-        "export makes such files of DBs");
+        "export writes such files");
   }
   std::vector<std::vector<SampleQuery>> lists(files.size());
   size_t all = 0;

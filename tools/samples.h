@@ -17,8 +17,8 @@ class Samples : public Command {
  public:
   const char* name() const override { return "samples"; }
   const char* summary() const override {
-    return "Shows, exports, imports and merges the sample queries by which "
-           "filters are designed.";
+    return "Shows, exports, imports and merges the sample queries that filters "
+           "are designed for.";
   }
   const char* usage() const override {
     return "samples show|export|import|merge  [FILE...]  [FLAGS]";

@@ -55,8 +55,8 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
   const std::string& file = policy->Samples()->options().samples_file;
   if (file.empty() || file[0] == '/') return;
   err << "samples_file=" << file << " of column family " << family.name
-      << " is relative, so that it is another file wherever the working folder "
-         "is not the one in which the DB is opened\n";
+      << " is a relative path: it names another file unless the working "
+         "folder is the one in which the DB is opened\n";
 }
 
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
@@ -74,7 +74,7 @@ Status Target::Open(const std::vector<std::string>& operands) {
     return Status::InvalidArgument(
         db_.empty() ? "give a DB or SST files: --db=DIR, or FILE..."
                     : "give either --db=DIR or SST files, not both; " +
-                          operands[0] + " is no flag");
+                          operands[0] + " is not a flag");
   }
   return db_.empty() ? OpenFiles(operands) : OpenDB();
 }
@@ -85,7 +85,7 @@ Status Target::OpenDB() {
   if (!env->FileExists(CurrentFileName(db_)).ok()) {
     return Status::NotFound(db_ +
                             (env->FileExists(db_).ok()
-                                 ? " holds no DB: it has no file CURRENT"
+                                 ? " is not a DB: it has no file CURRENT"
                                  : " does not exist") +
                             "; --db names the folder of a RocksDB");
   }
@@ -107,7 +107,7 @@ Status Target::OpenDB() {
     described.clear();
     db_options_ = DBOptions();
     notes_.push_back(
-        "the OPTIONS file cannot be used, so default options are: " +
+        "the OPTIONS file cannot be used, so default options are used: " +
         loaded.ToString());
   }
   std::string names;
@@ -148,7 +148,7 @@ Status Target::OpenDB() {
         return Status::InvalidArgument(
             db_ +
             " has files in several folders (db_paths or cf_paths), which "
-            "its OPTIONS file does not tell; give the SST files instead of "
+            "its OPTIONS file does not name; give the SST files instead of "
             "--db");
       }
       file.name = file.path.substr(file.path.rfind('/') + 1);
@@ -172,7 +172,7 @@ Status Target::OpenDB() {
   if (families_.empty()) {
     return Status::InvalidArgument("there is no column family " +
                                    column_family_ + " in " + db_ +
-                                   "; there are: " + names);
+                                   "; its column families: " + names);
   }
   return Status::OK();
 }
@@ -201,9 +201,9 @@ Status Target::CheckFolder(const TargetFamily& family) const {
         "none of the " + std::to_string(family.files.size()) +
         " files of column family " + family.name + ", such as " +
         family.files[0].path +
-        ", is there. If the DB has another folder for them (db_paths or "
-        "cf_paths), which its OPTIONS file does not tell, give the SST files "
-        "instead of --db; else they are lost");
+        ", exists. If the DB keeps them in another folder (db_paths or "
+        "cf_paths), which its OPTIONS file does not name, give the SST files "
+        "instead of --db; otherwise they are lost");
   }
   return Status::OK();
 }

@@ -196,57 +196,53 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   row["status"] = "ok";
   if (!check.asked && facts->filter_bytes() > 0) {
     row["detail"] =
-        "its filter was not asked: it is partitioned, unknown here, or of "
-        "prefixes by an unknown extractor";
+        "its filter was not checked: it is partitioned, of an unknown policy, "
+        "or of an unknown prefix extractor";
   }
 }
 
 }  // namespace
 
 const char* Verify::help() const {
-  return "Reads all of each SST file, with checksums, and asks its filter for "
-         "each key that it holds: the key\nitself, ranges around it and up to "
-         "the key before it, seeks to it and to strings below it, and its\n"
-         "prefix if the file was written with a prefix extractor. A filter "
-         "must never deny what is there. Of\nRocksDB's own filters, keys and "
-         "prefixes are verified, except of partitioned ones.\n\n"
-         "The status of a file is one of\n"
-         "  ok\n"
-         "  false negatives  its filter denies keys: reads miss data\n"
-         "  wrong header     its filter was built of other keys\n"
-         "  damaged filter   its filter cannot be read, so reads do without "
-         "it\n"
-         "  damaged data     a data block cannot be read; keys behind it have "
-         "not been verified\n"
-         "  damaged          the file cannot be opened\n"
-         "  missing          the MANIFEST lists the file, but it is not "
-         "there\n"
-         "  gone             compacted meanwhile, which is fine\n"
-         "  other table      a PlainTable or CuckooTable, which is not "
-         "read\n\n"
-         "The DB may be in use. With --fix, files whose filter is wrong or "
-         "damaged, and whose data is intact,\nare rewritten into their own "
-         "level, with the DB's own options, and verified again. Then no other\n"
-         "process may have the DB open. A DB of transactions whose write "
-         "policy is not WRITE_COMMITTED must not\nbe fixed so; compact it in "
-         "its application.\n\n"
-         "Exit code: 0 if all is well (after --fix, if all is well by then), 1 "
-         "if anything is wrong, 2 if it\ncould not be done.\n\n"
-         "Examples:\n"
-         "  protean verify --db=/data/db\n"
-         "  protean verify --db=/data/db --column_family=events --fix\n"
-         "  protean verify /backup/000123.sst /backup/000124.sst\n"
-         "  protean verify --db=/data/db --json | jq 'select(.status != "
-         "\"ok\")'\n";
+  return R"(Reads each SST file completely, with checksums, and asks its filter about each key of the file: about
+the key itself, about ranges around it and up to the key before it, about seeks to it and to strings
+below it, and about its prefix if the file was written with a prefix extractor. A filter must never
+deny a key that is there. RocksDB's own filters are asked about keys and prefixes, unless they are
+partitioned.
+
+The status of a file is one of
+  ok
+  false negatives  its filter denies keys: reads miss data
+  wrong header     its filter was built from other keys
+  damaged filter   its filter cannot be read, so reads do without it
+  damaged data     a data block cannot be read; keys behind it were not verified
+  damaged          the file cannot be opened
+  missing          the MANIFEST lists the file, but it does not exist
+  gone             the file was compacted in the meantime, which is fine
+  other table      a PlainTable or CuckooTable, which is not verified
+
+The DB may be in use, unless --fix is given. With --fix, files whose filter is wrong or damaged, and
+whose data is intact, are rewritten into their own level, with the DB's own options, and verified
+again. A TransactionDB (allow_2pc=true in its OPTIONS file) is not fixed, whatever its write policy:
+compact it in its application.
+
+Exit code: 0 if all is well (with --fix: afterwards), 1 if anything is wrong, 2 if the command failed.
+
+Examples:
+  protean verify --db=/data/db
+  protean verify --db=/data/db --column_family=events --fix
+  protean verify /backup/000123.sst /backup/000124.sst
+  protean verify --db=/data/db --json | jq 'select(.status != "ok")'
+)";
 }
 
 void Verify::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
   arguments->Add("fix",
-                 "rewrite the files whose filters are wrong or damaged, so "
-                 "that they get new ones",
+                 "rewrite the files whose filters are wrong or damaged, which "
+                 "gives them new filters",
                  &fix_);
-  arguments->Add("json", "one object a line, for programs", &json_);
+  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
 void Verify::VerifyFiles(const Target& target, Output* output,
@@ -361,8 +357,8 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
   uint64_t unfixed = findings.wrong - findings.fixable.size();
   if (unfixed > 0) {
     err << unfixed
-        << " files cannot be fixed: a filter is made of a file's data, which "
-           "must be intact; restore them from a backup\n";
+        << " files cannot be fixed: their data, from which filters are built, "
+           "is not intact; restore them from a backup\n";
   }
   if (findings.fixable.empty()) return s;
   output.Line();

@@ -18,8 +18,8 @@ class Verify : public Command {
  public:
   const char* name() const override { return "verify"; }
   const char* summary() const override {
-    return "Whether each key of each SST file is found by the file's filter, "
-           "and the file is undamaged.";
+    return "Checks that the filter of each SST file finds every key of the "
+           "file, and that the file is undamaged.";
   }
   const char* usage() const override {
     return "verify --db=DIR | FILE...  [FLAGS]";

@@ -535,7 +535,7 @@ TEST_F(AdviseTest, BadInput) {
   expect_refused({db, "--queries=" + other_}, "line 1");
   write("");
   expect_refused({db, "--queries=" + other_}, "no queries");
-  expect_refused({db, "--trace=" + other_}, "no trace of queries");
+  expect_refused({db, "--trace=" + other_}, "not a trace of queries");
 
   StartTrace();
   for (int i = 0; i < 100; i++) Seek("b", "c");
@@ -551,7 +551,7 @@ TEST_F(AdviseTest, BadInput) {
   expect_refused({db, "--trace=" + other_}, "version 0.7");
   damaged.replace(place, version.size(), "Trace Version: ...");
   write(damaged);
-  expect_refused({db, "--trace=" + other_}, "no trace of queries");
+  expect_refused({db, "--trace=" + other_}, "not a trace of queries");
   // Cut off anywhere, at the end of a record too.
   for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
     write(trace.substr(0, size));

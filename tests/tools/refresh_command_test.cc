@@ -241,6 +241,10 @@ TEST_F(RefreshCommandTest, TransactionDB) {
   RefreshDefault().ExpectRefused({"TransactionDB", "RefreshFilters"});
   EXPECT_EQ(before, Disk());
   EXPECT_EQ(kFine, RefreshDefault({"--dry_run"}).code);
+  const ToolRun help = RunTool({"refresh", "--help"});
+  EXPECT_NE(std::string::npos,
+            help.out.find("A TransactionDB (allow_2pc=true"));
+  EXPECT_NE(std::string::npos, help.out.find("whatever its write policy"));
 }
 
 TEST_F(RefreshCommandTest, OtherComparator) {

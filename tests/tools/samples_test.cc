@@ -2,6 +2,7 @@
 
 #include "tools/samples.h"
 
+#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "tests/sst_damage.h"
@@ -195,6 +196,26 @@ TEST_F(SamplesTest, ImportsAndExports) {
   const std::string other = SampleStore(store).SamplesFile("other/one");
   EXPECT_NE(samples_file_, other);
   EXPECT_EQ(queries, Read(other));
+}
+
+TEST_F(SamplesTest, AnOpenDBAddsItsSamplesToAnImport) {
+  Fill();
+  Open();
+  ASSERT_EQ(kFine,
+            Samples({"import", "--db=" + path_, "--column_family=default",
+                     Write("some", Points({"a", "b"}))})
+                .code);
+  const Options options = db_->GetOptions(handles_[0]);
+  AsProteanFilterPolicy(
+      options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy.get())
+      ->Samples()
+      ->Queue(kDefaultColumnFamilyName, Env::Default(), /*logger=*/nullptr)
+      ->Add(Point("new"));
+  Close();
+  EXPECT_EQ(Points({"a", "b", "new"}), Read(samples_file_));
+  EXPECT_NE(std::string::npos,
+            Samples({"--help"}).out.find("adds its new samples"));
 }
 
 TEST_F(SamplesTest, ImportReplacesADamagedFile) {

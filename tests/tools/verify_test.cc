@@ -252,7 +252,7 @@ TEST_F(VerifyTest, FindsWrongHeaders) {
   });
   const ToolRun run = Verify();
   ExpectOnly(run, path, "wrong header");
-  EXPECT_EQ("it was built of 1001 keys, the file has 1000",
+  EXPECT_EQ("it was built from 1001 keys, the file has 1000",
             RowOf(run, path)["detail"]);
 }
 
@@ -633,6 +633,19 @@ TEST_F(VerifyTest, Refusals) {
     if (name.compare(0, 9, "MANIFEST-") == 0) FlipByte(path_ + "/" + name, 40);
   }
   Verify().ExpectRefused({"MANIFEST", "give SST files"});
+}
+
+TEST_F(VerifyTest, DoesNotFixATransactionDB) {
+  options_.allow_2pc = true;
+  Fill();
+  DamageFilter(Files("surf")[0], 100, false);
+  const auto before = Disk();
+  Verify({"--fix"}).ExpectRefused({"nothing was fixed", "TransactionDB"});
+  EXPECT_EQ(before, Disk());
+  const ToolRun help = RunTool({"verify", "--help"});
+  EXPECT_NE(std::string::npos,
+            help.out.find("A TransactionDB (allow_2pc=true"));
+  EXPECT_NE(std::string::npos, help.out.find("whatever its write policy"));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
