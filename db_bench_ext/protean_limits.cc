@@ -21,7 +21,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "util/coding.h"
 #include "util/math.h"
 #include "util/string_util.h"

@@ -1,7 +1,7 @@
 #include "plugin/build_info.h"
 
 #include "plugin/version.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

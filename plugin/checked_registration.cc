@@ -8,7 +8,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/object_registry.h"
-#include "table/rocksdb_self_check.h"
+#include "table/rocksdb_internals/self_check.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -8,7 +8,7 @@
 #include "filter_policy/samples/db_session.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/column_family.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

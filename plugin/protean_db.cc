@@ -3,7 +3,7 @@
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "table/range_counter.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -11,7 +11,7 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/options.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/separate_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -8,6 +8,8 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_reader.h"
+#include "table/rocksdb_internals/table_builder.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/search_bounds.h"
 #include "util/string_util.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "filter_policy/filter_registry.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -51,7 +51,9 @@
 
 #include "filter_policy/open_db/seek_backoff.h"
 #include "table/protean_table_reader.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/rocksdb_internals/file_iterator.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/run_search.h"
 #include "table/search_bounds.h"
 

@@ -19,7 +19,8 @@
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_filters.h"
 #include "filter_policy/samples/db_session.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -15,7 +15,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/column_family.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

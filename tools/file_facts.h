@@ -7,6 +7,7 @@
 #include <string>
 
 #include "filter_policy/filter_block.h"
+#include "table/rocksdb_internals/separate_file.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -7,7 +7,8 @@
 #include "env/fs_readonly.h"
 #include "file/filename.h"
 #include "rocksdb/utilities/options_util.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
+#include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

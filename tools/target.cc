@@ -7,6 +7,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
+#include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

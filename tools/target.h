@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "rocksdb/options.h"
-#include "table/rocksdb_internals.h"
 #include "tools/arguments.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

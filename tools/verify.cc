@@ -13,6 +13,7 @@
 #include "tools/file_facts.h"
 #include "tools/interrupt.h"
 #include "tools/key_check.h"
+#include "tools/manifest.h"
 #include "tools/opened_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -9,7 +9,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/with_salt.h"
 #include "util/random.h"

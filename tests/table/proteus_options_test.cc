@@ -9,7 +9,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

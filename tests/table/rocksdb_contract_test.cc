@@ -23,7 +23,10 @@
 #include "rocksdb/utilities/write_batch_with_index.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
-#include "table/rocksdb_self_check.h"
+#include "table/rocksdb_internals/column_family.h"
+#include "table/rocksdb_internals/file_iterator.h"
+#include "table/rocksdb_internals/self_check.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/spy_table.h"
 #include "tests/table/twin_db.h"
 #include "util/vector_iterator.h"
@@ -1001,12 +1004,12 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
        {"HashMayMatch"}},
       {"include/rocksdb/filter_policy.h",
        "FilterPolicy",
-       "table/rocksdb_internals.cc",
+       "table/rocksdb_internals/table_builder.cc",
        "PolicyOfFile",
        {}},
       {"db/table_properties_collector.h",
        "InternalTblPropCollFactory",
-       "table/rocksdb_internals.cc",
+       "table/rocksdb_internals/table_builder.cc",
        "BorrowedCollFactory",
        {}},
   };

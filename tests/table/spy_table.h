@@ -10,7 +10,7 @@
 #include "memory/arena.h"
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

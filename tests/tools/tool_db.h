@@ -16,10 +16,11 @@
 #include "file/filename.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 #include "tools/command.h"
+#include "tools/manifest.h"
 #include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -19,7 +19,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/write_batch.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/table/twin_db.h"
 

@@ -4,7 +4,7 @@
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

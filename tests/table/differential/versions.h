@@ -6,7 +6,7 @@
 #include <string>
 
 #include "rocksdb/options.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/differential/dice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -9,7 +9,7 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/debug.h"
-#include "table/rocksdb_internals.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
 #include "tests/table/differential/random_reads.h"
 #include "tests/table/differential/random_walk.h"

@@ -1,0 +1,151 @@
+#include "table/rocksdb_internals/block_based_file.h"
+
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/surf/surf_policy.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table_properties.h"
+#include "table/block_based/full_filter_block.h"
+#include "table/table_builder.h"
+#include "test_util/sync_point.h"
+#include "util/cast_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Explicit instantiation may name private members; a function that is declared
+// here and defined in the instantiated class lends them to the rest of the
+// file.
+
+using FilterReader = FilterBlockReaderCommon<ParsedFullFilterBlock>;
+
+const FilterHold& PinnedBlock(const FilterReader& reader);
+
+template <auto kFilterBlock>
+struct PinnedBlockOf {
+  friend const FilterHold& PinnedBlock(const FilterReader& reader) {
+    return reader.*kFilterBlock;
+  }
+};
+
+template struct PinnedBlockOf<&FilterReader::filter_block_>;
+
+namespace {
+
+// Lends the protected way by which RocksDB's filter block readers get at their
+// filter, so that the block is held once, wherever RocksDB holds it.
+class FilterBlockAccess : public FullFilterBlockReader {
+ public:
+  static Status Get(const FullFilterBlockReader& reader,
+                    BlockCacheLookupContext* lookup_context, FilterHold* hold,
+                    const ReadOptions& read_options) {
+    constexpr auto kGet = &FilterBlockAccess::GetOrReadFilterBlock;
+    const Status s = (reader.*kGet)(/*get_context=*/nullptr, lookup_context,
+                                    hold, read_options);
+    // As where RocksDB goes on without a filter: tells tests that inject errors
+    // that no query will return this one.
+    IGNORE_STATUS_IF_ERROR(s);
+    return s;
+  }
+};
+
+Status OpenTable(const BlockBasedTableFactory& factory,
+                 const ReadOptions& read_options,
+                 const TableReaderOptions& table_reader_options,
+                 std::unique_ptr<RandomAccessFileReader>&& file,
+                 uint64_t file_size, bool prefetch_index_and_filter_in_cache,
+                 std::unique_ptr<BlockBasedTable>* table) {
+  std::unique_ptr<TableReader> reader;
+  const Status s = factory.BlockBasedTableFactory::NewTableReader(
+      read_options, table_reader_options, std::move(file), file_size, &reader,
+      prefetch_index_and_filter_in_cache);
+  if (s.ok()) {
+    table->reset(static_cast_with_check<BlockBasedTable>(reader.release()));
+  }
+  return s;
+}
+
+// What reads the filter of a file that has been opened by a policy that does
+// not know it: RocksDB's policies and Protean's do not know each other's. Any
+// policy of either reads all of its kind. Nullptr if there is no such filter,
+// or if RocksDB's own are not wanted because no policy is.
+std::shared_ptr<const FilterPolicy> PolicyOfUnknownFilter(
+    const BlockBasedTable::Rep& rep) {
+  const TableProperties* const properties = rep.table_properties.get();
+  if (rep.filter_type != BlockBasedTable::Rep::FilterType::kNoFilter ||
+      properties == nullptr || properties->filter_size == 0) {
+    return nullptr;
+  }
+  if (AsProteanFilterPolicy(rep.filter_policy) != nullptr) {
+    return std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(10));
+  }
+  if (Slice(properties->filter_policy_name).starts_with("protean.")) {
+    return std::make_shared<SurfFilterPolicy>();
+  }
+  return nullptr;
+}
+
+const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
+  return *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
+}
+
+}  // namespace
+
+Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
+                            const ReadOptions& read_options,
+                            const TableReaderOptions& table_reader_options,
+                            std::unique_ptr<RandomAccessFileReader>&& file,
+                            uint64_t file_size,
+                            bool prefetch_index_and_filter_in_cache,
+                            std::unique_ptr<BlockBasedFile>* opened) {
+  std::unique_ptr<BlockBasedTable> table;
+  Status s =
+      OpenTable(factory, read_options, table_reader_options, std::move(file),
+                file_size, prefetch_index_and_filter_in_cache, &table);
+  if (!s.ok()) return s;
+  BlockBasedTable::Rep* const rep = table->get_rep();
+  std::shared_ptr<const FilterPolicy> policy;
+  if (!table_reader_options.skip_filters) policy = PolicyOfUnknownFilter(*rep);
+  if (policy != nullptr) {
+    // A copy shares what clones of a factory share, such as the block cache's
+    // reservation for table readers.
+    BlockBasedTableFactory other(factory);
+    other.GetOptions<BlockBasedTableOptions>()->filter_policy =
+        std::move(policy);
+    std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
+    table.reset();
+    s = OpenTable(other, read_options, table_reader_options, std::move(again),
+                  file_size, prefetch_index_and_filter_in_cache, &table);
+  }
+  if (s.ok()) opened->reset(new BlockBasedFile(std::move(table)));
+  return s;
+}
+
+std::string BlockBasedFile::column_family() const {
+  const TableProperties* properties = rep()->table_properties.get();
+  return properties == nullptr ? "" : properties->column_family_name;
+}
+
+BlockBasedFile::FilterState BlockBasedFile::filter_state() const {
+  using Type = BlockBasedTable::Rep::FilterType;
+  if (rep()->filter_type == Type::kNoFilter) return FilterState::kNone;
+  if (rep()->filter == nullptr) return FilterState::kUnreadable;
+  return rep()->filter_type == Type::kFullFilter ? FilterState::kFull
+                                                 : FilterState::kPartitioned;
+}
+
+Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
+                                 BlockCacheLookupContext* lookup_context,
+                                 FilterHold* hold,
+                                 FilterBitsReader** filter) const {
+  *filter = nullptr;
+  const Status s = FilterBlockAccess::Get(FilterReaderOf(*rep()),
+                                          lookup_context, hold, read_options);
+  if (s.ok()) *filter = hold->GetValue()->filter_bits_reader();
+  return s;
+}
+
+FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
+  const FilterHold& block = PinnedBlock(FilterReaderOf(*rep()));
+  return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "rocksdb/db.h"
+#include "table/internal_iterator.h"
+
+namespace ROCKSDB_NAMESPACE {
+struct SuperVersion;
+class ColumnFamilyData;
+class DBImpl;
+}  // namespace ROCKSDB_NAMESPACE
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// What BlockBasedFile::family() is for its files.
+const void* FamilyOf(ColumnFamilyHandle* column_family);
+
+// All memtables and files of a column family in one version of its DB.
+class ColumnFamilyVersion {
+ public:
+  // `db` may be wrapped in StackableDBs. NewIterator must be called, exactly
+  // once: its iterator is what lets go of the version in the end.
+  ColumnFamilyVersion(DB* db, ColumnFamilyHandle* column_family);
+
+  // An iterator over memtables and files, which sees all sequence numbers. All
+  // other functions are called while it is there. `read_options` must outlive
+  // it.
+  InternalIterator* NewIterator(const ReadOptions& read_options, Arena* arena);
+
+  // Deletions of ranges in memtables; those of memtables that are being flushed
+  // count as one.
+  uint64_t RangeDeletions() const;
+
+  // Whether there may be entries of transactions that never commit.
+  bool MayHoldUncommitted() const;
+
+ private:
+  DBImpl* const db_;
+  ColumnFamilyData* const family_;
+  SuperVersion* const super_version_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,143 @@
+#include "table/rocksdb_internals/file_iterator.h"
+
+#include <cstring>
+
+#include "util/cast_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Explicit instantiation may name private members; a function that is declared
+// here and defined in the instantiated class lends them to the rest of the
+// file.
+
+bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+bool HasReadBlock(const BlockBasedTableIterator& iterator);
+bool HasReadInVain(const BlockBasedTableIterator& iterator);
+
+template <typename State>
+bool SetFlag(State* state, State flag) {
+  if ((*state & flag) != 0) return false;
+  *state = static_cast<State>(*state | flag);
+  return true;
+}
+
+template <auto kState, auto kFilterUsed, auto kBlockRead, auto kValueNotAsked>
+struct SeekStatistics {
+  friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
+    return SetFlag(&(iterator->*kState), kFilterUsed);
+  }
+  friend bool HasReadBlock(const BlockBasedTableIterator& iterator) {
+    return (iterator.*kState & kBlockRead) != 0;
+  }
+  friend bool HasReadInVain(const BlockBasedTableIterator& iterator) {
+    return (iterator.*kState & kValueNotAsked) != 0;
+  }
+};
+
+template struct SeekStatistics<
+    &BlockBasedTableIterator::seek_stat_state_,
+    BlockBasedTableIterator::kFilterUsed,
+    BlockBasedTableIterator::kDataBlockReadSinceLastSeek,
+    BlockBasedTableIterator::kReportOnUseful>;
+
+// Whether the value is there without PrepareValue, which the iterator tells its
+// caller in NextAndGetResult only.
+bool IsValuePrepared(const BlockBasedTableIterator& iterator);
+
+template <auto kIsAtFirstKeyFromIndex>
+struct ValueState {
+  friend bool IsValuePrepared(const BlockBasedTableIterator& iterator) {
+    return !(iterator.*kIsAtFirstKeyFromIndex);
+  }
+};
+
+template struct ValueState<
+    &BlockBasedTableIterator::is_at_first_key_from_index_>;
+
+namespace {
+
+// The table of virtual functions tells of which class an object is. RTTI would
+// too, but RocksDB is often compiled without it.
+const void* ClassOf(const InternalIterator& iterator) {
+  const void* virtual_functions;
+  memcpy(&virtual_functions, static_cast<const void*>(&iterator),
+         sizeof(virtual_functions));
+  return virtual_functions;
+}
+
+// What ClassOf says of a BlockBasedTableIterator: one is made to find out.
+const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
+  const ReadOptions read_options;
+  const BlockBasedTableIterator iterator(
+      &table, read_options, table.get_rep()->internal_comparator,
+      /*index_iter=*/nullptr, /*check_filter=*/false,
+      /*need_upper_bound_check=*/false, /*prefix_extractor=*/nullptr,
+      TableReaderCaller::kUncategorized);
+  return ClassOf(iterator);
+}
+
+[[gnu::always_inline]] inline bool GetExactResult(
+    BlockBasedTableIterator* iterator, IterateResult* result) {
+  if (!iterator->BlockBasedTableIterator::Valid()) return false;
+  result->key = iterator->BlockBasedTableIterator::key();
+  result->bound_check_result =
+      iterator->BlockBasedTableIterator::UpperBoundCheckResult();
+  result->value_prepared = IsValuePrepared(*iterator);
+  return true;
+}
+
+}  // namespace
+
+FileIterator::~FileIterator() {
+  if (!in_arena_) {
+    delete iterator_;
+  } else if (iterator_ != nullptr) {
+    iterator_->~InternalIterator();
+  }
+}
+
+void FileIterator::Make(const BlockBasedFile& file,
+                        const ReadOptions& read_options,
+                        const SliceTransform* prefix_extractor, Arena* arena,
+                        TableReaderCaller caller,
+                        size_t compaction_readahead_size,
+                        bool allow_unprepared_value) {
+  in_arena_ = arena != nullptr;
+  iterator_ = file.table_->NewIterator(
+      read_options, prefix_extractor, arena, /*skip_filters=*/false, caller,
+      compaction_readahead_size, allow_unprepared_value);
+  static const void* const exact_class =
+      ClassOfBlockBasedTableIterator(*file.table_);
+  if (ClassOf(*iterator_) == exact_class) {
+    exact_ = static_cast_with_check<BlockBasedTableIterator>(iterator_);
+  }
+}
+
+bool FileIterator::NextAndGetResult(IterateResult* result) {
+  if (exact_ == nullptr) return iterator_->NextAndGetResult(result);
+  exact_->BlockBasedTableIterator::Next();
+  return GetExactResult(exact_, result);
+}
+
+bool FileIterator::GetResult(IterateResult* result) {
+  if (exact_ != nullptr) return GetExactResult(exact_, result);
+  if (!iterator_->Valid()) return false;
+  result->key = iterator_->key();
+  result->bound_check_result = iterator_->UpperBoundCheckResult();
+  result->value_prepared = false;
+  return true;
+}
+
+bool FileIterator::MarkFilterUsed() {
+  return exact_ == nullptr || protean::MarkFilterUsed(exact_);
+}
+
+bool FileIterator::HasReadBlock() const {
+  return exact_ == nullptr || protean::HasReadBlock(*exact_);
+}
+
+bool FileIterator::HasReadInVain() const {
+  return exact_ != nullptr && protean::HasReadInVain(*exact_);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
