@@ -20,7 +20,7 @@ std::string TextOf(const UserCollectedProperties& properties,
 void ReadNumber(const UserCollectedProperties& properties, const char* name,
                 double* number) {
   const std::string text = TextOf(properties, name);
-  // Earlier versions have written what the process's locale said.
+  // Earlier versions wrote the decimal separator of the process's locale.
   std::string decimal = text;
   std::replace(decimal.begin(), decimal.end(), ',', '.');
   ParseDecimal(decimal, number);

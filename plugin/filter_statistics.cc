@@ -46,11 +46,11 @@ FileFilterStatistics StatisticsOf(const FilterRegistry::File& file) {
   return statistics;
 }
 
-// Sums that are being made.
+// Sums in the making.
 struct Summing {
   FilterSums sums;
-  double predicted = 0;  // false positives, if each key were a question
-  double keys = 0;       // of files for which there is a prediction
+  double predicted = 0;  // rate times keys
+  double keys = 0;       // of files with a predicted rate
 
   void Add(const FileFilterStatistics& file) {
     sums.files++;

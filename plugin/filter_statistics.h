@@ -3,69 +3,71 @@
 //
 //  Seeks
 //
-//  An iterator of the user seeks in one file of each sorted run at least. Such
-//  a seek of a file counts if it asks the file's filter. It is *closed* if it
-//  has a bound in the direction in which it looks (iterate_upper_bound forward,
-//  iterate_lower_bound backwards), else *open*. Each has one outcome:
+//  An iterator of the user seeks in at least one file of each sorted run. A
+//  seek in a file counts if it asks the file's filter. It is *closed* if it has
+//  a bound in its direction (iterate_upper_bound forward, iterate_lower_bound
+//  backwards), else *open*. Each has one outcome:
 //
 //    negative        The filter knew that nothing is in the range, and the file
-//                    was not read. Of a closed seek, the range is what lies
-//                    from the target to the bound, or up to the bound if the
-//                    search went on from an earlier file of the level; of an
-//                    open one, all from the target on.
+//                    was not read. The range of a closed seek goes from the
+//                    target to the bound; up to the bound, if the seek comes
+//                    from an earlier file of the level. The range of an open
+//                    seek is everything from the target on.
 //    passed          The file waited at a marker, a key below which it holds
 //                    nothing from the target on, and the search ended before
-//                    it: the file was not read. So it is too if the iterator is
-//                    destroyed, or moved elsewhere, while the file waits.
+//                    the marker: the file was not read. This is also the
+//                    outcome if the iterator is destroyed, or moved elsewhere,
+//                    while the file waits.
 //    true positive   The file was searched, at once or when the search of all
 //                    files had come to its marker, and rightly so: a closed
-//                    seek found an entry in the range; an open one did not read
-//                    a block in vain.
-//    false positive  The file was searched; the closed seek found no entry in
-//                    the range, or the open one read a block, and ended or went
-//                    elsewhere before it came to the value of an entry. To an
-//                    open seek any key beyond its target will do, so whether it
-//                    was right to read is all that can be told. It may also be
-//                    in vain where no filter could have known: at an entry that
-//                    is deleted, or hidden by a newer one.
+//                    seek found an entry in the range; an open seek did not
+//                    read a block in vain.
+//    false positive  The file was searched; a closed seek found no entry in the
+//                    range, or an open seek read a block, and ended or went
+//                    elsewhere before it came to the value of an entry. Any key
+//                    above its target answers an open seek, so all that can be
+//                    told is whether it was right to read. No filter could have
+//                    avoided some of these reads: those that end at an entry
+//                    that is deleted, or hidden by a newer one.
 //
-//  `reached` counts files that waited for nothing: the search came to the
-//  marker. They are among the positives, true or false.
+//  `reached` counts files that waited in vain: the search came to the marker.
+//  These seeks are among the positives, true or false.
 //
-//  Each seek that RocksDB makes counts, so an iterator that turns round counts
-//  again. Not counted are seeks that do not ask the filter: open ones
-//  backwards, to the first key without an upper bound, those of files whose
-//  filter is not used, and open ones while waiting does not pay (see
-//  docs/design_reads.md); those of a MultiScan, where the filter is asked for
-//  all ranges at once; those that end with an error, or wait for a block.
-//  Prefix seeks without an upper bound are RocksDB's own business, and in its
-//  statistics; where there is a bound, the filter is asked for the range first
-//  and by RocksDB for the prefix then, and what either of them denies without a
-//  read is a negative.
+//  Each seek that RocksDB makes counts, so an iterator that changes direction
+//  counts again. Seeks that do not ask the filter are not counted: open seeks
+//  backwards, seeks to the first key without an upper bound, seeks in files
+//  whose filter is not used, and open seeks while waiting does not pay (see
+//  docs/design_reads.md). Neither are the seeks of a MultiScan, which asks the
+//  filter about all ranges at once, nor seeks that end with an error or wait
+//  for a block. Prefix seeks without an upper bound are handled by RocksDB, and
+//  counted in its own statistics. With an upper bound, the filter is asked
+//  about the range first, and then, by RocksDB, about the prefix; if either is
+//  denied without a read, the outcome is negative.
 //
 //  When
 //
-//  An iterator counts for itself, and hands its counts over when it is
-//  destroyed, leaves the file, or has 1024 of them: what is seen here is behind
-//  by less than that for each iterator and file. The outcome of an open seek
-//  that has read is known with the next one.
+//  An iterator keeps its own counts, and hands them over when it is destroyed,
+//  leaves the file, or has 1024 of them: the statistics lag behind by fewer
+//  than that for each iterator and file. The outcome of an open seek that reads
+//  is known at the next seek.
 //
-//  Sums of a level never fall as long as the DB has a file open: what a file
-//  that is closed (compacted, or out of a small table cache) has counted stays
-//  with the level that it was opened for. They begin with 0 when the DB is
-//  opened, and again if all of its files go. All else is of files that are open
-//  now, which are all files unless max_open_files says otherwise.
+//  The sums of a level never fall as long as the DB has a file open: when a
+//  file is closed (compacted, or evicted from a small table cache), its counts
+//  stay with the level that it was opened for. The sums begin with 0 when the
+//  DB is opened, and again if all of its files are closed. Everything else
+//  describes the files that are open now: all files, unless max_open_files says
+//  otherwise.
 //
 //  In the log
 //
 //  The DB's info log gets a line for each column family about every
-//  DBOptions::stats_dump_period_sec (0: none), if files are read, opened or
-//  closed at all. The period is that with which the DB was opened; changes by
+//  DBOptions::stats_dump_period_sec (0: never), if files are read, opened or
+//  closed at all. The period is the one that the DB was opened with; changes by
 //  SetDBOptions are not followed. DBs that share a table factory share the
-//  period of the one that was opened last, for files opened from then on.
-//  Instances that only read write none, as RocksDB writes none for them either,
-//  unless they share the factory of one that does more. The line names the
-//  column family that the files were written for.
+//  period of the DB that was opened last, for files opened from then on.
+//  Read-only instances write no line, as RocksDB writes none for them, unless
+//  they share the factory of an instance that is not read-only. The line names
+//  the column family that the files were written for.
 
 #pragma once
 
@@ -86,51 +88,51 @@ struct FilterSeeks {
   uint64_t passed = 0;
   uint64_t true_positives = 0;
   uint64_t false_positives = 0;
-  uint64_t reached = 0;  // of the positives
+  uint64_t reached = 0;  // part of the positives
 
   uint64_t asked() const { return spared() + true_positives + false_positives; }
-  // Files not read. Each would have cost a data block at least.
+  // Files not read. Each would have cost at least one data block.
   uint64_t spared() const { return negatives + passed; }
-  // The share of false positives among the seeks to which the file was of no
-  // use, whether it was read or not. Negative if there are none.
+  // The share of false positives among the seeks for which the file had
+  // nothing, whether it was read or not. Negative if there are no such seeks.
   double FalsePositiveRate() const;
 };
 
-// Of the open files of a level, or of several.
+// Sums over the open files of a level, or of several levels.
 struct FilterSums {
   uint64_t files = 0;
-  uint64_t entries = 0;  // of these, versions and deletions included
-  // Files whose filters are not used, by the reason:
+  uint64_t entries = 0;  // including versions and deletions
+  // Number of files whose filters are not used, by the reason:
   //   "no filter"          none, or none that the filter policy knows
-  //   "filter of RocksDB"  which goes on answering Get
+  //   "filter of RocksDB"  still used for Get
   //   "other comparator"   the keys are not in bytewise order
   //   "no whole keys"      whole_key_filtering=false
-  //   "keys not held"      filter of the kind "none"
-  //   "damaged"            or unreadable; the log says more
-  // Damage is found when the filter is read, which may be the first time that
-  // it is asked.
+  //   "keys not held"      no filter can hold the keys
+  //   "damaged"            or cannot be read; the log says more
+  // Damage is found when the filter is read, which may be when it is first
+  // asked.
   std::map<std::string, uint64_t> unused;
-  // Of the filters that are used.
+  // Number of keys in, and size of, the filters that are used.
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
-  // The mean of the rates that models predict, weighted by keys. Negative if
-  // none is known.
+  // The mean of the false positive rates that models predict, weighted by keys.
+  // Negative if no model predicts one.
   double predicted_fpr = -1;
 
-  // These are also of files that were open.
+  // The counts of seeks include those in files that are closed now.
   FilterSeeks closed;
   FilterSeeks open;
 
-  // Files whose filters are used.
+  // Number of files whose filters are used.
   uint64_t used() const;
-  // 0 if there are no keys.
+  // Bits per key of the filters that are used; 0 if there are no keys.
   double bits_per_key() const;
-  // By seeks.
+  // Data blocks that seeks did not read.
   uint64_t blocks_spared() const { return closed.spared() + open.spared(); }
 };
 
 struct LevelFilterStatistics {
-  int level = 0;  // that files were opened for; -1 if RocksDB did not tell
+  int level = 0;  // that files were opened for; -1 if unknown
   FilterSums sums;
 };
 
@@ -140,18 +142,20 @@ struct FileFilterStatistics {
   int level = 0;
   std::string unused;  // why the filter is not used; empty if it is
   uint64_t entries = 0;
-  uint64_t keys = 0;  // that the filter knows
+  uint64_t keys = 0;  // in the filter
   uint64_t filter_bytes = 0;
-  // Nothing but zeros and empty strings if its properties do not tell.
+  // Zeros and empty strings if the file's properties do not describe the
+  // filter.
   FilterProperties filter;
   FilterSeeks closed;
   FilterSeeks open;
 };
 
-// What the tickers of Options::statistics tell of Get and MultiGet, in *all*
-// column families, by RocksDB's own filters too, since that object was made.
+// What the tickers of Options::statistics say about Get and MultiGet since the
+// Statistics object was created: for *all* column families, and including
+// RocksDB's own filters.
 struct FilterGets {
-  bool known = false;      // whether there is such an object
+  bool known = false;      // whether there is a Statistics object
   uint64_t negatives = 0;  // BLOOM_FILTER_USEFUL
   uint64_t positives = 0;  // BLOOM_FILTER_FULL_POSITIVE
   uint64_t true_positives = 0;
@@ -161,34 +165,34 @@ struct FilterGets {
   }
 };
 
-// The queue of sample queries by which filters of the column family are
-// designed.
+// The queue of sample queries that the filters of the column family are
+// designed for.
 struct SampleQueueStatistics {
-  bool exists = false;  // else the policy has no use for one
+  bool exists = false;  // false if the policy needs no samples
   uint64_t held = 0;
   uint64_t capacity = 0;
-  uint32_t sample_every = 0;  // empty queries
-  // Ever put in; of these, sampled from queries, not seeded or restored; and
-  // samples that were lost because another thread used the queue, or because
-  // they were too long.
+  uint32_t sample_every = 0;  // one in that many empty queries
+  // Samples ever recorded; the part of them that was sampled from queries, not
+  // seeded or restored; and samples that were dropped because another thread
+  // used the queue, or because they were too long.
   uint64_t recorded = 0;
   uint64_t sampled = 0;
   uint64_t dropped = 0;
-  double age_seconds = 0;  // since it was made, or restored
+  double age_seconds = 0;  // since the queue was created or restored
 };
 
-// Of a column family.
+// The statistics of a column family.
 struct FilterStatistics {
   std::string db;  // DB::GetName()
   std::string column_family;
-  uint64_t live_files = 0;  // in the tree, open or not
+  uint64_t live_files = 0;  // in the LSM tree, open or not
   FilterSums total;
   std::vector<LevelFilterStatistics> levels;  // in order
   std::vector<FileFilterStatistics> files;    // by level and path
   FilterGets gets;
   SampleQueueStatistics samples;
 
-  // A table for people, in some lines.
+  // A table for people, of several lines.
   std::string ToString() const;
   // One JSON object, with the names that are used here, but "open_files" for
   // FilterSums::files and "fpr" for FalsePositiveRate(). Rates that are not
@@ -205,17 +209,17 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics);
 
 // Stores the statistics of a column family. `db` may be wrapped in
 // StackableDBs, and may be open for reading only, or as a secondary instance.
-// Reads no file. Works with any table factory, but only ProteanTable tells of
-// anything. Returns InvalidArgument for no DB or handle, and else OK; then
-// `*statistics` has been overwritten. Thread safe.
+// Reads no file. Works with any table factory, but only ProteanTable has
+// anything to report. Returns InvalidArgument if `db` or the handle is null,
+// else OK, and then `*statistics` has been overwritten. Thread safe.
 Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
                            FilterStatistics* statistics);
 
 // The sums over all column families of this process that have a file open in
-// this folder or below it, for whoever knows where DBs are but does not get
-// hold of them, as in an engine that keeps them to itself. The folder is spelt
-// as in the names that the DBs were opened by. Counts go when a DB is closed,
-// so the sums may fall. Reads no file. Thread safe.
+// this folder or below it, for callers that know where the DBs are but have no
+// handle of them, such as a DB inside an engine. The folder is spelled as in
+// the names that the DBs were opened by. The counts of a DB disappear when it
+// is closed, so the sums may fall. Reads no file. Thread safe.
 FilterSums GetFilterSums(const std::string& folder);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -19,12 +19,12 @@ std::string LevelName(int level) {
 // Enough digits for any rate.
 std::string NumberToString(double number) { return DecimalText(number, 6); }
 
-// Names of column families and files may be any bytes; JSON and Prometheus take
-// UTF-8 only. Each byte that is no part of it becomes the replacement
-// character.
+// Replaces bytes that are not UTF-8, which JSON and Prometheus require. Names
+// of column families and files may be any bytes; each byte that is not part of
+// a character becomes the replacement character.
 std::string Utf8Text(const std::string& text) {
   constexpr char kReplacement[] = "\xef\xbf\xbd";
-  // How many bytes the character at `i` has, or 0 if that is none.
+  // The size of the character at `i` in bytes, or 0 if there is none.
   const auto size_at = [&text](size_t i) -> size_t {
     const auto byte = [&](size_t at) {
       return at < text.size() ? static_cast<uint8_t>(text[at]) : 0;
@@ -38,7 +38,8 @@ std::string Utf8Text(const std::string& text) {
     for (size_t j = 1; j < size; j++) {
       if (byte(i + j) >> 6 != 2) return 0;
     }
-    // Too long for what it is, a surrogate, or beyond the last character.
+    // Rules out overlong forms, surrogates, and numbers beyond the last
+    // character.
     const unsigned second = byte(i + 1);
     const bool wrong =
         (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
@@ -86,7 +87,7 @@ std::string RowToString(const std::string& level, const FilterSums& sums) {
 
 // ---- JSON ----
 
-// RocksDB's JSONWriter takes strings as they are.
+// Escaped here: RocksDB's JSONWriter takes strings as they are.
 std::string JsonText(const std::string& text) {
   std::string escaped;
   for (const char c : Utf8Text(text)) {
@@ -164,7 +165,7 @@ class StatisticsJson {
   void Add(const char* name, const std::string& text) {
     json_ << name << JsonText(text);
   }
-  // As it is: a number or a literal.
+  // Adds a number or a literal, unquoted.
   void AddWord(const char* name, const std::string& word) {
     json_.AddKey(name);
     json_.AddValue<std::string>(word);
@@ -244,7 +245,7 @@ std::string LabelText(const std::string& text) {
   return escaped;
 }
 
-// Writes the samples of a metric, one after the other, as the format demands.
+// Writes the samples of a metric, one after the other, as the format requires.
 class Metric {
  public:
   Metric(const char* name, const char* type, const char* help,
@@ -390,7 +391,7 @@ class Exposition {
     });
   }
 
-  // A DB has them once, whatever its column families.
+  // A DB has these counts once, for all column families together.
   void AddGets() {
     Metric gets = Make("gets_total", "counter",
                        "Answers of filters to Get and MultiGet, of all column "

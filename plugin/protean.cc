@@ -22,7 +22,7 @@ void RegisterTableFactory(ObjectLibrary& library) {
       ProteanTableFactory::kClassName(),
       [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
          std::string* /*errmsg*/) {
-        // Options that follow may name another policy, or nullptr.
+        // Later options may name another policy, or nullptr.
         guard->reset(new ProteanTableFactory(
             WithRecommendedPolicy(BlockBasedTableOptions())));
         return guard->get();

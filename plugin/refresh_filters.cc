@@ -28,10 +28,10 @@ bool IsGone(const Status& s) { return s.IsNotFound() || s.IsPathNotFound(); }
 //
 // The file that saves most per byte comes first. What a new filter saves is
 // known only after all keys of the file have been read, but it cannot save more
-// than what the old filter lets through. So files wait in the order of that
-// bound; the first one is tried, waits again with what it really saves, and is
-// rewritten when it is the first once more. Whatever is behind it by then
-// cannot be better, and need not be read if the limit is reached.
+// than the old filter lets through. So files wait in the order of that limit.
+// The first file is tried, and waits again with what it really saves; it is
+// rewritten when it comes first again. The files behind it cannot be better,
+// and need not be read if the limit is reached.
 class Refresh {
  public:
   Refresh(DB* db, ColumnFamilyHandle* column_family,
@@ -42,7 +42,7 @@ class Refresh {
         result_(result),
         family_options_(db->GetOptions(column_family)) {
     if (options.bytes_per_second > 0) {
-      // The limiter counts in tenths of a second.
+      // The rate limiter refills in tenths of a second.
       limiter_.reset(NewGenericRateLimiter(
           static_cast<int64_t>(
               std::max<uint64_t>(options.bytes_per_second, 10)),
@@ -57,9 +57,9 @@ class Refresh {
   struct Candidate {
     RefreshedFile* file;
     std::string path;
-    Queries queries;   // that lie within its keys, by lower bound
-    double asked = 0;  // its share of all that filters are asked
-    double saved = 0;  // of these; at most, until it has been tried
+    Queries queries;   // within its keys, ordered by lower bound
+    double asked = 0;  // its share of all questions to filters
+    double saved = 0;  // part of `asked`; an upper limit until `is_tried`
     bool is_tried = false;
 
     double Value() const {
@@ -79,17 +79,17 @@ class Refresh {
   bool IsUnfiltered(const ColumnFamilyMetaData& metadata,
                     const SstFileMetaData& file, int level) const;
 
-  // Each decides about the file, or leaves it a candidate. They return an error
-  // only if refreshing must end.
+  // Each of these decides about the file, or leaves it a candidate. They return
+  // an error only if refreshing must end.
   Status Screen(Candidate* candidate);
   Status Try(Candidate* candidate);
   Status Rewrite(const Candidate& candidate);
 
-  // Opens the candidate's file, or decides about it.
+  // Opens the candidate's file, or decides about it if it cannot be opened.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
   void CountRewritten(const RefreshedFile& file);
 
-  // Of all that the samples stand for, what these do.
+  // The share of `queries` in all questions that the samples stand for.
   double Share(const Queries& queries) const;
 
   Slice UserKey(const std::string& key) const {
@@ -104,8 +104,8 @@ class Refresh {
     progress_.files_decided++;
   }
 
-  // Reports the progress, after a pause for the sake of the rate if so many
-  // bytes are read or rewritten.
+  // Reports the progress. First pauses for the rate limit if `bytes` bytes are
+  // read or rewritten.
   Status GoOn(uint64_t bytes = 0);
 
   DB* const db_;
@@ -115,9 +115,10 @@ class Refresh {
   const Options family_options_;
   std::unique_ptr<RateLimiter> limiter_;
 
-  std::vector<SampleQuery> samples_;  // by lower bound
-  std::vector<double> weights_;       // of each, for each file that encloses it
-  double questions_per_second_ = 0;   // that all samples stand for
+  std::vector<SampleQuery> samples_;  // ordered by lower bound
+  // The weight of each sample, for each file that encloses it.
+  std::vector<double> weights_;
+  double questions_per_second_ = 0;  // that all samples stand for
   std::vector<Candidate> candidates_;
   RefreshProgress progress_;
 };
@@ -148,8 +149,8 @@ Status Refresh::Check() const {
         " and whole_key_filtering");
   }
   if (options_.dry_run) return Status::OK();
-  // Not every instance that only reads refuses CompactFiles (one crashes), but
-  // they all refuse this, which does nothing.
+  // Not every read-only instance refuses CompactFiles (one crashes), but all of
+  // them refuse this call, which does nothing.
   std::atomic<bool> canceled{true};
   CompactRangeOptions nothing;
   nothing.canceled = &canceled;
@@ -191,7 +192,7 @@ void Refresh::ListFiles() {
       result_->files.push_back(std::move(listed));
       Candidate candidate;
       candidate.path = file.directory + "/" + file.relative_filename;
-      // Unless ListQueries knows better.
+      // A default, which ListQueries replaces if there are samples.
       candidate.asked =
           static_cast<double>(file.size) /
           static_cast<double>(std::max<uint64_t>(metadata.size, 1));
@@ -216,9 +217,9 @@ void Refresh::ListFiles() {
   }
 }
 
-// A query that begins or ends beyond a file's keys, and yet overlaps it, finds
-// the file's first or last key. So it can only be empty in a file that encloses
-// it; in all others it is decided without a filter.
+// A query that begins or ends outside of a file's keys, and yet overlaps it,
+// finds the file's first or last key. So a query can be empty only in a file
+// that encloses it; in all other files it is decided without a filter.
 void Refresh::ListQueries(const ColumnFamilyMetaData& metadata) {
   weights_.resize(samples_.size());
   std::vector<size_t> enclosing;
@@ -257,8 +258,8 @@ void Refresh::ListQueries(const ColumnFamilyMetaData& metadata) {
   }
 }
 
-// As RocksDB decides when it writes the file: if nothing that is older than the
-// file overlaps it.
+// Whether the file would get no filter. RocksDB decides so when it writes a
+// file, if nothing that is older than the file overlaps it.
 bool Refresh::IsUnfiltered(const ColumnFamilyMetaData& metadata,
                            const SstFileMetaData& file, int level) const {
   const auto overlaps = [&](const SstFileMetaData& other) {
@@ -395,7 +396,7 @@ Status Refresh::Try(Candidate* candidate) {
   const std::vector<SampleQuery> made_up = gap_queries.Finish();
   Queries empty = empty_samples.Finish();
   for (const SampleQuery& query : made_up) empty.push_back(&query);
-  // By one of the two filters only.
+  // The queries that only one of the two filters denies.
   Queries denied_by_new;
   Queries denied_by_old;
   uint64_t old_positives = 0;
@@ -429,8 +430,8 @@ Status Refresh::Try(Candidate* candidate) {
   }
 
   // If the filters were equally good, each query that only one of them denies
-  // would be as likely denied by the old one: that is two standard deviations
-  // of chance.
+  // would be denied by either with equal probability: this is two standard
+  // deviations of chance.
   const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
   const double cost =
       2 * static_cast<double>(file->bytes) /
@@ -464,7 +465,8 @@ Status Refresh::Rewrite(const Candidate& candidate) {
     Decide(file, Outcome::kBeingCompacted);
   } else if (!s.IsIncomplete()) {
     Decide(file, Outcome::kFailed, s);
-    // A smaller file may find room, and others may not be where this one is.
+    // Goes on after these errors: a smaller file may find room, and other files
+    // may be free to compact.
     if (!s.IsCompactionTooLarge() && !s.IsInvalidArgument()) return s;
   } else {
     return s;
@@ -557,8 +559,8 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
 
 class FilterRefresher::Thread {
  public:
-  // Later than anybody waits, and far from where microseconds overflow.
-  static constexpr uint64_t kMostSeconds = uint64_t{100} * 365 * 24 * 60 * 60;
+  // A limit long enough for everyone, and far from where microseconds overflow.
+  static constexpr uint64_t kMaxSeconds = uint64_t{100} * 365 * 24 * 60 * 60;
 
   Thread(DB* db, ColumnFamilyHandle* column_family,
          const RefreshOptions& options, uint64_t period_seconds, Report report)
@@ -573,7 +575,7 @@ class FilterRefresher::Thread {
 
  private:
   static uint64_t Microseconds(uint64_t seconds) {
-    return std::clamp<uint64_t>(seconds, 1, kMostSeconds) * 1000 * 1000;
+    return std::clamp<uint64_t>(seconds, 1, kMaxSeconds) * 1000 * 1000;
   }
 
   void Refresh() {
@@ -591,7 +593,7 @@ class FilterRefresher::Thread {
   const RefreshOptions options_;
   const Report report_;
   std::atomic<bool> ending_{false};
-  RepeatableThread thread_;  // ends first
+  RepeatableThread thread_;  // last, so that it is destroyed first
 };
 
 FilterRefresher::FilterRefresher(DB* db, ColumnFamilyHandle* column_family,

@@ -1,46 +1,48 @@
-//  Where the searches of a thread end, for those who cannot say it in
+//  Bounds for the seeks of a thread, for applications that cannot set them in
 //  ReadOptions.
 //
-//  Whoever makes an iterator sets ReadOptions::iterate_upper_bound and
-//  iterate_lower_bound, and needs nothing of this. But between the application
-//  and RocksDB there may be somebody who makes the iterators, does not pass on
-//  what the application knows, and looks at each key himself to see when it is
-//  enough: an engine or a language binding. Without a bound, no range is empty,
-//  and a filter can only say where to read first. So bounds can be set from
-//  outside:
+//  An application that creates its own iterators sets
+//  ReadOptions::iterate_upper_bound and iterate_lower_bound, and does not need
+//  this header. But a layer between the application and RocksDB, such as an
+//  engine or a language binding, may create the iterators, not pass on the
+//  bounds that the application knows, and compare each key with them itself.
+//  Without a bound, no range is empty, and a filter can only say where to read
+//  first. So bounds can also be set from outside:
 //
-//    SetSearchBounds(&lower, &upper);  // this thread's
-//    ...                               // what makes iterators and seeks
+//    SetSearchBounds(&lower, &upper);  // of this thread
+//    ...                               // creates iterators and seeks
 //    ClearSearchBounds();
 //
-//  In between, the searches of this thread end at these bounds, as if they were
-//  in the ReadOptions of all iterators that have none of their own in the
-//  direction of the search. Files that hold nothing in the range are not read.
-//  An iterator keeps the bounds that it has sought under, until it seeks again.
-//  Tailing iterators take no notice of them, nor do those with a table_filter.
-//  So clear them when the search has begun: while bounds are set, step no
-//  iterator whose search is another one. Where it comes to another file, they
-//  do not affect it; but RocksDB may seek in a step, such as to skip many
-//  versions of a key or to turn around, and such a seek cannot be told from one
-//  of yours.
+//  In between, the seeks of this thread end at these bounds, as if they were in
+//  the ReadOptions of all iterators that have no bound of their own in the
+//  direction of the seek. Files that hold nothing in the range are not read. An
+//  iterator keeps the bounds of its last seek until it seeks again. Tailing
+//  iterators and iterators with a table_filter ignore these bounds. Clear the
+//  bounds when the seek has been made: while they are set, do not step any
+//  iterator that is positioned by another seek. Coming to another file, such an
+//  iterator is not affected; but RocksDB may seek within a step, such as to
+//  skip many versions of a key or to change direction, and such a seek looks
+//  like one of the application.
 //
-//  What an iterator shows outside of the bounds is in order, but incomplete:
-//  unlike with bounds in ReadOptions, it may be valid there. So this is for
-//  callers who look at nothing outside, and whose searches begin within: at a
-//  key in [lower, upper), backwards also at `upper`, or at the first or last. A
-//  seek to another key ignores the bounds, which is a safeguard: it goes wrong
-//  nevertheless where its search comes into the bounds, and through them.
+//  Outside of the bounds, the keys of an iterator are in order, but incomplete;
+//  unlike with bounds in ReadOptions, the iterator may be valid there. So these
+//  bounds are for callers that look at nothing outside of them, and whose seeks
+//  begin within them: at a key in [lower, upper), backwards also at `upper`, or
+//  at the first or last key. As a safeguard, a seek to another key ignores the
+//  bounds; the result is wrong all the same if that iterator later comes into
+//  the bounds, and through them.
 //
-//  Iterators that merge those of the DB with something else, such as those of a
-//  transaction or a WriteBatchWithIndex, must not turn around after a search
-//  under bounds: they take the end of the DB's iterator for the end of the DB.
+//  Iterators that merge the DB's iterator with something else, such as those of
+//  a transaction or a WriteBatchWithIndex, must not change direction after a
+//  seek with bounds: they take the end of the DB's iterator for the end of the
+//  DB.
 //
 //  RocksDB 11 has iterators that write: with a column family option
-//  min_tombstones_for_range_conversion other than 0, they put a range deletion
-//  in the place of deletions without a key between them, and so must see all
-//  keys. Once a DB of the process has been opened with that option, or has
-//  written a file under it, all bounds are ignored, and a line in its log says
-//  so. RocksDB tells nobody that SetOptions has changed it: do not use both.
+//  min_tombstones_for_range_conversion other than 0, they replace deletions
+//  without a key between them by a range deletion, and so must see all keys.
+//  Once a DB of the process has been opened with that option, or has written a
+//  file with it, all bounds are ignored, and a line in its log says so. RocksDB
+//  does not notify anyone when SetOptions changes the option: do not use both.
 
 #pragma once
 
@@ -48,12 +50,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Sets the bounds of this thread's searches, in place of those that it has:
-// keys in [lower, upper) matter. nullptr means no bound on that side. The keys
-// are copied, and are without timestamps. Other threads are not affected.
+// Sets the bounds of this thread's seeks, replacing earlier ones: only keys in
+// [lower, upper) matter. nullptr means no bound on that side. The keys, which
+// have no timestamps, are copied. Other threads are not affected.
 void SetSearchBounds(const Slice* lower, const Slice* upper);
 
-// Takes them away, if there are any.
+// Removes the bounds of this thread, if there are any.
 void ClearSearchBounds();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,8 +1,8 @@
-//  What a shared library of Protean does when it is loaded, by libprotean.so.1
-//  (loader.cc) or because a program links to it: it makes sure that the RocksDB
-//  that it has been bound to is the one it was compiled for, and registers
-//  Protean. If it is not, or if Protean is registered already, a line on stderr
-//  says so, and nothing has changed.
+//  The shared library of Protean for one RocksDB, loaded by libprotean.so.1
+//  (loader.cc) or because a program links to it. When it is loaded, it makes
+//  sure that the RocksDB it has been bound to is the one it was compiled for,
+//  and registers Protean. If it is another RocksDB, or if Protean is registered
+//  already, a line on stderr says so, and nothing is changed.
 
 #include <dlfcn.h>
 #include <sys/auxv.h>
@@ -20,8 +20,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A note in the library, for those who have nothing but the file: readelf -n,
-// or strings. PROTEAN_TAG is BuildInfo::Tag(), as the build has it.
+// An ELF note in the library, for tools that only have the file: readelf -n, or
+// strings. PROTEAN_TAG is BuildInfo::Tag(), as the build has it.
 struct Note {
   uint32_t name_size;
   uint32_t text_size;
@@ -34,7 +34,7 @@ struct Note {
     sizeof(note.name), sizeof(note.text), /*type=*/1, "Protean",
     PROTEAN_VERSION " for RocksDB " PROTEAN_TAG};
 
-// Whether that address is in the program itself.
+// Whether an address is in the program itself, not in a library.
 bool IsInProgram(const void* address) {
   Dl_info info;
   Dl_info program;
@@ -44,8 +44,8 @@ bool IsInProgram(const void* address) {
 }
 
 const bool registered = [] {
-  // A program's own objects are made after those of the libraries that are
-  // loaded together with it: RocksDB may not be ready for anything yet.
+  // Static objects of a program are constructed after those of the libraries
+  // loaded together with it, so a RocksDB in the program may not be ready yet.
   const Status s = RegisterChecked(
       !IsInProgram(reinterpret_cast<void*>(&ObjectLibrary::Default)));
   if (s.ok()) return true;
@@ -63,7 +63,8 @@ const bool registered = [] {
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
-// Whether Protean has been registered, for programs that load it by hand.
+// Whether Protean has been registered, for programs that load this library
+// themselves.
 extern "C" bool protean_is_registered() {
   return ROCKSDB_NAMESPACE::protean::registered;
 }

@@ -1,18 +1,18 @@
-//  libprotean.so.1: brings Protean into a process that has RocksDB already. It
-//  is preloaded, linked, or loaded by dlopen, and refers to nothing of
-//  RocksDB's, so that it can be loaded into any process. It looks for the
-//  RocksDB that is there, finds out which one it is, and loads the library of
-//  Protean that has been compiled for it, from its own folder:
+//  libprotean.so.1: brings Protean into a process that already contains
+//  RocksDB. The library is preloaded, linked, or loaded by dlopen, and has no
+//  references to RocksDB, so that it can be loaded into any process. It looks
+//  for the RocksDB in the process, finds out its version and build, and loads
+//  the library of Protean that was compiled for it, from its own folder:
 //
 //      libprotean-rocksdb-TAG.so.1    for TAG see plugin/build_info.h
 //
-//  which checks what it binds to once more (binding.cc) and registers itself.
-//  If there is none, a line on stderr says why, and nothing has changed. That
-//  line is left out if PROTEAN_QUIET=1: a preloaded library is loaded into the
-//  programs that a program starts as well.
+//  which checks the RocksDB that it binds to once more (binding.cc) and
+//  registers itself. If there is none, a line on stderr says why, and nothing
+//  is changed. PROTEAN_QUIET=1 suppresses that line: a preloaded library is
+//  also loaded into the programs that a program starts.
 //
-//  All that is asked of RocksDB is whether it exports a few symbols, and the
-//  function that tells its version.
+//  The loader only looks at whether RocksDB exports a few symbols, and calls
+//  the function that returns its version.
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -25,27 +25,27 @@
 
 namespace {
 
-// std::string GetRocksVersionAsString(bool with_patch), in both ABIs of
-// libstdc++'s strings; it tells them apart.
+// std::string GetRocksVersionAsString(bool with_patch) in both ABIs of
+// libstdc++'s strings: the name that exists tells which ABI it is.
 constexpr char kVersionNew[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 constexpr char kVersionOld[] = "_ZN7rocksdb23GetRocksVersionAsStringEb";
-// There in any RocksDB that can register Protean.
+// Exported by any RocksDB that can register Protean.
 constexpr char kRegistry[] = "_ZN7rocksdb13ObjectLibrary7DefaultEv";
-// Only where RocksDB's assertions are on.
+// Exported only if RocksDB's assertions are on.
 constexpr char kSyncPoint[] = "_ZN7rocksdb9SyncPoint11GetInstanceEv";
-// Only where it was compiled with RTTI.
+// Exported only if RocksDB was compiled with RTTI.
 constexpr char kTypeInfo[] = "_ZTIN7rocksdb12TableFactoryE";
 
-// The major version of Protean, which both libraries have in their names.
+// The major version of Protean, part of the names of both libraries.
 constexpr char kEnd[] = ".so." PROTEAN_SOVERSION;
 
-constexpr size_t kMostPath = 4096;
+constexpr size_t kMaxPath = 4096;
 
 // Says why nothing has been loaded.
 [[gnu::format(printf, 1, 2)]] void Refuse(const char* format, ...) {
   const char* const quiet = getenv("PROTEAN_QUIET");
   if (quiet != nullptr && strcmp(quiet, "1") == 0) return;
-  char line[2 * kMostPath];
+  char line[2 * kMaxPath];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(line, sizeof(line), format, arguments);
@@ -53,13 +53,13 @@ constexpr size_t kMostPath = 4096;
   fprintf(stderr, "protean: %s; Protean is not registered\n", line);
 }
 
-// A library, or the program itself, that has RocksDB in it.
+// A library or program that contains RocksDB.
 struct RocksDB {
   void* handle;
   const void* base;  // where it has been loaded
-  char path[kMostPath];
+  char path[kMaxPath];
 
-  // The symbol if this library itself defines it.
+  // The symbol if this object itself defines it, else nullptr.
   void* Find(const char* symbol) const {
     void* const address = dlsym(handle, symbol);
     Dl_info info;
@@ -75,18 +75,19 @@ struct Search {
   int count = 0;
 };
 
-// Looks for RocksDB in one of the objects that have been loaded.
+// Looks for RocksDB in one of the loaded objects.
 int LookInto(dl_phdr_info* object, size_t /*size*/, void* data) {
   auto* const search = static_cast<Search*>(data);
-  // The program itself has no name. Libraries that the system lends have none
-  // that could be opened.
+  // The program itself has no name. The kernel's own objects (vDSO) have a name
+  // that cannot be opened.
   const char* const name =
       object->dlpi_name[0] == '\0' ? nullptr : object->dlpi_name;
   void* const handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return 0;
   void* const registry = dlsym(handle, kRegistry);
   Dl_info info;
-  // It may also be one that this object depends on, which has its own turn.
+  // The symbol may also come from a library that this object depends on, which
+  // has its own turn.
   if (registry != nullptr && dladdr(registry, &info) != 0 &&
       (search->count == 0 || search->found.base != info.dli_fbase)) {
     // The first bytes of an object are its ELF header.
@@ -103,23 +104,24 @@ int LookInto(dl_phdr_info* object, size_t /*size*/, void* data) {
       search->found.base = info.dli_fbase;
       snprintf(search->found.path, sizeof(search->found.path), "%s",
                name == nullptr ? "the program itself" : name);
-      return 0;  // the handle is kept, and with it the library
+      return 0;  // keeps the handle, so that the library stays loaded
     }
   }
   dlclose(handle);
   return 0;
 }
 
-// A std::string of either ABI, as a function returns it: it begins with the
-// address of its characters. It is not freed: it is short, and there is one.
+// A std::string of either ABI, as a function returns it: it begins with a
+// pointer to its characters. It is not freed: it is short, and there is only
+// one.
 struct ReturnedString {
   ~ReturnedString() {}
   const char* data;
   char rest[24];
 };
 
-// Whether the library says in its note (binding.cc) that it is for that
-// RocksDB: a file may have been renamed.
+// Whether the library's note (binding.cc) says that it is for this RocksDB: a
+// file may have been renamed.
 bool IsFor(FILE* library, const char* tag) {
   static char text[1 << 16];
   char wanted[256];
@@ -170,15 +172,15 @@ void Load() {
   const char* const slash = strrchr(self.dli_fname, '/');
   const int length =
       slash == nullptr ? 0 : static_cast<int>(slash + 1 - self.dli_fname);
-  char path[kMostPath];
+  char path[kMaxPath];
   snprintf(path, sizeof(path), "%.*slibprotean-rocksdb-%s%s", length,
            self.dli_fname, tag, kEnd);
   FILE* const file = fopen(path, "rb");
   if (file == nullptr) {
-    char others[kMostPath] = "";
+    char others[kMaxPath] = "";
     size_t used = 0;
     glob_t all;
-    char pattern[kMostPath];
+    char pattern[kMaxPath];
     snprintf(pattern, sizeof(pattern), "%.*slibprotean-rocksdb-*%s", length,
              self.dli_fname, kEnd);
     if (glob(pattern, 0, nullptr, &all) == 0) {
@@ -201,8 +203,9 @@ void Load() {
     return;
   }
 
-  // What a program or the Java VM has loaded for itself alone is not seen by
-  // others until it is loaded again for all. It must not go any more.
+  // A library that a program or the Java VM has loaded with local scope is not
+  // visible to others until it is loaded again with global scope. It must then
+  // stay loaded.
   if (strcmp(rocksdb.path, "the program itself") != 0) {
     dlopen(rocksdb.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NODELETE);
   }
