@@ -22,6 +22,6 @@ target_include_directories(protean_jni PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 target_include_directories(protean_jni SYSTEM PRIVATE "${JNI_INCLUDE_DIR}" "${JNI_INCLUDE_DIR}/linux")
 target_compile_features(protean_jni PRIVATE cxx_std_${rocksdb_cxx_standard})
 target_link_libraries(protean_jni PRIVATE protean_shared rocksdb_includes ${CMAKE_DL_LIBS})
-# Whoever unloads the class that has loaded it would take the function away that RocksDB's OptionsUtil has got from it.
+# Unloading the class that has loaded the library must not remove the function that RocksDB's OptionsUtil has got from it.
 target_link_options(protean_jni PRIVATE LINKER:-z,nodelete LINKER:--as-needed
   "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/plugin/java/native/exports.map")

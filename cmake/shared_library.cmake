@@ -39,7 +39,7 @@ endif()
 target_link_options(protean_shared PRIVATE
   "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/plugin/shared/exports.map" LINKER:--as-needed)
 
-# It is loaded before anything is known of the process: it needs nothing but the C library.
+# The loader is loaded before anything is known of the process: it needs nothing but the C library.
 add_library(protean_loader SHARED plugin/shared/loader.cc)
 set_target_properties(protean_loader PROPERTIES OUTPUT_NAME protean
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

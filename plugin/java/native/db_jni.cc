@@ -186,7 +186,7 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterSums(
   });
 }
 
-// Of the column families of two arrays that are as long as each other.
+// The statistics of the column families in two arrays of equal length.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
     JNIEnv* env, jclass native, jlongArray dbs, jlongArray column_families) {
   return Guarded(env, [&]() -> jbyteArray {
@@ -229,7 +229,7 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
       const jmethodID report =
           env->GetMethodID(env->GetObjectClass(progress), "report", "(JJJJ)Z");
       if (report == nullptr) return nullptr;
-      // It is called from this thread.
+      // RefreshFilters calls this from the current thread.
       options.progress = [env, progress, report](const RefreshProgress& at) {
         const jboolean goes_on = env->CallBooleanMethod(
             progress, report, static_cast<jlong>(at.files),

@@ -18,7 +18,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/object_registry.h"
 
-// Of libprotean-rocksdb-TAG.so.1 (plugin/shared/binding.cc).
+// Defined by libprotean-rocksdb-TAG.so.1 (plugin/shared/binding.cc).
 extern "C" bool protean_is_registered();
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -22,7 +22,7 @@ class BoundedIterator<K, V> implements KeyValueIterator<K, V> {
     this.range = range;
   }
 
-  /** The same for the values of one key. */
+  /** A bounded iterator over the values of one key. */
   static final class OfWindows<V> extends BoundedIterator<Long, V> implements WindowStoreIterator<V> {
     OfWindows(final WindowStoreIterator<V> inner, final BoundedSearch search, final KeyRange range) {
       super(inner, search, range);

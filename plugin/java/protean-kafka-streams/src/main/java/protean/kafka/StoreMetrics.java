@@ -20,7 +20,7 @@ import protean.rocksjava.Protean;
 
 /**
  * The metrics of one store of one task in the registry of Kafka Streams. The native library must have been loaded. Values
- * are read when somebody asks for them, by any thread.
+ * are read when a metric is read, by any thread.
  */
 final class StoreMetrics {
   static final String GROUP = "stream-protean-metrics";
@@ -79,7 +79,7 @@ final class StoreMetrics {
     return sums.unused().values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** Those of a moment ago, since whoever reads one of the metrics reads all. */
+  /** The sums, cached for a moment, since a reader of one metric usually reads all of them. */
   private synchronized Sums sums() {
     final long now = System.nanoTime();
     if (sums == null || now - sumsRead > SUMS_FRESH_NANOS) {

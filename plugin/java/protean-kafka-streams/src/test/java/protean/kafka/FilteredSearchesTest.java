@@ -211,7 +211,7 @@ class FilteredSearchesTest {
           writeWindows(store);
         };
     final Reads stock = measure(windows(), Map.of("protean.enabled", "false"), write, search);
-    // The same store of another task, which stays open.
+    // The store of another task, which stays open.
     final WindowStore<Bytes, byte[]> other =
         open(windows(), StorePair.context(folder.resolve("other").toFile(), StorePair.SmallFiles.class, properties));
     final Reads protean;
@@ -228,7 +228,7 @@ class FilteredSearchesTest {
     System.out.printf("%.3f blocks, %.3f with samples%n", stock.blocks(), protean.blocks());
   }
 
-  /** The same, where another partition of the store has seen such searches. */
+  /** Another partition of the store has seen such searches. */
   @Test
   void anotherPartitionHasLearned() {
     statistics = new Statistics();

@@ -148,7 +148,7 @@ class ProteanConfigSetterTest {
           same.put(option.getName(), option.get(other));
         }
       }
-      // It has no getter.
+      // This option has no getter.
       assertEquals(Set.of("persistentCache"), same.keySet());
       assertSame(cache, taken.blockCache());
     }

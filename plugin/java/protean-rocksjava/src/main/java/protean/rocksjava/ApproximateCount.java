@@ -58,7 +58,7 @@ public final class ApproximateCount {
   }
 
   /**
-   * Of the files that were asked, those that had to be scanned between the bounds, because their filters cannot count.
+   * The files among those asked that had to be scanned between the bounds, because their filters cannot count.
    *
    * @return their number
    */

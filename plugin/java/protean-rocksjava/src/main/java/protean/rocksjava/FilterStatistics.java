@@ -154,11 +154,11 @@ public final class FilterStatistics {
    * @param exists whether there is one; else the policy has no use for it
    * @param held queries that it has
    * @param capacity queries that it can have
-   * @param sampleEvery one in so many empty queries is put in
-   * @param recorded queries ever put in
-   * @param sampled of these, those that are neither seeded nor restored
+   * @param sampleEvery one in this many empty queries is recorded
+   * @param recorded queries ever recorded
+   * @param sampled the recorded queries that were neither seeded nor restored
    * @param dropped samples that were lost because another thread used the queue, or because they were too long
-   * @param ageSeconds since it was made, or restored
+   * @param ageSeconds since the queue was created, or restored
    */
   public record Samples(boolean exists, long held, long capacity, long sampleEvery, long recorded, long sampled, long dropped,
       double ageSeconds) {

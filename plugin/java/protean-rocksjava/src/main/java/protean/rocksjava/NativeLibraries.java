@@ -118,7 +118,7 @@ final class NativeLibraries {
             + String.join(", ", versions) + ". Take rocksdbjni of one of these versions." + remedy);
   }
 
-  /** Those of Protean itself for a version of RocksDB, however it was compiled. */
+  /** The libraries of Protean itself for a version of RocksDB, however it was compiled. */
   private static List<String> forVersion(final List<String> names, final String version) {
     return names.stream().filter(name -> {
       final Matcher matcher = PROTEAN.matcher(name);
@@ -148,7 +148,7 @@ final class NativeLibraries {
     }
   }
 
-  /** Loads libraries from the JAR, by way of a folder that nobody else may write to. What is loaded needs no file. */
+  /** Loads libraries from the JAR, through a folder that only this user may write to. The files are not needed once loaded. */
   private void loadExtracted(final List<String> names, final String version) {
     final List<String> needed = new ArrayList<>(forVersion(names, version));
     needed.addAll(needed.stream().map(NativeLibraries::jniOf).collect(Collectors.toList()));

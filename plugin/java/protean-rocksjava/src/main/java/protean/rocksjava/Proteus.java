@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
  * {@link ProteanTableConfig#setRangeFilter(RangeFilter)}. What the options do is described in {@code docs/tuning.md}.
  */
 public final class Proteus extends RangeFilter {
-  /** Of what a filter may consist. */
+  /** The parts that a filter may consist of. */
   public enum Design {
     /** A trie, and a set of prefixes: all that Proteus can be. */
     PROTEUS("protean.Proteus"),
@@ -119,7 +119,7 @@ public final class Proteus extends RangeFilter {
   /**
    * With another share of samples than one in 100.
    *
-   * @param queries one in so many queries is looked at, and kept if it found nothing; at least 1
+   * @param queries one in this many queries is looked at, and kept if it found nothing; at least 1
    * @return the policy
    */
   public Proteus sampleEvery(final long queries) {

@@ -37,7 +37,7 @@ public final class RefreshOptions {
     this.progress = progress;
   }
 
-  /** No dry run, no limits, a gain of 0.02, payback within a day, and nobody who is told. */
+  /** No dry run, no limits, a gain of 0.02, payback within a day, and no progress callback. */
   public RefreshOptions() {
     this(false, Long.MAX_VALUE, 0, 0.02, Duration.ofDays(1).toSeconds(), null);
   }
@@ -75,7 +75,7 @@ public final class RefreshOptions {
   }
 
   /**
-   * What a new filter must be worth: a file is rewritten if its false positive rate falls by so much at least, and by more
+   * What a new filter must be worth: a file is rewritten if its false positive rate falls by at least this much, and by more
    * than chance explains.
    *
    * @param value from 0 to 1
@@ -102,9 +102,9 @@ public final class RefreshOptions {
   }
 
   /**
-   * Who is told how far it is, and may end it.
+   * The callback that is told the progress, and may end the refresh.
    *
-   * @param value null for nobody
+   * @param value null for no callback
    * @return new options
    */
   public RefreshOptions withProgress(final Progress value) {

@@ -35,7 +35,7 @@ class FilteredSeeksTest {
     return new Options().setCreateIfMissing(true).setDisableAutoCompactions(true).setTableFormatConfig(table);
   }
 
-  /** Of narrow ranges, most are spared, although some begin just behind a key. */
+  /** Most narrow ranges are spared, although some begin just behind a key. */
   private static void checkSpared(final FilterStatistics statistics) {
     final FilterStatistics.Seeks closed = statistics.total().closed();
     assertTrue(closed.spared() > 1000, statistics.toString());

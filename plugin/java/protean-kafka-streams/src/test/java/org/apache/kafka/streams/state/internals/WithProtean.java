@@ -11,7 +11,7 @@ import protean.kafka.ProteanConfigSetter;
 final class WithProtean {
   private WithProtean() {}
 
-  /** The same context, with Protean's filters. */
+  /** Returns a copy of the context, with Protean's filters. */
   static InternalMockProcessorContext<?, ?> of(final InternalMockProcessorContext<?, ?> context) {
     final Properties properties = StreamsTestUtils.getStreamsConfig();
     properties.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, ProteanConfigSetter.class);
