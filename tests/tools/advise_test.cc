@@ -1,5 +1,5 @@
-//  What `protean advise` promises, against what a DB then reads; and what it
-//  says where it can promise nothing.
+//  Compares the predictions of `protean advise` with what a DB then reads; and
+//  tests what it says where it can predict nothing.
 
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ Json RowOf(const std::vector<Json>& rows, const std::string& kind,
   return Json();
 }
 
-// A DB of four sorted runs, whose data blocks are counted.
+// A DB of four sorted runs, whose block reads are counted.
 class AdviseTest : public testing::Test {
  protected:
   AdviseTest() {
@@ -99,14 +99,14 @@ class AdviseTest : public testing::Test {
   void SetTable(const std::string& table) {
     ASSERT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(), options_, table,
                                                &options_));
-    // Where all blocks are in the cache, open seeks do not always ask.
+    // With all blocks in the cache, open seeks do not always ask the filters.
     options_.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
         NewLRUCache(1 << 16, /*num_shard_bits=*/0);
   }
   void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
-  // Writes each 64th key to a file of level 0, as many to another one, an
-  // eighth to level 2, and the others to level 3.
+  // Writes every 64th key to a file of level 0, as many to another one, an
+  // eighth of the keys to level 2, and the others to level 3.
   void Write(const Keys& keys) {
     Random64 random(7);
     std::vector<Keys> runs(4);
@@ -136,7 +136,7 @@ class AdviseTest : public testing::Test {
     compaction.output_file_size_limit = options_.target_file_size_base;
     ASSERT_OK(db_->CompactFiles(compaction, names, to));
   }
-  // As a DB comes to be that goes on for a while.
+  // Rewrites all files, as happens to a DB that runs for a while.
   void RewriteAll() {
     for (int i = 0; i < 3; i++) {
       Move(2, 2);
@@ -172,7 +172,8 @@ class AdviseTest : public testing::Test {
     ASSERT_OK(it->status());
   }
 
-  // Makes some reads; returns the data blocks that each of them has asked for.
+  // Makes the reads; returns the average number of data blocks that a read asks
+  // for.
   using MakeRead = std::function<void(Random64* random)>;
   double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
     Random64 random(seed);
@@ -191,8 +192,8 @@ class AdviseTest : public testing::Test {
     ASSERT_OK(db_->StartTrace(TraceOptions(), std::move(writer)));
   }
 
-  // That a DB reads what is promised: as it is, under the policy that is
-  // advised, and under another one.
+  // Checks that a DB reads as many blocks as predicted: as it is, under the
+  // recommended policy, and under another one.
   void Check(const Keys& keys, const MakeRead& make, const std::string& other) {
     constexpr int kReads = 10000;
     Open();
@@ -238,7 +239,7 @@ class AdviseTest : public testing::Test {
 
 }  // namespace
 
-// Events of sensors: keys of a time and a sensor (SuRF paper, section 6.3).
+// Keys of sensor events: a time and a sensor (SuRF paper, section 6.3).
 TEST_F(AdviseTest, TimeSeries) {
   Random64 random(1);
   Keys keys;
@@ -272,7 +273,8 @@ TEST_F(AdviseTest, TextKeys) {
   }
   const auto make = [&](Random64* r) {
     const std::string& key = keys[r->Uniform(keys.size())];
-    // Keys that begin like another one, up to somewhere in its second part.
+    // Targets that share a prefix with a key, up to somewhere in its second
+    // part.
     const std::string prefix =
         key.substr(0, key.find('@') + 1) + name(r).substr(0, 4);
     Seek(prefix, prefix + "\x7f");
@@ -307,7 +309,7 @@ TEST_F(AdviseTest, MixedReads) {
   Check(keys, make, "bloomfilter:10");
 }
 
-// Keys that have been written again or deleted: a search goes on past them.
+// Keys that have been overwritten or deleted: seeks go on past them.
 TEST_F(AdviseTest, DeletedKeys) {
   Random64 random(4);
   Keys keys;
@@ -344,7 +346,7 @@ TEST_F(AdviseTest, DeletedKeys) {
   ExpectNear(RowOf(rows, "policy", "as it is"), blocks);
 }
 
-// If few files may be read, the others are taken for like them.
+// If only few files may be read, the others are assumed to be like them.
 TEST_F(AdviseTest, PartOfTheFiles) {
   Random64 random(5);
   Keys keys;
@@ -374,8 +376,8 @@ TEST_F(AdviseTest, PartOfTheFiles) {
   EXPECT_NE(all, part);
 }
 
-// Without --trace and --queries, the samples that the DB has saved are taken,
-// and the advice keeps their file.
+// Without --trace and --queries, the saved samples of the DB are used, and the
+// recommended options keep their file.
 TEST_F(AdviseTest, OwnSamples) {
   SetTable(
       "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
@@ -422,13 +424,13 @@ TEST_F(AdviseTest, RowsForPrograms) {
     if (row["row"] == "policy") policies++;
     if (row["row"] == "level") levels++;
   }
-  EXPECT_EQ(4u, policies);  // with the filters as they are
+  EXPECT_EQ(4u, policies);  // including the existing filters
   EXPECT_GE(levels, policies);
   EXPECT_EQ("advice", rows.back()["row"]);
   EXPECT_TRUE(rows.back().contains("options"));
 }
 
-// The files alone do, too.
+// SST files without their DB are enough.
 TEST_F(AdviseTest, Files) {
   Open();
   Write({"a", "b", "c", "d", "x", "y", "z"});
@@ -446,7 +448,7 @@ TEST_F(AdviseTest, Files) {
   EXPECT_EQ(kCouldNot, Call(arguments).code);
 }
 
-// Each kind of read of a trace, and those of other column families.
+// Reads each kind of read from a trace, also those of other column families.
 TEST_F(AdviseTest, Trace) {
   Open();
   ColumnFamilyHandle* other = nullptr;
@@ -459,7 +461,7 @@ TEST_F(AdviseTest, Trace) {
   db_->MultiGet(ReadOptions(), {other, other}, {"b", "q"}, &values);
   Seek("a", "b");
   Seek("b", "");
-  Seek("c", "b");  // nothing is looked for
+  Seek("c", "b");  // an empty range
   SeekForPrev("c", "a");
   SeekForPrev("b", "");
   const Slice lower("b");
@@ -496,7 +498,7 @@ TEST_F(AdviseTest, Trace) {
       ReadTrace(Env::Default(), trace_, other->GetID(), &of_other, &others));
   EXPECT_EQ(2u, of_other.seen());
 
-  // A family without files, and one that is not in the trace.
+  // A column family without files, and one that the trace has no reads of.
   EXPECT_EQ(kCouldNot, Call({"--db=" + path_, "--column_family=other",
                              "--trace=" + trace_})
                            .code);
@@ -552,7 +554,7 @@ TEST_F(AdviseTest, BadInput) {
   damaged.replace(place, version.size(), "Trace Version: ...");
   write(damaged);
   expect_refused({db, "--trace=" + other_}, "not a trace of queries");
-  // Cut off anywhere, at the end of a record too.
+  // The trace may be cut off anywhere, even at the end of a record.
   for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
     write(trace.substr(0, size));
     const Called called = Call({db, "--trace=" + other_});
@@ -562,7 +564,7 @@ TEST_F(AdviseTest, BadInput) {
   expect_refused({db, "--trace=" + other_}, "cut off");
 }
 
-// Whatever bit is flipped, no read comes of it that was not there.
+// No flipped bit makes a read that was not in the trace.
 TEST_F(AdviseTest, DamagedTrace) {
   constexpr uint64_t kReads = 7;
   Open();
@@ -600,7 +602,7 @@ TEST_F(AdviseTest, DamagedTrace) {
   }
 }
 
-// They are named with their lines, and left out.
+// Refused lines are reported by number, and left out.
 TEST_F(AdviseTest, InvertedQueries) {
   Open();
   Write({"a", "b", "c"});

@@ -1,4 +1,4 @@
-//  protean inspect, and what all commands say to bad input.
+//  protean inspect, and how all commands respond to bad input.
 
 #include "plugin/filter_statistics.h"
 #include "rocksdb/sst_file_writer.h"
@@ -16,7 +16,7 @@ class InspectTest : public ToolDBTest {
 
   std::string Db() const { return "--db=" + path_; }
 
-  // Of --json, by column family and level.
+  // The sums in the output of --json, by column family and level.
   static std::map<std::pair<std::string, int>, Json> ByPlace(
       const ToolRun& run) {
     std::map<std::pair<std::string, int>, Json> rows;
@@ -27,7 +27,7 @@ class InspectTest : public ToolDBTest {
   }
 };
 
-// The JSON that a page holds.
+// The JSON in a page.
 Json DataOf(const std::string& page) {
   const std::string begin = "id=\"data\">";
   const size_t at = page.find(begin) + begin.size();
@@ -108,7 +108,7 @@ TEST_F(InspectTest, OfADBInUse) {
   ASSERT_OK(db_->Get(ReadOptions(), handles_[0], "a", &value));
   Close();
 
-  // A file that its DB has deleted.
+  // A file that the DB has deleted.
   ASSERT_OK(Env::Default()->RenameFile(Files("surf")[0], path_ + "/hidden"));
   const ToolRun gone = RunTool({"inspect", Db(), "--column_family=surf"});
   EXPECT_EQ(kFine, gone.code);
@@ -173,7 +173,7 @@ TEST_F(InspectTest, Page) {
   EXPECT_EQ(2u, data["families"][0]["files"].size());
   EXPECT_EQ(2u, data["families"][0]["levels"].size());
   EXPECT_EQ(designs, data["history"].size());
-  // It needs nothing from elsewhere.
+  // The page refers to no other file.
   EXPECT_EQ(std::string::npos, html.find("src="));
   EXPECT_EQ(std::string::npos, html.find("<link"));
   EXPECT_EQ(std::string::npos, html.find("url("));
@@ -264,7 +264,7 @@ TEST_F(InspectTest, BadInput) {
   EXPECT_EQ(kFine, RunTool({"--help"}).code);
   EXPECT_EQ(before, Disk());
 
-  // Something that is no SST file.
+  // A file that is not an SST file.
   EXPECT_EQ(kFoundSomething, RunTool({"inspect", path_ + "/CURRENT"}).code);
 
   std::string manifest;
@@ -280,7 +280,7 @@ TEST_F(InspectTest, BadInput) {
   EXPECT_EQ(kFine, RunTool({"inspect", Db()}).code);
 }
 
-// Files whose keys are ordered otherwise can be looked at, too.
+// Files with another order of keys can be inspected, too.
 TEST(InspectComparatorTest, AnotherOne) {
   class Backwards : public Comparator {
    public:

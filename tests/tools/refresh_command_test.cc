@@ -1,4 +1,4 @@
-//  protean refresh: as RefreshFilters, but by its own opening of the DB.
+//  protean refresh: RefreshFilters on a DB that the command opens.
 
 #include <signal.h>
 
@@ -16,13 +16,13 @@ namespace {
 class RefreshCommandTest : public ToolDBTest {
  protected:
   RefreshCommandTest() : ToolDBTest("refresh_command") {
-    // Close to each key, where SuRF-Base is of no use.
+    // Queries right above keys, for which SuRF-Base is useless.
     for (uint64_t i = 0; i < kKeys - 1; i++) {
       queries_.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
     }
   }
 
-  // The files have filters of SuRF-Base, new ones get those of Proteus.
+  // The files have filters of SuRF-Base; new files get filters of Proteus.
   void FillForOthers() {
     const auto proteus = Family(0).table_factory;
     ColumnFamilyOptions surf;
@@ -74,7 +74,7 @@ TEST_F(RefreshCommandTest, DryRunWritesNothing) {
   EXPECT_EQ(queries_.size(), totals["samples"]);
   EXPECT_EQ(before, Disk());
   EXPECT_TRUE(Env::Default()->FileExists(samples_file_).IsNotFound());
-  // Even while it is open.
+  // Also while the DB is open.
   Open();
   EXPECT_EQ(kFine, RefreshDefault({"--dry_run", "--samples=" + today_}).code);
   Close();
@@ -106,7 +106,7 @@ TEST_F(RefreshCommandTest, RewritesWhatPays) {
     EXPECT_EQ("ok", row["status"]) << row;
     EXPECT_TRUE(row["level"] == 0 || row["level"] == 3) << row;
   }
-  // The samples have stayed, and the filters suit them.
+  // The samples are kept, and the filters suit them.
   std::vector<SampleQuery> saved;
   std::vector<std::string> refused;
   ASSERT_OK(ReadQueryFile(Env::Default(), samples_file_, &saved, &refused));
@@ -172,7 +172,7 @@ TEST_F(RefreshCommandTest, InterruptEndsIt) {
     }
     kill(getpid(), SIGINT);
   });
-  // That alone takes ten seconds.
+  // The limited rate alone makes this take ten seconds.
   const ToolRun run =
       RefreshDefault({"--samples=" + today_, "--bytes_per_second=10K"});
   interrupter.join();
@@ -188,7 +188,7 @@ TEST_F(RefreshCommandTest, Refusals) {
   Refresh().ExpectRefused({"does not exist"});
   EXPECT_TRUE(Env::Default()->FileExists(path_ + "/CURRENT").IsNotFound());
   FillForOthers();
-  // Nothing of this changes anything.
+  // None of these commands changes anything.
   auto before = Disk();
   RunTool({"refresh", "--db=" + path_, "000001.sst"})
       .ExpectRefused({"000001.sst is no flag"});
@@ -219,7 +219,7 @@ TEST_F(RefreshCommandTest, Refusals) {
   EXPECT_EQ(before, Disk());
 }
 
-// ProteanTable, but a policy that RefreshFilters has no use for.
+// ProteanTable with a policy that RefreshFilters cannot use.
 TEST_F(RefreshCommandTest, PolicyOfRocksDB) {
   AddFamily("plain",
             "table_factory={id=ProteanTable;filter_policy=bloomfilter:10}");
@@ -233,7 +233,7 @@ TEST_F(RefreshCommandTest, PolicyOfRocksDB) {
   EXPECT_NE(std::string::npos, all.err.find("left out: column family plain"));
 }
 
-// Only the application knows what is committed.
+// Only the application knows which data is committed.
 TEST_F(RefreshCommandTest, TransactionDB) {
   options_.allow_2pc = true;
   Fill();

@@ -1,4 +1,4 @@
-//  protean samples: what is shown is so, and what is written is what was meant.
+//  protean samples: what it shows is true, and it writes what it should.
 
 #include "tools/samples.h"
 
@@ -93,18 +93,19 @@ TEST_F(SamplesTest, ShowsText) {
 TEST_F(SamplesTest, ShowsHowNearTheKeysTheyAre) {
   Fill();
   std::vector<SampleQuery> queries;
-  // One bit behind keys of level 3, so empty there and in level 0.
+  // Ranges that begin one bit above keys of level 3: empty there and in level
+  // 0.
   for (uint64_t i = 1; i < 100; i += 3) {
     queries.push_back({KeyOf(i, 1), KeyOf(i, 9), true});
   }
   const uint64_t near = queries.size();
-  // Up to the next key, which is in level 0.
+  // A range up to the next key, which is in level 0.
   queries.push_back({KeyOf(101, 1), KeyOf(102), true});
-  // To right before it.
+  // A range that ends right before that key.
   queries.push_back({KeyOf(101, 1), KeyOf(102), false});
-  // A key of level 0.
+  // A point at a key of level 0.
   queries.push_back(Point(KeyOf(300)));
-  // Beyond all.
+  // A point beyond all keys.
   queries.push_back(Point("zzz"));
   Write("samples", queries);
   const ToolRun run =
@@ -128,7 +129,7 @@ TEST_F(SamplesTest, ShowsHowNearTheKeysTheyAre) {
   EXPECT_NE(std::string::npos, damaged.err.find("column family surf saves"));
 }
 
-// Then the MANIFEST has none of them either.
+// The keys in the MANIFEST have no timestamps then, either.
 TEST_F(SamplesTest, TimestampsThatAreNotPersisted) {
   Family(0).comparator = BytewiseComparatorWithU64Ts();
   Family(0).persist_user_defined_timestamps = false;
@@ -177,12 +178,12 @@ TEST_F(SamplesTest, ImportsAndExports) {
   EXPECT_EQ(queries, Read(copy));
   EXPECT_EQ(before, Disk());
 
-  // It is what the DB goes by, and what it saves.
+  // The DB uses the imported samples, and saves them again.
   Open();
   Close();
   EXPECT_EQ(queries, Read(samples_file_));
 
-  // A name of its own for each column family.
+  // Each column family has a file name of its own.
   AddFamily("other/one",
             "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
             "samples_file=" +
@@ -245,7 +246,7 @@ TEST_F(SamplesTest, Merges) {
   EXPECT_EQ(kFine, Samples({"merge", a, b, "--output", a}).code);
   EXPECT_EQ(5u, Read(a).size());
   EXPECT_EQ((std::vector<SampleQuery>{}), MergeSamples({{}, {}}, 0));
-  // [a, b] and [a, b) are two.
+  // [a, b] and [a, b) are different queries.
   EXPECT_EQ(2u,
             MergeSamples({{{"a", "b", true}}, {{"a", "b", false}}}, 0).size());
 }
@@ -293,7 +294,7 @@ TEST_F(SamplesTest, Refusals) {
       .ExpectRefused({"/no/such cannot be read"});
   Samples({"merge", file, "--output=/no/such/folder/file"})
       .ExpectRefused({"/no/such/folder/file cannot be written"});
-  // A folder where the file should be.
+  // There is a folder in the place of the file.
   Samples({"merge", file, "--output=" + path_})
       .ExpectRefused({"cannot be written"});
   EXPECT_TRUE(Env::Default()->FileExists(copy).IsNotFound());

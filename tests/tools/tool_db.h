@@ -1,6 +1,6 @@
-//  Commands of protean, called as main() does, and a DB that they look at: two
-//  column families under ProteanTable, of Proteus and of SuRF, and one with
-//  RocksDB's Bloom filter, each with files in two levels.
+//  Runs commands of protean as main() does, and makes a DB for them: two column
+//  families under ProteanTable, with Proteus and with SuRF, and one with
+//  RocksDB's Bloom filter. Each has files in two levels.
 
 #pragma once
 
@@ -30,7 +30,7 @@ struct ToolRun {
   std::string out;
   std::string err;
 
-  // Of --json.
+  // The rows in the output of --json.
   std::vector<Json> Rows() const {
     std::vector<Json> rows;
     std::istringstream lines(out);
@@ -39,7 +39,8 @@ struct ToolRun {
     }
     return rows;
   }
-  // Whether it could not be done, and said so in one line with these words.
+  // Checks that the command failed, with one line on stderr that has these
+  // words.
   void ExpectRefused(const std::vector<std::string>& words) const {
     EXPECT_EQ(kCouldNot, code) << err;
     EXPECT_EQ(1, std::count(err.begin(), err.end(), '\n')) << err;
@@ -115,12 +116,13 @@ class ToolDBTest : public testing::Test {
     db_.reset();
   }
 
-  // A key, or what is so far behind it.
+  // The key with number i, or the string `behind` places behind it.
   static std::string KeyOf(uint64_t i, uint64_t behind = 0) {
     return BigEndian(i * 0x10001000100 + behind);
   }
 
-  // A third of the keys in level 0, the others in level 3; leaves it closed.
+  // Writes a third of the keys to level 0, the others to level 3, and closes
+  // the DB.
   void Fill() {
     Open();
     for (ColumnFamilyHandle* handle : handles_) {
@@ -157,7 +159,7 @@ class ToolDBTest : public testing::Test {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // What is on disk: names and contents of the DB's files, but for the lock.
+  // Names and contents of the DB's files, except for the lock.
   std::map<std::string, std::string> Disk() const {
     std::map<std::string, std::string> contents;
     std::vector<std::string> names;
@@ -169,7 +171,7 @@ class ToolDBTest : public testing::Test {
     }
     return contents;
   }
-  // The latest OPTIONS file but for its version.
+  // The latest OPTIONS file without its version.
   std::string OptionsOnDisk() const {
     std::string text;
     uint64_t latest = 0;
@@ -182,7 +184,7 @@ class ToolDBTest : public testing::Test {
     }
     return text;
   }
-  // All keys of a column family can be read.
+  // Checks that all keys of a column family can be read.
   void ExpectAllKeys(size_t family) {
     Open();
     for (uint64_t i = 0; i < kKeys; i++) {

@@ -1,4 +1,4 @@
-//  protean verify: what is wrong is found, and mended where it can be.
+//  protean verify: every fault is found, and fixed where that is possible.
 
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A builder that loses a key, as no builder should.
+// A broken builder that loses a key.
 class ForgetfulBuilder : public RangeFilterBuilder {
  public:
   ForgetfulBuilder(std::unique_ptr<RangeFilterBuilder> builder,
@@ -72,7 +72,8 @@ std::shared_ptr<TableFactory> ForgetfulTable(const std::string& key) {
   return NewProteanTableFactory(table);
 }
 
-// Orders keys by their last but one byte first. The tool does not know it.
+// A comparator that the tool does not know: orders keys by their last but one
+// byte first.
 class OddComparator : public Comparator {
  public:
   const char* Name() const override { return "OddComparator"; }
@@ -92,7 +93,7 @@ class VerifyTest : public ToolDBTest {
     more.insert(more.begin(), {"verify", "--db=" + path_, "--json"});
     return RunTool(more);
   }
-  // The row of a file.
+  // The row of a file in the output.
   static Json RowOf(const ToolRun& run, const std::string& path) {
     Json found;
     for (const Json& row : run.Rows()) {
@@ -101,7 +102,7 @@ class VerifyTest : public ToolDBTest {
     EXPECT_FALSE(found.is_null()) << path << "\n" << run.out << run.err;
     return found;
   }
-  // All files but this one are fine.
+  // Checks that all files but this one are fine.
   static void ExpectOnly(const ToolRun& run, const std::string& path,
                          const std::string& status) {
     EXPECT_EQ(kFoundSomething, run.code) << run.err;
@@ -152,7 +153,7 @@ TEST_F(VerifyTest, AllIsWell) {
   EXPECT_EQ(kFine, files.code) << files.err;
   EXPECT_EQ(2u, files.Rows().size());
   EXPECT_EQ(before, Disk());
-  // Nothing to fix: the DB is not even opened.
+  // There is nothing to fix, so the DB is not even opened.
   EXPECT_EQ(kFine, Verify({"--fix"}).code);
   EXPECT_EQ(before, Disk());
 }
@@ -183,8 +184,8 @@ TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
   const std::string forgotten = KeyOf(1001);
   Family(1).table_factory = ForgetfulTable(forgotten);
   Fill();
-  // More files in level 0 than may stay there when it is opened next; but
-  // nobody has asked for that to be compacted here.
+  // There will be more files in level 0 than may stay there, so RocksDB would
+  // compact them at the next opening; but --fix must not compact them.
   Open();
   ASSERT_OK(db_->PauseBackgroundWork());
   ASSERT_OK(db_->SetOptions(handles_[0],
@@ -216,7 +217,7 @@ TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
     EXPECT_TRUE(row["level"] == 0 || row["level"] == 3) << row;
   }
   ExpectAllKeys(1);
-  // Where compactions are allowed, there is one.
+  // The application's own opening does compact them.
   Open();
   ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
   Close();
@@ -263,7 +264,7 @@ TEST_F(VerifyTest, FindsWhatBloomFiltersDeny) {
   ChangeFilter(
       path, /*right_checksum=*/true,
       [](std::string* bytes) {
-        // All but the five bytes that tell how it is read.
+        // Clears all bytes but the last five, which say how the filter is read.
         std::fill(bytes->begin(), bytes->end() - 5, '\0');
       },
       kBlock);
@@ -295,7 +296,7 @@ TEST_F(VerifyTest, TellsWhichDataIsDamaged) {
   EXPECT_NE(std::string::npos, fix.err.find("1 files cannot be fixed"))
       << fix.err;
   EXPECT_EQ(before, Disk());
-  // A file of the same DB can.
+  // Another file of the same DB can be fixed.
   DamageFilter(Files("surf")[0], 100, false);
   const ToolRun half = Verify({"--fix"});
   EXPECT_EQ(kFoundSomething, half.code) << half.err;
@@ -316,15 +317,14 @@ TEST_F(VerifyTest, GoesOnAfterFilesThatCannotBeOpened) {
   EXPECT_EQ("damaged", RowOf(run, cut)["status"]);
   EXPECT_EQ("missing", RowOf(run, missing)["status"]);
   EXPECT_EQ(6u, run.Rows().size());
-  // RocksDB does not open such a DB.
+  // RocksDB cannot open a DB in that state.
   DamageFilter(Files("surf")[1], 100, false);
   const ToolRun fix = Verify({"--fix"});
   EXPECT_EQ(kCouldNot, fix.code);
   EXPECT_NE(std::string::npos, fix.err.find("nothing was fixed")) << fix.err;
 }
 
-// Where RocksDB keeps no checksum of the footer, it takes the size of the index
-// from there.
+// Without a checksum of the footer, RocksDB trusts the size of the index in it.
 TEST_F(VerifyTest, SizesThatCannotBe) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers end the process where it cannot get memory";
@@ -362,7 +362,7 @@ TEST_F(VerifyTest, SizesThatCannotBe) {
   EXPECT_NE(std::string::npos, inspect.out.find("the file is damaged"));
 }
 
-// RocksDB's OPTIONS file does not tell where files are. They are not lost.
+// The OPTIONS file does not name the folders of files. The files are not lost.
 TEST_F(VerifyTest, FilesInAnotherFolder) {
   const std::string folder = path_ + "/elsewhere";
   options_.db_paths = {{folder, uint64_t{1} << 40}};
@@ -395,7 +395,7 @@ TEST_F(VerifyTest, OtherTables) {
   EXPECT_NE(std::string::npos, inspect.out.find("PlainTable")) << inspect.out;
 }
 
-// To open one would wait for somebody who writes to it.
+// Opening a pipe would block until another process writes to it.
 TEST_F(VerifyTest, Pipes) {
   const std::string path = path_ + ".pipe";
   ASSERT_EQ(0, mkfifo(path.c_str(), 0600));
@@ -404,7 +404,7 @@ TEST_F(VerifyTest, Pipes) {
   EXPECT_EQ("damaged", run.Rows()[0]["status"]);
 }
 
-// RocksDB does not open such a DB, so it must not be called well.
+// RocksDB does not open such a DB, so verify must not call it well.
 TEST_F(VerifyTest, CutOffManifest) {
   Fill();
   std::string current;
@@ -436,7 +436,7 @@ TEST_F(VerifyTest, CutOffManifest) {
   EXPECT_EQ(kFine, Verify().code);
 }
 
-// Whatever byte is flipped, it is found.
+// Every flipped byte is found.
 TEST_F(VerifyTest, AnyFlippedByte) {
   Fill();
   for (const char* family : {"default", "surf", "bloom"}) {
@@ -457,8 +457,8 @@ TEST_F(VerifyTest, AnyFlippedByte) {
   }
 }
 
-// A filter that is wrong in its bits, though all checksums are right: as if it
-// had been built wrongly.
+// A filter with wrong bits but right checksums, as if it had been built
+// wrongly.
 TEST_F(VerifyTest, WrongBitsUnderRightChecksums) {
   Fill();
   size_t found = 0;
@@ -488,7 +488,7 @@ TEST_F(VerifyTest, WrongBitsUnderRightChecksums) {
   EXPECT_GT(found, 100u);
 }
 
-// Get finds every key, but seeks do not.
+// A filter for which Get finds every key, but seeks do not.
 TEST_F(VerifyTest, AsksForRangesToo) {
   Fill();
   const std::string path = Files("surf")[0];
@@ -496,7 +496,7 @@ TEST_F(VerifyTest, AsksForRangesToo) {
   ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
   for (const bool upper : {false, true}) {
     ChangeFilter(path, /*right_checksum=*/true, [upper](std::string* bytes) {
-      // The smallest key, and behind it the largest.
+      // The smallest key, followed by the largest.
       bytes->replace(kHeaderSize + (upper ? 8 : 0), 8, KeyOf(1500));
       *bytes = WithRightChecksum(*bytes);
     });
@@ -544,7 +544,7 @@ TEST_F(VerifyTest, OtherOrdersAndPrefixes) {
     }
     operands.push_back(path_ + "/" + row["file"].get<std::string>());
   }
-  // Without the options.
+  // The file alone, without the options of its DB.
   operands.insert(operands.begin(), {"verify", "--json"});
   run = RunTool(operands);
   EXPECT_EQ(kFine, run.code) << run.out << run.err;
@@ -569,7 +569,7 @@ TEST_F(VerifyTest, Timestamps) {
   EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
 }
 
-// A column family may strip the timestamps of what it writes to files.
+// A column family may strip the timestamps from the keys in its files.
 TEST_F(VerifyTest, TimestampsThatAreNotPersisted) {
   AddFamily("stripped",
             "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
@@ -604,7 +604,7 @@ TEST_F(VerifyTest, Refusals) {
   RunTool({"verify", "--fix", path}).ExpectRefused({"--fix needs --db"});
   DamageFilter(path, 100, false);
 
-  // Somebody has it open.
+  // Another opening of the DB holds the lock.
   Open();
   auto before = Disk();
   ToolRun run = Verify({"--fix"});
@@ -613,7 +613,7 @@ TEST_F(VerifyTest, Refusals) {
   EXPECT_EQ(before, Disk());
   Close();
 
-  // Its options name something that only the application has.
+  // The options name something that only the application has.
   before = Disk();
   for (const auto& [name, contents] : before) {
     const size_t mark = contents.find("merge_operator=nullptr");
