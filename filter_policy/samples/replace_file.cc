@@ -32,9 +32,9 @@ mode_t KindOf(const std::string& file) {
 
 // The path that symbolic links lead to, whether it exists or not.
 std::string Resolved(std::string file) {
-  constexpr int kMostLinks = 40;  // as in Linux
+  constexpr int kMaxLinks = 40;  // as in Linux
   char link[PATH_MAX];
-  for (int i = 0; i < kMostLinks; i++) {
+  for (int i = 0; i < kMaxLinks; i++) {
     const ssize_t size = readlink(file.c_str(), link, sizeof(link));
     if (size <= 0) break;  // not a link
     const size_t slash = link[0] == '/' ? std::string::npos : file.rfind('/');
@@ -80,9 +80,9 @@ Status WriteThrough(const std::string& file, const std::string& contents) {
 
 // Copies the attributes of a file to the temporary file that replaces it, which
 // only its owner can read until then.
-class Alike {
+class AttributeCopy {
  public:
-  Alike(const std::string& old, const std::string& temporary)
+  AttributeCopy(const std::string& old, const std::string& temporary)
       : temporary_(temporary), is_needed_(stat(old.c_str(), &old_) == 0) {
     if (!is_needed_) return;
     const int fd =
@@ -138,10 +138,10 @@ Status ReplaceFile(Env* env, const std::string& file,
   // A unique name, since another process may write the same file.
   const std::string temporary =
       replaced + "." + env->GenerateUniqueId() + kTemporary;
-  std::optional<Alike> alike;
-  if (local) alike.emplace(replaced, temporary);
+  std::optional<AttributeCopy> attributes;
+  if (local) attributes.emplace(replaced, temporary);
   s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
-  if (s.ok() && alike.has_value()) s = alike->Complete();
+  if (s.ok() && attributes.has_value()) s = attributes->Complete();
   if (s.ok()) s = env->RenameFile(temporary, replaced);
   if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
   return s;
