@@ -2,10 +2,10 @@
 //
 //      sensors DB
 //
-//  writes 2,000 sensors' readings of a day, each at times of its own, and then
-//  asks what an alarm asks all the time: has this sensor reported in the last
-//  ten minutes? Most have not. The second time it is started, it opens what is
-//  there.
+//  The program writes one day's readings of 2,000 sensors, each at random
+//  times. Then it asks what an alarm asks all the time: has this sensor reported
+//  in the last ten minutes? Most have not. When it is started again, it opens
+//  the existing DB.
 
 #include <cinttypes>
 #include <cstdio>
@@ -31,7 +31,7 @@ constexpr uint32_t kReadingsPerSensor = 50;
 constexpr uint64_t kDay = 24 * 60 * 60;
 constexpr uint64_t kTenMinutes = 10 * 60;
 
-// Big endian, so that the order of keys is that of sensors and times.
+// Big endian, so that keys are ordered by sensor, then by time.
 std::string Key(uint32_t sensor, uint64_t time) {
   std::string key;
   for (int shift = 24; shift >= 0; shift -= 8) {
@@ -65,7 +65,7 @@ bool HasReported(rocksdb::DB* db, uint32_t sensor, uint64_t begin) {
   const std::string end = Key(sensor, begin + kTenMinutes);
   const Slice upper_bound(end);
   rocksdb::ReadOptions options;
-  // What makes the range filters answer: the seek has an end.
+  // Range filters can answer only if the seek has an end.
   options.iterate_upper_bound = &upper_bound;
   const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(options));
   it->Seek(Key(sensor, begin));
