@@ -1,6 +1,6 @@
 package protean.rocksjava;
 
-/** How many keys lie in a range, as far as that is known without reading them ({@link Protean#approximateCount}). */
+/** The number of keys in a range, as far as it is known without reading them ({@link Protean#approximateCount}). */
 public final class ApproximateCount {
   private final long count;
   private final long inMemtables;
@@ -21,8 +21,8 @@ public final class ApproximateCount {
   }
 
   /**
-   * The keys: those in each sorted run of SST files, whether their newest entry is a value or a deletion, and those of the
-   * memtables whose newest entry is not a deletion. A key that lies in several of these counts once in each.
+   * The keys: in each sorted run of SST files, all keys, whether their newest entry is a value or a deletion; in the
+   * memtables, keys whose newest entry is not a deletion. A key that is in several of these counts once in each.
    *
    * @return the number of keys
    */
@@ -67,8 +67,8 @@ public final class ApproximateCount {
   }
 
   /**
-   * The deletions in all of the files asked, wherever they lie, in the range in the memtables, and all of ranges. Each may be
-   * counted as a key, and may hide others that are.
+   * The deletions: anywhere in the files asked, within the range in the memtables, and all range deletions. Each may be
+   * counted as a key, and may hide others that are counted.
    *
    * @return their number
    */
@@ -77,7 +77,7 @@ public final class ApproximateCount {
   }
 
   /**
-   * Whether the count certainly is the number of live keys.
+   * Whether the count is certainly the number of live keys.
    *
    * @return whether it is
    */

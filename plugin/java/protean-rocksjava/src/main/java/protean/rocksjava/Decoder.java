@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
-/** Reads what a native function has put into a row of bytes. */
+/** Reads the values that a native function has encoded in an array of bytes. */
 final class Decoder {
   private final ByteBuffer bytes;
 

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the filters of a column family do ({@link Protean#filterStatistics}). {@code plugin/filter_statistics.h} says when
- * what is counted. Immutable.
+ * What the filters of a column family do ({@link Protean#filterStatistics}). {@code plugin/filter_statistics.h} explains
+ * what is counted, and when. Immutable.
  */
 public final class FilterStatistics {
   /**
@@ -17,7 +17,7 @@ public final class FilterStatistics {
    * @param passed the search ended before it came to the file, which was not read
    * @param truePositives the file was searched, rightly so
    * @param falsePositives the file was searched in vain
-   * @param reached of the positives, those of files that waited for nothing
+   * @param reached the positives of files that waited in vain
    */
   public record Seeks(long negatives, long passed, long truePositives, long falsePositives, long reached) {
     static Seeks of(final Decoder in) {
@@ -25,7 +25,7 @@ public final class FilterStatistics {
     }
 
     /**
-     * Files that were not read. Each would have cost a data block at least.
+     * Files that were not read. Each would have cost at least one data block.
      *
      * @return their number
      */
@@ -43,7 +43,7 @@ public final class FilterStatistics {
     }
 
     /**
-     * The share of false positives among the seeks to which the file was of no use.
+     * The share of false positives among the seeks for which the file had nothing.
      *
      * @return the rate; negative if there are no such seeks
      */
@@ -54,16 +54,16 @@ public final class FilterStatistics {
   }
 
   /**
-   * The open files of a level, or of all levels. The seeks are also those of files that were open.
+   * The open files of a level, or of all levels. The seeks include those in files that are closed now.
    *
    * @param files their number
-   * @param entries in them, versions and deletions included
+   * @param entries in them, including versions and deletions
    * @param unused files whose filters are not used, by the reason
-   * @param keys of the filters that are used
-   * @param filterBytes of these filters
+   * @param keys in the filters that are used
+   * @param filterBytes the size of these filters
    * @param predictedFpr the mean of the false positive rates that models predict; negative if none is known
-   * @param closed seeks with a bound in the direction in which they look
-   * @param open seeks without
+   * @param closed seeks with a bound in their direction
+   * @param open seeks without such a bound
    */
   public record Sums(long files, long entries, Map<String, Long> unused, long keys, long filterBytes, double predictedFpr,
       Seeks closed, Seeks open) {
@@ -82,16 +82,16 @@ public final class FilterStatistics {
     /**
      * The size of the filters.
      *
-     * @return in bits for each key; 0 if there are no keys
+     * @return bits per key; 0 if there are no keys
      */
     public double bitsPerKey() {
       return keys == 0 ? 0 : 8.0 * filterBytes / keys;
     }
 
     /**
-     * The files that seeks have not read.
+     * The data blocks that seeks did not read.
      *
-     * @return how many blocks were spared at least
+     * @return the minimum number of blocks
      */
     public long blocksSpared() {
       return closed.spared() + open.spared();
@@ -101,7 +101,7 @@ public final class FilterStatistics {
   /**
    * A level of the tree.
    *
-   * @param level that files were opened for; -1 if RocksDB did not tell
+   * @param level that files were opened for; -1 if unknown
    * @param sums of its files
    */
   public record Level(int level, Sums sums) {
@@ -116,15 +116,15 @@ public final class FilterStatistics {
    * @param path of the file
    * @param level that it was opened for
    * @param unused why its filter is not used; empty if it is
-   * @param entries in it, versions and deletions included
-   * @param keys that its filter knows
-   * @param filterBytes of its filter
+   * @param entries in it, including versions and deletions
+   * @param keys in its filter
+   * @param filterBytes the size of its filter
    * @param kind of its filter, such as "Proteus"
-   * @param design of its filter, in words
-   * @param basis on what the design rests, in words
+   * @param design the design of its filter, for people
+   * @param basis what the design is based on, for people
    * @param predictedFpr the false positive rate that the model predicts; negative if there is none
-   * @param closed seeks with a bound in the direction in which they look
-   * @param open seeks without
+   * @param closed seeks with a bound in their direction
+   * @param open seeks without such a bound
    */
   public record File(String path, int level, String unused, long entries, long keys, long filterBytes, String kind,
       String design, String basis, double predictedFpr, Seeks closed, Seeks open) {
@@ -135,12 +135,12 @@ public final class FilterStatistics {
   }
 
   /**
-   * What {@code Options.setStatistics} tells of {@code Get}, in all column families of the DB.
+   * What the {@code Statistics} of the options say about {@code Get}, for all column families of the DB.
    *
-   * @param known whether there is such an object
+   * @param known whether there is a {@code Statistics}
    * @param negatives files that their filters spared
    * @param positives files that were read
-   * @param truePositives of these, those that have the key
+   * @param truePositives the files read that have the key
    */
   public record Gets(boolean known, long negatives, long positives, long truePositives) {
     static Gets of(final Decoder in) {
@@ -149,11 +149,11 @@ public final class FilterStatistics {
   }
 
   /**
-   * The queue of sample queries by which filters are designed.
+   * The queue of sample queries that filters are designed for.
    *
-   * @param exists whether there is one; else the policy has no use for it
-   * @param held queries that it has
-   * @param capacity queries that it can have
+   * @param exists whether there is a queue; if not, the policy needs no samples
+   * @param held queries in it
+   * @param capacity the maximum number of queries
    * @param sampleEvery one in this many empty queries is recorded
    * @param recorded queries ever recorded
    * @param sampled the recorded queries that were neither seeded nor restored
@@ -248,7 +248,7 @@ public final class FilterStatistics {
   }
 
   /**
-   * What is known of {@code Get}.
+   * The statistics of {@code Get}.
    *
    * @return the numbers
    */
@@ -265,14 +265,14 @@ public final class FilterStatistics {
     return samples;
   }
 
-  /** A table for people, in some lines. */
+  /** A table for people, of several lines. */
   @Override
   public String toString() {
     return text;
   }
 
   /**
-   * All of it as a JSON object. Rates that are not known are absent.
+   * Everything as a JSON object. Unknown rates are absent.
    *
    * @return the text
    */
@@ -281,8 +281,8 @@ public final class FilterStatistics {
   }
 
   /**
-   * All of it but the files as text for Prometheus. For several column families there is {@link Protean#prometheus}: a metric
-   * may stand in a text once only.
+   * Everything except the files, as text for Prometheus. For several column families, use {@link Protean#prometheus}: a
+   * metric may occur only once in a text.
    *
    * @return text in Prometheus' format (0.0.4)
    */

@@ -3,7 +3,7 @@ package protean.rocksjava;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** Another filter policy for each level: {@code Levels.of(RangeFilter.of("bloomfilter:10"), Proteus.bitsPerKey(12))}. */
+/** A separate filter policy for each level: {@code Levels.of(RangeFilter.of("bloomfilter:10"), Proteus.bitsPerKey(12))}. */
 public final class Levels extends RangeFilter {
   private final String policies;
 

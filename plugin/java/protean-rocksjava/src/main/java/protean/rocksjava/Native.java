@@ -4,11 +4,11 @@ import java.nio.charset.StandardCharsets;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Status;
 
-/** The functions of {@code plugin/java/native}. Text is passed as bytes of UTF-8, results as what {@link Decoder} reads. */
+/** The functions of {@code plugin/java/native}. Text is passed as UTF-8 bytes; {@link Decoder} reads the results. */
 final class Native {
   private Native() {}
 
-  /** Whether Protean is registered with RocksDB. To be called once, under a lock. */
+  /** Returns whether Protean is registered with RocksDB. Must be called once, under a lock. */
   static native boolean initialize(Class<?> optionsUtil, Class<?> tableConfig);
 
   static native byte[] version();
@@ -16,7 +16,7 @@ final class Native {
   /** Throws if {@code RocksDB.open} would refuse that filter policy. */
   static native void checkPolicy(byte[] policy) throws RocksDBException;
 
-  /** Takes a table factory over, and returns another one, which the caller owns. */
+  /** Takes ownership of a table factory, and returns another one, which the caller owns. */
   static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup, boolean partitionFilters)
       throws RocksDBException;
 
@@ -31,7 +31,7 @@ final class Native {
   static native byte[] refreshFilters(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
       double minGain, double paybackSeconds, RefreshOptions.Progress progress) throws RocksDBException;
 
-  /** Makes an exception of a status of C++. Called by native functions. */
+  /** Turns a C++ {@code Status} into an exception. Called by native functions. */
   static RocksDBException exception(final int code, final int subCode, final byte[] state) {
     return new RocksDBException(new Status(codeOf(code), subCodeOf(subCode), text(state)));
   }

@@ -20,11 +20,11 @@ import java.util.stream.Stream;
 import org.rocksdb.util.Environment;
 
 /**
- * Finds the native libraries that fit a RocksDB, and loads them.
+ * Finds and loads the native libraries that fit the RocksDB in the process.
  *
- * <p>For each build of RocksDB there are {@code libprotean-rocksdb-TAG.so.1}, Protean itself, and
- * {@code libprotean-jni-TAG.so.1}, its functions for Java. {@code libprotean.so.1} looks at the RocksDB in the process and
- * loads the first of them; what it has loaded tells the TAG of the second.
+ * <p>For each build of RocksDB there are {@code libprotean-rocksdb-TAG.so.1}, Protean itself, and {@code
+ * libprotean-jni-TAG.so.1}, its functions for Java. {@code libprotean.so.1} looks at the RocksDB in the process and loads
+ * the first of them, whose name then gives the TAG of the second.
  */
 final class NativeLibraries {
   /** A folder with the native libraries, instead of those in the JAR. */
@@ -41,17 +41,17 @@ final class NativeLibraries {
   private final String javaLibraryPath;
   private final String resources;
 
-  /** For this machine. */
+  /** The libraries for this machine. */
   NativeLibraries() {
     this(System.getProperty("os.name"), System.getProperty("os.arch"), Environment.isMuslLibc(),
         System.getProperty(PATH_PROPERTY), System.getProperty("java.library.path"), "/protean/native/" + PLATFORM + "/");
   }
 
   /**
-   * For another one, in tests.
+   * The libraries for another machine, in tests.
    *
-   * @param path the folder that is to be taken; null if none is named
-   * @param resources where the libraries lie in the JAR, beside a file {@code index} with their names
+   * @param path the folder to load from; null for none
+   * @param resources the folder of the libraries in the JAR, with a file {@code index} that lists them
    */
   NativeLibraries(final String os, final String architecture, final boolean musl, final String path,
       final String javaLibraryPath, final String resources) {
@@ -79,7 +79,7 @@ final class NativeLibraries {
     }
   }
 
-  /** Loads what fits RocksDB's version, which has been loaded. Throws if nothing does. */
+  /** Loads the libraries that fit the loaded RocksDB. Throws if there are none. */
   void load(final String version) {
     if (path != null) {
       final Path folder = Path.of(path);
@@ -170,7 +170,7 @@ final class NativeLibraries {
     }
   }
 
-  /** Removes them. What is left behind does no harm. */
+  /** Removes the files. A file that is left behind does no harm. */
   private static void remove(final Path folder, final List<String> names) {
     try {
       for (final String name : names) {
@@ -178,7 +178,7 @@ final class NativeLibraries {
       }
       Files.delete(folder);
     } catch (final IOException e) {
-      // Such as on NFS, where files that are mapped stay under another name.
+      // This happens on NFS, where mapped files stay under another name.
       folder.toFile().deleteOnExit();
     }
   }
@@ -208,7 +208,7 @@ final class NativeLibraries {
     link(folder, names, jniOf(loaded), where);
   }
 
-  /** What is to be said when {@code libprotean.so.1} or the library that it has loaded has refused that RocksDB. */
+  /** The error if {@code libprotean.so.1}, or the library that it has loaded, has refused this RocksDB. */
   static UnsatisfiedLinkError refused() {
     return new UnsatisfiedLinkError("Protean does not fit the RocksDB that has been loaded, although its version does. The"
         + " reason is in the line that begins with \"protean:\" on stderr (unless PROTEAN_QUIET=1). rocksdbjni as it is on"
@@ -238,7 +238,7 @@ final class NativeLibraries {
     return error;
   }
 
-  /** The file name of Protean's library that is loaded, also by others; null if none is. */
+  /** The file name of the loaded library of Protean, whatever has loaded it; null if there is none. */
   private static String loadedProtean() {
     try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"), StandardCharsets.ISO_8859_1)) {
       return lines.map(PROTEAN::matcher).filter(Matcher::find).map(Matcher::group).findFirst().orElse(null);

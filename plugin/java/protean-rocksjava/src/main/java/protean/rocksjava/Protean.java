@@ -10,9 +10,9 @@ import org.rocksdb.RocksDBException;
 /**
  * Protean, range filters for RocksDB, in a Java program that has RocksDB from {@code rocksdbjni}.
  *
- * <p>{@link #load} brings it into the process. From then on {@code ProteanTable} may be named wherever RocksDB takes options
- * as text, OPTIONS files too, and {@link ProteanTableConfig} is its table for programs that build their options in code.
- * The other functions ask an open DB. All of them are thread safe.
+ * <p>{@link #load} brings Protean into the process. From then on, {@code ProteanTable} can be named wherever RocksDB reads
+ * options as text, including OPTIONS files, and {@link ProteanTableConfig} is its table for programs that build their
+ * options in code. The other functions ask an open DB. All of them are thread safe.
  */
 public final class Protean {
   private static volatile boolean loaded;
@@ -21,13 +21,13 @@ public final class Protean {
 
   /**
    * Loads RocksDB, if it has not been loaded, and the native libraries of Protean for its version: from the folder that the
-   * system property {@code protean.library.path} names, else from the JAR of this class, else from
-   * {@code java.library.path}. Those in the JAR go by way of a folder in {@code java.io.tmpdir}, which is removed at once.
-   * May be called any number of times, by any thread; only the first call does something. What is loaded stays until the
-   * process ends.
+   * system property {@code protean.library.path} names, else from the JAR of this class, else from {@code
+   * java.library.path}. Libraries in the JAR are extracted to a folder in {@code java.io.tmpdir}, which is removed at once.
+   * Can be called any number of times, by any thread; only the first call has an effect. The libraries stay loaded until
+   * the process ends.
    *
-   * @throws UnsatisfiedLinkError if that cannot be; it says why, and what to do. Nothing has changed then, and it may be
-   *     tried again.
+   * @throws UnsatisfiedLinkError if loading fails; the message says why, and what to do. Nothing has changed then, and the
+   *     call can be repeated.
    */
   public static void load() {
     if (!loaded) {
@@ -35,7 +35,7 @@ public final class Protean {
     }
   }
 
-  /** As {@link #load()}, with libraries that a test has chosen. */
+  /** {@link #load()} with libraries that a test has chosen. */
   static synchronized void load(final NativeLibraries libraries) {
     if (loaded) {
       return;
@@ -50,13 +50,13 @@ public final class Protean {
     loaded = true;
   }
 
-  /** Whether it has been loaded; does not try. */
+  /** Whether Protean has been loaded; does not try to load it. */
   static boolean isLoaded() {
     return loaded;
   }
 
   /**
-   * Whether Protean is loaded; tries {@link #load} if it is not. For programs that go on without.
+   * Whether Protean is loaded; tries {@link #load} if it is not. For programs that can do without Protean.
    *
    * @return false if {@link #load} throws
    */
@@ -67,7 +67,7 @@ public final class Protean {
   /**
    * Why Protean cannot be loaded.
    *
-   * @return what {@link #load}, or RocksDB as it is loaded, says when it throws; null if Protean is loaded
+   * @return the message of what {@link #load}, or the loading of RocksDB, throws; null if Protean is loaded
    */
   public static String unavailableReason() {
     try {
@@ -81,7 +81,7 @@ public final class Protean {
   }
 
   /**
-   * Which Protean this is, and for which RocksDB it has been compiled.
+   * The version of Protean, and the RocksDB that it was compiled for.
    *
    * @return a line such as "protean 1.0.0 for RocksDB 10.1.3, ..."
    * @throws UnsatisfiedLinkError as {@link #load}
@@ -92,15 +92,15 @@ public final class Protean {
   }
 
   /**
-   * Counts the keys in [begin, end) as far as possible without reading them: about a block for each bound is read from each
-   * sorted run. What cannot be counted by its filter is scanned; only SuRF can count.
+   * Counts the keys in [begin, end) without reading them as far as possible: about one block for each bound is read from
+   * each sorted run. Files whose filters cannot count are scanned; only SuRF can count.
    *
    * @param db an open DB
    * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
    * @param begin the first key
    * @param end the first key behind the range
-   * @return the count, and what it is worth
-   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, and what reading throws
+   * @return the count, and how exact it is
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
    * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
@@ -113,11 +113,11 @@ public final class Protean {
   }
 
   /**
-   * What the filters of a column family do, as they stand. No file is read.
+   * The current statistics of the filters of a column family. No file is read.
    *
    * @param db an open DB
    * @param columnFamily one of its column families; null for the default one
-   * @return the numbers, which do not change any more
+   * @return an immutable snapshot
    * @throws RocksDBException as RocksDB does
    * @throws IllegalStateException if the DB or the column family's handle is closed
    */
@@ -129,11 +129,12 @@ public final class Protean {
   }
 
   /**
-   * What the filters of all column families of this process do that have a file open in a folder or below it: for those who
-   * know where DBs are, but do not get hold of them. Counts go when a DB is closed, so the sums may fall. No file is read.
+   * The statistics of the filters of all column families of this process that have a file open in a folder or below it: for
+   * callers that know where DBs are, but have no handle of them. The counts of a DB disappear when it is closed, so the
+   * sums may fall. No file is read.
    *
-   * @param folder spelt as in the names that the DBs were opened by
-   * @return the sums, which do not change any more
+   * @param folder spelled as in the names that the DBs were opened by
+   * @return an immutable snapshot
    */
   public static FilterStatistics.Sums filterSums(final String folder) {
     Objects.requireNonNull(folder, "folder");
@@ -142,8 +143,8 @@ public final class Protean {
   }
 
   /**
-   * The statistics of any number of column families, of any number of DBs, for Prometheus: each of its metrics stands in the
-   * text once. The names of metrics begin with {@code protean_filter_}; their labels are db, column_family, level, seek
+   * The statistics of any number of column families, of any number of DBs, for Prometheus: each metric occurs in the text
+   * once. The names of metrics begin with {@code protean_filter_}; their labels are db, column_family, level, seek
    * ("closed" or "open"), and outcome or reason.
    *
    * @param columnFamilies of DBs that are open
@@ -159,17 +160,17 @@ public final class Protean {
   }
 
   /**
-   * Gives the SST files new filters whose filters fail the queries of today, and would do better if they were built now. Each
-   * of them is rewritten by a compaction of its own into its own level, the most useful ones first. Takes its time; reads and
-   * writes may go on meanwhile.
+   * Gives new filters to the SST files whose filters do badly with current queries, and would do better if they were built
+   * now. Each of these files is rewritten by a compaction of its own into its own level, those with the largest gain first.
+   * This may take long; the DB can be read and written meanwhile.
    *
    * @param db an open DB, which must not be closed before this returns
    * @param columnFamily one of its column families, whose table is a {@code ProteanTable} with a filter policy of Protean;
    *     null for the default one
-   * @param options what may be done
-   * @return what has been done, or, in a dry run, what would be
+   * @param options limits and conditions
+   * @return what has been done or, in a dry run, what would be done
    * @throws RocksDBException {@code InvalidArgument} for another table or policy, {@code NotSupported} where there can be no
-   *     range filters or the DB is open for reading only, and what RocksDB throws when it can write no more
+   *     range filters or the DB is open for reading only, and RocksDB's error when it can no longer write
    * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static RefreshResult refreshFilters(final RocksDB db, final ColumnFamilyHandle columnFamily,
@@ -204,8 +205,8 @@ public final class Protean {
       return db.getNativeHandle();
     }
 
-    // 0 for the default one: its handle is open without being owned, or it is the application's own, which the DB hands on
-    // even when it is closed.
+    // 0 for the default column family: its handle is open without being owned, or it is the application's own, which the DB
+    // returns even when the handle is closed.
     @SuppressWarnings("resource")
     private long handle() {
       if (columnFamily == null) {

@@ -16,24 +16,24 @@ import org.rocksdb.RocksDBException;
  * options.setTableFormatConfig(table);
  * </pre>
  *
- * <p>Which filters files get is what {@link #setRangeFilter(RangeFilter)} says, {@value #DEFAULT_RANGE_FILTER} if it is not
- * called, whether {@code setFilterPolicy} has been called or not: a Bloom filter that is set there is not used. To have one,
- * set {@code bloomfilter:10} as the range filter, or as one of {@link Levels}. {@code setPartitionFilters(true)} with a filter
- * policy of Protean is refused by {@code RocksDB.open}.
+ * <p>{@link #setRangeFilter(RangeFilter)} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}. A
+ * Bloom filter set by {@code setFilterPolicy} is never used. To have one, set {@code bloomfilter:10} as the range filter,
+ * or as one of {@link Levels}. {@code RocksDB.open} refuses {@code setPartitionFilters(true)} with a filter policy of
+ * Protean.
  *
- * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and may be given
- * to any number of options; what is changed afterwards is not seen by them. The cache must not be closed before it has been
- * given to options.
+ * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and can be given
+ * to any number of options; options do not see later changes. The cache must not be closed before the table has been given
+ * to options.
  */
 public class ProteanTableConfig extends BlockBasedTableConfig {
-  /** The range filter of a table that has not been given one. */
+  /** The default range filter. */
   public static final String DEFAULT_RANGE_FILTER = "proteus:12";
 
   private String rangeFilter = DEFAULT_RANGE_FILTER;
   private String sampleGroup = "";
 
   /**
-   * With the options that RocksDB gives its block-based table, and {@value #DEFAULT_RANGE_FILTER}.
+   * A table with RocksDB's default options of the block-based table, and {@value #DEFAULT_RANGE_FILTER}.
    *
    * @throws UnsatisfiedLinkError as {@link Protean#load}
    */
@@ -42,24 +42,24 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * Says which filters new files get.
+   * Sets which filters new files get.
    *
    * @param filter a filter policy
    * @return this
-   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options; the message says what is
-   *     allowed. Then nothing has changed
+   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
+   *     allowed. Nothing has changed then
    */
   public ProteanTableConfig setRangeFilter(final RangeFilter filter) {
     return setRangeFilter(filter.toString());
   }
 
   /**
-   * Says which filters new files get.
+   * Sets which filters new files get.
    *
    * @param policy a filter policy as RocksDB reads it in an options string, such as {@code proteus:12}; {@code nullptr}: none
    * @return this
-   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options; the message says what is
-   *     allowed. Then nothing has changed
+   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
+   *     allowed. Nothing has changed then
    */
   public ProteanTableConfig setRangeFilter(final String policy) {
     checkRangeFilter(policy);
@@ -68,7 +68,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * Which filters new files get.
+   * The filters that new files get.
    *
    * @return the filter policy as RocksDB reads it in an options string
    */
@@ -77,12 +77,12 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * Lets tables share the samples of their queries, by which filters of Proteus are designed: those of all column families of
-   * the same name whose tables belong to the same group, and have the same range filter in the same words. So a new DB, such
-   * as the next one of a row of DBs for a day each, begins with what the others have learned. A group is there as long as one
-   * of its tables is.
+   * Makes tables share the samples of their queries, for which filters of Proteus are designed. The samples are shared by
+   * all column families of the same name whose tables belong to the same group and have the same range filter, spelled the
+   * same way. So a new DB, such as the next of a series with one DB per day, begins with what the others have learned. A
+   * group exists as long as one of its tables does.
    *
-   * @param group any name; an empty one: no group
+   * @param group any name; empty for no group
    * @return this
    */
   public ProteanTableConfig setSampleGroup(final String group) {
@@ -91,7 +91,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * With which other tables samples are shared.
+   * The group of tables that share samples.
    *
    * @return the group; an empty string if there is none
    */
@@ -100,10 +100,10 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * Makes sure that a filter policy can be set.
+   * Checks that a filter policy can be set.
    *
    * @param policy a filter policy as RocksDB reads it in an options string
-   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options
+   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed
    * @throws UnsatisfiedLinkError as {@link Protean#load}
    */
   public static void checkRangeFilter(final String policy) {
@@ -120,20 +120,20 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
    * For other classes that extend {@code BlockBasedTableConfig}: makes a {@code ProteanTable} of the table that
    * {@code super.newTableFactoryHandle()} has returned. Its filter policy is replaced.
    *
-   * @param tableFactory the handle of a block-based table, which this takes over, whatever comes of it
+   * @param tableFactory the handle of a block-based table, which this takes ownership of even if it throws
    * @param policy a filter policy as RocksDB reads it in an options string
    * @param sampleGroup as in {@link #setSampleGroup}
    * @return the handle of the new table, which the caller owns until it returns it to RocksDB
-   * @throws IllegalArgumentException if there is no such policy, or it does not allow its options
-   * @throws UnsatisfiedLinkError as {@link Protean#load}; then nothing has been taken over
+   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed
+   * @throws UnsatisfiedLinkError as {@link Protean#load}; ownership has not been taken then
    */
   public static long toProtean(final long tableFactory, final String policy, final String sampleGroup) {
     return toProtean(tableFactory, policy, sampleGroup, false);
   }
 
   /**
-   * For other classes that extend {@code BlockBasedTableConfig}: gives a table all options that another one has, also those
-   * that RocksDB's binding has no getter for. Caches are shared.
+   * For other classes that extend {@code BlockBasedTableConfig}: copies all options of one table to another, including
+   * those that RocksDB's binding has no getter for. Caches are shared.
    *
    * @param from the table with the options
    * @param to the table that gets them
@@ -175,8 +175,8 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * The table of an OPTIONS file, with the options that RocksDB's binding has read. Called by a native function. A cache is
-   * not written to such a file: it is what a new object has.
+   * The table in an OPTIONS file, with the options that RocksDB's binding has read. Called by a native function. OPTIONS
+   * files do not contain caches: the cache is that of a new object.
    */
   static ProteanTableConfig of(final BlockBasedTableConfig read, final byte[] policy) {
     final ProteanTableConfig config = new ProteanTableConfig();

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 public final class Proteus extends RangeFilter {
   /** The parts that a filter may consist of. */
   public enum Design {
-    /** A trie, and a set of prefixes: all that Proteus can be. */
+    /** A trie, and a set of prefixes: the full Proteus. */
     PROTEUS("protean.Proteus"),
     /** A single set of prefixes, for comparison. */
     ONE_PREFIX("protean.PrefixBloom"),
@@ -34,9 +34,9 @@ public final class Proteus extends RangeFilter {
   public enum Amq {
     /** Whichever the model finds better. */
     AUTO("auto"),
-    /** Faster to build and to ask. */
+    /** Bloom filters: faster to build and to query. */
     BLOOM("bloom"),
-    /** Fewer false positives of the same size. */
+    /** Ribbon filters: fewer false positives for the same size. */
     RIBBON("ribbon");
 
     private final String text;
@@ -46,9 +46,9 @@ public final class Proteus extends RangeFilter {
     }
   }
 
-  /** How bits are dealt out to the files of a tree. */
+  /** How bits are distributed over the files of an LSM tree. */
   public enum LevelBits {
-    /** The tree has {@code bitsPerKey} on average, small sorted runs have more. */
+    /** The tree has {@code bitsPerKey} on average; small sorted runs have more. */
     AUTO("auto"),
     /** Each file has {@code bitsPerKey}. */
     EQUAL("equal");
@@ -67,9 +67,9 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * Filters of that size.
+   * Filters of a given size.
    *
-   * @param bits for each key, from 2 to 64, on average over the tree; 12 is a good start
+   * @param bits bits per key, from 2 to 64, on average over the tree; 12 is a good start
    * @return the policy
    */
   public static Proteus bitsPerKey(final double bits) {
@@ -77,9 +77,9 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With another design than {@link Design#PROTEUS}.
+   * Sets the design; the default is {@link Design#PROTEUS}.
    *
-   * @param design of what a filter may consist
+   * @param design the parts that a filter may consist of
    * @return the policy
    */
   public Proteus design(final Design design) {
@@ -87,7 +87,7 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With another kind of sets than {@link Amq#AUTO}.
+   * Sets how sets of prefixes are stored; the default is {@link Amq#AUTO}.
    *
    * @param amq how sets of prefixes are stored
    * @return the policy
@@ -97,9 +97,9 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With another distribution of bits than {@link LevelBits#AUTO}.
+   * Sets the distribution of bits; the default is {@link LevelBits#AUTO}.
    *
-   * @param levelBits how bits are dealt out
+   * @param levelBits how bits are distributed
    * @return the policy
    */
   public Proteus levelBits(final LevelBits levelBits) {
@@ -107,9 +107,9 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With another number of sample queries than 20,000.
+   * Sets the maximum number of sample queries; the default is 20,000.
    *
-   * @param queries how many are kept, the latest ones; at least 1
+   * @param queries the number of latest queries that are kept; at least 1
    * @return the policy
    */
   public Proteus sampleCapacity(final long queries) {
@@ -117,7 +117,7 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With another share of samples than one in 100.
+   * Sets the share of queries that are sampled; the default is one in 100.
    *
    * @param queries one in this many queries is looked at, and kept if it found nothing; at least 1
    * @return the policy
@@ -127,9 +127,9 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With queries to start with.
+   * Sets a file of queries to start with.
    *
-   * @param file in which they are, one a line
+   * @param file with one query per line
    * @return the policy
    * @throws IllegalArgumentException if RocksDB's options cannot hold the file's name
    */
@@ -138,7 +138,7 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * With samples that outlive the process.
+   * Sets a file in which samples outlive the process.
    *
    * @param file where they are saved when the DB is closed, and restored from when it is opened; its folder exists, and no
    *     other column family has the same file
@@ -157,7 +157,7 @@ public final class Proteus extends RangeFilter {
 
   @Override
   public String toString() {
-    // What it is comes before its options.
+    // The id comes before the options.
     return "{id=" + options.get("id") + options.entrySet().stream()
         .filter(option -> !option.getKey().equals("id"))
         .map(option -> ";" + option.getKey() + "=" + option.getValue()).collect(Collectors.joining()) + "}";

@@ -5,8 +5,8 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * Which filters SST files get: a filter policy, as RocksDB writes it in an options string. {@link Proteus}, {@link Surf} and
- * {@link Levels} make them from their options; {@link #of} takes any other. Immutable.
+ * The filters that SST files get: a filter policy, as RocksDB writes it in an options string. {@link Proteus}, {@link Surf}
+ * and {@link Levels} build policies from their options; {@link #of} takes any other. Immutable.
  */
 public abstract class RangeFilter {
   RangeFilter() {}
@@ -16,7 +16,7 @@ public abstract class RangeFilter {
    *
    * @param policy such as {@code proteus:12}, <code>{id=protean.Proteus;bits_per_key=12;amq=bloom}</code>, or one of RocksDB,
    *     {@code bloomfilter:10}
-   * @return the policy; it is looked at by {@link ProteanTableConfig#setRangeFilter(RangeFilter)}
+   * @return the policy, which {@link ProteanTableConfig#setRangeFilter(RangeFilter)} checks
    */
   public static RangeFilter of(final String policy) {
     return new Text(policy);
@@ -39,12 +39,12 @@ public abstract class RangeFilter {
   @Override
   public abstract String toString();
 
-  /** A number as an options string has it: without an exponent. */
+  /** A number in the format of options strings: without an exponent. */
   static String text(final double number) {
     return Double.isFinite(number) ? BigDecimal.valueOf(number).stripTrailingZeros().toPlainString() : String.valueOf(number);
   }
 
-  /** The name of a file as an options string has it. */
+  /** The name of a file in the format of options strings. */
   static String text(final Path file) {
     final String name = file.toString();
     if (name.isEmpty() || !name.equals(name.strip()) || name.chars().anyMatch(c -> c < ' ' || "{};#\\".indexOf(c) >= 0)) {

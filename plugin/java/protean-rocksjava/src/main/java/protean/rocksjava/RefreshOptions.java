@@ -2,20 +2,20 @@ package protean.rocksjava;
 
 import java.time.Duration;
 
-/** What {@link Protean#refreshFilters} may do. Immutable; each function returns new options. */
+/** Options of {@link Protean#refreshFilters}. Immutable; each function returns new options. */
 public final class RefreshOptions {
-  /** Is told how far refreshing has come. */
+  /** A callback that is told the progress of refreshing. */
   @FunctionalInterface
   public interface Progress {
     /**
-     * Called now and then, from the thread that refreshes; about ten times a second while that pauses. What it throws ends
-     * refreshing, too, and is thrown by {@link Protean#refreshFilters}.
+     * Called now and then, from the thread that refreshes; about ten times a second during a pause. An exception ends
+     * refreshing, too, and is rethrown by {@link Protean#refreshFilters}.
      *
      * @param files of the column family
-     * @param filesDecided of these, those of which it is known what becomes of them
-     * @param bytesRead of files, to learn their keys
+     * @param filesDecided the files whose outcome is known
+     * @param bytesRead from files, to learn their keys
      * @param bytesRewritten of files
-     * @return false to end refreshing, after the file in hand if that is being rewritten
+     * @return false to end refreshing, after the current file if that is being rewritten
      */
     boolean report(long files, long filesDecided, long bytesRead, long bytesRewritten);
   }
@@ -43,7 +43,7 @@ public final class RefreshOptions {
   }
 
   /**
-   * Whether to say only what would be done.
+   * Sets whether to report only what would be done.
    *
    * @param value true: nothing is rewritten
    * @return new options
@@ -53,7 +53,7 @@ public final class RefreshOptions {
   }
 
   /**
-   * How much is rewritten at most.
+   * Sets the maximum amount to rewrite.
    *
    * @param value in bytes of files
    * @return new options
@@ -64,9 +64,9 @@ public final class RefreshOptions {
   }
 
   /**
-   * How fast files are read and rewritten at most, on average. It pauses before it rewrites a file.
+   * Sets the maximum average rate of reading and rewriting files. Pauses come before a file is rewritten.
    *
-   * @param value in bytes; 0: no limit
+   * @param value in bytes per second; 0 for no limit
    * @return new options
    * @throws IllegalArgumentException if it is negative
    */
@@ -75,8 +75,8 @@ public final class RefreshOptions {
   }
 
   /**
-   * What a new filter must be worth: a file is rewritten if its false positive rate falls by at least this much, and by more
-   * than chance explains.
+   * Sets what a new filter must be worth: a file is rewritten only if its false positive rate falls by at least this much,
+   * and by more than chance explains.
    *
    * @param value from 0 to 1
    * @return new options
@@ -90,8 +90,8 @@ public final class RefreshOptions {
   }
 
   /**
-   * Within which time rewriting a file must have saved as many reads of a block as it takes reads and writes of blocks. Not
-   * asked if it is not known how many queries there are ({@link RefreshResult#rateKnown}).
+   * Sets the time within which rewriting a file must save as many reads of a block as it takes reads and writes of blocks.
+   * Ignored if the rate of queries is unknown ({@link RefreshResult#rateKnown}).
    *
    * @param value the time
    * @return new options
@@ -102,7 +102,7 @@ public final class RefreshOptions {
   }
 
   /**
-   * The callback that is told the progress, and may end the refresh.
+   * Sets the callback that is told the progress, and may end the refresh.
    *
    * @param value null for no callback
    * @return new options

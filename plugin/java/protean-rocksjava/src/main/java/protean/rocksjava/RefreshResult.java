@@ -3,7 +3,7 @@ package protean.rocksjava;
 import java.util.List;
 import java.util.Locale;
 
-/** What {@link Protean#refreshFilters} has done, or, in a dry run, what it would have. Immutable. */
+/** What {@link Protean#refreshFilters} has done or, in a dry run, would have done. Immutable. */
 public final class RefreshResult {
   /**
    * An SST file as it was when refreshing began.
@@ -11,15 +11,15 @@ public final class RefreshResult {
    * @param name such as 000123.sst
    * @param level in the tree
    * @param bytes its size
-   * @param entries in it, versions and deletions included
-   * @param outcome what became of it, in words, such as "rewritten", "would be rewritten" or "too little gain"
+   * @param entries in it, including versions and deletions
+   * @param outcome its outcome, such as "rewritten", "would be rewritten" or "too little gain"
    * @param error why it could not be read or was not rewritten; empty otherwise
-   * @param queries sample queries that lie within its keys; once its keys have been read, those that find nothing in it
-   * @param oldDesign its filter, in words; empty if unknown
-   * @param newDesign the filter that it would get, in words; empty if unknown
-   * @param oldFpr the false positive rate of its filter on these queries; negative if unknown
-   * @param newFpr that of the new one
-   * @param askedPerSecond how often its filter is asked what it should deny; negative if unknown
+   * @param queries sample queries that lie within its keys; once its keys have been read, those that match no key
+   * @param oldDesign the design of its filter; empty if unknown
+   * @param newDesign the design of a new filter; empty if unknown
+   * @param oldFpr the false positive rate of its filter for these queries; negative if unknown
+   * @param newFpr the false positive rate of the new filter; negative if unknown
+   * @param askedPerSecond how many queries per second its filter should deny; negative if unknown
    * @param savedReadsPerSecond the reads of a block that a new filter saves; negative if unknown
    */
   public record File(String name, int level, long bytes, long entries, String outcome, String error, long queries,
@@ -51,7 +51,7 @@ public final class RefreshResult {
   }
 
   /**
-   * Whether it came to its end.
+   * Whether refreshing was complete.
    *
    * @return false if {@link RefreshOptions.Progress} ended it, or {@code RocksDB.disableManualCompaction}
    */
@@ -69,7 +69,7 @@ public final class RefreshResult {
   }
 
   /**
-   * The sample queries. If there are none, all files are taken to be asked as often as they are large.
+   * The sample queries. If there are none, files are assumed to be asked in proportion to their sizes.
    *
    * @return their number
    */
@@ -96,7 +96,7 @@ public final class RefreshResult {
   }
 
   /**
-   * The files that were rewritten, or, in a dry run, would be.
+   * The files that were rewritten or, in a dry run, would be.
    *
    * @return their number
    */
@@ -114,7 +114,7 @@ public final class RefreshResult {
   }
 
   /**
-   * The reads of a block that these files save, as far as it is known.
+   * The reads of a block that new filters of these files save, as far as is known.
    *
    * @return their number per second
    */

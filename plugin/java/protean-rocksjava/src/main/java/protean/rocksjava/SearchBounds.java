@@ -1,28 +1,28 @@
 package protean.rocksjava;
 
 /**
- * Where the searches of this thread end, for callers that cannot set {@code ReadOptions}.
+ * Bounds for the seeks of a thread, for callers that cannot set {@code ReadOptions}.
  *
  * <p>An engine that hides RocksDB's iterators, such as a Kafka Streams state store, often seeks without a bound although
- * its caller knows where the search ends. Between {@link #set} and {@link #clear}, searches of this thread over a column
- * family with a {@code ProteanTable} end at these bounds, as if {@code ReadOptions.setIterateLowerBound} and
- * {@code setIterateUpperBound} had been called: a range in which nothing lies is not read. Iterators that have bounds of
- * their own keep them.
+ * its caller knows where the search ends. Between {@link #set} and {@link #clear}, seeks of this thread in a column family
+ * with a {@code ProteanTable} end at these bounds, as if {@code ReadOptions.setIterateLowerBound} and {@code
+ * setIterateUpperBound} had been called: a file with no key in the range is not read. Iterators that have bounds of their
+ * own keep them.
  *
- * <p>What an iterator shows outside of the bounds is in order, but incomplete. So this is for callers that look at nothing
- * outside, and whose searches begin within: at a key from {@code lower} to {@code upper}, or at the first or last one. A
- * seek to another key ignores the bounds. And no other iterator is stepped in between, since RocksDB may seek in a step.
- * {@code plugin/search_bounds.h} is the same for C++.
+ * <p>Outside of the bounds, the keys of an iterator are in order, but incomplete. So these bounds are for callers that look
+ * at nothing outside of them, and whose seeks begin within them: at a key from {@code lower} to {@code upper}, or at the
+ * first or last key. A seek to another key ignores the bounds. No other iterator may be stepped in between, since RocksDB
+ * may seek in a step. {@code plugin/search_bounds.h} is the same for C++, with more detail.
  */
 public final class SearchBounds {
   private SearchBounds() {}
 
   /**
-   * Sets the bounds of this thread, in place of those that it has.
+   * Sets the bounds of this thread, replacing earlier ones.
    *
-   * @param lower the first key that matters; null: from the beginning
-   * @param upper the first key behind those that matter; null: to the end
-   * @return false, and nothing is set, if the thread is a virtual one, which may go on in another native thread
+   * @param lower the first key that matters; null for the beginning
+   * @param upper the first key behind those that matter; null for the end
+   * @return false, without setting anything, if the thread is virtual, since it may go on in another native thread
    * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
    */
   public static boolean set(final byte[] lower, final byte[] upper) {
@@ -34,7 +34,7 @@ public final class SearchBounds {
     return true;
   }
 
-  /** Takes the bounds of this thread away. */
+  /** Removes the bounds of this thread. */
   public static void clear() {
     if (Protean.isLoaded()) {
       clear0();

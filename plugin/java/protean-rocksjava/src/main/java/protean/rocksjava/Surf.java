@@ -1,8 +1,8 @@
 package protean.rocksjava;
 
 /**
- * A succinct trie of the keys, with some bits more of each key. Its size depends on the keys, and it can count. Values that
- * are not allowed are refused by {@link ProteanTableConfig#setRangeFilter(RangeFilter)}.
+ * A succinct trie of the keys, with some additional bits of each key. Its size depends on the keys, and it can count.
+ * {@link ProteanTableConfig#setRangeFilter(RangeFilter)} refuses values that are not allowed.
  */
 public final class Surf extends RangeFilter {
   private final int hashBits;
@@ -14,10 +14,10 @@ public final class Surf extends RangeFilter {
   }
 
   /**
-   * With that many bits more of each key; {@code suffixBits(0, 4)} is a good start.
+   * Sets the number of additional bits of each key; {@code suffixBits(0, 4)} is a good start.
    *
-   * @param hashBits of a hash of the key, from 0 to 32, which help {@code Get} alone
-   * @param realBits of the key itself, from 0 to 32, which help {@code Get} and {@code Seek}
+   * @param hashBits bits of a hash of the key, from 0 to 32, which help {@code Get} only
+   * @param realBits bits of the key itself, from 0 to 32, which help {@code Get} and {@code Seek}
    * @return the policy
    */
   public static Surf suffixBits(final int hashBits, final int realBits) {

@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** Asks a Java VM that may have virtual threads (since 21) about them. */
+/** Tells virtual threads apart, in a Java VM that may have them (since Java 21) or not. */
 final class VirtualThreads {
   private static final MethodHandle IS_VIRTUAL = find();
 
