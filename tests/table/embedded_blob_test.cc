@@ -2,6 +2,7 @@
 //  such files are of another class than those of all others, and must be used
 //  as what they are.
 
+#include "table/rocksdb_internals/versions.h"
 
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 6)
 
@@ -11,7 +12,6 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
-#include "table/rocksdb_internals/versions.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

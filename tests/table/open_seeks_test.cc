@@ -6,8 +6,10 @@
 #include <set>
 
 #include "plugin/protean.h"
+#include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/perf_context.h"
+#include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "test_util/testharness.h"
 #include "tests/table/twin_db.h"

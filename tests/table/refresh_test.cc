@@ -15,6 +15,7 @@
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/table/empty_seeks.h"
 #include "tests/table/twin_db.h"
+#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
