@@ -19,9 +19,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The tree that is loaded: sorted runs over the whole key space, each on a
 // level of its own, from the last one up to level 1.
 struct SortedRuns {
-  uint32_t count = 3;       // at most kMost
+  uint32_t count = 3;       // at most kMax
   uint32_t size_ratio = 2;  // of each run to the one above it
-  static constexpr uint32_t kMost = 8;
+  static constexpr uint32_t kMax = 8;
 
   int Level(size_t run) const {
     return static_cast<int>(count) - static_cast<int>(run);

@@ -11,8 +11,10 @@
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/workload.h"
+#include "db_bench_ext/workload_files.h"
 #include "db_bench_ext/workload_flags.h"
 
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
@@ -21,26 +23,23 @@ DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
 DEFINE_string(designs, "",
               "After the filters, all designs of a space: 1pbf, 2pbf or "
               "proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon");
-DEFINE_string(key_type, "u64",
-              "u64 (8 bytes, big endian) or text; generated also: dense, "
-              "timeseries, url, domain. Not for the workloads ranges and "
-              "strings.");
 DEFINE_string(
     query_file, "",
     "Queries, closed ranges: a 64-bit count and pairs lo, hi for u64; "
     "lines of a key or of lo<TAB>hi for text. Empty: generated.");
 DEFINE_string(sample_file, "",
-              "Sample queries in the form of --query_file. Empty: --samples of "
-              "them are generated along with the queries.");
+              "Sample queries in the form of --query_file. Empty: --samples "
+              "queries are generated along with the others");
 DEFINE_string(workload, "point",
-              "What to generate. After the SuRF paper: point, range, mixed, "
-              "short_range. After the Proteus paper: ranges, strings, as "
-              "--key_dist, --query_dist and the flags beside them say.");
+              "Keys and queries. From the SuRF paper, by --key_type: point, "
+              "range, mixed, short_range. From the Proteus paper, by "
+              "--key_dist, --query_dist and the flags beside them: ranges, "
+              "strings");
 DEFINE_uint64(num, 1000000, "Keys to generate");
 DEFINE_uint64(queries, 1000000,
-              "Queries to generate; ranges, strings: so many that find "
-              "nothing, and a tenth as many that do");
-DEFINE_uint64(seed, 42, "Seed of all that is generated");
+              "Queries to generate; ranges, strings: the number of queries "
+              "that find nothing, and a tenth as many that do are added");
+DEFINE_uint64(seed, 42, "Seed of keys and queries");
 DEFINE_string(report, "table", "table, or json: one object a line");
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -98,7 +97,7 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   return row;
 }
 
-// Filters get a column as wide as that.
+// `width` is that of the column of filters.
 void Print(const Json& row, int width) {
   if (FLAGS_report == "json") {
     printf("%s\n", row.dump().c_str());
@@ -115,15 +114,17 @@ void Print(const Json& row, int width) {
   fflush(stdout);
 }
 
-Status CheckFlags(KeyType* key_type) {
+// Whether --key_file, --query_file and --sample_file hold text.
+Status CheckFlags(const NamedWorkload& named, bool* text) {
   if (FLAGS_report != "table" && FLAGS_report != "json") {
     return Status::InvalidArgument("--report=" + FLAGS_report +
                                    " is unknown; allowed: table, json");
   }
-  const Status s = ParseKeyType(FLAGS_key_type, key_type);
-  const bool has_file_format = IsFlagWorkload(FLAGS_workload) ||
-                               *key_type == KeyType::kU64 ||
-                               *key_type == KeyType::kText;
+  KeyType key_type = KeyType::kU64;
+  const Status s = ParseKeyType(FLAGS_key_type, &key_type);
+  const bool has_distributions = named.family == WorkloadFamily::kDistributions;
+  const bool has_file_format = has_distributions || key_type == KeyType::kU64 ||
+                               key_type == KeyType::kText;
   const bool reads_file = !FLAGS_key_file.empty() ||
                           !FLAGS_query_file.empty() ||
                           !FLAGS_sample_file.empty();
@@ -133,61 +134,43 @@ Status CheckFlags(KeyType* key_type) {
                                    "--key_file, --query_file and "
                                    "--sample_file: u64, text");
   }
+  *text = has_distributions ? FLAGS_workload == "strings"
+                            : key_type == KeyType::kText;
   return s;
 }
 
-// The workloads ranges and strings. `name` describes what is generated.
-Status GenerateByFlags(Workload* workload, std::string* name) {
-  KeySource source;
-  Status s = KeySourceFromFlags(FLAGS_workload, &source);
-  QueryOptions options;
-  if (s.ok()) s = QueryOptionsFromFlags(GivenQueryFlags(), source, &options);
-  Rng key_rng(FLAGS_seed);
-  if (s.ok()) s = DrawKeys(source, FLAGS_num, &key_rng, &workload->keys);
-  if (!s.ok() || workload->keys.empty()) return s;
-  const QuerySource queries(options, source, workload->keys);
-  Rng sample_rng(FLAGS_seed + 1);
-  s = queries.DrawEmpty(FLAGS_samples, &sample_rng, &workload->samples);
-  Rng query_rng(FLAGS_seed + 2);
-  if (s.ok()) {
-    s = queries.DrawEmpty(FLAGS_queries, &query_rng, &workload->queries);
+std::string Title(const NamedWorkload& named, const WorkloadText& text) {
+  if (FLAGS_query_file.empty()) {
+    return FLAGS_workload + ": " + text.keys +
+           (text.queries.empty() ? "" : ", " + text.queries);
   }
-  for (uint64_t i = 0; i < FLAGS_queries / 10; i++) {
-    workload->queries.push_back(queries.DrawPositive(&query_rng));
-  }
-  *name = FLAGS_workload + ": " + DescribeKeys(source) + ", " +
-          (FLAGS_query_file.empty() ? DescribeQueries(options, source)
-                                    : "queries of " + FLAGS_query_file);
-  return s;
+  return named.family == WorkloadFamily::kDataSet
+             ? text.keys
+             : FLAGS_workload + ": " + text.keys + ", queries of " +
+                   FLAGS_query_file;
 }
 
-// The workloads of keys of a --key_type.
-Status GenerateByKeyType(KeyType key_type, Workload* workload,
-                         std::string* name) {
-  const bool text = key_type == KeyType::kText;
-  Status s;
-  if (FLAGS_key_file.empty() || FLAGS_query_file.empty()) {
-    s = Generate(FLAGS_workload, key_type, FLAGS_num, FLAGS_queries,
-                 FLAGS_samples, FLAGS_seed, workload);
+// `title` describes the workload.
+Status LoadWorkload(Workload* workload, std::string* title) {
+  const NamedWorkload* named = nullptr;
+  bool text = false;
+  Status s = FindWorkload(FLAGS_workload, /*engine=*/false, &named);
+  if (s.ok()) s = CheckFlags(*named, &text);
+  if (!s.ok()) return s;
+  // The keys of a file take the place of a data set's. In the other workloads,
+  // they are the source of keys.
+  const bool replaces_keys =
+      named->family == WorkloadFamily::kDataSet && !FLAGS_key_file.empty();
+  WorkloadText words = {FLAGS_key_type + " keys", ""};
+  if (!replaces_keys || FLAGS_query_file.empty()) {
+    s = GenerateFromFlags(*named,
+                          {FLAGS_num, FLAGS_queries, FLAGS_samples, FLAGS_seed},
+                          workload, &words);
   }
-  if (s.ok() && !FLAGS_key_file.empty()) {
+  if (s.ok() && replaces_keys) {
     workload->keys.clear();
     s = ReadKeys(FLAGS_key_file, text, &workload->keys);
   }
-  *name = FLAGS_query_file.empty() ? FLAGS_workload + ": " : "";
-  *name += FLAGS_key_type + " keys";
-  return s;
-}
-
-Status LoadWorkload(Workload* workload, std::string* name) {
-  KeyType key_type = KeyType::kU64;
-  const bool by_flags = IsFlagWorkload(FLAGS_workload);
-  Status s = CheckFlags(&key_type);
-  if (!s.ok()) return s;
-  s = by_flags ? GenerateByFlags(workload, name)
-               : GenerateByKeyType(key_type, workload, name);
-  const bool text =
-      by_flags ? FLAGS_workload == "strings" : key_type == KeyType::kText;
   if (s.ok() && !FLAGS_query_file.empty()) {
     workload->queries.clear();
     workload->samples.clear();
@@ -200,13 +183,14 @@ Status LoadWorkload(Workload* workload, std::string* name) {
   if (s.ok() && workload->keys.empty()) {
     s = Status::InvalidArgument("there are no keys");
   }
+  *title = Title(*named, words);
   return s;
 }
 
 int Run(const std::string& filters) {
   Workload workload;
-  std::string name;
-  const Status s = LoadWorkload(&workload, &name);
+  std::string title;
+  const Status s = LoadWorkload(&workload, &title);
   if (!s.ok()) {
     fprintf(stderr, "filter_bench: %s\n", s.ToString().c_str());
     return 1;
@@ -224,7 +208,7 @@ int Run(const std::string& filters) {
   const auto [empty, positive] = SplitByTruth(workload.keys, workload.queries);
   if (FLAGS_report == "table") {
     printf("%s; %zu keys, %zu empty and %zu other queries, %zu samples\n",
-           name.c_str(), workload.keys.size(), empty.size(), positive.size(),
+           title.c_str(), workload.keys.size(), empty.size(), positive.size(),
            workload.samples.size());
     printf("%-*s %9s  %9s %9s %9s %9s %9s  %s\n", static_cast<int>(width),
            "filter", "bits/key", "fpr", "false neg", "ns/empty", "ns/other",
@@ -250,7 +234,8 @@ int Run(const std::string& filters) {
   return wrong ? 2 : 0;
 }
 
-// gflags keeps the last of a repeated flag: this joins all values of --filter.
+// All values of --filter, joined: gflags keeps only the last value of a
+// repeated flag.
 std::string CollectFilters(int argc, char** argv) {
   std::string all;
   for (int i = 1; i < argc; i++) {
@@ -267,14 +252,18 @@ std::string CollectFilters(int argc, char** argv) {
 
 }  // namespace
 
+int RunFilterBench(int argc, char** argv) {
+  const std::string filters = CollectFilters(argc, argv);
+  ParseOwnFlags(
+      "filter_bench",
+      "Compares filters in memory on keys and queries from files or generated "
+      "after the papers. Exits with 2 if a filter missed a key.",
+      &argc, &argv);
+  return Run(filters);
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean
 
 int main(int argc, char** argv) {
-  gflags::SetUsageMessage(
-      "compares filters in memory on keys and queries from files or generated "
-      "after the papers; exits with 2 if a filter missed a key");
-  const std::string filters =
-      ROCKSDB_NAMESPACE::protean::CollectFilters(argc, argv);
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  return ROCKSDB_NAMESPACE::protean::Run(filters);
+  return ROCKSDB_NAMESPACE::protean::RunFilterBench(argc, argv);
 }

@@ -1,5 +1,5 @@
 //  Keys as big-endian numbers of their own length, so that bytes order as
-//  numbers do. Sums and differences saturate: no range wraps round the end of
+//  numbers do. Sums and differences saturate: no range wraps around the end of
 //  the key space.
 
 #pragma once
@@ -10,6 +10,24 @@
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// The number as a key of 8 bytes.
+inline std::string BigEndianKey(uint64_t number) {
+  std::string bytes(8, '\0');
+  for (int i = 7; i >= 0; i--, number >>= 8) {
+    bytes[i] = static_cast<char>(number & 0xff);
+  }
+  return bytes;
+}
+
+// The number in the first 8 bytes of a key, which has at least that many.
+inline uint64_t LeadingNumber(const std::string& key) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < 8; i++) {
+    number = number << 8 | static_cast<uint8_t>(key[i]);
+  }
+  return number;
+}
 
 // key + more, or the largest number of that length.
 inline std::string KeyPlus(std::string key, uint64_t more) {

@@ -4,12 +4,21 @@
 #include <cmath>
 #include <memory>
 
+#include "db_bench_ext/key_arithmetic.h"
+#include "db_bench_ext/workload_files.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A number that `next` draws, which has the leading 53 bits of it only: the
-// others are random. Draws again what does not fit 64 bits.
+uint64_t Below(Rng* rng, uint64_t bound) {
+  return std::uniform_int_distribution<uint64_t>(0, bound - 1)(*rng);
+}
+
+// ---- Numbers ----
+
+// A number of which `next` draws the leading 53 bits, as a double; the others
+// are random. Values that do not fit 64 bits are drawn again.
 template <typename Next>
 uint64_t Number(Rng* rng, const Next& next) {
   double value = next();
@@ -38,7 +47,7 @@ uint64_t Facebook(Rng* rng) {
   constexpr uint64_t kNumbersPerId = 384;
   const uint64_t id =
       std::uniform_int_distribution<uint64_t>(0, kIds - 1)(*rng);
-  // The same place each time that the id is drawn.
+  // An id has one place, however often it is drawn.
   const uint64_t place = (id * 0x9e3779b97f4a7c15) >> 32;
   return id * kNumbersPerId + place % kNumbersPerId;
 }
@@ -52,42 +61,121 @@ KeyMaker NumberMaker(uint64_t (*number)(Rng*), size_t key_bytes) {
   };
 }
 
-Status Refuse(const KeySourceOptions& options, const std::string& allowed) {
-  return Status::InvalidArgument(
-      "--key_dist=" + options.distribution + " is unknown for " +
-      (options.strings ? "strings" : "ranges") + "; allowed: " + allowed);
+KeyMaker DenseKeys() {
+  constexpr uint64_t kMaxGap = 15;
+  return [number = uint64_t{0}](Rng* rng) mutable {
+    // The first number is far from the largest one.
+    if (number == 0) number = (*rng)() >> 1;
+    number += 1 + Below(rng, kMaxGap);
+    return BigEndianKey(number);
+  };
 }
 
-Status MakeNumbers(const KeySourceOptions& options, KeySource* source) {
-  uint64_t (*number)(Rng*) = nullptr;
-  if (options.distribution == "uniform") number = Uniform;
-  if (options.distribution == "normal") number = Normal;
-  if (options.distribution == "books") number = Books;
-  if (options.distribution == "facebook") number = Facebook;
-  if (number == nullptr) {
-    return Refuse(options, "uniform, normal, books, facebook");
-  }
-  *source = {NumberMaker(number, 8), 8};
-  return Status::OK();
+// The sensors of protean_bench's workload timeseries: each has an event in
+// 0.2 s on average.
+KeyMaker TimeseriesKeys() {
+  constexpr uint64_t kStart = 1'600'000'000'000'000'000;
+  constexpr uint64_t kSensors = 500;
+  constexpr double kMeanGapNs = 0.2e9 / kSensors;
+  return [time = kStart](Rng* rng) mutable {
+    std::exponential_distribution<double> gap(1 / kMeanGapNs);
+    time += 1 + static_cast<uint64_t>(gap(*rng));
+    return BigEndianKey(time) + BigEndianKey(Below(rng, kSensors));
+  };
 }
 
-Status MakeStrings(const KeySourceOptions& options, KeySource* source) {
-  if (options.distribution == "domain") {
-    *source = {MakerOf(KeyType::kDomain, nullptr), 0};
-  } else if (options.distribution == "text") {
-    *source = {MakerOf(KeyType::kText, nullptr), 0};
-  } else if (options.distribution != "uniform" &&
-             options.distribution != "normal") {
-    return Refuse(options, "uniform, normal, domain, text");
-  } else if (options.key_bytes < 8 || options.key_bytes > 4096) {
-    return Status::InvalidArgument("--key_bytes must be from 8 to 4096");
-  } else {
-    *source = {NumberMaker(options.distribution == "normal" ? Normal : Uniform,
-                           options.key_bytes),
-               options.key_bytes};
-  }
-  return Status::OK();
+// ---- Text ----
+
+// Small values are drawn more often than large ones, as in real data sets.
+uint64_t Skewed(Rng* rng, uint64_t bound) {
+  return std::min(Below(rng, bound), Below(rng, bound));
 }
+
+template <size_t kSize>
+const char* SkewedWord(Rng* rng, const char* const (&words)[kSize]) {
+  return words[Skewed(rng, kSize)];
+}
+
+constexpr const char* kNames[] = {
+    "anna", "ben",  "carla", "david", "emma", "felix", "grace", "henry",
+    "ines", "jack", "karin", "liam",  "mary", "nils",  "olga",  "paul",
+    "rosa", "sam",  "tina",  "uwe",   "vera", "will",  "yara",  "zoe"};
+
+std::string Email(Rng* rng) {
+  static constexpr const char* kHosts[] = {
+      "com.gmail",  "com.yahoo",      "com.hotmail", "org.acm.mail",
+      "edu.cmu.cs", "de.tum.in.mail", "com.hpe.labs"};
+  std::string key = SkewedWord(rng, kHosts);
+  if (Below(rng, 4) == 0) key += ".host" + std::to_string(Below(rng, 2000));
+  key += "@";
+  key += SkewedWord(rng, kNames);
+  if (Below(rng, 2) == 0) key += "." + std::string(SkewedWord(rng, kNames));
+  if (Below(rng, 3) == 0) key += static_cast<char>('a' + Below(rng, 26));
+  return key + std::to_string(Skewed(rng, 1000000));
+}
+
+std::string Url(Rng* rng) {
+  static constexpr const char* kShops[] = {"books", "market", "shop", "store"};
+  static constexpr const char* kTops[] = {".com", ".org", ".de"};
+  std::string key = "http://www.";
+  key.append(SkewedWord(rng, kNames)).append("-");
+  key.append(SkewedWord(rng, kShops)).append(SkewedWord(rng, kTops));
+  key += "/products/category-" + std::to_string(Skewed(rng, 200)) + "/item-";
+  key += SkewedWord(rng, kNames);
+  return key + "-" + std::to_string(Below(rng, 100000)) + ".html";
+}
+
+std::string Domain(Rng* rng) {
+  static constexpr const char* kTops[] = {"com.", "org.", "net.",
+                                          "de.",  "edu.", "io."};
+  std::string key = SkewedWord(rng, kTops);
+  key += SkewedWord(rng, kNames) + std::to_string(Skewed(rng, 5000));
+  key.append(".").append(SkewedWord(rng, kNames));
+  key.append("@").append(SkewedWord(rng, kNames));
+  return key + std::to_string(Below(rng, 100));
+}
+
+// ---- Names ----
+
+// What a kind of keys may be used for.
+enum Use : unsigned { kDataSet = 1, kNumbers = 2, kStrings = 4 };
+
+struct NamedType {
+  const char* name;
+  KeyType type;
+  unsigned uses;
+};
+
+constexpr NamedType kTypes[] = {
+    {"u64", KeyType::kU64, kDataSet},
+    {"uniform", KeyType::kU64, kNumbers | kStrings},
+    {"normal", KeyType::kNormal, kNumbers | kStrings},
+    {"books", KeyType::kBooks, kNumbers},
+    {"facebook", KeyType::kFacebook, kNumbers},
+    {"text", KeyType::kText, kDataSet | kStrings},
+    {"dense", KeyType::kDense, kDataSet},
+    {"timeseries", KeyType::kTimeseries, kDataSet},
+    {"url", KeyType::kUrl, kDataSet},
+    {"domain", KeyType::kDomain, kDataSet | kStrings},
+};
+
+// Finds the type called `name`. `refused` begins the message that lists the
+// names for this use.
+Status Parse(const std::string& name, Use use, const std::string& refused,
+             KeyType* type) {
+  std::string allowed;
+  for (const NamedType& named : kTypes) {
+    if ((named.uses & use) == 0) continue;
+    if (name == named.name) {
+      *type = named.type;
+      return Status::OK();
+    }
+    allowed += (allowed.empty() ? "" : ", ") + std::string(named.name);
+  }
+  return Status::InvalidArgument(refused + "; allowed: " + allowed);
+}
+
+// ---- Sources ----
 
 Status ReadSource(const KeySourceOptions& options, KeySource* source) {
   const auto keys = std::make_shared<std::vector<std::string>>();
@@ -97,39 +185,87 @@ Status ReadSource(const KeySourceOptions& options, KeySource* source) {
     return Status::InvalidArgument(options.file, "holds no keys");
   }
   source->key_bytes = options.strings ? 0 : 8;
-  source->draw = [keys](Rng* rng) {
-    return (*keys)[std::uniform_int_distribution<size_t>(
-        0, keys->size() - 1)(*rng)];
-  };
+  source->draw = [keys](Rng* rng) { return (*keys)[Below(rng, keys->size())]; };
   return s;
+}
+
+KeySource MakeSource(KeyType type, size_t key_bytes) {
+  switch (type) {
+    case KeyType::kU64:
+      return {NumberMaker(Uniform, key_bytes), key_bytes};
+    case KeyType::kNormal:
+      return {NumberMaker(Normal, key_bytes), key_bytes};
+    case KeyType::kBooks:
+      return {NumberMaker(Books, key_bytes), key_bytes};
+    case KeyType::kFacebook:
+      return {NumberMaker(Facebook, key_bytes), key_bytes};
+    case KeyType::kDense:
+      return {DenseKeys(), 8};
+    case KeyType::kTimeseries:
+      return {TimeseriesKeys(), 16, /*suffix_bytes=*/8};
+    case KeyType::kText:
+      return {Email};
+    case KeyType::kUrl:
+      return {Url};
+    case KeyType::kDomain:
+      return {Domain};
+  }
+  return {};
 }
 
 }  // namespace
 
-Status MakeKeySource(const KeySourceOptions& options, KeySource* source) {
-  if (!options.file.empty()) return ReadSource(options, source);
-  return options.strings ? MakeStrings(options, source)
-                         : MakeNumbers(options, source);
+Status ParseKeyType(const std::string& name, KeyType* type) {
+  return Parse(name, kDataSet, "key type " + name + " is unknown", type);
 }
 
-Status DrawKeys(const KeySource& source, uint64_t num, Rng* rng,
-                std::vector<std::string>* keys) {
+KeySource SourceOf(KeyType type) { return MakeSource(type, 8); }
+
+bool IsNumeric(KeyType type) {
+  return type != KeyType::kText && type != KeyType::kUrl &&
+         type != KeyType::kDomain;
+}
+
+Status MakeKeySource(const KeySourceOptions& options, KeySource* source) {
+  if (!options.file.empty()) return ReadSource(options, source);
+  KeyType type = KeyType::kU64;
+  const Status s =
+      Parse(options.distribution, options.strings ? kStrings : kNumbers,
+            "--key_dist=" + options.distribution + " is unknown for " +
+                (options.strings ? "strings" : "ranges"),
+            &type);
+  if (!s.ok()) return s;
+  const size_t key_bytes = options.strings ? options.key_bytes : 8;
+  if (IsNumeric(type) && (key_bytes < 8 || key_bytes > 4096)) {
+    return Status::InvalidArgument("--key_bytes must be from 8 to 4096");
+  }
+  *source = MakeSource(type, key_bytes);
+  return s;
+}
+
+std::vector<std::string> DrawDistinct(const KeyMaker& draw, uint64_t num,
+                                      Rng* rng) {
   constexpr int kRounds = 100;
   std::vector<std::string> drawn;
   drawn.reserve(num);
   for (int round = 0; round < kRounds && drawn.size() < num; round++) {
     const auto old = static_cast<std::ptrdiff_t>(drawn.size());
-    while (drawn.size() < num) drawn.push_back(source.draw(rng));
+    while (drawn.size() < num) drawn.push_back(draw(rng));
     std::sort(drawn.begin() + old, drawn.end());
     std::inplace_merge(drawn.begin(), drawn.begin() + old, drawn.end());
     drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
   }
+  return drawn;
+}
+
+Status DrawKeys(const KeySource& source, uint64_t num, Rng* rng,
+                std::vector<std::string>* keys) {
+  const std::vector<std::string> drawn = DrawDistinct(source.draw, num, rng);
   if (drawn.size() < num) {
     return Status::InvalidArgument("--num=" + std::to_string(num) + ": only " +
                                    std::to_string(drawn.size()) +
                                    " distinct keys could be drawn");
   }
-  // Copied, since the drawn ones lie scattered.
   *keys = std::vector<std::string>(drawn);
   return Status::OK();
 }

@@ -1,48 +1,91 @@
-//  The data sets of the Proteus paper, sections 5 and 7.2: distributions that
-//  keys, and the left bounds of queries, are drawn from.
+//  The generator of keys of all benchmarks. The kinds of keys, by their names
+//  in --key_type and --key_dist:
 //
 //  Numbers, 64 bits, big endian:
-//    uniform   any number
-//    normal    around 2^63 with a standard deviation of 0.01 * 2^64
-//    books     in place of SOSD's Amazon sales ranks, heavily skewed to low
-//              values: log-normal with a median of 2^56, its logarithm to base
-//              2 with a standard deviation of 3
-//    facebook  in place of SOSD's user ids, dense in a narrow part of the key
-//              space: one of 200 million ids, each at a random place in its own
-//              384 numbers
+//    u64, uniform  any number
+//    normal        around 2^63 with a standard deviation of 0.01 * 2^64
+//    books         in place of SOSD's Amazon sales ranks, heavily skewed to low
+//                  values: log-normal with a median of 2^56, its logarithm to
+//                  base 2 with a standard deviation of 3
+//    facebook      in place of SOSD's user ids, dense in a narrow part of the
+//                  key space: one of 200 million ids, each at a random place in
+//                  its own 384 numbers
+//    dense         ascending, with gaps of up to 15
+//    timeseries    ascending times in ns, each followed by a 64-bit sensor
 //  Strings:
-//    uniform, normal  random bytes, of which the first 64 bits are as above
-//    domain, text     of varying length, as KeyType::kDomain and kText
-//  Or the keys of a file, each as likely as any other.
+//    uniform, normal  random bytes, the first 64 bits of which are as above
+//    text             emails, host first: com.example.mail@jane.doe12
+//    url              http://www.HOST/products/category-N/item-WORD-N.html
+//    domain           many hosts of few names each: com.foo.bar@word12
+//
+//  Data sets after the SuRF paper, section 4.2, take their keys by --key_type;
+//  the workloads ranges and strings, after the Proteus paper, sections 5 and
+//  7.2, take theirs by --key_dist, or from a file, whose keys are equally
+//  likely.
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/workload.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+using Rng = std::mt19937_64;
+
+enum class KeyType {
+  kU64,
+  kNormal,
+  kBooks,
+  kFacebook,
+  kDense,
+  kTimeseries,
+  kText,
+  kUrl,
+  kDomain,
+};
+
+// Draws keys of one kind. A draw may depend on the draws before it.
+using KeyMaker = std::function<std::string(Rng*)>;
+
+// The type that --key_type calls `name`. InvalidArgument if there is none.
+Status ParseKeyType(const std::string& name, KeyType* type);
+
 struct KeySource {
   KeyMaker draw;
-  size_t key_bytes = 0;  // of every key; 0 if the length varies
+  size_t key_bytes = 0;  // length of every key; 0 if it varies
+  // The last bytes of every key that ranges of numbers do not count in: a range
+  // covers all their values (the sensors of a time).
+  size_t suffix_bytes = 0;
 };
+
+// Keys of one type, 8 bytes if they are numbers.
+KeySource SourceOf(KeyType type);
+
+// Whether the keys start with a 64-bit number.
+bool IsNumeric(KeyType type);
 
 struct KeySourceOptions {
   bool strings = false;  // else numbers
   std::string distribution = "uniform";
-  size_t key_bytes = 25;  // of strings, uniform or normal; at least 8
+  size_t key_bytes = 25;  // length of uniform and normal strings; at least 8
   std::string file;       // if not empty, in place of the distribution
 };
 
 // InvalidArgument if there is no such distribution; an error of ReadKeys.
 Status MakeKeySource(const KeySourceOptions& options, KeySource* source);
 
+// Draws `num` distinct keys, or as many as the source seems to have. They are
+// sorted, and scattered in memory.
+std::vector<std::string> DrawDistinct(const KeyMaker& draw, uint64_t num,
+                                      Rng* rng);
+
 // Draws `num` distinct keys, sorted. They lie one after the other in memory.
-// InvalidArgument if the source seems not to have that many.
+// InvalidArgument if the source seems to have fewer.
 Status DrawKeys(const KeySource& source, uint64_t num, Rng* rng,
                 std::vector<std::string>* keys);
 

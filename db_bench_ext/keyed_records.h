@@ -7,8 +7,8 @@
 
 #include "db_bench_ext/bench_db.h"
 #include "db_bench_ext/key_source.h"
+#include "db_bench_ext/query_source.h"
 #include "db_bench_ext/values.h"
-#include "db_bench_ext/workload.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

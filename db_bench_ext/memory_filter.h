@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/workload.h"
+#include "db_bench_ext/query_source.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"

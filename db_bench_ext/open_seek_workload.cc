@@ -5,19 +5,21 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 Status OpenSeekWorkload::Create(const RangeWorkloadOptions& options,
-                                const KeySource& source, uint64_t keys_read,
+                                const KeySource& source,
+                                const QueryOptions& query_options,
+                                uint64_t keys_read,
                                 std::unique_ptr<DbWorkload>* workload) {
-  Rng rng(options.seed);
+  Rng rng(options.size.seed);
   std::vector<std::string> keys;
-  Status s = DrawKeys(source, options.records, &rng, &keys);
+  Status s = DrawKeys(source, options.size.keys, &rng, &keys);
   if (!s.ok()) return s;
   std::unique_ptr<OpenSeekWorkload> seeks(
       new OpenSeekWorkload(options, source, std::move(keys), keys_read));
-  const QuerySource queries(options.query_options, seeks->records_.source(),
+  const QuerySource queries(query_options, seeks->records_.source(),
                             seeks->records_.keys());
-  Rng query_rng(options.seed + 2);
+  Rng query_rng(options.size.seed + 2);
   for (std::vector<Query>* part : {&seeks->untaught_, &seeks->taught_}) {
-    if (s.ok()) s = queries.DrawEmpty(options.queries, &query_rng, part);
+    if (s.ok()) s = queries.DrawEmpty(options.size.queries, &query_rng, part);
   }
   *workload = std::move(seeks);
   return s;

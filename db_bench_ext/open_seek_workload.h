@@ -1,7 +1,8 @@
 //  The workload open_seeks: an application that never gives a bound. It seeks,
-//  reads a few keys and stops, as a join or a window does. Measured twice:
-//  under the filters that were built before the first query, and once all files
-//  have been written again, with what these seeks have taught.
+//  reads a few keys and stops, as a join or a window does. The seeks are
+//  measured twice: under the filters that were built before the first query,
+//  and under filters that have learned from these seeks, after all files have
+//  been rewritten.
 
 #pragma once
 
@@ -16,10 +17,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class OpenSeekWorkload : public DbWorkload {
  public:
-  // Seeks to where the queries of `options` begin, and reads `keys_read` keys
+  // Seeks to the left ends of the queries, and reads `keys_read` keys
   // (positive). InvalidArgument if keys or queries cannot be drawn.
   static Status Create(const RangeWorkloadOptions& options,
-                       const KeySource& source, uint64_t keys_read,
+                       const KeySource& source,
+                       const QueryOptions& query_options, uint64_t keys_read,
                        std::unique_ptr<DbWorkload>* workload);
 
   std::string Describe() const override { return options_.description; }
@@ -38,7 +40,7 @@ class OpenSeekWorkload : public DbWorkload {
       : options_(options),
         keys_read_(keys_read),
         records_(source, std::move(keys), options.value_bytes, options.runs,
-                 options.seed) {}
+                 options.size.seed) {}
 
   bool SeekIsRight(BenchDb* db, const std::string& target) const;
   QueryResult Measure(BenchDb* db, QueryKind kind,

@@ -9,16 +9,19 @@
 #include "db_bench_ext/bench_report.h"
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/open_seek_workload.h"
+#include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/range_workload.h"
 #include "db_bench_ext/shift_workload.h"
 #include "db_bench_ext/timeseries.h"
+#include "db_bench_ext/workload.h"
 #include "db_bench_ext/workload_flags.h"
 
 DEFINE_string(workload, "timeseries",
-              "timeseries (SuRF paper); ranges, strings (Proteus paper), as "
-              "--key_dist, --query_dist and the flags beside them say; "
-              "open_seeks: as ranges, without any bound, before and after the "
-              "filters have learned from it");
+              "Keys and queries. From the SuRF paper: timeseries; by "
+              "--key_type: point, range, mixed, short_range. From the Proteus "
+              "paper, by --key_dist, --query_dist and the flags beside them: "
+              "ranges, strings. open_seeks: as ranges, without any bound, "
+              "before and after the filters have learned from it");
 DEFINE_string(filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
               ROCKSDB_NAMESPACE::protean::FiltersHelp(
                   "Any of them may end with +first_key, for an index of the "
@@ -29,24 +32,24 @@ DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
 DEFINE_string(empty_percents, "10,25,50,75,90,99",
               "timeseries: shares of closed seeks that find nothing");
 DEFINE_uint64(keys_read, 1, "open_seeks: keys that each seek reads");
-DEFINE_uint64(value_bytes, 512, "ranges, strings: size of a value");
+DEFINE_uint64(value_bytes, 512, "All but timeseries: size of a value");
 DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
 DEFINE_uint32(size_ratio, 2,
-              "How many times as large as the run above it a run is, 2 to 100");
+              "Size of a sorted run in sizes of the run above it, 2 to 100");
 DEFINE_uint32(rewrites, 0,
-              "How often to write each run once more when all are loaded, as "
+              "Number of times each run is rewritten when all are loaded, as "
               "compactions do in the long run");
 DEFINE_string(shift, "none",
               "ranges, strings: how queries change while new records are "
-              "written: gradual, from --query_dist in the beginning to "
-              "--query_dist_end in the end; immediate, half way; none: they do "
-              "not, and nothing is written");
+              "written: gradual, from --query_dist at the beginning to "
+              "--query_dist_end at the end; immediate, half way; none: they "
+              "do not change, and nothing is written");
 DEFINE_string(query_dist_end, "", "--shift: as --query_dist");
 DEFINE_string(rmax_end, "", "--shift: as --rmax");
 DEFINE_string(corr_degree_end, "", "--shift: as --corr_degree");
 DEFINE_bool(refresh, false,
             "--shift: rewrite the files with old filters after each batch");
-DEFINE_uint64(batches, 12, "--shift: parts that are reported");
+DEFINE_uint64(batches, 12, "--shift: number of parts that are reported");
 DEFINE_int64(puts, -1,
              "--shift: new records, spread evenly over the queries; -1: twice "
              "--num, as in the paper");
@@ -55,15 +58,13 @@ DEFINE_uint64(seed, 42, "Seed of data and queries");
 DEFINE_uint64(cache_mb, 0,
               "Block cache; 0: indexes, filters and a sixteenth of the data");
 DEFINE_bool(direct_reads, false, "Read past the operating system's cache");
-DEFINE_uint32(read_latency_us, 0, "Delay each read of a file by so much");
+DEFINE_uint32(read_latency_us, 0, "Delay added to each read of a file");
 DEFINE_string(report, "table", "table, or json: one object a line");
 DEFINE_string(json_file, "", "Write the json report to this file as well");
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-constexpr char kOpenSeeks[] = "open_seeks";
 
 SortedRuns RunsFromFlags() {
   SortedRuns runs;
@@ -157,6 +158,7 @@ Status MakeTimeseries(std::unique_ptr<DbWorkload>* workload) {
 }
 
 Status MakeShift(const RangeWorkloadOptions& ranges, const KeySource& source,
+                 const QueryOptions& query_options,
                  std::unique_ptr<DbWorkload>* workload) {
   if (FLAGS_shift != "gradual" && FLAGS_shift != "immediate") {
     return Status::InvalidArgument("--shift=" + FLAGS_shift +
@@ -168,6 +170,7 @@ Status MakeShift(const RangeWorkloadOptions& ranges, const KeySource& source,
   }
   ShiftOptions options;
   options.ranges = ranges;
+  options.first_query_options = query_options;
   options.gradual = FLAGS_shift == "gradual";
   options.batches = FLAGS_batches;
   options.refresh = FLAGS_refresh;
@@ -177,16 +180,35 @@ Status MakeShift(const RangeWorkloadOptions& ranges, const KeySource& source,
   if (!FLAGS_query_dist_end.empty()) end.query_dist = FLAGS_query_dist_end;
   if (!FLAGS_rmax_end.empty()) end.rmax = FLAGS_rmax_end;
   if (!FLAGS_corr_degree_end.empty()) end.corr_degree = FLAGS_corr_degree_end;
-  Status s = QueryOptionsFromFlags(end, source, &options.end_query_options);
+  Status s = QueryOptionsFromFlags(end, source, &options.last_query_options);
   if (!s.ok()) return s;
   options.ranges.description +=
       (options.gradual ? "; gradually to " : "; half way to ") +
-      DescribeQueries(options.end_query_options, source) + "; " +
+      DescribeQueries(options.last_query_options, source) + "; " +
       std::to_string(options.puts) + " puts";
   return ShiftWorkload::Create(options, source, workload);
 }
 
-Status MakeRanges(std::unique_ptr<DbWorkload>* workload) {
+// The workloads whose queries are drawn while they run: open_seeks, --shift.
+Status MakeFromSources(RangeWorkloadOptions options,
+                       std::unique_ptr<DbWorkload>* workload) {
+  KeySource source;
+  QueryOptions query_options;
+  Status s = KeySourceFromFlags(FLAGS_workload, &source);
+  if (s.ok()) {
+    s = QueryOptionsFromFlags(GivenQueryFlags(), source, &query_options);
+  }
+  if (!s.ok()) return s;
+  options.description = FLAGS_workload + ": " + DescribeKeys(source) + ", " +
+                        DescribeQueries(query_options, source);
+  return FLAGS_workload == "open_seeks"
+             ? OpenSeekWorkload::Create(options, source, query_options,
+                                        FLAGS_keys_read, workload)
+             : MakeShift(options, source, query_options, workload);
+}
+
+Status MakeRanges(const NamedWorkload& named,
+                  std::unique_ptr<DbWorkload>* workload) {
   if (FLAGS_num < 100 || FLAGS_queries < 1) {
     return Status::InvalidArgument(
         "--num must be at least 100, --queries at least 1");
@@ -194,43 +216,40 @@ Status MakeRanges(std::unique_ptr<DbWorkload>* workload) {
   if (FLAGS_keys_read < 1) {
     return Status::InvalidArgument("--keys_read must be at least 1");
   }
-  KeySource source;
-  Status s = KeySourceFromFlags(FLAGS_workload, &source);
+  if (named.family == WorkloadFamily::kDataSet && !FLAGS_key_file.empty()) {
+    return Status::InvalidArgument(
+        "--key_file is for the workloads ranges, strings and open_seeks");
+  }
   RangeWorkloadOptions options;
-  options.records = FLAGS_num;
-  options.queries = FLAGS_queries;
-  options.samples = FLAGS_samples;
+  options.size = {FLAGS_num, FLAGS_queries, FLAGS_samples, FLAGS_seed};
   options.value_bytes = FLAGS_value_bytes;
   options.runs = RunsFromFlags();
-  options.seed = FLAGS_seed;
-  if (s.ok()) {
-    s = QueryOptionsFromFlags(GivenQueryFlags(), source,
-                              &options.query_options);
+  const bool shifts =
+      FLAGS_shift != "none" && named.family == WorkloadFamily::kDistributions;
+  if (shifts || named.family == WorkloadFamily::kEngine) {
+    return MakeFromSources(options, workload);
   }
+  Workload generated;
+  WorkloadText text;
+  const Status s = GenerateFromFlags(named, options.size, &generated, &text);
   if (!s.ok()) return s;
-  options.description = FLAGS_workload + ": " + DescribeKeys(source) + ", " +
-                        DescribeQueries(options.query_options, source);
-  if (FLAGS_workload == kOpenSeeks) {
-    return OpenSeekWorkload::Create(options, source, FLAGS_keys_read, workload);
-  }
-  return FLAGS_shift == "none"
-             ? RangeWorkload::Create(options, source, workload)
-             : MakeShift(options, source, workload);
+  options.description = FLAGS_workload + ": " + text.keys +
+                        (text.queries.empty() ? "" : ", " + text.queries);
+  *workload = std::make_unique<RangeWorkload>(options, std::move(generated));
+  return s;
 }
 
 Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
-  if (FLAGS_sorted_runs < 1 || FLAGS_sorted_runs > SortedRuns::kMost ||
+  if (FLAGS_sorted_runs < 1 || FLAGS_sorted_runs > SortedRuns::kMax ||
       FLAGS_size_ratio < 2 || FLAGS_size_ratio > 100) {
     return Status::InvalidArgument(
         "--sorted_runs must be from 1 to 8, --size_ratio from 2 to 100");
   }
-  if (FLAGS_workload == "timeseries") return MakeTimeseries(workload);
-  if (IsFlagWorkload(FLAGS_workload) || FLAGS_workload == kOpenSeeks) {
-    return MakeRanges(workload);
-  }
-  return Status::InvalidArgument(
-      "--workload=" + FLAGS_workload +
-      " is unknown; allowed: timeseries, ranges, strings, open_seeks");
+  const NamedWorkload* named = nullptr;
+  const Status s = FindWorkload(FLAGS_workload, /*engine=*/true, &named);
+  if (!s.ok()) return s;
+  return FLAGS_workload == "timeseries" ? MakeTimeseries(workload)
+                                        : MakeRanges(*named, workload);
 }
 
 Status Run(BenchReport* report) {
@@ -266,18 +285,22 @@ Status Run(BenchReport* report) {
 
 }  // namespace
 
-}  // namespace ROCKSDB_NAMESPACE::protean
-
-int main(int argc, char** argv) {
-  gflags::SetUsageMessage(
-      "compares filters in a real RocksDB; exits with 2 if any answer was "
-      "wrong");
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  ROCKSDB_NAMESPACE::protean::BenchReport report;
-  const auto s = ROCKSDB_NAMESPACE::protean::Run(&report);
+int RunProteanBench(int argc, char** argv) {
+  ParseOwnFlags("protean_bench",
+                "Compares filters in a real RocksDB. Exits with 2 if any "
+                "answer was wrong.",
+                &argc, &argv);
+  BenchReport report;
+  const Status s = Run(&report);
   if (!s.ok()) {
     fprintf(stderr, "protean_bench: %s\n", s.ToString().c_str());
     return 1;
   }
   return report.wrong() ? 2 : 0;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+int main(int argc, char** argv) {
+  return ROCKSDB_NAMESPACE::protean::RunProteanBench(argc, argv);
 }

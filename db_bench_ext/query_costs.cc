@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "db_bench_ext/design_policy.h"
+#include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/memory_filter.h"
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/proteus/design_search.h"
@@ -19,30 +20,23 @@ namespace {
 
 constexpr size_t kQueries = 1 << 18;
 constexpr int kRepetitions = 7;
-// Random keys share far fewer bits with a query than these: it tests all of its
-// prefixes, in vain. Of tries, those resolve most queries.
+// Random keys share far fewer bits with a query than kSetBits, so a query tests
+// all of its prefixes and finds none. Tries of kTrieBits resolve most queries.
 constexpr unsigned kSetBits = 48;
 constexpr unsigned kTrieBits = 24;
 constexpr unsigned kPrefixes = 9;
 
-std::string Key(uint64_t number) {
-  std::string key(8, '\0');
-  for (int i = 7; i >= 0; i--, number >>= 8) {
-    key[i] = static_cast<char>(number & 0xff);
-  }
-  return key;
-}
-
 class Costs {
  public:
   Costs(uint64_t num_keys, uint64_t seed) : random_(seed) {
-    for (uint64_t i = 0; i < num_keys; i++) keys_.push_back(Key(random_()));
+    for (uint64_t i = 0; i < num_keys; i++)
+      keys_.push_back(BigEndianKey(random_()));
     std::sort(keys_.begin(), keys_.end());
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
   }
 
-  // The time of a query over that many prefixes, in nanoseconds: the least of
-  // several runs, since all that disturbs them adds to it.
+  // The time of a query over `prefixes` prefixes, in nanoseconds: the least of
+  // several runs, since every disturbance adds to the time.
   Status Measure(const std::string& design, unsigned prefixes, double* nanos) {
     const auto policy = DesignPolicy::Create(design);
     if (policy == nullptr) return Status::InvalidArgument(design);
@@ -50,9 +44,10 @@ class Costs {
     std::vector<Query> queries;
     for (size_t i = 0; i < kQueries; i++) {
       constexpr unsigned kRest = 64 - kSetBits;
-      const uint64_t most = (uint64_t{1} << kSetBits) - prefixes;
-      const uint64_t lo = random_() % most << kRest;
-      queries.push_back({Key(lo), Key(lo + (uint64_t{prefixes - 1} << kRest))});
+      const uint64_t end = (uint64_t{1} << kSetBits) - prefixes;
+      const uint64_t lo = random_() % end << kRest;
+      queries.push_back({BigEndianKey(lo),
+                         BigEndianKey(lo + (uint64_t{prefixes - 1} << kRest))});
     }
     *nanos = INFINITY;
     uint64_t matches = 0;
@@ -66,7 +61,7 @@ class Costs {
           std::chrono::steady_clock::now() - start;
       *nanos = std::min(*nanos, time.count() / kQueries);
     }
-    // What a query costs that the filter has nothing to say to is not its cost.
+    // A filter that resolves no query has not done the work to be measured.
     return matches < kRepetitions * kQueries
                ? Status::OK()
                : Status::Incomplete(design + " resolves no query");

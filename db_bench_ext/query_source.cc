@@ -1,5 +1,6 @@
 #include "db_bench_ext/query_source.h"
 
+#include <algorithm>
 #include <map>
 
 #include "db_bench_ext/key_arithmetic.h"
@@ -8,12 +9,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-uint64_t Between(uint64_t smallest, uint64_t largest, Rng* rng) {
+uint64_t UniformIn(uint64_t smallest, uint64_t largest, Rng* rng) {
   return std::uniform_int_distribution<uint64_t>(smallest, largest)(*rng);
 }
 
 bool Chance(double probability, Rng* rng) {
   return std::bernoulli_distribution(probability)(*rng);
+}
+
+// Text of any length has no sums: a range ends where the last byte is 1 more.
+Query TextRange(const std::string& key) {
+  std::string end = key;
+  end.back() = static_cast<char>(static_cast<uint8_t>(end.back()) + 1);
+  return {key, end};
 }
 
 }  // namespace
@@ -45,23 +53,37 @@ QuerySource::QuerySource(const QueryOptions& options, const KeySource& source,
       source_(source),
       keys_(keys),
       any_key_(any_key ? std::move(any_key) : [&keys](Rng* rng) {
-        return keys[Between(0, keys.size() - 1, rng)];
+        return keys[UniformIn(0, keys.size() - 1, rng)];
       }) {}
 
 uint64_t QuerySource::Offset(uint64_t rmax, Rng* rng) const {
-  return rmax == 0 ? 0 : Between(options_.rmin, rmax, rng);
+  return rmax == 0 ? 0 : UniformIn(options_.rmin, rmax, rng);
+}
+
+// The bytes of a key that offsets count in.
+std::string QuerySource::NumberOf(const std::string& key) const {
+  return key.substr(0, source_.key_bytes - source_.suffix_bytes);
+}
+
+// All keys from one number up to another, whatever follows the numbers.
+Query QuerySource::Between(const std::string& lo, const std::string& hi) const {
+  return {lo + std::string(source_.suffix_bytes, '\0'),
+          hi + std::string(source_.suffix_bytes, '\xff')};
 }
 
 Query QuerySource::Range(const std::string& left, uint64_t rmax,
                          Rng* rng) const {
-  if (source_.key_bytes == 0) {
-    return rmax == 0 ? Query{left, left} : TextRange(left);
-  }
-  return {left, KeyPlus(left, Offset(rmax, rng))};
+  if (rmax == 0) return {left, left};
+  if (source_.key_bytes == 0) return TextRange(left);
+  const std::string lo = NumberOf(left);
+  return Between(lo, KeyPlus(lo, Offset(rmax, rng)));
 }
 
-Query QuerySource::Uniform(uint64_t rmax, Rng* rng) const {
-  // Whole ranges only: no left bound so high that they would be cut.
+std::string QuerySource::AnyLeft(uint64_t rmax, Rng* rng) const {
+  if (options_.max_left > 0) {
+    return BigEndianKey(UniformIn(options_.min_left, options_.max_left, rng));
+  }
+  // Whole ranges only: no left bound is so high that its range would be cut.
   const std::string largest =
       KeyMinus(std::string(source_.key_bytes, '\xff'), rmax);
   std::string left;
@@ -70,12 +92,18 @@ Query QuerySource::Uniform(uint64_t rmax, Rng* rng) const {
     while (left.size() < source_.key_bytes) left += BigEndianKey((*rng)());
     left.resize(source_.key_bytes);
   } while (left > largest);
-  return Range(left, rmax, rng);
+  return left;
 }
 
 Query QuerySource::Correlated(uint64_t rmax, Rng* rng) const {
-  const uint64_t distance = Between(1, options_.corr_degree, rng);
+  const uint64_t distance = UniformIn(1, options_.corr_degree, rng);
   return Range(KeyPlus(any_key_(rng), distance), rmax, rng);
+}
+
+Query QuerySource::Behind(const std::string& key) const {
+  if (source_.key_bytes == 0) return TextRange(key);
+  const std::string lo = KeyPlus(NumberOf(key), options_.rmax);
+  return Between(lo, KeyPlus(lo, options_.rmax));
 }
 
 Query QuerySource::Draw(Rng* rng) const {
@@ -84,15 +112,17 @@ Query QuerySource::Draw(Rng* rng) const {
   const uint64_t rmax = point ? 0 : options_.rmax;
   switch (options_.distribution) {
     case QueryDistribution::kUniform:
-      return Uniform(rmax, rng);
+      return Range(AnyLeft(rmax, rng), rmax, rng);
     case QueryDistribution::kCorrelated:
       return Correlated(rmax, rng);
     case QueryDistribution::kSplit:
       return Chance(0.5, rng)
-                 ? Uniform(rmax, rng)
+                 ? Range(AnyLeft(rmax, rng), rmax, rng)
                  : Correlated(point ? 0 : options_.rmax_correlated, rng);
     case QueryDistribution::kReal:
       return Range(source_.draw(rng), rmax, rng);
+    case QueryDistribution::kBehind:
+      return Behind(source_.draw(rng));
   }
   return {};
 }
@@ -104,8 +134,9 @@ Query QuerySource::DrawPositive(Rng* rng) const {
   if (point) return {key, key};
   if (source_.key_bytes == 0) return TextRange(key);
   const uint64_t offset = Offset(options_.rmax, rng);
-  const uint64_t below = Between(0, offset, rng);
-  return {KeyMinus(key, below), KeyPlus(key, offset - below)};
+  const uint64_t below = UniformIn(0, offset, rng);
+  const std::string number = NumberOf(key);
+  return Between(KeyMinus(number, below), KeyPlus(number, offset - below));
 }
 
 bool QuerySource::DrawEmpty(Rng* rng, Query* query) const {
@@ -131,6 +162,21 @@ Status QuerySource::DrawEmpty(uint64_t num, Rng* rng,
     queries->push_back(std::move(query));
   }
   return Status::OK();
+}
+
+bool Holds(const std::vector<std::string>& keys, const Query& query) {
+  const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
+  return first != keys.end() && *first <= query.hi;
+}
+
+std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
+    const std::vector<std::string>& keys, const std::vector<Query>& queries) {
+  std::vector<Query> empty;
+  std::vector<Query> positive;
+  for (const Query& query : queries) {
+    (Holds(keys, query) ? positive : empty).push_back(query);
+  }
+  return {std::move(empty), std::move(positive)};
 }
 
 std::string UpperBoundBehind(const std::string& key, const KeySource& source) {

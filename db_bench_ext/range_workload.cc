@@ -1,32 +1,16 @@
 #include "db_bench_ext/range_workload.h"
 
+#include <tuple>
+
 namespace ROCKSDB_NAMESPACE::protean {
 
-Status RangeWorkload::Create(const RangeWorkloadOptions& options,
-                             const KeySource& source,
-                             std::unique_ptr<DbWorkload>* workload) {
-  Rng rng(options.seed);
-  std::vector<std::string> keys;
-  Status s = DrawKeys(source, options.records, &rng, &keys);
-  if (!s.ok()) return s;
-  std::unique_ptr<RangeWorkload> ranges(
-      new RangeWorkload(options, source, std::move(keys)));
-  s = ranges->DrawQueries();
-  *workload = std::move(ranges);
-  return s;
-}
-
-Status RangeWorkload::DrawQueries() {
-  const QuerySource queries(options_.query_options, records_.source(),
-                            records_.keys());
-  Rng sample_rng(options_.seed + 1);
-  Status s = queries.DrawEmpty(options_.samples, &sample_rng, &samples_);
-  Rng query_rng(options_.seed + 2);
-  if (s.ok()) s = queries.DrawEmpty(options_.queries, &query_rng, &empty_);
-  for (uint64_t i = 0; i < options_.queries / 10; i++) {
-    positive_.push_back(queries.DrawPositive(&query_rng));
-  }
-  return s;
+RangeWorkload::RangeWorkload(const RangeWorkloadOptions& options,
+                             Workload workload)
+    : options_(options),
+      records_(std::move(workload.source), std::move(workload.keys),
+               options.value_bytes, options.runs, options.size.seed),
+      samples_(std::move(workload.samples)) {
+  std::tie(empty_, positive_) = SplitByTruth(records_.keys(), workload.queries);
 }
 
 Status RangeWorkload::Run(BenchDb* db, BenchReport* report,

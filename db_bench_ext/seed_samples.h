@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "db_bench_ext/workload.h"
+#include "db_bench_ext/query_source.h"
 #include "rocksdb/filter_policy.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

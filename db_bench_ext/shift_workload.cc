@@ -11,9 +11,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 Status ShiftWorkload::Create(const ShiftOptions& options,
                              const KeySource& source,
                              std::unique_ptr<DbWorkload>* workload) {
-  Rng rng(options.ranges.seed);
+  Rng rng(options.ranges.size.seed);
   std::vector<std::string> all;
-  const uint64_t num_loaded = options.ranges.records;
+  const uint64_t num_loaded = options.ranges.size.keys;
   Status s = DrawKeys(source, num_loaded + options.puts, &rng, &all);
   if (!s.ok()) return s;
   std::vector<std::string> loaded = all;
@@ -30,14 +30,14 @@ Status ShiftWorkload::Create(const ShiftOptions& options,
 }
 
 Status ShiftWorkload::DrawSamples() {
-  Rng rng(options_.ranges.seed + 1);
-  const QuerySource queries(options_.ranges.query_options, records_.source(),
+  Rng rng(options_.ranges.size.seed + 1);
+  const QuerySource queries(options_.first_query_options, records_.source(),
                             records_.keys());
-  return queries.DrawEmpty(options_.ranges.samples, &rng, &samples_);
+  return queries.DrawEmpty(options_.ranges.size.samples, &rng, &samples_);
 }
 
 double ShiftWorkload::Transition(uint64_t i) const {
-  const uint64_t last = std::max<uint64_t>(options_.ranges.queries, 2) - 1;
+  const uint64_t last = std::max<uint64_t>(options_.ranges.size.queries, 2) - 1;
   if (!options_.gradual) return 2 * i < last + 1 ? 0 : 1;
   return static_cast<double>(i) / static_cast<double>(last);
 }
@@ -55,9 +55,9 @@ Status ShiftWorkload::DrawSteps(uint64_t begin, uint64_t end, Rng* rng,
   // Queries lie near keys that are there, and hold none that is or will be.
   uint64_t puts_done = 0;
   const auto stored_key = [&](Rng* r) { return AnyStoredKey(puts_done, r); };
-  const QuerySource first(options_.ranges.query_options, records_.source(),
+  const QuerySource first(options_.first_query_options, records_.source(),
                           all_keys_, stored_key);
-  const QuerySource last(options_.end_query_options, records_.source(),
+  const QuerySource last(options_.last_query_options, records_.source(),
                          all_keys_, stored_key);
   for (uint64_t i = begin; i < end; i++) {
     puts_done = PutsDue(i + 1);
@@ -111,7 +111,7 @@ Status ShiftWorkload::Refresh(BenchDb* db, ShiftBatch* batch) const {
 
 uint64_t ShiftWorkload::CountMissingKeys(BenchDb* db, Rng* rng) const {
   uint64_t missing = 0;
-  for (uint64_t i = 0; i < options_.ranges.queries / 10; i++) {
+  for (uint64_t i = 0; i < options_.ranges.size.queries / 10; i++) {
     const std::string& key = AnyStoredKey(puts_.size(), rng);
     if (!records_.SeekIsRight(db, all_keys_, {key, key})) missing++;
   }
@@ -120,9 +120,9 @@ uint64_t ShiftWorkload::CountMissingKeys(BenchDb* db, Rng* rng) const {
 
 Status ShiftWorkload::Run(BenchDb* db, BenchReport* report,
                           ProgressLine* line) const {
-  Rng rng(options_.ranges.seed + 2);
+  Rng rng(options_.ranges.size.seed + 2);
   const uint64_t jobs_before = db->BackgroundJobs();
-  const uint64_t queries = options_.ranges.queries;
+  const uint64_t queries = options_.ranges.size.queries;
   ShiftBatch batch;
   Status s;
   for (uint64_t i = 0; i < options_.batches && s.ok(); i++) {

@@ -1,8 +1,8 @@
 //  Shifting queries (Proteus paper, section 6.4): closed seeks that find
 //  nothing, first from one distribution, in the end from another, while new
 //  records are written among them and the tree compacts itself. A filter that
-//  designs itself has samples of the first distribution to begin with, and its
-//  own ones from then on.
+//  designs itself begins with samples of the first distribution, and then
+//  samples the queries itself.
 
 #pragma once
 
@@ -17,15 +17,15 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct ShiftOptions {
-  // Of the two distributions: query_options are the first one's.
   RangeWorkloadOptions ranges;
-  QueryOptions end_query_options;
-  // From the first query to the last the share of the new distribution rises
-  // from 0 to 1; else in the middle, at once.
+  QueryOptions first_query_options;
+  QueryOptions last_query_options;
+  // The share of the last distribution rises from 0 to 1 between the first
+  // query and the last one; else at once, in the middle.
   bool gradual = true;
   uint64_t batches = 12;
   uint64_t puts = 0;  // new records
-  // After each batch, RefreshFilters is called, if the filters design
+  // Whether RefreshFilters is called after each batch, if the filters design
   // themselves.
   bool refresh = false;
 };
@@ -64,14 +64,14 @@ class ShiftWorkload : public DbWorkload {
         all_keys_(std::move(all_keys)),
         puts_(std::move(puts)),
         records_(source, std::move(loaded), options.ranges.value_bytes,
-                 options.ranges.runs, options.ranges.seed) {}
+                 options.ranges.runs, options.ranges.size.seed) {}
 
   // The share of the new distribution among queries like number `i`.
   double Transition(uint64_t i) const;
   // How many of the new records are written after `i` queries: they are
   // spread evenly.
   uint64_t PutsDue(uint64_t i) const {
-    return puts_.size() * i / options_.ranges.queries;
+    return puts_.size() * i / options_.ranges.size.queries;
   }
   // A key that is there when `puts_done` of the new records are.
   const std::string& AnyStoredKey(uint64_t puts_done, Rng* rng) const;

@@ -5,8 +5,8 @@
 #include <random>
 #include <tuple>
 
+#include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/seed_samples.h"
-#include "db_bench_ext/workload.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

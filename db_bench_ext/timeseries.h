@@ -9,6 +9,7 @@
 
 #include "db_bench_ext/db_workload.h"
 #include "db_bench_ext/query_meter.h"
+#include "db_bench_ext/query_source.h"
 #include "db_bench_ext/values.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include <random>
 #include <string>
 
-#include "db_bench_ext/workload.h"
+#include "db_bench_ext/key_arithmetic.h"
+#include "db_bench_ext/key_source.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -1,78 +1,60 @@
-//  Keys and queries for filters in memory: read from files or generated after
-//  the papers.
+//  The workloads of the benchmarks by name, and their keys and queries. All
+//  programs take them from here.
 
 #pragma once
 
-#include <functional>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "db_bench_ext/key_source.h"
+#include "db_bench_ext/query_source.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A closed range; a point query if lo == hi.
-struct Query {
-  std::string lo;
-  std::string hi;
-};
-
-struct Workload {
-  std::vector<std::string> keys;  // sorted, distinct
-  std::vector<Query> queries;
-  // For filters that design themselves; drawn as the queries, but on their own.
-  std::vector<Query> samples;
-};
-
-using Rng = std::mt19937_64;
-
-// The families of generated keys.
-enum class KeyType {
-  kU64,         // random 64-bit numbers, big endian
-  kText,        // emails, host first: com.example.mail@jane.doe12
-  kDense,       // 64-bit numbers, big endian, with small gaps
-  kTimeseries,  // a 64-bit time in ns and a 64-bit sensor, big endian
-  kUrl,         // http://www.DOMAIN/products/category-N/item-WORD-N.html
-  kDomain,      // many hosts of few names each: com.foo.bar@word12
-};
-
-// The names that ParseKeyType knows, for messages.
-extern const char kKeyTypeNames[];
-
-// InvalidArgument if `name` is no family.
-Status ParseKeyType(const std::string& name, KeyType* type);
-
-// Draws keys of a family; may depend on those drawn before.
-using KeyMaker = std::function<std::string(Rng*)>;
-KeyMaker MakerOf(KeyType type, Rng* rng);
-
-// What the queries on a data set are.
+// The queries on a data set.
 enum class WorkloadKind {
   kPoint,       // keys of the data set
-  kRange,       // numbers: [K + r, K + 2r] after a key, where a stored key
-                // falls in about as many as in the SuRF paper; times: the same
-                // as a window over all sensors; text: [K, K with its last
-                // byte + 1]
+  kRange,       // numbers: [K + r, K + 2r] behind a key, with r such that as
+                // many of these ranges hold a stored key as in the SuRF paper;
+                // times: the same as a window over all sensors; text: [K, K
+                // with its last byte + 1]
   kMixed,       // half of each
   kShortRange,  // numbers and times only: [N, N + 1 to N + 1024], N anywhere
 };
 
-// The names that ParseWorkloadKind knows, for messages.
-extern const char kWorkloadNames[];
+// How the keys and queries of a workload come about.
+enum class WorkloadFamily {
+  kDataSet,        // a DataSet; queries by WorkloadKind
+  kDistributions,  // a KeySource and a QuerySource
+  kEngine,         // protean_bench's own
+};
 
-// InvalidArgument if `name` is no workload, or none for keys of this type.
-Status ParseWorkloadKind(const std::string& name, KeyType type,
-                         WorkloadKind* kind);
+struct NamedWorkload {
+  const char* name;
+  WorkloadFamily family;
+  WorkloadKind kind;  // for the family kDataSet
+};
 
-// A random data set of 2 * num_keys of which a random half is stored, as in the
-// SuRF paper, section 4.2. Queries are drawn from all of it, so that about half
-// of them find nothing.
+// The workload called `name`; those of the family kEngine only if `engine`.
+// InvalidArgument if there is none.
+Status FindWorkload(const std::string& name, bool engine,
+                    const NamedWorkload** workload);
+
+// A random data set of 2 * num_keys keys, a random half of which is stored, as
+// in the SuRF paper, section 4.2. Queries are drawn from all of it, so about
+// half of them find nothing.
 class DataSet {
  public:
-  // `num_keys` must be positive.
+  // `num_keys` must be positive. If there are fewer than twice that many keys
+  // of this type, fewer keys are stored.
   DataSet(KeyType type, uint64_t num_keys, uint64_t seed);
+  // `source_` refers to the data set.
+  DataSet(const DataSet&) = delete;
+  DataSet& operator=(const DataSet&) = delete;
+
+  // Draws any key of the data set.
+  const KeySource& source() const { return source_; }
 
   // The stored keys, sorted. They lie one after the other in memory, so that
   // reading them costs a filter's build as little as reading a block.
@@ -83,51 +65,45 @@ class DataSet {
 
  private:
   void MeasureNumbers();
-  Query RangeBehind(const std::string& key) const;
-  Query ShortRange();
-  Query NumberRange(uint64_t lo, uint64_t hi) const;
+  QueryOptions OptionsOf(WorkloadKind kind) const;
 
   const KeyType type_;
-  const uint64_t num_keys_;
   Rng rng_;
+  KeySource source_;
   std::vector<std::string> all_;  // stored keys first
-  // Of numbers: where they lie, and the r of kRange.
+  uint64_t num_stored_ = 0;
+  // The bounds of the numbers, and the r of kRange.
   uint64_t smallest_ = 0;
   uint64_t largest_ = 0;
   uint64_t range_size_ = 0;
 };
 
-// The key as 8 bytes, big endian, so that bytes order as numbers do.
-std::string BigEndianKey(uint64_t number);
+struct WorkloadSize {
+  uint64_t keys = 0;
+  uint64_t queries = 0;
+  uint64_t samples = 0;
+  uint64_t seed = 42;
+};
 
-// [key, key with its last byte + 1], for text.
-Query TextRange(const std::string& key);
+struct Workload {
+  KeySource source;  // of the keys; for data sets, its lengths only
+  std::vector<std::string> keys;  // sorted, distinct
+  std::vector<Query> queries;
+  // For filters that design themselves: queries drawn as `queries` are, but
+  // independently of them, that find nothing.
+  std::vector<Query> samples;
+};
 
-// Reads keys: SOSD format (a 64-bit count, then that many 64-bit numbers,
-// little endian) or, if `text`, one key a line. Sorts them and drops
-// duplicates.
-Status ReadKeys(const std::string& file, bool text,
-                std::vector<std::string>* keys);
+// The stored keys of a data set and queries on it, and as many samples as are
+// asked for and can be drawn. InvalidArgument if there is no key, or no such
+// workload for keys of this type.
+Status Generate(WorkloadKind kind, KeyType type, const WorkloadSize& size,
+                Workload* workload);
 
-// Reads queries: a 64-bit count and that many pairs lo, hi, or, if `text`, a
-// line each, of one key or lo<TAB>hi. InvalidArgument names the first inverted
-// one.
-Status ReadQueries(const std::string& file, bool text,
-                   std::vector<Query>* queries);
-
-// The stored keys of a data set and queries on it, and that many samples that
-// find nothing, if that many can be drawn. InvalidArgument if there is no such
-// workload or no key.
-Status Generate(const std::string& workload, KeyType type, uint64_t num_keys,
-                uint64_t num_queries, uint64_t num_samples, uint64_t seed,
-                Workload* result);
-
-// Whether any of the keys, which are sorted, lies in the query's range.
-bool Holds(const std::vector<std::string>& keys, const Query& query);
-
-// Parts queries into those that find none of the keys, which are sorted, and
-// those that do.
-std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
-    const std::vector<std::string>& keys, const std::vector<Query>& queries);
+// Keys and queries of the given distributions. `size.queries` is the number of
+// queries that find nothing; a tenth as many that find a key follow them.
+// InvalidArgument if there are no such keys or queries.
+Status Generate(const KeySource& source, const QueryOptions& options,
+                const WorkloadSize& size, Workload* workload);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

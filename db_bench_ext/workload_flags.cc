@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+DEFINE_string(key_type, "u64",
+              "point, range, mixed, short_range: u64 (8 bytes, big endian), "
+              "text, dense, timeseries, url, domain. Files hold u64 or text");
 DEFINE_string(
     key_file, "",
     "Keys: SOSD format for numbers (a 64-bit count, then the keys, little "
-    "endian), one a line for text. With the workloads ranges and strings, "
-    "--num of them are stored, and --query_dist=real draws from all. Empty: "
-    "generated.");
+    "endian), one a line for text. The workloads ranges and strings store "
+    "--num of them, and --query_dist=real draws from all. Empty: generated");
 DEFINE_string(key_dist, "uniform",
               "ranges: uniform, normal, books, facebook; strings: uniform, "
               "normal, domain, text");
@@ -22,8 +24,9 @@ DEFINE_string(rmax, "",
 DEFINE_string(rmax_correlated, "32",
               "--query_dist=split: --rmax of the correlated half");
 DEFINE_string(corr_degree, "",
-              "ranges, strings: how far behind a key correlated queries start "
-              "at most. Empty: 2^10 for numbers, 2^29 for strings");
+              "ranges, strings: the largest distance from a key to the "
+              "correlated query behind it. Empty: 2^10 for numbers, 2^29 for "
+              "strings");
 DEFINE_double(point_share, 0,
               "ranges, strings: share of point queries among the others");
 DEFINE_uint64(key_bytes, 25,
@@ -49,7 +52,7 @@ Status ParseAmount(const std::string& flag, const std::string& text,
   uint64_t result = 1;
   if (fits) {
     const uint64_t factor = std::stoull(base);
-    // Past 64 steps, it either does not fit or does not change any more.
+    // After 64 steps, the result either does not fit or no longer changes.
     const uint64_t steps = std::min<uint64_t>(std::stoull(exponent), 64);
     for (uint64_t i = 0; i < steps && fits; i++) {
       fits = !__builtin_mul_overflow(result, factor, &result);
@@ -103,9 +106,9 @@ Status QueryOptionsFromFlags(const QueryFlags& flags, const KeySource& source,
     }
   }
   if (!s.ok()) return s;
-  constexpr uint64_t kLargest = uint64_t{1} << 63;
+  constexpr uint64_t kMaxOffset = uint64_t{1} << 63;
   const auto outside = [options](uint64_t rmax) {
-    return rmax != 0 && (rmax < options->rmin || rmax > kLargest);
+    return rmax != 0 && (rmax < options->rmin || rmax > kMaxOffset);
   };
   if (outside(options->rmax) ||
       (options->distribution == QueryDistribution::kSplit &&
@@ -161,6 +164,8 @@ std::string DescribeQueries(const QueryOptions& options,
       text = "half uniform queries, " + offsets + ", half correlated ones " +
              distance + Offsets(options.rmin, options.rmax_correlated);
       break;
+    case QueryDistribution::kBehind:  // of data sets only
+      break;
     case QueryDistribution::kReal:
       text = "queries drawn as the keys are, " + (source.key_bytes > 0 ? offsets
                                                   : options.rmax == 0
@@ -175,6 +180,24 @@ std::string DescribeQueries(const QueryOptions& options,
     text += share;
   }
   return text;
+}
+
+Status GenerateFromFlags(const NamedWorkload& named, const WorkloadSize& size,
+                         Workload* workload, WorkloadText* text) {
+  if (named.family == WorkloadFamily::kDataSet) {
+    KeyType type = KeyType::kU64;
+    Status s = ParseKeyType(FLAGS_key_type, &type);
+    if (s.ok()) s = Generate(named.kind, type, size, workload);
+    *text = {FLAGS_key_type + " keys", ""};
+    return s;
+  }
+  KeySource source;
+  QueryOptions options;
+  Status s = KeySourceFromFlags(named.name, &source);
+  if (s.ok()) s = QueryOptionsFromFlags(GivenQueryFlags(), source, &options);
+  if (!s.ok()) return s;
+  *text = {DescribeKeys(source), DescribeQueries(options, source)};
+  return Generate(source, options, size, workload);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

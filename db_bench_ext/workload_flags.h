@@ -1,5 +1,4 @@
-//  The workloads ranges and strings by command line flags, the same for all
-//  programs.
+//  Workloads by command line flags, which are the same in all programs.
 
 #pragma once
 
@@ -9,8 +8,10 @@
 
 #include "db_bench_ext/key_source.h"
 #include "db_bench_ext/query_source.h"
+#include "db_bench_ext/workload.h"
 #include "rocksdb/status.h"
 
+DECLARE_string(key_type);
 DECLARE_string(key_file);
 DECLARE_string(query_dist);
 DECLARE_string(rmax);
@@ -18,21 +19,16 @@ DECLARE_uint64(samples);
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Whether these are the keys and queries that the flags here describe.
-inline bool IsFlagWorkload(const std::string& workload) {
-  return workload == "ranges" || workload == "strings";
-}
-
 // A whole number such as 1024 or 2^10, into `value`. InvalidArgument naming the
-// flag if it is none.
+// flag if the text is no such number.
 Status ParseAmount(const std::string& flag, const std::string& text,
                    uint64_t* value);
 
-// The keys. `workload` is ranges or strings.
+// The keys of `workload` if its keys and queries have distributions; open_seeks
+// has those of ranges.
 Status KeySourceFromFlags(const std::string& workload, KeySource* source);
 
-// What changes from one query distribution to another; as the flags of the same
-// names.
+// The flags that --shift changes from one query distribution to another.
 struct QueryFlags {
   std::string query_dist;
   std::string rmax;
@@ -44,10 +40,21 @@ QueryFlags GivenQueryFlags();
 Status QueryOptionsFromFlags(const QueryFlags& flags, const KeySource& source,
                              QueryOptions* options);
 
-// Such as "25-byte uniform keys", "correlated queries up to 1024 after a key,
-// offsets 2 to 32".
+// Descriptions such as "25-byte uniform keys", "correlated queries up to 1024
+// behind a key, offsets 2 to 32".
 std::string DescribeKeys(const KeySource& source);
 std::string DescribeQueries(const QueryOptions& options,
                             const KeySource& source);
+
+// A workload's keys and queries in words; `queries` is empty where the
+// workload's name says it all.
+struct WorkloadText {
+  std::string keys;
+  std::string queries;
+};
+
+// Generates a workload of the families kDataSet and kDistributions.
+Status GenerateFromFlags(const NamedWorkload& named, const WorkloadSize& size,
+                         Workload* workload, WorkloadText* text);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/seed_samples.h"
 #include "test_util/testharness.h"

@@ -1,4 +1,6 @@
-//  The workloads of the Proteus paper: where keys and queries lie.
+//  The workloads of the SuRF and Proteus papers: where keys and queries lie.
+
+#include "db_bench_ext/workload.h"
 
 #include <gtest/gtest.h>
 
@@ -277,6 +279,67 @@ TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
   const std::string largest(8, '\xff');
   EXPECT_EQ(largest + '\0', UpperBoundBehind(largest, numbers));
   EXPECT_EQ(std::string("a\0", 2), UpperBoundBehind("a", Source("domain", 0)));
+}
+
+TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
+  const NamedWorkload* workload = nullptr;
+  for (const char* name :
+       {"point", "range", "mixed", "short_range", "ranges", "strings"}) {
+    EXPECT_OK(FindWorkload(name, /*engine=*/false, &workload));
+    EXPECT_EQ(name, std::string(workload->name));
+    EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
+  }
+  for (const char* name : {"timeseries", "open_seeks"}) {
+    EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
+    EXPECT_TRUE(
+        FindWorkload(name, /*engine=*/false, &workload).IsInvalidArgument());
+  }
+}
+
+TEST(DataSetTest, HalfOfTheQueriesFindNothing) {
+  for (KeyType type : {KeyType::kU64, KeyType::kText, KeyType::kDense,
+                       KeyType::kTimeseries, KeyType::kUrl, KeyType::kDomain}) {
+    Workload workload;
+    ASSERT_OK(Generate(WorkloadKind::kPoint, type,
+                       {kNumKeys, kNumQueries, /*samples=*/1000, /*seed=*/7},
+                       &workload));
+    EXPECT_EQ(kNumKeys, workload.keys.size());
+    EXPECT_TRUE(std::is_sorted(workload.keys.begin(), workload.keys.end()));
+    const auto [empty, positive] =
+        SplitByTruth(workload.keys, workload.queries);
+    EXPECT_EQ(kNumQueries, empty.size() + positive.size());
+    EXPECT_NEAR(kNumQueries / 2, empty.size(), kNumQueries / 20);
+    EXPECT_EQ(1000, workload.samples.size());
+    for (const Query& sample : workload.samples) {
+      ASSERT_FALSE(Holds(workload.keys, sample));
+    }
+  }
+}
+
+TEST(DataSetTest, RangesLieBehindKeysAndMixedOnesTakeTurns) {
+  DataSet data(KeyType::kTimeseries, kNumKeys, /*seed=*/7);
+  const std::vector<Query> queries =
+      data.MakeQueries(WorkloadKind::kMixed, 100);
+  for (size_t i = 0; i < queries.size(); i++) {
+    const Query& query = queries[i];
+    if (i % 2 == 0) {
+      ASSERT_EQ(query.lo, query.hi);
+      continue;
+    }
+    // A window over all sensors.
+    EXPECT_EQ(std::string(8, '\0'), query.lo.substr(8));
+    EXPECT_EQ(std::string(8, '\xff'), query.hi.substr(8));
+    const uint64_t size = Head(query.hi) - Head(query.lo);
+    EXPECT_EQ(Head(queries[1].hi) - Head(queries[1].lo), size);
+    EXPECT_GT(size, 0);
+  }
+  Workload text;
+  EXPECT_TRUE(Generate(WorkloadKind::kShortRange, KeyType::kText,
+                       {kNumKeys, 1, 0, 1}, &text)
+                  .IsInvalidArgument());
+  EXPECT_TRUE(
+      Generate(WorkloadKind::kPoint, KeyType::kText, {0, 1, 0, 1}, &text)
+          .IsInvalidArgument());
 }
 
 TEST(WorkloadFlagsTest, ParsesAmounts) {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/seed_samples.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "db_bench_ext/query_source.h"
+#include "db_bench_ext/workload.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 

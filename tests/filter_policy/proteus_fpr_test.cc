@@ -186,10 +186,10 @@ Halves Draw(const KeyMaker& draw, Rng* rng) {
 TEST(PriorDesignTest, NoWorseThanBloomOnPoints) {
   Rng rng(78);
   std::vector<std::pair<std::string, KeyMaker>> makers;
-  makers.push_back({"numbers", MakerOf(KeyType::kU64, &rng)});
-  makers.push_back({"text", MakerOf(KeyType::kText, &rng)});
-  makers.push_back({"urls", MakerOf(KeyType::kUrl, &rng)});
-  const KeyMaker numbers = MakerOf(KeyType::kU64, &rng);
+  makers.push_back({"numbers", SourceOf(KeyType::kU64).draw});
+  makers.push_back({"text", SourceOf(KeyType::kText).draw});
+  makers.push_back({"urls", SourceOf(KeyType::kUrl).draw});
+  const KeyMaker numbers = SourceOf(KeyType::kU64).draw;
   makers.push_back({"long", [numbers](Rng* r) {
                       return std::string(700, 'x') + numbers(r);
                     }});
@@ -222,7 +222,7 @@ TEST(PriorDesignTest, NoWorseThanBloomOnPoints) {
 // Of many keys, whatever the design, the filter takes what it was given.
 TEST(PriorDesignTest, Sizes) {
   Rng rng(79);
-  const Halves halves = Draw(MakerOf(KeyType::kU64, &rng), &rng);
+  const Halves halves = Draw(SourceOf(KeyType::kU64).draw, &rng);
   for (const char* bits : {"2", "3.5", "5", "10", "12.25", "20", "40", "64"}) {
     for (const char* kind : {":bloom", ":ribbon"}) {
       const std::string spec = std::string("proteus:") + bits + kind;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/workload.h"
+#include "db_bench_ext/query_source.h"
 #include "rocksdb/db.h"
 #include "test_util/testharness.h"
 

@@ -1,0 +1,20 @@
+//  The command line of a benchmark. RocksDB's library defines flags of its own,
+//  those of its trace tools, which a benchmark's --help leaves out.
+
+#pragma once
+
+#include <string>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Prints what the program does, and the flags that are defined in db_bench_ext.
+void PrintOwnHelp(const std::string& program, const std::string& purpose);
+
+// Parses and removes the flags; --help prints the help and ends the program
+// with 0.
+void ParseOwnFlags(const std::string& program, const std::string& purpose,
+                   int* argc, char*** argv);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
