@@ -16,13 +16,13 @@ namespace {
 
 DB* AsDB(jlong handle) { return reinterpret_cast<DB*>(handle); }
 
-// 0 stands for the default one.
+// The handle 0 stands for the default column family.
 ColumnFamilyHandle* AsColumnFamily(DB* db, jlong handle) {
   return handle == 0 ? db->DefaultColumnFamily()
                      : reinterpret_cast<ColumnFamilyHandle*>(handle);
 }
 
-// In the order in which FilterStatistics.java reads them.
+// Encodes the values in the order in which FilterStatistics.java reads them.
 void Encode(const FilterSeeks& seeks, Encoder* out) {
   out->Put(seeks.negatives);
   out->Put(seeks.passed);
@@ -91,7 +91,7 @@ void Encode(const FilterStatistics& statistics, Encoder* out) {
   out->Put(ToPrometheus({statistics}));
 }
 
-// In the order in which RefreshResult.java reads them.
+// Encodes the values in the order in which RefreshResult.java reads them.
 void Encode(const RefreshedFile& file, Encoder* out) {
   out->Put(file.name);
   out->Put(static_cast<uint64_t>(file.level));
@@ -211,9 +211,9 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
   });
 }
 
-// `progress`, a RefreshOptions.Progress, may be null. What it throws ends
-// refreshing, and is thrown by this. The result begins with whether refreshing
-// has come to its end.
+// `progress`, a RefreshOptions.Progress, may be null. An exception that it
+// throws ends refreshing, and is passed on to the caller. The result begins
+// with whether refreshing was complete.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
     JNIEnv* env, jclass native, jlong db, jlong column_family, jboolean dry_run,
     jlong max_bytes, jlong bytes_per_second, jdouble min_gain,

@@ -1,5 +1,5 @@
-//  What the native functions of protean-rocksjava share: bytes and errors
-//  between C++ and Java. Text is passed as bytes of UTF-8.
+//  Helpers of the native functions of protean-rocksjava: bytes and errors
+//  between C++ and Java. Text is passed as UTF-8 bytes.
 
 #pragma once
 
@@ -15,22 +15,23 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Throws a Java exception of that class, such as java/lang/RuntimeException.
+// Throws a Java exception of the given class, such as
+// java/lang/RuntimeException.
 void Throw(JNIEnv* env, const char* exception, const char* message);
 
-// Throws the RocksDBException that Native.exception makes of a Status. `native`
-// is the class protean.rocksjava.Native.
+// Throws the RocksDBException that Native.exception makes from a Status.
+// `native` is the class protean.rocksjava.Native.
 void ThrowStatus(JNIEnv* env, jclass native, const Status& status);
 
-// Stores the bytes of an array that is not null. False if an exception is
-// pending.
+// Stores the bytes of an array that is not null. Returns false if an exception
+// is pending.
 bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text);
 
-// Null if an exception is pending.
+// Returns null if an exception is pending.
 jbyteArray ToBytes(JNIEnv* env, const std::string& text);
 
-// Calls a function that is the body of a native one, and turns what it throws
-// into a Java exception: no C++ exception may leave a native function.
+// Calls the body of a native function, and turns C++ exceptions into Java
+// exceptions: no C++ exception may leave a native function.
 template <typename Function>
 auto Guarded(JNIEnv* env, const Function& function) -> decltype(function()) {
   using Result = decltype(function());
@@ -46,8 +47,8 @@ auto Guarded(JNIEnv* env, const Function& function) -> decltype(function()) {
   return Result();
 }
 
-// Numbers and texts in a row, which the Java class Decoder reads: numbers of 8
-// bytes in big-endian order, texts after their size.
+// Encodes numbers and texts for the Java class Decoder: numbers as 8 bytes in
+// big-endian order, texts after their size.
 class Encoder {
  public:
   void Put(uint64_t number) {

@@ -8,7 +8,7 @@ using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
 
 extern "C" {
 
-// Null: no bound on that side.
+// Null means no bound on that side.
 JNIEXPORT void JNICALL Java_protean_rocksjava_SearchBounds_set0(
     JNIEnv* env, jclass /*search_bounds*/, jbyteArray lower_bytes,
     jbyteArray upper_bytes) {

@@ -1,5 +1,6 @@
-//  Native functions of protean.rocksjava that make tables: ProteanTableConfig,
-//  and OptionsUtil of RocksDB's binding, which reads OPTIONS files.
+//  Native functions of protean.rocksjava that create tables, for
+//  ProteanTableConfig and for OptionsUtil of RocksDB's binding, which reads
+//  OPTIONS files.
 
 #include <dlfcn.h>
 
@@ -35,11 +36,11 @@ ConfigOptions StrictOptions() {
   return config;
 }
 
-// The filter policies that tables of one group share, and with them the samples
-// of their queries, as long as one of these tables is there.
+// The filter policies that the tables of a group share, and with them the
+// samples of their queries, as long as one of these tables exists.
 class SharedPolicies {
  public:
-  // The one of a group and a name, or nullptr.
+  // The policy of a group with this name, or nullptr.
   std::shared_ptr<const FilterPolicy> Find(const std::string& group,
                                            const std::string& name) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -47,7 +48,8 @@ class SharedPolicies {
     return found == policies_.end() ? nullptr : found->second.lock();
   }
 
-  // The policy, or that of another table that was faster.
+  // Adds the policy of a group, unless another table has been faster; returns
+  // the group's policy.
   std::shared_ptr<const FilterPolicy> Share(
       const std::string& group, const std::string& name,
       std::shared_ptr<const FilterPolicy> policy) {
@@ -74,10 +76,10 @@ SharedPolicies& AllSharedPolicies() {
   return *all;
 }
 
-// Stores a ProteanTable with the options of another block-based table and that
-// filter policy, which all tables of the group share; an empty one is none. It
-// has no shared owner: RocksDB's binding passes factories as plain pointers,
-// which the options that get them own.
+// Stores a ProteanTable with the options of another block-based table and the
+// given filter policy, which all tables of the group share; an empty group
+// shares nothing. The table has no shared owner: RocksDB's binding passes
+// factories as plain pointers, which the options that get them own.
 Status NewTable(TableFactory* other, const std::string& filter_policy,
                 const std::string& sample_group, bool partition_filters,
                 std::unique_ptr<TableFactory>* table) {
@@ -99,8 +101,8 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
   auto* const own = (*table)->GetOptions<BlockBasedTableOptions>();
   *own = *options;
   own->filter_policy = nullptr;
-  // The other table has dropped it if its index does not go with it. This one
-  // refuses it, whatever its index.
+  // The other table has dropped partition_filters if its index is not
+  // partitioned. This table refuses the option, whatever its index.
   if (partition_filters) own->partition_filters = true;
   const ConfigOptions config = StrictOptions();
   SharedPolicies& shared = AllSharedPolicies();
@@ -131,13 +133,13 @@ Status CheckPolicy(const std::string& filter_policy) {
 
 using ReadTableFormatConfig = jobject (*)(JNIEnv*, jclass, jlong);
 
-// Set once, by Native.initialize.
+// Written once, by Native.initialize.
 ReadTableFormatConfig read_other_config = nullptr;
 jclass config_class = nullptr;
 jmethodID config_of = nullptr;
 
-// Takes the place of OptionsUtil.readTableFormatConfig, which refuses tables
-// that RocksDB's binding does not know.
+// Replaces OptionsUtil.readTableFormatConfig, which refuses tables that
+// RocksDB's binding does not know.
 jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
   const auto* const family =
       reinterpret_cast<const ColumnFamilyOptions*>(handle);
@@ -169,7 +171,7 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
   });
 }
 
-// Whatever is missing, options are then read as without Protean.
+// If anything is missing, options are read as without Protean.
 void TakeOverReadTableFormatConfig(JNIEnv* env, jclass options_util,
                                    jclass table_config) {
   static const char kName[] = "readTableFormatConfig";
@@ -227,8 +229,8 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_checkPolicy(
   });
 }
 
-// Owns the factory `handle` from now on, whatever comes of it. The caller owns
-// the one that is returned.
+// Takes ownership of the factory `handle`, even if this fails. The caller owns
+// the factory that is returned.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
     JNIEnv* env, jclass native, jlong handle, jbyteArray policy_bytes,
     jbyteArray sample_group_bytes, jboolean partition_filters) {

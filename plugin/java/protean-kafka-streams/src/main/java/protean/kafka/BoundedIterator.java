@@ -6,14 +6,14 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.WindowStoreIterator;
 
 /**
- * An iterator over the segments of a store. It opens one after the other, and seeks in each, when it is asked whether there
- * is more; so the bounds are set for that. Not thread-safe, as the one that it wraps.
+ * An iterator over the segments of a store. It opens one segment after the other, and seeks in it, within {@code hasNext};
+ * so the bounds are set for that call. Not thread-safe, like the wrapped iterator.
  */
 class BoundedIterator<K, V> implements KeyValueIterator<K, V> {
   private final KeyValueIterator<K, V> inner;
   private final BoundedSearch search;
   private final KeyRange range;
-  // The inner iterator stands at a record.
+  // The inner iterator is positioned at a record.
   private boolean ready;
 
   BoundedIterator(final KeyValueIterator<K, V> inner, final BoundedSearch search, final KeyRange range) {

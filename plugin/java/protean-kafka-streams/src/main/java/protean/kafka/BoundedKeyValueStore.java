@@ -15,22 +15,22 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.TimestampedBytesStore;
 
 /**
- * A key-value store whose range reads and prefix scans end where they are told to. Its iterators seek when they are made,
- * so they need not be wrapped.
+ * A key-value store whose range reads and prefix scans end at their bounds. Its iterators seek when they are created, so
+ * they need no wrapper.
  */
 class BoundedKeyValueStore extends BoundedStore<KeyValueStore<Bytes, byte[]>> implements KeyValueStore<Bytes, byte[]> {
   BoundedKeyValueStore(final KeyValueStore<Bytes, byte[]> inner) {
     super(inner);
   }
 
-  /** With timestamps. */
+  /** A key-value store with timestamps. */
   static final class Timestamped extends BoundedKeyValueStore implements TimestampedBytesStore {
     Timestamped(final KeyValueStore<Bytes, byte[]> inner) {
       super(inner);
     }
   }
 
-  /** With timestamps and headers, which Kafka knows since 4.3. */
+  /** A key-value store with timestamps and headers, which Kafka has had since 4.3. */
   static final class WithHeaders extends BoundedKeyValueStore implements HeadersBytesStore {
     WithHeaders(final KeyValueStore<Bytes, byte[]> inner) {
       super(inner);

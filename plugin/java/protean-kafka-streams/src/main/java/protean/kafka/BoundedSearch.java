@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the calls of one store that may seek between the bounds that their results have, and counts them. Searches may come
- * from any thread.
+ * Runs those calls of a store that may seek, with the bounds of their results set, and counts them. Searches may come from
+ * any thread.
  */
 final class BoundedSearch {
   private static final Logger LOG = LoggerFactory.getLogger(BoundedSearch.class);
@@ -21,7 +21,7 @@ final class BoundedSearch {
   private StoreMetrics metrics;
 
   /**
-   * To be called when the store is opened. Until then, and where Protean is off, no bounds are set.
+   * Must be called when the store is opened. Before that, and if Protean is off, no bounds are set.
    *
    * @param folder of the store's RocksDBs
    */
@@ -35,7 +35,7 @@ final class BoundedSearch {
     }
   }
 
-  /** To be called when the store is closed, maybe again. */
+  /** Must be called when the store is closed; may be called repeatedly. */
   void close() {
     use(ThreadBounds.NONE);
     if (metrics != null) {
@@ -44,7 +44,7 @@ final class BoundedSearch {
     }
   }
 
-  /** Sets bounds there from now on. */
+  /** Makes searches set their bounds there from now on. */
   void use(final ThreadBounds bounds) {
     this.bounds = bounds;
   }
@@ -62,7 +62,7 @@ final class BoundedSearch {
     }
   }
 
-  /** Sets the bounds, if there are any. Returns where they are to be cleared. */
+  /** Sets the bounds, if there are any. Returns the object to clear them with. */
   ThreadBounds enter(final KeyRange range) {
     final ThreadBounds now = bounds;
     return range != null && now.set(range) ? now : ThreadBounds.NONE;

@@ -10,15 +10,15 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.SessionStore;
 
 /**
- * A session store whose searches of keys end where the keys do. The calls with {@code Instant}s are the interface's own,
- * which come here.
+ * A session store whose searches of keys end where the keys do. The interface's default methods with {@code Instant}s call
+ * these methods.
  */
 class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> implements SessionStore<Bytes, byte[]> {
   BoundedSessionStore(final SessionStore<Bytes, byte[]> inner) {
     super(inner);
   }
 
-  /** With headers, which Kafka knows since 4.3. */
+  /** A session store with headers, which Kafka has had since 4.3. */
   static final class WithHeaders extends BoundedSessionStore implements HeadersBytesStore {
     WithHeaders(final SessionStore<Bytes, byte[]> inner) {
       super(inner);

@@ -12,8 +12,8 @@ import org.apache.kafka.streams.query.QueryConfig;
 import org.apache.kafka.streams.query.QueryResult;
 
 /**
- * What the bounded stores have in common. Everything but where a search ends is the wrapped store's own; as thread-safe as
- * that.
+ * The base of the bounded stores. Everything except the end of a search is delegated to the wrapped store; as thread-safe
+ * as that store.
  */
 abstract class BoundedStore<S extends StateStore> implements StateStore {
   private final S inner;
@@ -28,7 +28,7 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
     return inner;
   }
 
-  /** What runs this store's searches. */
+  /** Runs this store's searches. */
   final BoundedSearch search() {
     return search;
   }
@@ -39,19 +39,19 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
   /** Wraps the iterator that a query of {@code range} has returned. */
   abstract Object bounded(Object result, KeyRange range);
 
-  /** Where Kafka keeps the RocksDBs of this store. The folder of a segmented store is named after it. */
+  /** The folder in which Kafka keeps the RocksDBs of this store. The folder of a segmented store is named after it. */
   Path folder(final Path stateDir) {
     return stateDir.resolve(name());
   }
 
   @Override
   public final void init(final StateStoreContext context, final StateStore root) {
-    // First, since it refuses wrong properties.
+    // This comes first, since it refuses wrong properties.
     search.open(inner.name(), context, folder(context.stateDir().getAbsoluteFile().toPath()));
     try {
       inner.init(context, root);
     } catch (final RuntimeException | Error e) {
-      search.close(); // Kafka does not close what it could not open.
+      search.close(); // Kafka does not close a store that it could not open.
       throw e;
     }
   }
@@ -100,14 +100,14 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
     return inner.getPosition();
   }
 
-  /** As Kafka before 4.3 commits a store. */
+  /** Called by Kafka before 4.3 to commit a store. */
   @Override
   @Deprecated
   public final void flush() {
     inner.flush();
   }
 
-  /** As Kafka commits a store since 4.3. */
+  /** Called by Kafka since 4.3 to commit a store. */
   @Override
   public final void commit(final Map<TopicPartition, Long> changelogOffsets) {
     inner.commit(changelogOffsets);

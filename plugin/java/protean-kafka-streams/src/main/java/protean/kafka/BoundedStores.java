@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Wraps the stores of Kafka Streams whose key layout is known; these are told by the names of their classes, which are not
- * public. All others are returned as they are: in memory, versioned, ordered by time, or an application's own.
+ * Wraps the stores of Kafka Streams whose key layout is known, which are recognized by the names of their non-public
+ * classes. All other stores are returned unchanged: in memory, versioned, ordered by time, or an application's own.
  */
 final class BoundedStores {
   private static final Logger LOG = LoggerFactory.getLogger(BoundedStores.class);

@@ -12,7 +12,7 @@ import org.apache.kafka.streams.state.VersionedBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowStore;
 
-/** Suppliers of bounded stores, with the marker interface of those that they wrap. */
+/** Suppliers of bounded stores, with the marker interfaces of the suppliers that they wrap. */
 final class BoundedSuppliers {
   private BoundedSuppliers() {}
 

@@ -14,22 +14,22 @@ import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.WindowStoreIterator;
 
 /**
- * A window store whose searches of keys end where the keys do. Kafka tells stores with timestamps and headers by marker
- * interfaces, which the subclasses have. The calls with {@code Instant}s are the interface's own, which come here.
+ * A window store whose searches of keys end where the keys do. Kafka recognizes stores with timestamps and headers by
+ * marker interfaces, which the subclasses have. The interface's default methods with {@code Instant}s call these methods.
  */
 class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implements WindowStore<Bytes, byte[]> {
   BoundedWindowStore(final WindowStore<Bytes, byte[]> inner) {
     super(inner);
   }
 
-  /** With timestamps. */
+  /** A window store with timestamps. */
   static final class Timestamped extends BoundedWindowStore implements TimestampedBytesStore {
     Timestamped(final WindowStore<Bytes, byte[]> inner) {
       super(inner);
     }
   }
 
-  /** With timestamps and headers, which Kafka knows since 4.3. */
+  /** A window store with timestamps and headers, which Kafka has had since 4.3. */
   static final class WithHeaders extends BoundedWindowStore implements TimestampedBytesStore, HeadersBytesStore {
     WithHeaders(final WindowStore<Bytes, byte[]> inner) {
       super(inner);

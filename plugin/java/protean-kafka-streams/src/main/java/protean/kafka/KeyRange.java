@@ -5,12 +5,12 @@ import java.util.Arrays;
 import org.apache.kafka.common.utils.Bytes;
 
 /**
- * The keys of RocksDB between which a search of a state store ends: from {@code lower} on, below {@code upper}; null is
+ * The range of keys in RocksDB that a search of a state store covers: from {@code lower} on, below {@code upper}; null is
  * open.
  *
- * <p>The factories know how Kafka Streams lays out the keys of its stores. What they return holds every key that the
- * store's own search would return, and the key that it seeks to. They return null where no range is known, or where it
- * would be empty or everything. They take whatever callers may pass, null and negative times included, and throw nothing.
+ * <p>The factories know how Kafka Streams lays out the keys of its stores. A range holds every key that the store's own
+ * search would return, and the key that it seeks to. The factories return null if no range is known, or if it would be
+ * empty or everything. They accept any arguments, including null and negative times, and throw nothing.
  */
 record KeyRange(byte[] lower, byte[] upper) {
   private static final int WINDOW_SUFFIX = Long.BYTES + Integer.BYTES;
@@ -36,7 +36,7 @@ record KeyRange(byte[] lower, byte[] upper) {
         concat(key.get(), window(Math.max(0, from), 0)), concat(key.get(), window(to, Integer.MAX_VALUE)));
   }
 
-  /** The windows of several keys: Kafka searches the keys, and looks at the times of what it finds. Null is open. */
+  /** The windows of several keys: Kafka searches the keys, and checks the times of the results. Null is open. */
   static KeyRange windows(final Bytes keyFrom, final Bytes keyTo, final long to) {
     return of(
         keyFrom == null ? null : Arrays.copyOf(keyFrom.get(), keyFrom.get().length + WINDOW_SUFFIX),

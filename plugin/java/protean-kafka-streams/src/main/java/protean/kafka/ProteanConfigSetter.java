@@ -13,27 +13,27 @@ import protean.rocksjava.ProteanTableConfig;
 /**
  * Gives every RocksDB state store Protean's filters: {@code rocksdb.config.setter=protean.kafka.ProteanConfigSetter}.
  *
- * <p>All options stay what Kafka Streams, or the application's own setter, has made them, but for two: the table is a
+ * <p>All options stay as Kafka Streams, or the application's own setter, has set them, except for two: the table is a
  * {@code ProteanTable} with a filter policy of Protean, and {@code optimize_filters_for_hits}, with which the last level
- * would have no filters, is off. Files that are there already stay as they are, and get filters when they are compacted.
+ * would have no filters, is off. Existing files stay as they are, and get filters when they are compacted.
  *
- * <p>The properties that it obeys, all of which may be left out:
+ * <p>The properties, all of which are optional, with their defaults:
  *
  * <ul>
- *   <li>{@code protean.enabled}: with {@code false}, stores are as without Protean. {@code true}
- *   <li>{@code protean.filter.policy}: which filters new files get. {@code proteus:12}
- *   <li>{@code protean.filter.policy.STORE}: the same for one store
- *   <li>{@code protean.on.failure}: {@code fail} or {@code stock}, what is done where the native library cannot be loaded.
+ *   <li>{@code protean.enabled}: with {@code false}, stores work as without Protean. {@code true}
+ *   <li>{@code protean.filter.policy}: the filter policy of new files. {@code proteus:12}
+ *   <li>{@code protean.filter.policy.STORE}: the filter policy of one store
+ *   <li>{@code protean.on.failure}: {@code fail}, or {@code stock} to go on without it if the native library cannot be loaded.
  *       {@code fail}
  *   <li>{@code protean.rocksdb.config.setter}: the application's own setter, which is called first
  * </ul>
  *
- * <p>Kafka Streams makes one of these for each RocksDB. It owns no native objects.
+ * <p>Kafka Streams creates one instance for each RocksDB. It owns no native objects.
  */
 public final class ProteanConfigSetter implements RocksDBConfigSetter {
   private RocksDBConfigSetter setter;
 
-  /** For {@code rocksdb.config.setter}. */
+  /** Called by Kafka Streams for {@code rocksdb.config.setter}. */
   public ProteanConfigSetter() {}
 
   /**
@@ -50,7 +50,7 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
   public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
     final ProteanSettings settings = ProteanSettings.of(configs);
     final String policy = settings.policyOf(storeName);
-    // What may be refused comes before the application's setter, which may own something from then on.
+    // All checks come before the application's setter, which may own resources from then on.
     final boolean filtered = settings.enabled() && ProteanLibrary.load(settings);
     if (filtered) {
       check(policy, storeName);
@@ -83,7 +83,7 @@ public final class ProteanConfigSetter implements RocksDBConfigSetter {
     }
   }
 
-  /** All segments of a store, of all its tasks in this process, are asked alike: they share what they learn from it. */
+  /** All segments of a store, of all its tasks in this process, get similar queries: they share their samples. */
   private static String sampleGroup(final String storeName, final Map<String, Object> configs) {
     return configs.get(StreamsConfig.APPLICATION_ID_CONFIG) + "/" + ProteanSettings.storeOf(storeName);
   }

@@ -11,8 +11,7 @@ import org.apache.kafka.streams.state.SessionBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 
 /**
- * Gives all stores that the DSL makes the bounds of {@link ProteanStores}:
- * {@code dsl.store.suppliers.class=protean.kafka.ProteanDslStoreSuppliers}.
+ * Gives all stores that the DSL creates the bounds of {@link ProteanStores}:
  *
  * <p>Tables, joins, windows and sessions get Kafka's own RocksDB stores with bounds. Stores of aggregations that emit when
  * the window closes are ordered by time; they stay as they are. Thread-safe.

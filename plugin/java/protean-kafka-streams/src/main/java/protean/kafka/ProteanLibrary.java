@@ -7,7 +7,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import protean.rocksjava.Protean;
 
-/** Whether Protean's native library can be used, and what is done where it cannot. */
+/** Loads Protean's native library, and decides what is done if that fails. */
 final class ProteanLibrary {
   private static final Logger LOG = LoggerFactory.getLogger(ProteanLibrary.class);
   private static final AtomicBoolean LOGGED = new AtomicBoolean();
@@ -16,16 +16,16 @@ final class ProteanLibrary {
   private ProteanLibrary() {}
 
   /**
-   * Loads it.
+   * Loads the library.
    *
-   * @return false if it cannot be loaded, and the application is to go on without; the first time, this is logged
-   * @throws ConfigException if it cannot be loaded, and the application is not to go on
+   * @return false if it cannot be loaded, and the application shall go on without it; the first time, this is logged
+   * @throws ConfigException if it cannot be loaded, and the application shall not go on
    */
   static boolean load(final ProteanSettings settings) {
     return load(settings, ProteanLibrary::reason);
   }
 
-  /** Why it cannot be loaded. What the first store is told holds for all, so that they are alike. */
+  /** The reason why the library cannot be loaded. The outcome for the first store holds for all stores. */
   private static synchronized String reason() {
     if (failure == null) {
       failure = Protean.unavailableReason();

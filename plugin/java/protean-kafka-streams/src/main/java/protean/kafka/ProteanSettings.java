@@ -11,9 +11,9 @@ import org.apache.kafka.streams.state.RocksDBConfigSetter;
 /**
  * The properties {@code protean.*} of a Streams application.
  *
- * @param enabled false: everything is as without Protean
- * @param stockOnFailure whether to go on without filters where the native library cannot be used
- * @param policy the filter policy of all stores but those in {@code policies}
+ * @param enabled if false, everything works as without Protean
+ * @param stockOnFailure whether to go on without filters if the native library cannot be used
+ * @param policy the filter policy of all stores except those in {@code policies}
  * @param policies filter policies by the stores' names
  * @param setter the application's own setter, or null
  */
@@ -33,9 +33,9 @@ record ProteanSettings(
   private static final Pattern SEGMENT = Pattern.compile("\\.-?\\d+$");
 
   /**
-   * Reads them from all of the application's properties.
+   * Reads the settings from the application's properties.
    *
-   * @throws ConfigException if one has a value that it cannot have, or is unknown
+   * @throws ConfigException if a property is unknown or has an invalid value
    */
   static ProteanSettings of(final Map<String, ?> properties) {
     final Map<String, String> policies = new HashMap<>();
@@ -69,7 +69,7 @@ record ProteanSettings(
     return own != null ? own : policies.getOrDefault(storeOf(store), policy);
   }
 
-  /** The store that a segment belongs to; others are named as they are, if their names do not end like a segment's. */
+  /** The name of the store that a segment belongs to; a name that does not end like a segment's is returned unchanged. */
   static String storeOf(final String segment) {
     return SEGMENT.matcher(segment).replaceFirst("");
   }

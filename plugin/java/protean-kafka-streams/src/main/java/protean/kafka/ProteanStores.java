@@ -9,10 +9,11 @@ import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 /**
  * Suppliers of Kafka Streams' own persistent stores, which tell RocksDB where each of their searches ends.
  *
- * <p>The methods take what those of {@link Stores} take that have {@code persistent} before the same name, and throw the
- * same; the stores return the same, keep the same data, and write the same files. Use them with {@code Materialized.as},
- * {@code StreamJoined.withThisStoreSupplier}, or the builders of {@link Stores}. {@link ProteanDslStoreSuppliers} does it
- * for all stores of a topology. With {@code protean.enabled=false}, they are stock stores.
+ * <p>The methods correspond to those of {@link Stores} whose names begin with {@code persistent}, with the same parameters
+ * and exceptions; the stores return the same, keep the same data, and write the same files. Use them with {@code
+ * Materialized.as}, {@code StreamJoined.withThisStoreSupplier}, or the builders of {@link Stores}. {@link
+ * ProteanDslStoreSuppliers} does so for all stores of a topology. With {@code protean.enabled=false}, they are stock
+ * stores.
  *
  * <p>Suppliers may be used by any threads.
  */

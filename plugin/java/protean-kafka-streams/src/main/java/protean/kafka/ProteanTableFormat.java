@@ -16,10 +16,10 @@ final class ProteanTableFormat extends BlockBasedTableConfigWithAccessibleCache 
     this.policy = policy;
     this.sampleGroup = sampleGroup;
     ProteanTableConfig.copyOptions(other, this);
-    setBlockCache(other.blockCache()); // Which this class keeps once more.
+    setBlockCache(other.blockCache()); // This class keeps a reference of its own.
   }
 
-  /** Which filters new files get. */
+  /** The filter policy of new files. */
   String policy() {
     return policy;
   }

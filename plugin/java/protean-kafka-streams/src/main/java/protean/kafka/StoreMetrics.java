@@ -34,7 +34,7 @@ final class StoreMetrics {
   private Sums sums;
   private long sumsRead;
 
-  /** Registers them. {@code folder}: where the store's RocksDBs are. {@code searches}: how many have had bounds. */
+  /** Registers the metrics. {@code folder} has the store's RocksDBs; {@code searches} counts searches with bounds. */
   StoreMetrics(final String store, final StateStoreContext context, final Path folder, final LongSupplier searches) {
     final String thread = Thread.currentThread().getName();
     final String task = context.taskId().toString();
@@ -53,7 +53,7 @@ final class StoreMetrics {
     addSeeks("open-seek", "searches without bounds", Sums::open);
   }
 
-  /** Takes them out of the registry. */
+  /** Removes the metrics from the registry. */
   void remove() {
     registry.removeSensor(sensor);
   }
@@ -89,7 +89,7 @@ final class StoreMetrics {
     return sums;
   }
 
-  /** A number that is kept elsewhere. */
+  /** A metric whose value is kept elsewhere. */
   private record Value(DoubleSupplier value) implements MeasurableStat {
     @Override
     public void record(final MetricConfig config, final double recorded, final long timeMs) {}

@@ -1,8 +1,8 @@
 package protean.kafka;
 
-/** Where the bounds of a thread's searches are set: natively, nowhere, or in a test. */
+/** Sets the bounds of a thread's searches: in the native library, nowhere, or in a test. */
 interface ThreadBounds {
-  /** Sets none. */
+  /** Sets no bounds. */
   ThreadBounds NONE =
       new ThreadBounds() {
         @Override
@@ -14,9 +14,9 @@ interface ThreadBounds {
         public void clear() {}
       };
 
-  /** Sets the bounds of this thread. Returns false if nothing has been set. */
+  /** Sets the bounds of this thread. Returns false if that is not possible. */
   boolean set(KeyRange range);
 
-  /** Takes them away again. */
+  /** Removes the bounds of this thread. */
   void clear();
 }

@@ -23,8 +23,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * {@link #DISORDER}, and spread over {@link #SPAN}.
  *
  * <ul>
- *   <li>readings: of a sensor at random each
- *   <li>alarms: of a sensor at random each, so that most of them find no reading within minutes
+ *   <li>readings: each of a random sensor
+ *   <li>alarms: each of a random sensor, so that most of them find no reading within minutes
  *   <li>visits: a sensor is visited several times within half an hour, then not for hours
  * </ul>
  */
@@ -58,7 +58,7 @@ final class Input {
     return Stream.of("readings", "alarms", "visits").map(topic -> input + "-" + topic).toList();
   }
 
-  /** Creates those of the topics that do not exist. */
+  /** Creates the topics that do not exist. */
   static void createTopics(final String bootstrap, final int partitions, final List<String> topics)
       throws ExecutionException, InterruptedException {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {

@@ -62,7 +62,7 @@ final class Instance {
           measured.store(out, null);
         }
       }
-      // Not a member any more, so that the next instance need not wait until this one is missed.
+      // Leaves the group, so that the next instance need not wait until this one has timed out.
       ok &=
           streams.close(
               CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
@@ -86,7 +86,7 @@ final class Instance {
     config.put(StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG, Long.MAX_VALUE);
     // The events are older than the stores keep them, but for the broker, which keeps the changelog topics, it is now.
     config.put(StreamsConfig.WINDOW_STORE_CHANGE_LOG_ADDITIONAL_RETENTION_MS_CONFIG, CHANGELOG_KEPT_FOR.toMillis());
-    // A killed instance is missed soon.
+    // A killed instance times out soon.
     config.put(StreamsConfig.consumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 6000);
     config.put(StreamsConfig.consumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 1000);
 

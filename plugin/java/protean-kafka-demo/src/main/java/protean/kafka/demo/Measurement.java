@@ -24,13 +24,13 @@ final class Measurement {
   private volatile Snapshot start;
   private volatile Snapshot end;
 
-  /** {@code alarms}: how many there will be, with those that warm up. */
+  /** {@code alarms}: the number of alarms, including the ones that warm up. */
   Measurement(final long alarms, final long warmUp) {
     this.alarms = alarms;
     this.warmUp = warmUp;
   }
 
-  /** Before an alarm is joined. */
+  /** Called before an alarm is joined. */
   void onAlarm() {
     final long count = seen.incrementAndGet();
     if (count == warmUp) {
@@ -41,7 +41,7 @@ final class Measurement {
     }
   }
 
-  /** After all alarms, before the application is closed. */
+  /** Called after all alarms, before the application is closed. */
   Properties result(final KafkaStreams streams) throws IOException {
     if (start == null || end == null) {
       throw new IllegalStateException("there were too few alarms to measure: " + seen.get());
@@ -83,7 +83,7 @@ final class Measurement {
     return ManagementFactory.getMemoryPoolMXBeans().stream().filter(pool -> pool.getType() == MemoryType.HEAP).toList();
   }
 
-  /** The number after {@code name} in a file of Linux's about this process. */
+  /** The number after {@code name} in a file in /proc about this process. */
   private static long numberIn(final String file, final String name) throws IOException {
     for (final String line : Files.readAllLines(Path.of(file))) {
       if (line.startsWith(name)) {

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 
-/** How much of the input an application has processed and committed; the input is what there is at the beginning. */
+/** The share of the input that an application has processed and committed; later input does not count. */
 final class Progress implements AutoCloseable {
   private static final long SHOWN_EVERY_NANOS = 5_000_000_000L;
 
@@ -48,7 +48,7 @@ final class Progress implements AutoCloseable {
     return (int) (100 * committed().values().stream().mapToLong(Long::longValue).sum() / Math.max(1, all));
   }
 
-  /** Says every few seconds how far it is. Returns whether all is processed. */
+  /** Prints the progress every few seconds. Returns whether all input has been processed. */
   boolean show() throws ExecutionException, InterruptedException {
     final long done = committed().values().stream().mapToLong(Long::longValue).sum();
     if (done < all && System.nanoTime() - shown > SHOWN_EVERY_NANOS) {

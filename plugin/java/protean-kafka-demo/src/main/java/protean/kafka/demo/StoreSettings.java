@@ -52,12 +52,12 @@ public final class StoreSettings implements RocksDBConfigSetter {
     return cache;
   }
 
-  /** How many bytes of blocks the cache holds. */
+  /** The size of the blocks in the cache, in bytes. */
   static synchronized long cacheUsage() {
     return cache == null ? 0 : cache.getUsage();
   }
 
-  /** What is counted for all segments and partitions of a store in this process. */
+  /** The statistics of all segments and partitions of a store in this process. */
   static Statistics statistics(final String store) {
     return STATISTICS.computeIfAbsent(
         store,
