@@ -103,7 +103,7 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   return block;
 }
 
-// Of this design, whatever the queries are.
+// A Proteus of this design, whatever the queries are.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusDesign& design,
                                      double bits_per_key,

@@ -25,7 +25,7 @@ class Lcg {
     for (char& c : bytes) c = static_cast<char>(Next(256));
     return bytes;
   }
-  // Of `least` to `most` letters out of `letters`.
+  // A word of `least` to `most` letters out of `letters`.
   std::string Word(const std::string& letters, size_t least, size_t most) {
     std::string word(least + Next(most - least + 1), '\0');
     for (char& c : word) c = letters[Next(letters.size())];

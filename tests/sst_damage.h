@@ -62,8 +62,8 @@ inline void ChangeBlock(const std::string& path, const BlockHandle& handle,
   ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
 }
 
-// The same for its filter block. With `right_checksum`, only Protean's own can
-// tell.
+// Changes the file's filter block. With `right_checksum`, only Protean's own
+// checksum can tell.
 inline void ChangeFilter(const std::string& path, bool right_checksum,
                          const std::function<void(std::string* bytes)>& change,
                          const std::string& block = kProteanFilterBlock) {

@@ -14,7 +14,7 @@ inline FilterSalt SaltOf(uint64_t seed) {
 
 class WithSalt {
  public:
-  // Without a value, each has one that nobody knows.
+  // Without a value, each filter has a salt that is not known.
   explicit WithSalt(const std::optional<FilterSalt>& salt)
       : before_(FilterSalt::Fix(salt)) {}
   ~WithSalt() { FilterSalt::Fix(before_); }

@@ -216,8 +216,8 @@ TEST(FilterSaltTest, WhatOneLetsThroughIsNothingToAnother) {
   }
 }
 
-// Whoever can write one key could have all hashes below one prefix be the same,
-// if the words that are mixed were known: a window that hides its head.
+// If the mixed words were known, one key could make all hashes below a prefix
+// equal: its window would hide its head.
 TEST(FilterSaltTest, NoWindowHidesItsHead) {
   constexpr uint64_t kWindow = 0x9e3779b97f4a7c15;
   std::string window(8, '\0');

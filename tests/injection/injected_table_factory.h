@@ -35,9 +35,9 @@ inline std::shared_ptr<const FilterPolicy> NewInjectedPolicy(
   return policy;
 }
 
-// The policy replaces that of RocksDB, or none. It leaves alone what somebody
-// wrote to be looked at, and partitioned filters, which ProteanTable has with
-// RocksDB's policies only.
+// The policy replaces that of RocksDB, or none. It leaves alone filters that a
+// test wrote to look at them, and partitioned filters, which ProteanTable has
+// with RocksDB's policies only.
 inline TableFactory* NewInjectedTableFactory(
     const BlockBasedTableOptions& options) {
   const char* text = getenv("PROTEAN_INJECT");

@@ -176,8 +176,8 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   EXPECT_NE("", taught.design);
 }
 
-// A file each, however they come into being and whoever writes at the same
-// time.
+// Each file has properties of its own, however it comes into being and whatever
+// other threads write at the same time.
 TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
   SetPolicy("{id=protean.Proteus;level_bits=equal}");
   options_.target_file_size_base = 40 << 10;

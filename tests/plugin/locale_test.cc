@@ -38,7 +38,7 @@ bool MakeCommaLocale(const std::string& folder) {
                                        "thousands_sep \"\"\n"
                                        "grouping -1\n"
                                        "END LC_NUMERIC\n";
-  // It complains of all that the locale does not define.
+  // localedef complains of all that the locale does not define.
   const std::string command = "localedef -c -i '" + folder + "/source' -f '" +
                               folder + "/characters' '" + folder +
                               "/comma' >'" + folder + "/log' 2>&1";

@@ -84,7 +84,7 @@ EOF_OPTIONS
 
 # ---- What works ----
 
-# The same DB with Protean and without: what one has written, the other one reads.
+# One DB with Protean and without: what one process has written, the other one reads.
 db=$work/db
 options=("$work/options_program" "$db" "$work/OPTIONS")
 expect "preloaded" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean" "${options[@]}"

@@ -1,5 +1,5 @@
 //  SST files whose filter block is damaged on disk: everything is still read
-//  right, and somebody is told.
+//  right, and the log tells of it.
 
 #include "plugin/filter_statistics.h"
 #include "rocksdb/sst_file_reader.h"
@@ -125,7 +125,7 @@ TEST_P(DamageTest, EverythingIsStillRead) {
     if (GetParam().right_checksum) {
       EXPECT_EQ(files.size(), mismatches);
     } else {
-      // RocksDB's count: whoever wants the filter reads it again.
+      // RocksDB's count: each use of the filter reads it again.
       EXPECT_GE(mismatches, files.size());
     }
     // Heal it.
@@ -218,8 +218,8 @@ TEST(NoPropertiesTest, IsReadWhereRocksDBReadsIt) {
   EXPECT_OK(Env::Default()->DeleteFile(path));
 }
 
-// Without the filter policy, nobody looks at the filter: a stock RocksDB reads
-// on.
+// Without the filter policy, RocksDB does not look at the filter: a stock
+// RocksDB reads on.
 TEST_P(DamageTest, StockRocksDBReadsOn) {
   TwinDB dbs("damage", Options(),
              NewTable("ProteanTable", "filter_policy=surf:0:8"));

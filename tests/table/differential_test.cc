@@ -6,8 +6,7 @@
 //      build/differential_test --seconds=3600
 //      build/differential_test --seed=N --runs=1 --trace
 //
-//  Among the tests it makes the same runs each time; new seeds are for whoever
-//  soaks it.
+//  Among the tests it makes the same runs each time; new seeds are for soaking.
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>

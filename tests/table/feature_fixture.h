@@ -144,7 +144,8 @@ struct FeaturePolicy {
   const char* filter_policy;
 };
 
-// Those that design themselves do so by every query, since the tests make few.
+// Policies that design their filters do so by every query, since the tests make
+// few.
 constexpr FeaturePolicy kFeaturePolicies[] = {
     {"Surf", "surf:0:4"},
     {"Proteus", "{id=protean.Proteus;bits_per_key=12;sample_every=1}"},
@@ -221,8 +222,8 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
     CompareWalks(dbs, queries_, -1, options, walk);
   }
 
-  // Of many settings, each policy that designs itself gets every other one, for
-  // the sake of time.
+  // Each policy that designs its filters gets every other setting, for the sake
+  // of time.
   static bool IsMyTurn(size_t setting) {
     const std::string policy = GetParam().name;
     if (policy == "Surf") return true;

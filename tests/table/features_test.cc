@@ -248,7 +248,7 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     dbs.Open();
     Fill(&dbs, keys_);
     CompareModes(&dbs);
-    // The same files, asked by RocksDB's own table.
+    // RocksDB's own table reads these files.
     dbs.Close();
     BlockBasedTableOptions plain;
     plain.whole_key_filtering = GetParam();

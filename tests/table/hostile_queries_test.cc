@@ -1,7 +1,7 @@
-//  An attack: somebody who has the code and knows the keys builds the same DB,
-//  looks there for absent keys and empty ranges that its filters let through,
-//  and asks another DB for them, where each would be a read. Prints how many
-//  are, without salts and with them.
+//  An attack: an attacker who has the code and knows the keys builds the same
+//  DB, looks there for absent keys and empty ranges that its filters let
+//  through, and asks another DB for them, where each would be a read. Prints
+//  how many are, without salts and with them.
 
 #include <gtest/gtest.h>
 
@@ -210,7 +210,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
       const auto victim = make("hostile_victim");
       without = ShareRead(*victim, Collect(*mine, *other, c, &blind));
     }
-    // As it is: nobody knows the salt.
+    // Outside of tests, the attacker does not know the salt.
     const WithSalt with_any(std::nullopt);
     const auto other = make("hostile_other");
     const auto mine = make("hostile_mine");

@@ -80,7 +80,7 @@ class LevelsPolicyTest : public testing::Test {
     Flush(0);
   }
 
-  // By level, the policy that the files' tables name, and the bits per key.
+  // The policy that the files' tables name, and the bits per key, by level.
   std::map<int, std::string> PoliciesOfFiles() {
     TablePropertiesCollection tables;
     EXPECT_OK(db_->GetPropertiesOfAllTables(&tables));
@@ -146,7 +146,7 @@ TEST_F(LevelsPolicyTest, EachLevelHasItsPolicy) {
   EXPECT_GT(skipped, 1.8 * kKeys);
   EXPECT_LE(skipped, 2u * kKeys);
 
-  // The same once it has been opened again by its OPTIONS file.
+  // Nothing changes when the DB is opened again by its OPTIONS file.
   db_.reset();
   DBOptions db_options;
   std::vector<ColumnFamilyDescriptor> families;

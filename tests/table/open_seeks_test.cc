@@ -58,7 +58,8 @@ class OpenSeeksTest : public testing::Test {
     AddRun(keys, bottom);
   }
 
-  // That an iterator at `target` and some steps on is where it should be.
+  // Checks that an iterator at `target` and some steps on is where it should
+  // be.
   void Check(Iterator* it, const std::string& target, int steps) {
     auto expected = model_.lower_bound(target);
     it->Seek(target);
@@ -109,7 +110,7 @@ TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
   for (int i = 0; i < 3; i++) AddNumbers(1000);
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/2), 1.7);
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/3, /*nexts=*/1), 2.2);
-  // The same runs again.
+  // The runs are made again.
   std::vector<LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
   for (const LiveFileMetaData& file : files) {
@@ -236,8 +237,8 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   EXPECT_GT(filtered(1000), 2);
 }
 
-// Of many files, each is read rarely; but what it costs, all of a level learn
-// from each other.
+// Each of many files is read rarely; but the files of a level learn from each
+// other what a read costs.
 TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
   constexpr int kRuns = 100;
   Open("filter_policy=proteus:12;block_cache=64M");

@@ -48,7 +48,7 @@ void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
 
 }  // namespace
 
-// The shortest line is the recommended one, and whoever wants no filter says
+// The shortest line is the recommended one; a line that wants no filter says
 // so.
 TEST(OptionsTest, WithoutAPolicy) {
   for (const char* line :

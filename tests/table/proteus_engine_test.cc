@@ -224,7 +224,7 @@ class AdaptationTest : public testing::Test {
     return static_cast<double>(positives) / static_cast<double>(queries.size());
   }
 
-  // Of a filter of all keys that is made for these samples.
+  // The rate of a filter of all keys that is made for these samples.
   double FreshRate(const std::vector<Query>& samples,
                    const std::vector<Query>& queries) const {
     const auto policy = std::make_shared<ProteusFilterPolicy>(

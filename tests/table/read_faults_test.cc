@@ -139,7 +139,7 @@ class ReadFaultsTest : public ::testing::Test {
   Answers Read(uint32_t seed) {
     return CheckedReads(db_.get(), contents_).Everything(queries_, seed);
   }
-  // The same, of less.
+  // Fewer of the reads.
   Answers Glance(uint32_t seed) {
     CheckedReads reads(db_.get(), contents_);
     reads.Gets(queries_);
@@ -321,7 +321,7 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
           EXPECT_GT(outcome.injected, 0u);
         }
         if (filters.name == std::string("levels")) {
-          // Nobody but Get asks the one of level 0, which is RocksDB's.
+          // Only Get asks the filter of level 0, which is RocksDB's.
           EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
         } else {
           EXPECT_EQ(outcome.failed_files, outcome.unfiltered_files);

@@ -181,7 +181,7 @@ TEST_F(ReadsTest, EmptyRangeAcrossFiles) {
   EXPECT_EQ(0u, BlocksUsed());
 }
 
-// Of keys longer than 64 bytes the block stores too little to tell that the
+// The block stores too little of keys longer than 64 bytes to tell that the
 // file goes on past the range: the next file has its say.
 TEST_F(ReadsTest, EmptyRangeAmongLongKeys) {
   const std::string prefix(100, 'p');
@@ -498,7 +498,7 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
 
 // ---- What opening costs ----
 
-// As many blocks are looked up as by the plain table.
+// Opening looks up the number of blocks that the plain table looks up.
 TEST_F(ReadsTest, OpeningLooksUpNoMore) {
   for (const char* more :
        {"cache_index_and_filter_blocks=true",

@@ -221,7 +221,7 @@ TEST_F(SamplingTest, EmptyClosedSeeks) {
   EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
 }
 
-// Those that a filter lets through are found empty by the table.
+// Empty queries that a filter lets through are found empty by the table.
 TEST_F(SamplingTest, FalsePositives) {
   real_suffix_bits_ = 0;
   for (const char* index : {"kBinarySearch", "kBinarySearchWithFirstKey"}) {
@@ -329,7 +329,8 @@ class OpenSeekSamplingTest : public SamplingTest {
     }
   }
 
-  // That all samples lie in [lo, hi], end at `hi`, and that there are so many.
+  // Checks that there are `count` samples, and that all of them lie in [lo, hi]
+  // and end at `hi`.
   void ExpectSamples(size_t count, const std::string& lo,
                      const std::string& hi) {
     const Queries samples = queue()->Snapshot();
@@ -426,7 +427,7 @@ TEST_F(OpenSeekSamplingTest, Backwards) {
   ExpectSamples(kRuns - 2, BigEndian(kGap * 98), target);
 }
 
-// The same under an upper bound that the search does not come to.
+// An open seek under an upper bound that the search does not come to.
 TEST_F(OpenSeekSamplingTest, UnderABound) {
   const std::string target = BigEndian(kGap * 99 + 1);
   const std::string hi = BigEndian(kGap * 110);

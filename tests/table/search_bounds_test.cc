@@ -100,7 +100,7 @@ class BoundedWalk {
     }
   }
 
-  // Of a search that begins there. It may be outside.
+  // Begins a search at a target, which may lie outside of the bounds.
   void Seek(const std::string& target) {
     done_ += " Seek " + Slice(target).ToString(true);
     it_->Seek(target);
@@ -186,7 +186,8 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
     db_.reset();
     ASSERT_OK(DestroyDB(path_, options_));
     model_.clear();
-    // It seeks again when it has skipped so many versions of a key.
+    // The iterator seeks again when it has skipped this number of versions of a
+    // key.
     options_.max_sequential_skip_in_iterations =
         (options_.max_sequential_skip_in_iterations + 1) % 4;
     Open(policy);
@@ -366,7 +367,7 @@ TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
     ClearSearchBounds();
     int found = 0;
     backwards ? it->SeekToLast() : it->SeekToFirst();
-    // Those of another search.
+    // The bounds of another search.
     SetSearchBounds(&lower, &upper);
     for (; it->Valid(); backwards ? it->Prev() : it->Next()) found++;
     ClearSearchBounds();
@@ -428,7 +429,7 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   ASSERT_OK(it->status());
   EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
   ClearSearchBounds();
-  // It may be sought again.
+  // The iterator may be sought again.
   it->SeekForPrev(upper);
   ASSERT_TRUE(it->Valid());
   EXPECT_EQ("k0xxxx", it->key().ToString());
@@ -436,7 +437,7 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   EXPECT_EQ(20u, Closed().false_positives);
 }
 
-// Of long keys, filters know the first bytes of the largest one only.
+// Filters know only the first bytes of the largest key, if it is long.
 TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   Open("surf:0:8");
   const std::string prefix(100, 'p');

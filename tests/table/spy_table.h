@@ -15,7 +15,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // What the test makes of the iterator of a file. `inner` is the table's own,
-// `caller` who it is for. Returned iterators are owned by whoever asked.
+// `caller` who it is for. Returned iterators are owned by the caller.
 struct SpiedFile {
   const std::string name;
   std::unique_ptr<InternalIterator> inner;

@@ -119,7 +119,7 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
     expected->Seek(Target(target));
     if (it->Valid() && GetInternalKeySeqno(it->key()) != 0) {
       markers++;
-      // Not behind the next key, and nothing that anybody reads.
+      // The marker is not behind the next key, and nothing that a caller reads.
       EXPECT_GT(it->user_key().compare(Key(target)), 0);
       EXPECT_LE(it->user_key().compare(expected->user_key()), 0);
       EXPECT_TRUE(it->PrepareValue());
@@ -193,7 +193,7 @@ TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   EXPECT_EQ(0, search->runs());
 }
 
-// The same where each search has iterators of its own.
+// Each search has iterators of its own here.
 TEST_F(TableReaderTest, SetsIteratorsOfEarlierSearchesAside) {
   PinnedIteratorsManager pinned;
   const std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);

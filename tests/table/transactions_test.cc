@@ -12,7 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The same transaction on both twins.
+// One transaction on each of both twins, with equal writes.
 class TwinTransaction {
  public:
   using Begin = std::function<Transaction*(TwinDB::Twin)>;
@@ -98,7 +98,7 @@ class TransactionsTest : public FeatureTest {
                                const std::string& name = "transaction") {
     return TwinTransaction([&](TwinDB::Twin twin) {
       TransactionOptions options;
-      // Of those that may, each write goes to the DB at once.
+      // Each write of a transaction that may do so goes to the DB at once.
       options.write_batch_flush_threshold = 1;
       Transaction* transaction =
           static_cast<TransactionDB*>(dbs->db(twin))

@@ -23,7 +23,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 using Keys = std::vector<std::string>;
 
-// A file that ManySmallFiles makes is about so large.
+// The approximate size of a file that ManySmallFiles makes.
 constexpr uint64_t kFileSize = 4 << 10;
 
 inline const std::string& Pick(const Keys& keys, Random* rnd) {
@@ -249,7 +249,7 @@ class TwinIterator {
                int snapshot = -1)
       : TwinIterator(Of(dbs, snapshot), options, lower, upper) {}
 
-  // The same for iterators that are not made by DB::NewIterator.
+  // Twins of iterators that are not made by DB::NewIterator.
   using Source = std::function<Iterator*(TwinDB::Twin, const ReadOptions&)>;
   TwinIterator(const Source& source, const ReadOptions& options, bool lower,
                bool upper)

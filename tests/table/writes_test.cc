@@ -112,7 +112,7 @@ TEST_P(WritesTest, SingleDelete) {
   dbs->Open();
   for (size_t part = 0; part < 3; part++) {
     for (size_t i = part; i < keys_.size(); i += 3) dbs->Put(keys_[i], "once");
-    // Of the keys of the part before, which lie deeper by now.
+    // Deletes keys of the part before, which lie deeper by now.
     for (size_t i = (part + 2) % 3; part > 0 && i < keys_.size(); i += 6) {
       dbs->Both(
           [&](DB* db) { return db->SingleDelete(WriteOptions(), keys_[i]); });

@@ -23,7 +23,7 @@ class CheckedIterator {
   static Bounds RandomBounds(Dice* dice);
 
   // `versions` are those that the iterator must show: of the snapshot, or
-  // nobody else writes.
+  // no other thread writes.
   CheckedIterator(DB* db, std::shared_ptr<ColumnFamilyHandle> family,
                   const Snapshot* snapshot,
                   std::shared_ptr<const Versions> versions,

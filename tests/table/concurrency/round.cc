@@ -254,11 +254,11 @@ void Round::Write(size_t writer, Dice* dice) {
 // ---- Readers ----
 
 void Round::LeaveIterator(std::unique_ptr<CheckedIterator> iterator) {
-  constexpr size_t kMost = 12;
+  constexpr size_t kMaxLeft = 12;
   std::unique_ptr<CheckedIterator> oldest;
   const std::lock_guard<std::mutex> lock(left_mutex_);
   left_.push_back(std::move(iterator));
-  if (left_.size() <= kMost) return;
+  if (left_.size() <= kMaxLeft) return;
   oldest = std::move(left_.front());
   left_.pop_front();
 }
@@ -357,7 +357,7 @@ void Round::ReadSnapshot(Dice* dice) {
   db_->ReleaseSnapshot(snapshot);
 }
 
-// Synchronizes with nobody, and knows only what holds at all times.
+// Synchronizes with no other thread, and knows only what holds at all times.
 void Round::ReadLive(Dice* dice) {
   const size_t slot = dice->Below(kSlots);
   const size_t key = slot / 2;
@@ -556,10 +556,10 @@ void Round::Refresh(Dice* dice) {
   RefreshOptions options;
   options.dry_run = dice->OneIn(4);
   options.min_gain = dice->Of({-1.0, 0.0, 0.02});
-  const size_t patience = dice->OneIn(2) ? 1000000 : dice->Below(20);
+  const size_t max_calls = dice->OneIn(2) ? 1000000 : dice->Below(20);
   size_t calls = 0;
   options.progress = [&](const RefreshProgress&) {
-    return ++calls <= patience && !IsOver();
+    return ++calls <= max_calls && !IsOver();
   };
   RefreshResult result;
   const Status s = RefreshFilters(db_.get(), family_, options, &result);
@@ -688,7 +688,7 @@ void Round::UseSamples(Dice* dice) {
       }
       break;
     default:
-      // Whoever saves replaces the file as a whole.
+      // Saving replaces the file as a whole.
       if (env->FileExists(SamplesFile()).ok()) {
         std::vector<SampleQuery> queries;
         std::vector<std::string> refused;

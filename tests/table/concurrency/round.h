@@ -66,11 +66,11 @@ class Round {
   std::string SamplesFile() const { return persistent_->path + "/samples"; }
   Options RandomOptions(Dice* dice);
 
-  // A version that nobody has written yet.
+  // A version that no thread has written yet.
   Version NextVersion() {
     return next_version_.fetch_add(1, std::memory_order_relaxed);
   }
-  // Of a key that comes and goes, and belongs to the writer.
+  // The slot of a key that comes and goes, and belongs to the writer.
   size_t RandomOwnKey(size_t writer, Dice* dice) const;
 
   // Both end the round, unless it is all right. Nothing else is shared by all

@@ -4,8 +4,8 @@
 //  or comes and goes, or is never written; those that come and go belong to one
 //  writer each, in stripes that lie across each other. So even who knows
 //  nothing of the writers can tell much of an answer: which keys it must not
-//  leave out, which it must not show. And whoever stops the writers for the
-//  moment in which he takes a snapshot knows all that the snapshot must show.
+//  leave out, which it must not show. A thread that stops the writers while it
+//  takes a snapshot knows all that the snapshot must show.
 
 #pragma once
 
@@ -36,12 +36,12 @@ constexpr size_t FirstKeyAt(size_t slot) { return (slot + 1) / 2; }
 enum class KeyKind { kAlways, kSometimes, kNever };
 KeyKind KindOf(size_t key);
 
-// The writer, of so many, who alone writes that key.
+// The writer who alone writes that key, out of `writers`.
 inline size_t OwnerOf(size_t key, size_t writers) { return key % writers; }
 
 // What a writer writes, a number from 1 on.
 using Version = uint32_t;
-// That of each key; 0 if it is not there.
+// The version of each key; 0 for a key that is not there.
 using Versions = std::vector<Version>;
 
 std::string ValueOf(size_t key, Version version);
@@ -63,7 +63,7 @@ class Truth {
     write(&versions_);
   }
 
-  // Calls `act` while nobody writes.
+  // Calls `act` while no writer writes.
   template <typename Act>
   void Alone(const Act& act) {
     const std::lock_guard<std::mutex> turn(turn_);

@@ -26,7 +26,7 @@ class Journal {
   // Records a difference, unless there is one already. All later work of the
   // run is void.
   void Differ(const std::string& what);
-  // The same if the strings differ. Returns whether they agree.
+  // Reports a difference if the strings differ. Returns whether they agree.
   bool Expect(const std::string& what, const std::string& plain,
               const std::string& protean);
 

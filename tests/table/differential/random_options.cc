@@ -12,8 +12,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// By default, these DBs begin with 64 MB of commits, which takes longer than
-// all else in a run. The option for less is private; explicit instantiation may
+// These DBs begin with 64 MB of commits by default, which takes longer than all
+// else in a run. The option for less is private; explicit instantiation may
 // name it.
 void SetCommitCacheBits(TransactionDBOptions* options, size_t bits);
 
@@ -122,7 +122,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
       break;
   }
   SetCommitCacheBits(&transaction_options, 10);
-  // Nobody can release a lock while this thread waits for it.
+  // No thread can release a lock while this one waits for it.
   transaction_options.transaction_lock_timeout = 0;
   transaction_options.default_lock_timeout = 0;
 

@@ -188,7 +188,8 @@ void CompareGetEntity(RandomRun* run, const View& view,
                       results[kPlain], results[kProtean]);
 }
 
-// It may say yes of a key that is not there, but not no of one that is.
+// KeyMayExist may say yes of a key that is not there, but not no of one that
+// is.
 void CompareKeyMayExist(RandomRun* run, const View& view,
                         const ReadOptions& options, const ReadPoint& at) {
   if (view.transactions[kProtean] != nullptr) return;

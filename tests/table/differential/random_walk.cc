@@ -63,7 +63,7 @@ void RandomWalk::DrawMode() {
   }
   if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
       view_.family->options.comparator == BytewiseComparator()) {
-    // The same answers as in total order, if all keys and bounds have a whole
+    // Answers are those of total order, if all keys and bounds have a whole
     // prefix. (RocksDB knows of wrong ones where they do not.)
     mode_ = Mode::kAutoPrefix;
     options_.auto_prefix_mode = true;

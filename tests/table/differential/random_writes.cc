@@ -31,7 +31,7 @@ struct Write {
   std::string end;  // of a range
   std::string value;
   std::string timestamp;  // if the column family has timestamps
-  // Of a key that is for SingleDelete.
+  // The position of a key that is for SingleDelete.
   std::optional<size_t> single_position;
 
   WideColumns Columns() const {

@@ -17,7 +17,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The same transaction on both, that is prepared or has writes to come.
+// A transaction on both twins that is prepared or has writes to come.
 struct OpenTransaction {
   Pair<std::unique_ptr<Transaction>> twins;
   bool prepared = false;

@@ -36,7 +36,7 @@ class Twins {
   }
   Env* env(Twin twin) const { return envs_[twin].get(); }
   const std::string& path(Twin twin) const { return paths_[twin]; }
-  // Those of the last Open().
+  // Options and families of the last Open().
   Options options(Twin twin, size_t family) const;
   const std::vector<ColumnFamilyDescriptor>& families(Twin twin) const {
     return families_[twin];

@@ -23,7 +23,7 @@ constexpr bool kColumnsMayBeBlobs = PROTEAN_ROCKSDB_AT_LEAST(11, 0);
 #endif
 constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
 
-// Of a block-based table.
+// Draws the format version of a block-based table.
 const char* DrawFormatVersion(Dice* dice);
 
 // Draw options that RocksDB 9.10 does not have: of block-based tables, as a

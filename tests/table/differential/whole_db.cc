@@ -77,7 +77,7 @@ std::string ListInternalKeys(Iterator* it) {
 void CompareFile(RandomRun* run, size_t family, const std::string& name) {
   Pair<std::unique_ptr<SstFileReader>> readers;
   for (Twin twin : kTwins) {
-    // Of both, but over the same file.
+    // Options of both twins, but over the same file.
     Options options = run->twins.options(twin, family);
     options.env = run->twins.env(kProtean);
     readers[twin] = std::make_unique<SstFileReader>(options);
@@ -123,7 +123,7 @@ bool MayNameBlobs(const FamilyPlan& family, const KeyVersion& version) {
 void CompareKeyVersions(RandomRun* run, size_t index) {
   if (!run->plan.frozen || !run->twins.SameShape(index)) return;
   const FamilyPlan& family = run->plan.families[index];
-  // It takes no time at which to read, and seeks within a prefix.
+  // The count takes no time at which to read, and seeks within a prefix.
   if (family.timestamps || family.options.prefix_extractor != nullptr) return;
   std::string begin = family.pool.PickAround(&run->dice);
   std::string end = family.pool.PickBehind(&run->dice, begin);

@@ -179,7 +179,7 @@ class CheckedReads {
     }
   }
 
-  // Follows an iterator for so many steps. Its first key should be that at
+  // Follows an iterator for a number of steps. Its first key should be that at
   // `next`, or, on the way back, the one before it; and all between the bounds.
   void CheckWalk(const char* what, const std::string& target, Iterator* it,
                  Contents::const_iterator first, Contents::const_iterator end,

@@ -174,8 +174,8 @@ class MutationJournal {
 
 // ---- The file system ----
 
-// Thread safe, but for what says how to fail, which is set while nobody uses
-// it.
+// Thread safe, but for what says how to fail, which is set while no thread uses
+// the file system.
 class FaultFileSystem : public FileSystemWrapper {
  public:
   FaultFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
