@@ -103,7 +103,7 @@ TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
 
 TEST(QueryQueueTest, LongQueriesAreFewer) {
   constexpr size_t kCapacity = 100;
-  constexpr size_t kMost = kCapacity * QueryQueue::kMostBytesPerQuery;
+  constexpr size_t kMaxBytes = kCapacity * QueryQueue::kMostBytesPerQuery;
   QueryQueue queue(kCapacity);
   Queries all;
   const auto expect_latest = [&](size_t number) {
@@ -120,11 +120,11 @@ TEST(QueryQueueTest, LongQueriesAreFewer) {
   for (int i = 0; i < 300; i++) record(10);
   expect_latest(kCapacity);
   for (int i = 0; i < 300; i++) record(2000);
-  expect_latest(kMost / 4000);
-  // As many short ones again.
+  expect_latest(kMaxBytes / 4000);
+  // Short queries fill the queue up again.
   for (int i = 0; i < 200; i++) record(10);
   expect_latest(kCapacity);
-  all.push_back(Point(std::string(kMost, 'a')));
+  all.push_back(Point(std::string(kMaxBytes, 'a')));
   queue.Add(all.back());
   expect_latest(1);
 }
@@ -223,7 +223,7 @@ TEST(QueryQueueTest, Concurrency) {
   for (int t = 0; t < kThreads; t++) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kPerThread; i++) {
-        // Of all lengths, so that bytes of one query in another would show.
+        // All lengths occur, so that bytes of one query in another would show.
         const std::string lo(1 + i % 50, static_cast<char>('a' + t));
         if (queue.Tick()) queue.Record(lo, lo + "~", i % 2 == 0);
       }
@@ -443,7 +443,7 @@ class SampleStoreTest : public QueryFileTest {
   }
 
   const std::string seeds_ = dir_ + "/seeds";
-  // As many as the queue holds.
+  // The number of queries that the queue holds.
   const Queries kSaved = {{"a", "b", true}, Point("key"), {"", "z", false}};
 };
 
@@ -476,7 +476,7 @@ TEST_F(SampleStoreTest, SavedAfterLastSession) {
   second.reset();
   EXPECT_EQ(std::vector<std::string>{"queries"}, Files());
   const Queries expected = {{"a", "b", false}, Point("c")};
-  // By the same store, by another one, and with less room.
+  // The file is read by the same store, by another one, and with less room.
   EXPECT_EQ(expected, Held(store.get()));
   EXPECT_EQ(expected, Held(NewStore(false, true).get()));
   SampleStoreOptions small;
@@ -503,7 +503,7 @@ TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
   EXPECT_EQ(std::vector<std::string>{"seeds"}, Files());
 }
 
-// It would be replaced by a file.
+// A device would be replaced by a file.
 TEST_F(SampleStoreTest, DevicesAreRefused) {
   SampleStoreOptions options;
   options.samples_file = "/dev/null";
@@ -528,7 +528,7 @@ TEST_F(SampleStoreTest, OthersSaveToo) {
   ASSERT_OK(second->Save(kDefault, env_));
   const auto saved = [this] { return Held(NewStore(false, true).get()); };
   EXPECT_EQ((Queries{Point("old"), Point("a"), Point("b")}), saved());
-  // It has three places.
+  // The queue has three places.
   other->queue()->Record("c", "c", true);
   session = Open(first.get());
   session->queue()->Record("d", "d", true);
@@ -619,7 +619,7 @@ TEST_F(SampleStoreTest, BadFilesAreInvalidArguments) {
   EXPECT_OK(NewStore(true, true)->Validate(env_));
 }
 
-// Should nobody have validated.
+// A store may be opened without having been validated.
 TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   Write(seeds_, "s\n");
   Write(file_, "0x0\n");

@@ -50,9 +50,9 @@ struct Shared {
   std::atomic<uint64_t> written;
   std::atomic<uint64_t> synced;
   // Hashes of samples files: those that have been begun to be saved.
-  static constexpr uint64_t kMostSaves = 64;
+  static constexpr uint64_t kMaxSaves = 64;
   std::atomic<uint64_t> saves;
-  std::atomic<uint64_t> hashes[kMostSaves];
+  std::atomic<uint64_t> hashes[kMaxSaves];
   std::atomic<bool> saved;  // to the end, at least once
   // What the process that looks after it has found.
   std::atomic<uint64_t> lost_bytes;
@@ -185,7 +185,7 @@ class KillTest : public ::testing::Test {
       contents += QueryLine(query) + "\n";
     }
     const uint64_t index = shared_->saves;
-    ASSERT_LT(index, Shared::kMostSaves);
+    ASSERT_LT(index, Shared::kMaxSaves);
     shared_->hashes[index] = std::hash<std::string>()(contents);
     shared_->saves++;
   }
@@ -384,7 +384,7 @@ class KillTest : public ::testing::Test {
     return true;
   }
 
-  // How many mutations there are if nobody kills it.
+  // How many mutations there are in a process that is not killed.
   uint64_t CountMutations() {
     NewDB();
     EXPECT_EQ(0, InAnotherProcess([this] { Live(0); }));

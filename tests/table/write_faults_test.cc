@@ -61,7 +61,7 @@ class ShortSleeps : public SystemClockWrapper {
 };
 
 // RocksDB may wait for ever when a DB is closed while it recovers from a full
-// disk by itself: ErrorHandler::ClearBGError wakes nobody (9.10.0).
+// disk by itself: ErrorHandler::ClearBGError wakes no thread (9.10.0).
 class ResumedByHand : public EventListener {
  public:
   void OnErrorRecoveryBegin(BackgroundErrorReason /*reason*/, Status bg_error,
@@ -145,7 +145,7 @@ class WriteFaultsTest : public ::testing::Test {
     right_ += answers.right;
   }
 
-  // No part of a file that nobody knows.
+  // No part of a file is left that the DB does not know.
   void ExpectNothingLeft() const {
     Keys children;
     ASSERT_OK(Env::Default()->GetChildren(path_, &children));
@@ -181,10 +181,10 @@ class WriteFaultsTest : public ::testing::Test {
                           const std::function<void()>& prepare,
                           const std::function<Status()>& act) {
     FaultReport::Line& line = FaultReport::At(trouble.name, where);
-    constexpr uint64_t kMostPoints = 2000;
+    constexpr uint64_t kMaxPoints = 2000;
     uint64_t reported = 0;
     uint64_t n = 1;
-    for (; n < kMostPoints; n++) {
+    for (; n < kMaxPoints; n++) {
       SCOPED_TRACE(filters_.name + std::string(", ") + where + ", " +
                    trouble.name + " at " + std::to_string(n));
       ASSERT_NO_FATAL_FAILURE(prepare());
@@ -207,7 +207,7 @@ class WriteFaultsTest : public ::testing::Test {
       }
       Status resumed = db_->Resume();
       if (resumed.ok()) {
-        // It is as good as new.
+        // The DB is as good as new.
         Put("after resuming", std::to_string(n));
         resumed = db_->Flush(FlushOptions());
       }
@@ -221,7 +221,7 @@ class WriteFaultsTest : public ::testing::Test {
       ExpectNothingLeft();
       if (HasFailure()) return;
     }
-    EXPECT_LT(n, kMostPoints);
+    EXPECT_LT(n, kMaxPoints);
     EXPECT_GT(n, 4u) << "points at which trouble began";
     EXPECT_GT(reported, 0u);
     ExpectFilters();
@@ -314,7 +314,8 @@ TEST_P(WriteFaultsOfFiltersTest, Refresh) {
           return s;
         });
     if (HasFailure()) return;
-    // It has been ended everywhere by now; the next one does all that is left.
+    // The refresh has been ended everywhere by now; the next one does all that
+    // is left.
     ASSERT_OK(Refresh());
     ASSERT_OK(Refresh());
     EXPECT_EQ(0u, result_.files_rewritten);
