@@ -11,7 +11,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Keys on their way from a file to the builders of its filters. Each builder
-// takes many at a time, so that its time can be told from the others'.
+// gets many keys at a time, so that its time can be told from the others'.
 class KeyBatch {
  public:
   bool IsFull() const {
@@ -27,7 +27,7 @@ class KeyBatch {
     ends_.clear();
   }
 
-  // As a file's keys come, so RocksDB gives them to the builder of its filter.
+  // Gives the keys to the builder as RocksDB gives it a file's keys.
   void AddTo(const SliceTransform* prefix_extractor,
              FilterBitsBuilder* builder) const {
     size_t begin = 0;
@@ -50,7 +50,7 @@ class KeyBatch {
   std::vector<size_t> ends_;
 };
 
-// Adds the time until it goes.
+// Adds the time between its construction and its destruction to a sum.
 class NanosTo {
  public:
   explicit NanosTo(uint64_t* sum) : sum_(sum) {}
@@ -130,7 +130,7 @@ Status FilterTrial::Build(const Place& place,
                           std::vector<BuiltFilter>* built) {
   const auto& table_options =
       *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
-  // What is built here is not logged, since it is not written.
+  // No log: these filters are not written.
   FilterBuildingContext context(table_options);
   context.column_family_name = place.column_family;
   context.compaction_style = place.options.compaction_style;

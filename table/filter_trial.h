@@ -1,6 +1,6 @@
-//  What would become of an SST file's filter if the file were compacted now.
-//  The file is read apart from its DB: its filter as it is, and its keys, of
-//  which filter policies build others in memory. All of them can be asked.
+//  Which filter an SST file would get if it were compacted now. The file's
+//  filter and keys are read apart from the DB, and filter policies build other
+//  filters from the keys in memory. The old and the new filters can be queried.
 
 #pragma once
 
@@ -15,48 +15,47 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A filter of any kind as ProteanTable asks it: no filter says no to nothing,
-// RocksDB's own filters say no to keys only. Not thread safe.
+// A filter of any kind as ProteanTable asks it. Without a filter every query
+// may match; with one of RocksDB's own, every range may. Not thread safe.
 class AskedFilter {
  public:
   AskedFilter() = default;
-  // `by_protean` tells that a policy of Protean has made `reader`, which may be
-  // nullptr and must outlive this.
+  // `reader`, which may be nullptr, must outlive this object. `by_protean`
+  // tells whether a policy of Protean has made it.
   AskedFilter(FilterBitsReader* reader, bool by_protean);
-  // The full filter that a file has, if any. The file must outlive it.
+  // The full filter of a file, if it has one. The file must outlive the result.
   static AskedFilter Of(const BlockBasedFile& file);
 
   bool MayMatch(const SampleQuery& query) const;
-  // What can be asked for ranges, or nullptr.
+  // The filter if it can be asked for ranges, else nullptr.
   const FilterBlock* range_filter() const {
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
   }
-  // In words, for people.
+  // The filter's kind and design, for people to read.
   std::string Describe() const;
 
  private:
   FilterBitsReader* reader_ = nullptr;
-  const FilterBlock* block_ = nullptr;  // of Protean
+  const FilterBlock* block_ = nullptr;  // if it is one of Protean's
 };
 
-// A filter that a policy has built in memory.
-// What a policy has built for a file; without a reader if it wants no filter
-// for it.
+// What a policy has built in memory for a file. There is no reader if the
+// policy wants no filter for the file.
 struct BuiltFilter {
   AskedFilter filter;
   uint64_t bytes = 0;
   uint64_t build_nanos = 0;  // with the design, without reading the file
 
-  // What `filter` refers to.
+  // `filter` refers to these.
   std::unique_ptr<const char[]> block;
   std::unique_ptr<FilterBitsReader> reader;
 };
 
-// Not thread safe.
+// An SST file for which policies build filters. Not thread safe.
 class FilterTrial {
  public:
-  // The column family of the file and its options, whose table factory is
-  // ProteanTable; and where the file would be written.
+  // Where the file would be written: to a level of a column family, whose table
+  // factory is ProteanTable.
   struct Place {
     const Options& options;
     std::string column_family;
@@ -68,16 +67,16 @@ class FilterTrial {
   static Status Open(const Options& options, const std::string& path,
                      std::unique_ptr<FilterTrial>* trial);
 
-  // The bytes that opening it has read, roughly.
+  // Roughly the bytes that were read to open the file.
   uint64_t opened_bytes() const;
 
   // The filter that the file has.
   const AskedFilter& old_filter() const { return old_filter_; }
 
   // Reads the file, verifying its checksums, and stores the filter that each of
-  // the policies, none of which is nullptr, would give it. Every entry's key,
-  // without timestamp, is passed to `on_entry` as it is read; the entries of a
-  // key follow each other. Incomplete if that returns false, which ends the
+  // the policies would give it. No policy is nullptr. `on_entry` gets the key
+  // of each entry, without timestamp, as it is read; the entries of a key
+  // follow each other. Incomplete if `on_entry` returns false, which ends the
   // reading; Corruption if the file is damaged, NotSupported if a policy builds
   // no filter.
   Status Build(const Place& place,

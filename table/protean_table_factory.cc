@@ -17,13 +17,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The names of the policies that programs have made in code. RocksDB writes
+// The names of the policies that the program has made in code. RocksDB writes
 // such a name to the OPTIONS file and reads it back, but cannot make the policy
-// from it, unless the program has registered it.
+// from it unless the program has registered the policy.
 class PolicyNames {
  public:
   void Add(const FilterPolicy* policy) {
-    // All others can be made from their names.
+    // These policies can be made from their names.
     if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr ||
         policy->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
       return;
@@ -55,8 +55,9 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   return s.ok() && PolicyNames::Instance().Contains(id);
 }
 
-// A range deletion that an iterator writes may cover keys of files that bounds
-// of the thread have left out. Bounds in ReadOptions are known to it.
+// A range deletion that an iterator writes may cover keys of files which the
+// thread's bounds have hidden from it. The iterator knows bounds in
+// ReadOptions.
 void IgnoreThreadBounds(Logger* logger) {
   static std::atomic<bool> logged{false};
   SearchBounds::Ignore();
@@ -109,7 +110,7 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
       TableFactory::ParseOption(strict, opt_info, opt_name, opt_value, opt_ptr);
   if (!s.ok() && !s.IsInvalidArgument() &&
       IsMadeInCode(config_options, opt_value)) {
-    // As the plain table does: without a policy.
+    // The plain table goes on without a policy, too.
     s = TableFactory::ParseOption(strict, opt_info, opt_name, kNullptrString,
                                   opt_ptr);
   }
@@ -126,7 +127,7 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
 
 TableBuilder* ProteanTableFactory::NewTableBuilder(
     const TableBuilderOptions& options, WritableFileWriter* file) const {
-  // ValidateOptions is not told of what SetOptions and CreateColumnFamily set.
+  // ValidateOptions does not see what SetOptions and CreateColumnFamily set.
   if (IteratorsWrite(options.moptions, 0)) {
     IgnoreThreadBounds(options.ioptions.logger);
   }
@@ -163,8 +164,7 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
         file->name().c_str());
     return FilterUse::kDamaged;
   }
-  // The filters know keys as byte strings in bytewise order, without their
-  // timestamps.
+  // Filters know keys as byte strings in bytewise order, without timestamps.
   const Comparator* comparator = file->user_comparator();
   if (comparator != BytewiseComparator() &&
       comparator != BytewiseComparatorWithU64Ts()) {
@@ -174,7 +174,7 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
           "the comparator %s and this column family has %s",
           BytewiseComparator()->Name(), comparator->Name());
     }
-    // Get may go on asking it, unless keys that differ may be equal.
+    // Get may still ask the filter, unless different bytes may be equal keys.
     const Comparator* root = comparator->GetRootComparator();
     if (root != BytewiseComparator() &&
         root->CanKeysWithDifferentByteContentsBeEqual()) {

@@ -21,7 +21,7 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   static const char* kClassName() { return "ProteanTable"; }
   const char* Name() const override { return kClassName(); }
 
-  // Also a block-based table to all in RocksDB that asks for one.
+  // Whatever in RocksDB asks for a block-based table takes this one.
   bool IsInstanceOf(const std::string& name) const override {
     return name == BlockBasedTableFactory::kClassName() ||
            BlockBasedTableFactory::IsInstanceOf(name);
@@ -41,21 +41,21 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   TableBuilder* NewTableBuilder(const TableBuilderOptions& options,
                                 WritableFileWriter* file) const override;
 
-  // InvalidArgument for a filter policy that could not be parsed, should the
-  // error have been ignored then, and for partition_filters with a policy of
-  // Protean, besides what the block-based table refuses. Takes note of
-  // stats_dump_period_sec: how often the log tells of the filters of files that
-  // are opened from then on. RocksDB calls it when it opens a DB for writing,
-  // and not when SetDBOptions changes the period.
+  // InvalidArgument for a filter policy that could not be parsed, in case the
+  // error was ignored then, and for partition_filters with a policy of Protean,
+  // besides what the block-based table refuses. Takes note of
+  // stats_dump_period_sec, the period in which the log tells of the filters of
+  // files that are opened from then on. RocksDB calls this function when it
+  // opens a DB for writing, but not when SetDBOptions changes the period.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
   Status PrepareOptions(const ConfigOptions& opts) override;
 
  protected:
-  // A filter policy that cannot be made is InvalidArgument here. RocksDB's own
-  // factory leaves a null policy and says OK, unless it is told otherwise; so
-  // does this one for the name of a policy that the program has made in code
-  // and not registered.
+  // InvalidArgument for a filter policy that cannot be made. RocksDB's own
+  // factory leaves a null policy and returns OK, unless it is told otherwise.
+  // This one does so only for the name of a policy that the program has made in
+  // code and not registered.
   Status ParseOption(const ConfigOptions& config_options,
                      const OptionTypeInfo& opt_info,
                      const std::string& opt_name, const std::string& opt_value,
@@ -63,19 +63,20 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 
  private:
   void NotePartitionFilters();
-  // Whether ranges can be asked of the file's filter. Says once why not.
+  // Whether the file's filter can be asked for ranges. Logs once why not.
   FilterUse UseOf(BlockBasedFile* file) const;
 
   // Shared by the clones of a factory.
   struct Shared {
-    // Whether that warning has come.
+    // Whether the warning about the comparator, or about whole_key_filtering,
+    // has been logged.
     std::atomic<bool> comparator{false};
     std::atomic<bool> whole_keys{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
 
-  // Set once partition_filters has been asked for: RocksDB clears the option
-  // before anybody can validate it, if the index is not partitioned too.
+  // Whether partition_filters has been asked for. RocksDB clears the option
+  // before ValidateOptions, unless the index is partitioned, too.
   bool partition_filters_asked_ = false;
   Status policy_error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();

@@ -10,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Where the file is now; false if it is no more.
+// Stores the file's metadata and level; returns false if there is no such file.
 bool Locate(DB* db, ColumnFamilyHandle* column_family, const std::string& name,
             SstFileMetaData* file, int* level) {
   ColumnFamilyMetaData metadata;
@@ -26,8 +26,8 @@ bool Locate(DB* db, ColumnFamilyHandle* column_family, const std::string& name,
   return false;
 }
 
-// Whether the DB has it, as CompactFiles sees that: Locate sees what readers
-// see, who are told of a new version a moment later.
+// Whether the DB has the file, as CompactFiles sees it. Locate sees what
+// readers see, which get a new version a moment later.
 bool IsLive(DB* db, const std::string& name) {
   std::vector<LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
@@ -46,10 +46,11 @@ Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
     return Status::NotFound();
   }
   CompactionOptions compaction;
-  // One file becomes one. But if two are compacted, they should not become one.
+  // The file becomes one file. If the next file is compacted, too, the two
+  // should not become one.
   compaction.output_file_size_limit = file.size + file.size / 4;
   compaction.max_subcompactions = 1;
-  // RocksDB does not choose a path itself if there are several.
+  // RocksDB does not choose one of several paths itself.
   const Options options = db->GetOptions(column_family);
   const std::vector<DbPath>& paths =
       options.cf_paths.empty() ? options.db_paths : options.cf_paths;
@@ -59,7 +60,7 @@ Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
   const Status s = db->CompactFiles(
       compaction, column_family, {file.relative_filename}, level,
       path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
-  // RocksDB says InvalidArgument, as for other things.
+  // For a missing file, RocksDB returns InvalidArgument, as for other errors.
   return s.IsInvalidArgument() && !IsLive(db, name) ? Status::NotFound() : s;
 }
 

@@ -1,5 +1,5 @@
-//  Writing an SST file of an open DB anew, so that it gets the filter that the
-//  column family's policy would build today.
+//  Rewriting an SST file of an open DB, so that it gets the filter that the
+//  column family's policy builds now.
 
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Compacts a file, by its name such as "000123.sst", into the level where it
-// is: that does what every compaction does, and nothing else. If the last key
-// of the file has an older version in the next file, that one is compacted too.
-// `db` may be wrapped in StackableDBs.
+// Compacts the file of that name, such as "000123.sst", into the level where it
+// is: this does what every compaction does, and nothing else. If the last key
+// of the file has an older version in the next file, RocksDB compacts that
+// file, too. `db` may be wrapped in StackableDBs.
 //
-// NotFound if the column family has no such file (any more), Aborted if a
-// compaction has it in hand, and else what DB::CompactFiles returns. Thread
+// NotFound if the column family has no such file (any more), Aborted if another
+// compaction is using it, and otherwise what DB::CompactFiles returns. Thread
 // safe.
 Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
                    const std::string& name);

@@ -12,11 +12,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Remembers the first damage that a log has.
+// Remembers the first damage in a log.
 class DamageReporter : public log::Reader::Reporter {
  public:
-  // One of the two overrides what RocksDB calls: later versions tell the number
-  // of the log, too.
+  // One of the two functions overrides RocksDB's: later versions pass the
+  // number of the log, too.
   virtual void Corruption(size_t /*bytes*/, const Status& s) {
     if (status_.ok()) status_ = s;
   }
@@ -43,7 +43,7 @@ class ManifestState {
       families_.erase(id);
       return Status::OK();
     }
-    // A new DB does not say that it has this one.
+    // A new DB does not record that it has the default column family.
     if (id == 0 && families_[id].name.empty()) {
       families_[id].name = kDefaultColumnFamilyName;
     }
@@ -70,7 +70,7 @@ class ManifestState {
     return Status::OK();
   }
 
-  // Whether RocksDB would open the DB, as far as it asks for more than whole
+  // Whether RocksDB would open the DB, as far as it needs more than intact
   // records.
   Status Check() const {
     return has_log_number_ && has_next_file_ && has_last_sequence_
@@ -131,7 +131,7 @@ Status ReadManifestOnce(Env* env, const std::string& path,
     group.emplace_back();
     VersionEdit& edit = group.back();
     s = edit.DecodeFrom(record);
-    // A group counts as a whole, once all of it is there.
+    // An atomic group counts only once all of it has been read.
     if (edit.IsInAtomicGroup() && edit.GetRemainingEntries() > 0) continue;
     for (const VersionEdit& complete : group) {
       if (s.ok()) s = state.Apply(complete);
@@ -149,7 +149,7 @@ Status ReadManifestOnce(Env* env, const std::string& path,
 
 Status ReadManifest(Env* env, const std::string& path,
                     std::vector<ManifestFamily>* families) {
-  // Its DB may begin a new MANIFEST while this one is about to be opened.
+  // The DB may begin a new MANIFEST while the old one is about to be opened.
   constexpr int kTries = 5;
   Status s;
   for (int i = 0; i < kTries; i++) {

@@ -1,4 +1,4 @@
-//  What the MANIFEST of a DB tells without opening the DB.
+//  Reading the MANIFEST of a DB, without opening the DB.
 
 #pragma once
 
@@ -11,28 +11,29 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A column family of a DB that need not be open, and its live SST files.
+// A live SST file of a DB that need not be open.
 struct ManifestFile {
   uint64_t number = 0;
-  uint32_t path_id = 0;  // of the column family's, or else the DB's, paths
+  uint32_t path_id = 0;  // in cf_paths, or in db_paths if there are none
   int level = 0;
   uint64_t bytes = 0;
   std::string smallest;  // user keys
   std::string largest;
-  // Whether these end with timestamps, if those of the column family do.
+  // Whether the keys end with timestamps, if the column family has timestamps.
   bool has_timestamps = true;
 };
+// A column family of such a DB.
 struct ManifestFamily {
   uint32_t id = 0;
   std::string name;
-  std::string comparator;           // its name
-  std::vector<ManifestFile> files;  // level by level, by number
+  std::string comparator;           // the comparator's name
+  std::vector<ManifestFile> files;  // ordered by level, then by number
 };
 
-// Reads from the MANIFEST of the DB in the folder `path` which column families
-// and files it has. Opens nothing else and writes nothing, so that it may be in
-// use; what it says is what was true a moment ago. NotFound if the folder holds
-// no DB, Corruption if the MANIFEST is damaged.
+// Reads the column families and files of the DB in the folder `path` from its
+// MANIFEST. The DB may be in use, because nothing else is opened and nothing is
+// written; the result was true a moment ago. NotFound if the folder holds no
+// DB, Corruption if the MANIFEST is damaged.
 Status ReadManifest(Env* env, const std::string& path,
                     std::vector<ManifestFamily>* families);
 

@@ -11,12 +11,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Explicit instantiation may name private members; a function that is declared
-// here and defined in the instantiated class lends them to the rest of the
-// file.
-
 using FilterReader = FilterBlockReaderCommon<ParsedFullFilterBlock>;
 
+// Explicit instantiation may name private members. A friend function of the
+// instantiated class lends this one to the rest of the file.
 const FilterHold& PinnedBlock(const FilterReader& reader);
 
 template <auto kFilterBlock>
@@ -30,8 +28,8 @@ template struct PinnedBlockOf<&FilterReader::filter_block_>;
 
 namespace {
 
-// Lends the protected way by which RocksDB's filter block readers get at their
-// filter, so that the block is held once, wherever RocksDB holds it.
+// Lends the protected function by which RocksDB's filter block readers get
+// their filter, so that the block is held once, wherever RocksDB holds it.
 class FilterBlockAccess : public FullFilterBlockReader {
  public:
   static Status Get(const FullFilterBlockReader& reader,
@@ -40,8 +38,8 @@ class FilterBlockAccess : public FullFilterBlockReader {
     constexpr auto kGet = &FilterBlockAccess::GetOrReadFilterBlock;
     const Status s = (reader.*kGet)(/*get_context=*/nullptr, lookup_context,
                                     hold, read_options);
-    // As where RocksDB goes on without a filter: tells tests that inject errors
-    // that no query will return this one.
+    // RocksDB does so where it goes on without a filter. Tests that inject
+    // errors then know that no query will return this one.
     IGNORE_STATUS_IF_ERROR(s);
     return s;
   }
@@ -63,10 +61,10 @@ Status OpenTable(const BlockBasedTableFactory& factory,
   return s;
 }
 
-// What reads the filter of a file that has been opened by a policy that does
-// not know it: RocksDB's policies and Protean's do not know each other's. Any
-// policy of either reads all of its kind. Nullptr if there is no such filter,
-// or if RocksDB's own are not wanted because no policy is.
+// The policy that reads a filter which the policy of the opened file does not
+// know: RocksDB's policies and Protean's do not know each other's filters, but
+// any policy of either reads all filters of its kind. Nullptr if the file has
+// no such filter, or if it is RocksDB's and the user wants no filter policy.
 std::shared_ptr<const FilterPolicy> PolicyOfUnknownFilter(
     const BlockBasedTable::Rep& rep) {
   const TableProperties* const properties = rep.table_properties.get();
@@ -105,8 +103,8 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
   std::shared_ptr<const FilterPolicy> policy;
   if (!table_reader_options.skip_filters) policy = PolicyOfUnknownFilter(*rep);
   if (policy != nullptr) {
-    // A copy shares what clones of a factory share, such as the block cache's
-    // reservation for table readers.
+    // A copy shares what clones of a factory share, such as the reservation of
+    // block cache for table readers.
     BlockBasedTableFactory other(factory);
     other.GetOptions<BlockBasedTableOptions>()->filter_policy =
         std::move(policy);

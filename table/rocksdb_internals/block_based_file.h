@@ -1,6 +1,7 @@
-//  An SST file as RocksDB's block-based table has opened it: its filter, where
-//  RocksDB holds that, and what else RocksDB keeps to itself. With it come the
-//  classes with which a TableReader is asked.
+//  An SST file as RocksDB's block-based table has opened it: its filter,
+//  wherever RocksDB holds it, and what else RocksDB keeps to itself. This
+//  header includes those of RocksDB's TableReader and of what its functions
+//  take.
 
 #pragma once
 
@@ -18,17 +19,17 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Keeps a filter in memory for whoever uses it.
+// Keeps a filter in memory while it is used.
 using FilterHold = CachableEntry<ParsedFullFilterBlock>;
 
-// A file that RocksDB's block-based table has opened. Thread safe, but for
-// DropFilter.
+// A file that RocksDB's block-based table has opened. All functions but
+// DropFilter are thread safe.
 class BlockBasedFile {
  public:
-  // Opens a file as `factory` does, but for its filter: should the factory's
-  // policy be one of Protean's and not know the filter, which RocksDB's own
-  // policies have made, or the other way round, then it is read by a policy
-  // that does, so that it goes on filtering until the file is rewritten.
+  // Opens a file as `factory` does. If the factory's policy is one of Protean's
+  // and one of RocksDB's own policies has made the filter, or the other way
+  // round, a policy that knows the filter reads it instead, so that the filter
+  // stays in use until the file is rewritten.
   static Status Open(const BlockBasedTableFactory& factory,
                      const ReadOptions& read_options,
                      const TableReaderOptions& table_reader_options,
@@ -37,7 +38,6 @@ class BlockBasedFile {
                      bool prefetch_index_and_filter_in_cache,
                      std::unique_ptr<BlockBasedFile>* opened);
 
-  // The table, for all that TableReader promises.
   TableReader* table() const { return table_.get(); }
 
   const std::string& name() const { return rep()->file->file_name(); }
@@ -50,39 +50,40 @@ class BlockBasedFile {
   const FilterPolicy* filter_policy() const { return rep()->filter_policy; }
   bool whole_key_filtering() const { return rep()->whole_key_filtering; }
   bool IsLastLevel() const { return table_->IsLastLevel(); }
-  // The level that it was opened for; negative if unknown. A file that is moved
-  // to another level stays open.
+  // The level that the file was opened for; negative if unknown. A file stays
+  // open when it is moved to another level.
   int level() const { return rep()->level; }
-  // The column family that the file was written for; empty if it was written
-  // outside of a DB.
+  // The column family that the file was written for; empty if the file was
+  // written outside of a DB.
   std::string column_family() const;
-  // Tells the column family that the file was opened for from all others of the
-  // DB (FamilyOf), even if another one, or none, wrote the file. A number that
-  // may be used again when that one is gone.
+  // Identifies the column family that the file was opened for among those of
+  // the DB (FamilyOf), even if another one, or none, wrote the file. The
+  // address may be used again once the column family is gone.
   const void* family() const { return &rep()->ioptions; }
 
   enum class FilterState {
-    kNone,         // none that filter_policy() knows
+    kNone,         // no filter that filter_policy() knows
     kUnreadable,   // RocksDB could not read it, and has counted that
-    kPartitioned,  // RocksDB's, in parts
+    kPartitioned,  // a partitioned filter, which RocksDB has built
     kFull,         // a full filter that filter_policy() has opened
   };
   FilterState filter_state() const;
   // Where in the file the full filter block begins. REQUIRES: filter_state() !=
   // kNone
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
-  // Makes RocksDB go on without the filter. REQUIRES: nobody uses it yet
+  // Makes RocksDB go on without the filter. REQUIRES: no thread uses it yet
   void DropFilter() { table_->get_rep()->filter.reset(); }
 
-  // Stores what filter_policy() has made of the filter block, or nullptr.
-  // `*hold` keeps it in memory: it is RocksDB's copy, owned by the table,
-  // pinned, or taken from the block cache, through which it is read if need be.
-  // REQUIRES: filter_state() == kFull
+  // Stores the reader that filter_policy() has made for the filter block, or
+  // nullptr. The block is RocksDB's copy: owned by the table, pinned, or taken
+  // from the block cache, which reads it if necessary. `*hold` keeps it in
+  // memory. REQUIRES: filter_state() == kFull
   Status GetFilter(const ReadOptions& read_options,
                    BlockCacheLookupContext* lookup_context, FilterHold* hold,
                    FilterBitsReader** filter) const;
-  // The same if the table keeps the filter in memory for good, else nullptr:
-  // reads nothing and looks nothing up.
+  // Returns the filter's reader if the table itself keeps the filter in memory,
+  // else nullptr, without a read or a look-up. REQUIRES: filter_state() ==
+  // kFull
   FilterBitsReader* GetPinnedFilter() const;
 
  private:

@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// RocksDB returns them as a pointer or as a reference.
+// RocksDB returns the options as a pointer or as a reference.
 [[maybe_unused]] const void* AddressOf(const ImmutableOptions& options) {
   return &options;
 }

@@ -1,3 +1,5 @@
+//  A column family of an open DB, and what it holds at one moment.
+
 #pragma once
 
 #include <cstdint>
@@ -13,23 +15,23 @@ class DBImpl;
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What BlockBasedFile::family() is for its files.
+// Identifies the column family as BlockBasedFile::family() does for its files.
 const void* FamilyOf(ColumnFamilyHandle* column_family);
 
 // All memtables and files of a column family in one version of its DB.
 class ColumnFamilyVersion {
  public:
-  // `db` may be wrapped in StackableDBs. NewIterator must be called, exactly
-  // once: its iterator is what lets go of the version in the end.
+  // `db` may be wrapped in StackableDBs. NewIterator must be called exactly
+  // once, because the version is released with its iterator.
   ColumnFamilyVersion(DB* db, ColumnFamilyHandle* column_family);
 
-  // An iterator over memtables and files, which sees all sequence numbers. All
-  // other functions are called while it is there. `read_options` must outlive
-  // it.
+  // Returns an iterator over memtables and files, which sees all sequence
+  // numbers. All other functions are called while it lives. `read_options` must
+  // outlive it.
   InternalIterator* NewIterator(const ReadOptions& read_options, Arena* arena);
 
-  // Deletions of ranges in memtables; those of memtables that are being flushed
-  // count as one.
+  // The number of range deletions in memtables. All of those in immutable
+  // memtables count as one.
   uint64_t RangeDeletions() const;
 
   // Whether there may be entries of transactions that never commit.

@@ -6,8 +6,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Explicit instantiation may name private members; a function that is declared
-// here and defined in the instantiated class lends them to the rest of the
+// Explicit instantiation may name private members. Friend functions of the
+// instantiated classes, declared outside of them, lend these to the rest of the
 // file.
 
 bool MarkFilterUsed(BlockBasedTableIterator* iterator);
@@ -40,8 +40,8 @@ template struct SeekStatistics<
     BlockBasedTableIterator::kDataBlockReadSinceLastSeek,
     BlockBasedTableIterator::kReportOnUseful>;
 
-// Whether the value is there without PrepareValue, which the iterator tells its
-// caller in NextAndGetResult only.
+// Whether the value is there without PrepareValue. The iterator tells its
+// caller so in NextAndGetResult only.
 bool IsValuePrepared(const BlockBasedTableIterator& iterator);
 
 template <auto kIsAtFirstKeyFromIndex>
@@ -56,8 +56,8 @@ template struct ValueState<
 
 namespace {
 
-// The table of virtual functions tells of which class an object is. RTTI would
-// too, but RocksDB is often compiled without it.
+// Identifies the class of an object by its table of virtual functions. RTTI
+// would do, too, but RocksDB is often compiled without it.
 const void* ClassOf(const InternalIterator& iterator) {
   const void* virtual_functions;
   memcpy(&virtual_functions, static_cast<const void*>(&iterator),
@@ -65,7 +65,7 @@ const void* ClassOf(const InternalIterator& iterator) {
   return virtual_functions;
 }
 
-// What ClassOf says of a BlockBasedTableIterator: one is made to find out.
+// Returns what ClassOf says of a BlockBasedTableIterator, after making one.
 const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
   const ReadOptions read_options;
   const BlockBasedTableIterator iterator(

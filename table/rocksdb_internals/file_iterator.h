@@ -1,3 +1,5 @@
+//  The iterator of an SST file, with what RocksDB keeps to itself.
+
 #pragma once
 
 #include "table/block_based/block_based_table_iterator.h"
@@ -6,9 +8,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The iterator that the block-based table makes for a file. Nearly always that
-// is a BlockBasedTableIterator, whose functions may then be called without
-// looking them up; but RocksDB may put another one around it, as 11.6 and later
+// The iterator that the block-based table makes for a file. Nearly always it is
+// a BlockBasedTableIterator, whose functions may then be called without a
+// virtual call; but RocksDB may wrap it in another iterator, as 11.6 and later
 // do for files with embedded blobs.
 class FileIterator {
  public:
@@ -17,8 +19,8 @@ class FileIterator {
   FileIterator& operator=(const FileIterator&) = delete;
   ~FileIterator();
 
-  // Makes the iterator, in `arena` unless that is nullptr. As
-  // TableReader::NewIterator. REQUIRES: there is none yet
+  // Makes the iterator as TableReader::NewIterator does, in `arena` unless it
+  // is nullptr. REQUIRES: there is no iterator yet
   void Make(const BlockBasedFile& file, const ReadOptions& read_options,
             const SliceTransform* prefix_extractor, Arena* arena,
             TableReaderCaller caller, size_t compaction_readahead_size,
@@ -29,17 +31,18 @@ class FileIterator {
   // The iterator if it is exactly of this class, else nullptr.
   BlockBasedTableIterator* exact() const { return exact_; }
 
-  // As InternalIterator::NextAndGetResult; one call a key less than through it.
+  // Does what InternalIterator::NextAndGetResult does, with one virtual call
+  // less for each key.
   bool NextAndGetResult(IterateResult* result);
-  // The same without moving: what the iterator has come to.
+  // Stores what NextAndGetResult would have stored for the current entry.
   bool GetResult(IterateResult* result);
 
-  // Tells the iterator's statistics that its last seek has passed a filter.
-  // Returns false if they know already.
+  // Records in the iterator's statistics that its last seek has passed a
+  // filter. Returns false if that has been recorded already.
   bool MarkFilterUsed();
-  // Whether a data block has been read since the last seek, and whether that
-  // was in vain, since nobody has asked for a value. An iterator of another
-  // class tells nothing: true and false.
+  // Whether a data block has been read since the last seek, and whether it was
+  // read in vain, because no value has been asked for since. An iterator of
+  // another class tells neither, which counts as true and false.
   bool HasReadBlock() const;
   bool HasReadInVain() const;
 

@@ -1,9 +1,9 @@
 //  Whether the RocksDB in this process is the one that Protean was compiled
 //  for, as far as that can be found out without debug symbols. A program that
-//  was linked with both need not ask; a shared library that is bound when the
-//  program starts does (plugin/shared/binding.cc). The version has been
-//  compared before: this is for a library of the same version that was changed,
-//  or compiled in another way.
+//  was linked with both need not check, but a shared library that is bound when
+//  the program starts does (plugin/shared/binding.cc). The version has been
+//  compared before: this check is for a library of the same version that was
+//  changed, or compiled in another way.
 
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Compares the sizes of objects, has RocksDB parse options and compares where
 // they end up, and writes, reads and seeks in an SST file in memory. Takes
-// about a millisecond. An error says what is different.
+// about a millisecond. Returns an error that says what is different.
 Status CheckInsides();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,9 +4,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The factory of a SeparateFile. RocksDB's reader of SST files makes all that a
-// table needs, in the shape that its version wants, and gives it to the
-// factory; the table is for the SeparateFile, so the reader gets none.
+// The factory of a SeparateFile. SstFileReader makes all that a table needs, in
+// the shape that its version of RocksDB wants, and hands it to the factory. The
+// table goes to the SeparateFile, so the SstFileReader gets none.
 class SeparateTables : public BlockBasedTableFactory {
  public:
   SeparateTables(const BlockBasedTableOptions& options,

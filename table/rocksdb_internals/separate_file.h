@@ -1,3 +1,5 @@
+//  Reading an SST file as if no DB had it open.
+
 #pragma once
 
 #include <memory>
@@ -8,9 +10,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// An SST file that is read apart from the DB that may have it open: not through
-// its block cache, and without a trace in its statistics. It can be read on
-// after the DB has deleted it.
+// An SST file that is read apart from the DB that may have it open: without the
+// DB's block cache and statistics. The file can still be read after the DB has
+// deleted it.
 class SeparateFile {
  public:
   // `options` are those of the file's column family, whose table factory is a
@@ -19,13 +21,13 @@ class SeparateFile {
   static Status Open(const Options& options, const std::string& path,
                      std::unique_ptr<SeparateFile>* opened);
 
-  // Its filter is pinned.
+  // The file, whose filter is pinned.
   const BlockBasedFile& file() const { return *file_; }
 
  private:
   SeparateFile() = default;
 
-  // Opens the file by its path, and keeps what the table refers to.
+  // Keeps what the table refers to.
   std::unique_ptr<SstFileReader> reader_;
   std::unique_ptr<BlockBasedFile> file_;
 };
