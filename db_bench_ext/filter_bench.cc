@@ -14,7 +14,6 @@
 #include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/workload.h"
-#include "db_bench_ext/workload_files.h"
 #include "db_bench_ext/workload_flags.h"
 
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <memory>
 
 #include "db_bench_ext/key_arithmetic.h"
-#include "db_bench_ext/workload_files.h"
+#include "db_bench_ext/sosd_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -241,6 +242,23 @@ Status MakeKeySource(const KeySourceOptions& options, KeySource* source) {
   }
   *source = MakeSource(type, key_bytes);
   return s;
+}
+
+Status ReadKeys(const std::string& file, bool text,
+                std::vector<std::string>* keys) {
+  if (text) {
+    std::ifstream in(file);
+    if (!in) return Status::IOError(file, "cannot be read");
+    for (std::string line; std::getline(in, line);) keys->push_back(line);
+  } else {
+    std::vector<uint64_t> numbers;
+    const Status s = ReadNumbers(file, 1, &numbers);
+    if (!s.ok()) return s;
+    for (uint64_t number : numbers) keys->push_back(BigEndianKey(number));
+  }
+  std::sort(keys->begin(), keys->end());
+  keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
+  return Status::OK();
 }
 
 std::vector<std::string> DrawDistinct(const KeyMaker& draw, uint64_t num,

@@ -79,6 +79,11 @@ struct KeySourceOptions {
 // InvalidArgument if there is no such distribution; an error of ReadKeys.
 Status MakeKeySource(const KeySourceOptions& options, KeySource* source);
 
+// Reads the keys of a file: in SOSD format or, if `text`, one key a line. Sorts
+// them and drops duplicates.
+Status ReadKeys(const std::string& file, bool text,
+                std::vector<std::string>* keys);
+
 // Draws `num` distinct keys, or as many as the source seems to have. They are
 // sorted, and scattered in memory.
 std::vector<std::string> DrawDistinct(const KeyMaker& draw, uint64_t num,

@@ -1,9 +1,11 @@
 #include "db_bench_ext/query_source.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 
 #include "db_bench_ext/key_arithmetic.h"
+#include "db_bench_ext/sosd_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -160,6 +162,35 @@ Status QuerySource::DrawEmpty(uint64_t num, Rng* rng,
           "another query distribution leave more of them empty");
     }
     queries->push_back(std::move(query));
+  }
+  return Status::OK();
+}
+
+Status ReadQueries(const std::string& file, bool text,
+                   std::vector<Query>* queries) {
+  if (text) {
+    std::ifstream in(file);
+    if (!in) return Status::IOError(file, "cannot be read");
+    for (std::string line; std::getline(in, line);) {
+      const size_t tab = line.find('\t');
+      queries->push_back({line.substr(0, tab), tab == std::string::npos
+                                                   ? line
+                                                   : line.substr(tab + 1)});
+    }
+  } else {
+    std::vector<uint64_t> numbers;
+    const Status s = ReadNumbers(file, 2, &numbers);
+    if (!s.ok()) return s;
+    for (size_t i = 0; i < numbers.size(); i += 2) {
+      queries->push_back(
+          {BigEndianKey(numbers[i]), BigEndianKey(numbers[i + 1])});
+    }
+  }
+  for (size_t i = 0; i < queries->size(); i++) {
+    if ((*queries)[i].hi < (*queries)[i].lo) {
+      return Status::InvalidArgument(
+          file, "query " + std::to_string(i + 1) + " has hi below lo");
+    }
   }
   return Status::OK();
 }

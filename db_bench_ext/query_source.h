@@ -89,6 +89,12 @@ class QuerySource {
   const KeyMaker any_key_;
 };
 
+// Reads queries: in SOSD format, two numbers lo and hi each, or, if `text`, a
+// line each, of one key or lo<TAB>hi. InvalidArgument names the first query
+// whose hi is below its lo.
+Status ReadQueries(const std::string& file, bool text,
+                   std::vector<Query>* queries);
+
 // Whether any of the keys, which are sorted, lies in the query's range.
 bool Holds(const std::vector<std::string>& keys, const Query& query);
 
