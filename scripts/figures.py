@@ -1,18 +1,55 @@
-"""What the scripts that make figures share: running the benchmarks, tables of text, and saving plots."""
+"""What the scripts that make figures share: their command line, running the benchmarks, tables of text, bars and lines, and
+saving plots and reports."""
 
+import argparse
+import json
 import os
 import shlex
 import subprocess
 import sys
 
-import matplotlib
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+class _Pyplot:
+    """matplotlib.pyplot, imported when it is first used, so that --help does without it."""
+
+    def __getattr__(self, name):
+        import matplotlib  # pylint: disable=import-outside-toplevel
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot  # pylint: disable=import-outside-toplevel
+
+        return getattr(matplotlib.pyplot, name)
+
+
+plt = _Pyplot()
+
+
+# ---- Command lines ----
+
+
+def parser(description):
+    """A parser of a script's arguments, whose help begins with the script's description."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def positive(text):
+    """An argument's type: a whole number from 1 on."""
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
+
+
+def add_report_options(options):
+    """Adds the options of scripts that run benchmarks and write a report."""
+    options.add_argument("--build-dir", default="build", help="where the programs are (default: build)")
+    options.add_argument("--out", default="docs/results", help="folder for tables and plots (default: docs/results)")
+
+
+# ---- Benchmarks ----
 
 
 def run(build_dir, program, *flags):
-    """What a benchmark prints."""
+    """The output of a benchmark."""
     command = [os.path.join(build_dir, program), *flags]
     print("+", shlex.join(command), file=sys.stderr)
     try:
@@ -22,6 +59,21 @@ def run(build_dir, program, *flags):
     if done.returncode != 0:
         sys.exit(f"{shlex.join(command)} failed with {done.returncode}: {done.stderr or done.stdout}")
     return done.stdout
+
+
+def run_rows(build_dir, program, **flags):
+    """The rows of a benchmark's JSON report. `flags` are given by name."""
+    output = run(build_dir, program, "--report=json", *(f"--{name}={value}" for name, value in flags.items()))
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def read_rows(path):
+    """The rows of a JSON report in a file."""
+    with open(path, encoding="utf-8") as report:
+        return [json.loads(line) for line in report]
+
+
+# ---- Tables ----
 
 
 def table(title, header, rows):
@@ -36,8 +88,43 @@ def percent(share):
     return None if share is None else f"{100 * share:.3f}"
 
 
+def save_report(path, text):
+    with open(path, "w", encoding="utf-8") as report:
+        report.write(text)
+    print("wrote", path, file=sys.stderr)
+
+
+# ---- Plots ----
+
+
+def draw_bars(panel, series, group_names, width=0.8, labels=None, label_size=7, **ticks):
+    """Draws a group of bars for each name. `series` has the values of a bar in each group by its label; None is no bar."""
+    bar = width / len(series)
+    for n, (label, values) in enumerate(series.items()):
+        offset = (n - (len(series) - 1) / 2) * bar
+        places = [place + offset for place, value in enumerate(values) if value is not None]
+        bars = panel.bar(places, [value for value in values if value is not None], bar, color=f"C{n}", label=label)
+        if labels:
+            panel.bar_label(bars, fmt=labels, fontsize=label_size)
+    panel.set_xticks(range(len(group_names)), group_names, **ticks)
+
+
+def draw_lines(panel, lines, behind=False):
+    """Draws a line for each label through its points. Lines without points only have a place in the legend. With `behind`,
+    each line is drawn below the one before it."""
+    for i, (label, points) in enumerate(lines.items()):
+        panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=f"C{i}", label=label,
+                   zorder=-i if behind else 2)
+    panel.grid(alpha=0.3)
+
+
+def legend_above(panel, count):
+    """A legend in one row above the panel, which loses its frame."""
+    panel.legend(fontsize=8, frameon=False, ncol=count, loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
 def save(figure, out, name, legend=True):
-    """Saves, perhaps with one legend for all panels, which must have the same lines then."""
+    """Saves a figure. With `legend`, it has one legend for all panels, which must have the same lines then."""
     figure.tight_layout()
     if legend:
         handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -46,6 +133,9 @@ def save(figure, out, name, legend=True):
     figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
     print("wrote", path, file=sys.stderr)
+
+
+# ---- The machine ----
 
 
 def cpu_name():

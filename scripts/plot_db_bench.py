@@ -1,15 +1,10 @@
-"""Prints a table of what db_bench has said in a run of scripts/db_bench.sh, and draws a picture of it.
+"""Prints a table of the outputs of db_bench in a run of scripts/db_bench.sh, and draws a picture of it."""
 
-usage: plot_db_bench.py FOLDER
-"""
-
-import json
 import os
 import re
 import sys
 
-import figures
-from figures import plt
+from figures import cpu_name, draw_bars, legend_above, parser, plt, read_rows, save, save_report
 
 FILTERS = {"bloom12": "Bloom", "bloom12_first_key": "Bloom, first-key index", "surf04": "SuRF",
            "proteus12": "Proteus", "proteus12_taught": "Proteus, taught"}
@@ -32,19 +27,19 @@ def ticker(name, text, path):
 
 
 def read(folder, name, workload):
-    """What the run says, or None if the workload was not run with the filter."""
+    """The results of a run, or None if the workload was not run with the filter."""
     path = os.path.join(folder, f"{name}.{workload}.txt")
     if not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as report:
         text = report.read()
-    # The last one: before it, the writer of the time series has reported.
+    # The reader's line is the last one: the writer of the time series reports before it.
     line = re.findall(r"(?m)^\w+ +: +[\d.]+ micros/op.*$", text)[-1]
     seconds = number(r"([\d.]+) seconds", line, path)
     found = int(number(r"\((\d+) of \d+ found", text, path))
     reads = int(number(r"\(\d+ of (\d+) found", text, path))
     if workload == "timeseries":
-        # Flushes and compactions go on meanwhile, so the reading thread's own counters.
+        # Flushes and compactions go on meanwhile, so the reading thread's own counters are read.
         missed = number(r"\bblock_read_count = (\d+)", text, path)
         for other in ("index", "filter"):
             missed -= number(rf"\b{other}_block_read_count = (\d+)", text, path)
@@ -60,15 +55,14 @@ def read(folder, name, workload):
 
 
 def bits_per_key(folder, name, workload):
-    """Of all filters, as `protean inspect` sums them up for each level."""
+    """Bits per key over all filters, from the sums of `protean inspect` for each level."""
     kind = "series" if workload in ("window10", "next") else "numbers"
-    with open(os.path.join(folder, f"{name}.{kind}.inspect.txt"), encoding="utf-8") as report:
-        levels = [json.loads(line) for line in report]
+    levels = read_rows(os.path.join(folder, f"{name}.{kind}.inspect.txt"))
     return 8 * sum(level["filter_bytes"] for level in levels) / sum(level["keys"] for level in levels)
 
 
 def check(results):
-    """The same seed asks for the same: what was found must not depend on the filter."""
+    """Checks that the number of keys found does not depend on the filter, since the seed does not either."""
     for workload in WORKLOADS:
         found = {name: row["found"] for (name, key), row in results.items() if key == workload and row}
         if workload != "timeseries" and len(set(found.values())) > 1:
@@ -93,35 +87,29 @@ def markdown(results, bits):
 
 def draw(results, folder):
     figure, panels = plt.subplots(2, 1, figsize=(11, 6.5), sharex=True)
-    width = 0.84 / len(FILTERS)
-    for panel, field, label, form in ((panels[0], "used", "data blocks used by an operation", "%.2f"),
-                                      (panels[1], "ops", "operations per second", "%.2g")):
-        for n, (name, title) in enumerate(FILTERS.items()):
-            shown = [(i, results[name, w][field]) for i, w in enumerate(WORKLOADS)
-                     if results[name, w] and results[name, w][field]]
-            places = [i + (n - (len(FILTERS) - 1) / 2) * width for i, _ in shown]
-            bars = panel.bar(places, [value for _, value in shown], width, label=title)
-            if field == "used":
-                panel.bar_label(bars, fmt=form, fontsize=6)
+    for panel, field, label in ((panels[0], "used", "data blocks used by an operation"),
+                                (panels[1], "ops", "operations per second")):
+        series = {title: [results[name, w][field] or None if results[name, w] else None for w in WORKLOADS]
+                  for name, title in FILTERS.items()}
+        draw_bars(panel, series, list(WORKLOADS.values()), width=0.84, labels="%.2f" if field == "used" else None,
+                  label_size=6, fontsize=8)
         panel.set_ylabel(label)
         panel.spines[["top", "right"]].set_visible(False)
     panels[1].set_yscale("log")
-    panels[1].set_xticks(range(len(WORKLOADS)), list(WORKLOADS.values()), fontsize=8)
-    panels[0].legend(fontsize=8, frameon=False, ncol=len(FILTERS), loc="lower center", bbox_to_anchor=(0.5, 1))
-    figures.save(figure, folder, "db_bench.png", legend=False)
+    legend_above(panels[0], len(FILTERS))
+    save(figure, folder, "db_bench.png", legend=False)
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    folder = sys.argv[1]
+    options = parser(__doc__)
+    options.add_argument("folder", metavar="FOLDER", help="the folder of the run")
+    folder = options.parse_args().folder
     results = {(name, workload): read(folder, name, workload) for name in FILTERS for workload in WORKLOADS}
     check(results)
     bits = {key: bits_per_key(folder, *key) for key, row in results.items() if row and key[1] != "timeseries"}
     table = markdown(results, bits)
     print(table)
-    with open(os.path.join(folder, "db_bench.md"), "w", encoding="utf-8") as page:
-        print(f"{figures.cpu_name()}, {os.cpu_count()} cores\n\n{table}", file=page)
+    save_report(os.path.join(folder, "db_bench.md"), f"{cpu_name()}, {os.cpu_count()} cores\n\n{table}\n")
     draw(results, folder)
 
 

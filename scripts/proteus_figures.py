@@ -4,8 +4,6 @@ queries that shift, and what modelling costs. Runs filter_bench and protean_benc
 are not asked for stay in the report as they are.
 """
 
-import argparse
-import json
 import os
 import re
 import shlex
@@ -13,11 +11,7 @@ import statistics
 import sys
 import time
 
-from figures import machine, percent, run, save, table
-
-import matplotlib.colors
-import matplotlib.pyplot as plt
-import numpy
+from figures import (add_report_options, draw_lines, machine, parser, percent, plt, run_rows, save, save_report, table)
 
 SEPARATOR = "=" * 100
 
@@ -31,19 +25,16 @@ class Bench:
     def scale(self, count):
         return max(1000, count // 50) if self.args.quick else count
 
-    def filters(self, keys, filters, queries, num, *flags, samples=20000, seed=42):
+    def filters(self, keys, filters, queries, num, samples=20000, seed=42, **flags):
         """Rows of filter_bench. `keys` and `queries` are flags by name."""
         workload = {**keys, **queries, "num": self.scale(num), "samples": self.scale(samples), "seed": seed}
         workload.setdefault("workload", "ranges")
-        output = run(self.args.build_dir, "filter_bench", "--report=json", f"--filter={','.join(filters)}",
-                     *(f"--{name}={value}" for name, value in workload.items()), *flags)
-        return [json.loads(line) for line in output.splitlines()]
+        return run_rows(self.args.build_dir, "filter_bench", filter=",".join(filters), **workload, **flags)
 
     def shift(self, keys, queries, num, queries_num, filters, **flags):
         workload = {"workload": "ranges", **keys, **queries, "num": self.scale(num),
-                    "queries": self.scale(queries_num), "filters": ",".join(filters), "report": "json", **flags}
-        output = run(self.args.build_dir, "protean_bench", *(f"--{name}={value}" for name, value in workload.items()))
-        return [json.loads(line) for line in output.splitlines()]
+                    "queries": self.scale(queries_num), "filters": ",".join(filters), **flags}
+        return run_rows(self.args.build_dir, "protean_bench", **workload)
 
 
 # ---- Figure 4: the model against the truth, for all designs ----
@@ -58,7 +49,7 @@ SPACES = {"1pbf": "prefixbloom", "2pbf": "prefixbloom2", "proteus": "proteus"}
 
 
 def lengths(row):
-    """The lengths of the first layer, 0 if there is none, and of the second, of what the filter chose."""
+    """The lengths of the first layer, 0 if there is none, and of the second layer of the design that the filter chose."""
     numbers = [int(number) for number in re.findall(r"\b(?:trie|bloom|ribbon) (\d+)", row["design"])]
     if "trie" in row["design"] and len(numbers) == 1:
         return numbers[0], 0
@@ -75,12 +66,12 @@ def design_space(bench, space, keys, queries):
     """The design that the filter chose, and all of them by their lengths."""
     rows = bench.filters(keys, [f"{SPACES[space]}:{FIG4_BITS}:bloom"],
                          {**queries, "queries": bench.scale(FIG4_QUERIES)}, FIG4_KEYS,
-                         f"--designs={space}:{FIG4_BITS}", samples=FIG4_SAMPLES)
+                         designs=f"{space}:{FIG4_BITS}", samples=FIG4_SAMPLES)
     return rows[0], {lengths(row): row for row in rows[1:]}
 
 
 def model_errors(name, space, chosen, designs):
-    """A line of the table: how far the model is off, and what its choice costs."""
+    """A line of the table: the errors of the model, and the cost of its choice."""
     errors = [abs(row["predicted_fpr"] - row["fpr"]) for row in designs.values()]
     best = min(designs.values(), key=lambda row: row["fpr"])
     rank = sum(row["fpr"] < chosen["fpr"] for row in designs.values()) + 1
@@ -96,6 +87,9 @@ MODEL_HEADER = ("", "designs", "mean error", "max error", "above 0.01", "chosen"
 
 def draw_matrix(figure, panel, space, designs):
     """Predicted rates in the upper right triangle, observed ones in the lower left."""
+    import matplotlib.colors  # pylint: disable=import-outside-toplevel
+    import numpy  # pylint: disable=import-outside-toplevel
+
     size = 65
     matrix = numpy.full((size, size), numpy.nan)
     for (first, second), row in designs.items():
@@ -213,14 +207,11 @@ def budget_figure(bench, title, workloads, name):
         rows = budget_rows(bench, keys, queries, num)
         tables.append(budget_table(f"{row_name}: {column}", rows))
         print(tables[-1])
-        for i, curve in enumerate(CURVES):
-            points = [(bits, max(rows[curve, bits]["fpr"], 1e-5)) for bits in FIG5_BITS if (curve, bits) in rows]
-            panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=f"C{i}", label=curve,
-                       zorder=-i)
+        draw_lines(panel, {curve: [(bits, max(rows[curve, bits]["fpr"], 1e-5)) for bits in FIG5_BITS if (curve, bits) in rows]
+                           for curve in CURVES}, behind=True)
         panel.set_yscale("log")
         panel.set_ylim(1e-5, 1.5)
         panel.set_title(f"{row_name}\n{column}", fontsize=9)
-        panel.grid(alpha=0.3)
     for panel in panels[-1]:
         panel.set_xlabel("Bits per key")
     for row in panels:
@@ -328,14 +319,12 @@ def shift_figure(bench, shift, name, title):
         curves = (("filter_fpr", "FPR"), ("seconds", "seconds since the first query"),
                   ("block_reads_per_op", "block reads per seek"))
         for panel, (what, label) in zip(row_panels, curves):
-            for i, (filter_name, batches) in enumerate(by_filter.items()):
-                points = [(row["batch"], row[what]) for row in batches if row[what] is not None]
-                panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=f"C{i}",
-                           label=SHIFT_FILTERS[filter_name])
+            draw_lines(panel, {SHIFT_FILTERS[filter_name]:
+                               [(row["batch"], row[what]) for row in batches if row[what] is not None]
+                               for filter_name, batches in by_filter.items()})
             panel.set_title(workload, fontsize=9)
             panel.set_xlabel("batch")
             panel.set_ylabel(label)
-            panel.grid(alpha=0.3)
             panel.set_ylim(bottom=0)
     save(figure, bench.args.out, name)
     return "\n".join([f"{title}\n{bench.scale(SHIFT_KEYS)} records of 512 bytes, twice as many written among "
@@ -375,9 +364,9 @@ def table_2(bench):
     tables = []
     for name, (keys, queries, nums) in COST_WORKLOADS.items():
         for num in nums:
-            if bench.args.most_keys and num > bench.args.most_keys:
+            if bench.args.max_keys and num > bench.args.max_keys:
                 continue
-            # The first filter finds a cold process, and does not count.
+            # The first filter meets a cold process, and does not count.
             rows = {}
             for _ in range(repeats if num <= 1_000_000 else 1):
                 for row in bench.filters(keys, ["bloom:20", *COSTS.values()], {"query_dist": "correlated", **queries,
@@ -422,16 +411,15 @@ def read_report(path):
 
 
 def parse_args():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"{', '.join(SECTIONS)}; all if none is given")
-    parser.add_argument("--build-dir", default="build", help="where the programs are (default: build)")
-    parser.add_argument("--out", default="docs/results", help="folder for tables and plots (default: docs/results)")
-    parser.add_argument("--most-keys", type=int, help="table2: leave larger sets of keys out")
-    parser.add_argument("--quick", action="store_true", help="a try with a fiftieth of keys, queries and samples")
-    args = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("sections", nargs="*", metavar="SECTION", help=f"{', '.join(SECTIONS)}; all if none is given")
+    add_report_options(options)
+    options.add_argument("--max-keys", type=int, help="table2: leave larger sets of keys out")
+    options.add_argument("--quick", action="store_true", help="a trial with a fiftieth of keys, queries and samples")
+    args = options.parse_args()
     for name in args.sections:
         if name not in SECTIONS:
-            parser.error(f"{name} is unknown; allowed: {', '.join(SECTIONS)}")
+            options.error(f"{name} is unknown; allowed: {', '.join(SECTIONS)}")
     return args
 
 
@@ -448,11 +436,7 @@ def main():
         print(part)
         parts = read_report(path)
         parts[name] = part
-        with open(path, "w", encoding="utf-8") as report:
-            for section in SECTIONS:
-                if section in parts:
-                    report.write(f"{SEPARATOR}\n{section}\n{parts[section]}")
-        print("wrote", path, file=sys.stderr)
+        save_report(path, "".join(f"{SEPARATOR}\n{section}\n{parts[section]}" for section in SECTIONS if section in parts))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@ positive rates and throughput against bits per key, and how throughput grows wit
 filter_micro, which must be built.
 """
 
-import argparse
 import functools
 import json
 import os
@@ -11,16 +10,15 @@ import shlex
 import statistics
 import sys
 
-from figures import machine, percent, run, save, table
-
-import matplotlib.pyplot as plt
+from figures import (add_report_options, draw_bars, draw_lines, machine, parser, percent, plt, positive, run, run_rows, save,
+                     save_report, table)
 
 KEY_TYPES = {"u64": "64-bit integers", "text": "emails"}
 WORKLOADS = {"point": "point queries", "range": "range queries", "mixed": "mixed queries"}
 SHORT_RANGES = "ranges of up to 2^10"
 SUFFIX_BITS = range(9)
 
-# The filter of a variant with that many suffix bits, or None if there is none.
+# The filter of a variant by its number of suffix bits, or None if there is no such filter.
 VARIANTS = {
     "Base": lambda bits: "surf:0:0" if bits == 0 else None,
     "Hash": lambda bits: f"surf:{bits}:0" if bits > 0 else None,
@@ -29,7 +27,7 @@ VARIANTS = {
 }
 COLUMNS = (*VARIANTS, "Bloom")
 
-# False positive rates of the paper's own code: by key type, workload, variant and suffix bits.
+# False positive rates of the paper's own code, by key type, workload, variant and suffix bits.
 PAPER_CODE = {
     ("u64", "point"): {"Hash": {1: .027, 3: .0066, 5: .0016}, "Real": {1: .042, 3: .013, 5: .0034}},
     ("u64", "short_range"): {"Real": {1: .028, 3: .0072, 5: .0019}},
@@ -52,17 +50,15 @@ class Programs:
 
     def filter_bench(self, key_type, workload, filters):
         """One row for each filter, its times the median of the repeats."""
-        output = run(self.args.build_dir, "filter_bench", "--report=json", f"--key_type={key_type}",
-                     f"--workload={workload}", f"--num={self.args.num}", f"--queries={self.args.queries}",
-                     f"--filter={','.join(filters * self.args.repeats)}")
         repeats = {}
-        for row in map(json.loads, output.splitlines()):
+        for row in run_rows(self.args.build_dir, "filter_bench", key_type=key_type, workload=workload, num=self.args.num,
+                            queries=self.args.queries, filter=",".join(filters * self.args.repeats)):
             repeats.setdefault(row["filter"], []).append(row)
         return {name: rows[0] | {"mops": statistics.median(map(mega_ops, rows))} for name, rows in repeats.items()}
 
     @functools.cache
     def variants(self, key_type, workload):
-        """Rows by (column, suffix bits). Bloom filters are as large as SuRF with so many suffix bits."""
+        """Rows by (column, suffix bits). Bloom filters are as large as SuRF with that number of suffix bits."""
         names = {(variant, bits): name(bits)
                  for variant, name in VARIANTS.items() for bits in SUFFIX_BITS if name(bits)}
         surf = self.filter_bench(key_type, workload, list(names.values()))
@@ -72,7 +68,7 @@ class Programs:
         return {key: rows[name] for key, name in (names | blooms).items()}
 
     def filter_micro(self, key_types, operations, threads, filters=()):
-        """Rows of single runs, as many of each benchmark as there are repeats."""
+        """Rows of single runs: each benchmark has a row for each repeat."""
         output = run(self.args.build_dir, "filter_micro", "--benchmark_format=json",
                      f"--benchmark_min_time={self.args.min_time}", f"--benchmark_repetitions={self.args.repeats}",
                      f"--benchmark_filter=^({'|'.join(operations)})/", f"--key_types={','.join(key_types)}",
@@ -86,7 +82,7 @@ class Programs:
 
 
 def mega_ops(row):
-    """Millions of queries a second, over those that find something and those that do not."""
+    """Millions of queries a second, over all queries, whether or not they find a key."""
     ns = row["empty_queries"] * row["query_ns"] + row["positive_queries"] * row["positive_query_ns"]
     return 1e3 * (row["empty_queries"] + row["positive_queries"]) / ns
 
@@ -109,18 +105,17 @@ def variants_plot(programs, y_of, y_label, log, name):
     for row, (key_type, keys) in zip(panels, KEY_TYPES.items()):
         for panel, (workload, queries) in zip(row, WORKLOADS.items()):
             rows = programs.variants(key_type, workload)
-            for i, column in enumerate(COLUMNS):
+            lines = {}
+            for column in COLUMNS:
                 # Every variant of SuRF starts from the base.
                 line = [rows["Base", 0]] * (column != "Bloom")
                 line += [rows[column, bits] for bits in SUFFIX_BITS if (column, bits) in rows and column != "Base"]
                 points = [(r["bits_per_key"], y_of(column, workload, r)) for r in line]
-                points = [point for point in points if point[1] is not None]
-                if points:
-                    panel.plot(*zip(*points), marker="o", markersize=4, color=f"C{i}", label=column, zorder=-i)
+                lines[column] = [point for point in points if point[1] is not None]
+            draw_lines(panel, lines, behind=True)
             panel.set_title(f"{keys}, {queries}")
             panel.set_xlabel("Bits per key")
             panel.set_ylabel(y_label)
-            panel.grid(alpha=0.3)
             if log:
                 panel.set_yscale("log")
                 panel.yaxis.set_major_formatter("{x:g}")
@@ -146,12 +141,8 @@ def figure_7(programs):
         rows = [[step, f"{sizes[key_type, step]:.2f}", *(f"{times[step, operation]:.0f}" for operation in STEP_OPERATIONS)]
                 for step in STEPS]
         tables.append(table(keys, header, rows))
-        width = 0.8 / len(STEP_OPERATIONS)
-        for i, (operation, text) in enumerate(STEP_OPERATIONS.items()):
-            panel.bar([place + width * i for place in range(len(STEPS))],
-                      [times[step, operation] for step in STEPS], width, color=f"C{i}", label=text)
-        panel.set_xticks([place + width for place in range(len(STEPS))],
-                         [f"{step}\n{sizes[key_type, step]:.1f}" for step in STEPS], fontsize=8)
+        draw_bars(panel, {text: [times[step, operation] for step in STEPS] for operation, text in STEP_OPERATIONS.items()},
+                  [f"{step}\n{sizes[key_type, step]:.1f}" for step in STEPS], fontsize=8)
         panel.set_title(f"{keys}; bits per key below")
         panel.set_ylabel("ns per operation")
         panel.grid(alpha=0.3, axis="y")
@@ -219,12 +210,8 @@ def threads_plot(speeds, threads, out):
     for row, (key_type, keys) in zip(panels, KEY_TYPES.items()):
         for panel, (operation, queries) in zip(row, THREADED_OPERATIONS.items()):
             filters = speeds[key_type, operation]
-            width = 0.8 / len(threads)
-            for i, count in enumerate(threads):
-                places = [place + width * i for place in range(len(filters))]
-                panel.bar(places, [by_threads[count] for by_threads in filters.values()], width, color=f"C{i}",
-                          label=f"{count} thread{'s' * (count > 1)}")
-            panel.set_xticks([place + width * (len(threads) - 1) / 2 for place in range(len(filters))], filters)
+            draw_bars(panel, {f"{count} thread{'s' * (count > 1)}": [by_threads[count] for by_threads in filters.values()]
+                              for count in threads}, list(filters))
             panel.set_title(f"{keys}, {queries}")
             panel.set_ylabel("Millions of queries per second")
             panel.grid(alpha=0.3, axis="y")
@@ -236,18 +223,12 @@ SECTIONS = (figure_7, figure_8, figure_9, figure_14)
 
 
 def parse_args():
-    def count(text):
-        if not text.isdigit() or int(text) == 0:
-            raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
-        return int(text)
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--num", type=count, help="stored keys of each key type (default: 1000000; quick: 50000)")
-    parser.add_argument("--queries", type=count, help="queries of each workload (default: 1000000; quick: 50000)")
-    parser.add_argument("--build-dir", default="build", help="where the programs are (default: build)")
-    parser.add_argument("--out", default="docs/results", help="folder for tables and plots (default: docs/results)")
-    parser.add_argument("--quick", action="store_true", help="a try in seconds, each filter measured but once")
-    args = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--num", type=positive, help="stored keys of each key type (default: 1000000; quick: 50000)")
+    options.add_argument("--queries", type=positive, help="queries of each workload (default: 1000000; quick: 50000)")
+    add_report_options(options)
+    options.add_argument("--quick", action="store_true", help="a trial in seconds, in which each filter is measured once")
+    args = options.parse_args()
     args.num = args.num or (50000 if args.quick else 1000000)
     args.queries = args.queries or (50000 if args.quick else 1000000)
     args.repeats = 1 if args.quick else 3
@@ -266,10 +247,7 @@ def main():
     for section in SECTIONS:
         parts.append(section(programs))
         print(parts[-1])
-    path = os.path.join(args.out, "surf_figures.txt")
-    with open(path, "w", encoding="utf-8") as report:
-        report.write("\n".join(parts))
-    print("wrote", path, file=sys.stderr)
+    save_report(os.path.join(args.out, "surf_figures.txt"), "\n".join(parts))
 
 
 if __name__ == "__main__":
