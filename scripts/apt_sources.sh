@@ -1,4 +1,4 @@
-# Where apt on this machine gets its packages from.
+# The package sources of apt on this machine.
 
 # Prints the URIs of the package sources in an apt configuration folder (default: /etc/apt), each once, in apt's order:
 # sources.list, then the files *.list in one-line style and *.sources in deb822 style (see sources.list(5)). Sources that are
@@ -15,7 +15,7 @@ apt_sources() {
   } | awk '!/^cdrom:/ { sub(/\/*$/, "/"); if (!seen[$0]++) print }'
 }
 
-# deb [option=value ...] URI suite component ...
+# Reads lines such as deb [option=value ...] URI suite component ...
 one_line_sources() {
   awk '
     { sub(/\r$/, ""); sub(/#.*/, "") }
@@ -26,7 +26,7 @@ one_line_sources() {
     }' "$1"
 }
 
-# Stanzas of fields, whose values may go on in lines that begin with a space.
+# Reads stanzas of fields, whose values may go on in lines that begin with a space.
 deb822_sources() {
   awk '
     function end_stanza(  list, n, i) {

@@ -5,31 +5,31 @@
 #
 #   scripts/clean_room.sh [bookworm|trixie] [demo|test|packages|stress|fuzz] [--root] [--keep]
 #
-# Without a release or a command, the two commands on all of them, one after the other. Prints what the command prints, and at
-# the end a line for each run with the time that it took.
+# Without a release or a command, the two commands are run on all releases, one after the other. Prints what the command
+# prints, and at the end a line for each run with the time that it took.
 #
 #   packages   makes Debian packages (trixie only), and uses them in a second room
-#   stress     scripts/stress.sh, for 20 minutes besides its build
-#   fuzz       scripts/fuzz.sh
+#   stress     scripts/check.sh stress, for 20 minutes besides its build
+#   fuzz       scripts/check.sh fuzz
 #
 #   --root   run the command as root on a machine without sudo; otherwise as another user, who may use sudo
-#   --keep   leave the room where it is, to look into, also if the command passes
+#   --keep   leave the room where it is, for inspection, also if the command passes
 #
 # Needs root, and the package mmdebstrap, which it installs where it is missing. Rooms are made in $TMPDIR, /var/tmp by
 # default; one takes up to 4 GB while it is there.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/apt_sources.sh"
 
-releases=() commands=() user=builder keep=0
-for arg in "$@"; do
-  case $arg in
-    bookworm | trixie) releases+=("$arg") ;;
-    demo | test | packages | stress | fuzz) commands+=("$arg") ;;
-    --root) user=root ;;
-    --keep) keep=1 ;;
-    *) die "unknown argument '$arg'; known: bookworm trixie demo test packages stress fuzz --root --keep" ;;
+releases=() commands=() user=builder root=0 keep=0
+parse_options 'bookworm|trixie|demo|test|packages|stress|fuzz...' --root --keep -- "$@"
+for argument in "${arguments[@]}"; do
+  case $argument in
+    bookworm | trixie) releases+=("$argument") ;;
+    demo | test | packages | stress | fuzz) commands+=("$argument") ;;
+    *) die "unknown argument '$argument'; known: bookworm trixie demo test packages stress fuzz --root --keep --help" ;;
   esac
 done
+[ $root = 0 ] || user=root
 [ ${#releases[@]} -gt 0 ] || releases=(bookworm trixie)
 [ ${#commands[@]} -gt 0 ] || commands=(demo test)
 
@@ -37,13 +37,12 @@ done
 command -v mmdebstrap >/dev/null ||
   { apt-get -q update && apt-get -q -y install --no-install-recommends mmdebstrap; } >&2
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-# Of several, one that looks like Debian's.
+# If there are several mirrors, one that looks like Debian's.
 mirror=$(apt_sources | sed -n '/\/debian\/$/{p;q}')
 security=$(apt_sources | sed -n '/security/{p;q}')
 [ -n "$mirror" ] || die "apt on this machine has no package source to take a mirror from"
 
-# $1: the room; $2: the release. Makes the room.
+# Makes the room $1 of release $2.
 furnish() {
   local room=$1 release=$2 packages=()
   [ "$user" = root ] || packages=(--include=sudo)
@@ -57,7 +56,7 @@ furnish() {
       printf 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n'
     }
   } >"$room/etc/apt/sources.list.d/debian.sources"
-  # The network is this machine's.
+  # The room uses this machine's network.
   apt-config dump --format '%f "%v";%n' 'Acquire' | grep -E '^Acquire::(https?::Proxy|Check-)' \
     >"$room/etc/apt/apt.conf.d/99network" || true
   cp /etc/resolv.conf /etc/hosts "$room/etc/"
@@ -67,7 +66,7 @@ furnish() {
   fi
 }
 
-# $1: the room. Its own mounts and processes end with the shell inside.
+# Runs a command in the room $1, whose mounts and processes end with it.
 enter() {
   local room=$1
   shift
@@ -88,8 +87,8 @@ finish() {
 }
 trap finish EXIT
 
-# $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages to bring along, or nothing;
-# $4: the packages that the program makes in this folder of the project are taken away, or nothing.
+# Runs a program in a new room. $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages
+# to bring along, or nothing; $4: the folder of the project whose packages are kept afterwards, or nothing.
 run_in_room() {
   local release=$1 program=$2 bring=$3 take=$4 home start=$SECONDS outcome=passed
   room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
@@ -121,7 +120,8 @@ for release in "${releases[@]}"; do
         run_in_room "$release" scripts/debian_packages.sh "" build/packages
         run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$packages" ""
         ;;
-      stress) run_in_room "$release" "scripts/stress.sh --minutes=20" "" "" ;;
+      stress) run_in_room "$release" "scripts/check.sh stress --minutes=20" "" "" ;;
+      fuzz) run_in_room "$release" "scripts/check.sh fuzz" "" "" ;;
       *) run_in_room "$release" "scripts/$command.sh" "" "" ;;
     esac
   done

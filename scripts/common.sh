@@ -1,12 +1,16 @@
 # What all scripts share; each sources it first. Strict mode, and no end without a reason: a command that fails, be it in a
 # function, a pipe or a substitution, is shown with its line.
 #
-#   say TEXT...  tells the user something, on stderr
-#   die TEXT...  says why the script cannot go on, and ends it
+#   say TEXT...   tells the user something, on stderr
+#   die TEXT...   says why the script cannot go on, and ends it
+#   parse_options FORM... -- ARGUMENT...   parses the script's arguments; --help prints the comment at its head
+#
+# $project is the folder of the project.
 set -Eeuo pipefail
 
 script=$(basename "$0" .sh)
-# The exit code of a script or subshell that has said why it ends: whoever called it adds nothing.
+project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+# The exit code of a script or subshell that has said why it ends: its caller adds nothing.
 readonly reason_given=93
 
 say() { echo "$script: $*" >&2; }
@@ -23,6 +27,89 @@ failed() {
 }
 trap 'failed $? "${BASH_SOURCE[0]}" $LINENO' ERR
 
+# Parses arguments into variables. The option --a-name sets the variable a_name, whose default the script has set. The form
+# of an option says what values it takes, and is shown in messages:
+#
+#   --a-name            sets the variable to 1
+#   --a-name=N          a whole number from 1 on; N|0: from 0 on
+#   --a-name=X|Y        one of these words
+#   --a-name=X|Y...     the option may be repeated; the variable is an array
+#   --a-name=WORD,...   values separated by commas, of which there is at least one; the variable is an array
+#   --a-name=WORD       any value
+#
+# Two forms that are not options put arguments into the array `arguments`:
+#
+#   WORD...             arguments that do not begin with a dash
+#   ARGUMENTS...        all arguments that are no option here: another program takes them
+#
+# After the forms comes --, and then the arguments.
+parse_options() {
+  local forms=() form argument parsed
+  while [ "$1" != -- ]; do
+    forms+=("$1")
+    shift
+  done
+  shift
+  arguments=()
+  for argument in "$@"; do
+    if [ "$argument" = --help ]; then
+      (cd "$started_in" && print_head "${BASH_SOURCE[1]}")
+      exit 0
+    fi
+    parsed=0
+    for form in "${forms[@]}"; do
+      case $form in
+        --*=*)
+          [[ $argument = "${form%%=*}="* ]] || continue
+          parse_value "${form%%=*}" "${form#*=}" "${argument#*=}"
+          ;;
+        --*)
+          [ "$argument" = "$form" ] || continue
+          set_option "$form" 1
+          ;;
+        ARGUMENTS...) arguments+=("$argument") ;;
+        *)
+          [[ $argument != -* ]] || continue
+          arguments+=("$argument")
+          ;;
+      esac
+      parsed=1
+      break
+    done
+    [ $parsed = 1 ] || die "unknown argument '$argument'; known: ${forms[*]} --help"
+  done
+}
+
+# $1: the option; $2: the form of its value; $3: the value.
+parse_value() {
+  local option=$1 form=$2 value=$3
+  case $form in
+    N) [[ $value =~ ^[1-9][0-9]*$ ]] || die "$option=$value is not allowed; allowed: a whole number from 1 on" ;;
+    'N|0') [[ $value =~ ^[0-9]+$ ]] || die "$option=$value is not allowed; allowed: a whole number from 0 on" ;;
+    *,...)
+      local -n list="$(variable_of "$option")"
+      IFS=, read -r -a list <<<"$value"
+      [ ${#list[@]} -gt 0 ] || die "$option names nothing; allowed: $form"
+      return
+      ;;
+    *\|*)
+      [[ "|${form%...}|" = *"|$value|"* && $value != *\|* ]] || die "$option=$value is not allowed; allowed: ${form%...}" ;;
+  esac
+  if [[ $form = *... ]]; then
+    local -n list="$(variable_of "$option")"
+    list+=("$value")
+  else
+    set_option "$option" "$value"
+  fi
+}
+
+# The variable of option $1.
+variable_of() { local name=${1#--} && echo "${name//-/_}"; }
+set_option() { declare -g "$(variable_of "$1")=$2"; }
+
+# Prints the comment at the head of the script $1.
+print_head() { sed -n '1{/^#!/d}; /^#/!q; s/^# \{0,1\}//p' "$1"; }
+
 # The folder that keeps RocksDB from one checkout to the next.
 cache_folder() {
   local cache=${PROTEAN_CACHE:-${XDG_CACHE_HOME:-${HOME:?set HOME or PROTEAN_CACHE}/.cache}/protean}
@@ -30,20 +117,37 @@ cache_folder() {
   echo "$cache"
 }
 
+# The number of compilers and tests that run at once.
+job_count() { echo "${PROTEAN_JOBS:-$(nproc)}"; }
+
+# A seed of $1 random bytes.
+random_seed() { od -An -N"$1" -tu$(($1 > 4 ? 8 : 4)) /dev/urandom | tr -d ' '; }
+
 # The version of the RocksDB source tree $1, such as 9.10.0.
 rocksdb_version() {
   awk '/^#define ROCKSDB_(MAJOR|MINOR|PATCH) / { v = v s $3; s = "." } END { print v }' "$1/include/rocksdb/version.h"
 }
+
+# Ends the script if $1 is not a RocksDB source tree.
+check_source_tree() { [ -f "$1/include/rocksdb/version.h" ] || die "$1 is not a RocksDB source tree"; }
 
 # Renames the finished folder $1 to $2, unless another run has been faster.
 settle() {
   mv -T "$1" "$2" 2>/dev/null || { [ -d "$2" ] && rm -rf "${1:?}"; }
 }
 
-# Takes the lock file $1, waiting for whoever has it, until the script ends. $2 says what is waited for.
+# Takes the lock file $1 until the script ends, and waits while another process has it. $2 says what is waited for.
 lock() {
   exec 9>"$1"
   flock -n 9 || { say "waiting for $2"; flock 9; }
+}
+
+# Writes a file to folder $1 and reads it past the page cache: false if the file system has no direct reads.
+has_direct_reads() {
+  local probe=$1/probe works=0
+  { head -c 4096 /dev/zero >"$probe" && dd if="$probe" of=/dev/null bs=4096 iflag=direct; } 2>/dev/null || works=1
+  rm -f "$probe"
+  return $works
 }
 
 # Runs a command as root, with sudo if need be. $1 says what for.
@@ -58,8 +162,8 @@ as_root() {
   fi
 }
 
-# Passes on what of a build's output tells how far it is: errors, and every 20 seconds the step, with the time that is left.
-# Reads the output of ninja or make. $1 says what is being built.
+# Reads the output of ninja or make, and passes on its errors and, every 20 seconds, the step, with the time that is left. $1
+# says what is being built.
 show_progress() {
   local what=$1 start=$SECONDS shown=$SECONDS line done all left
   while read -r line; do

@@ -1,45 +1,40 @@
 #!/usr/bin/env bash
 # Sets up, builds RocksDB's own db_bench with Protean in it, and runs it with the OPTIONS files of docs/examples/db_bench:
 # Gets of absent keys, seeks with and without a bound, and time series, each for RocksDB's Bloom filter and for Protean's.
-# Prints a table and draws a picture, in build/db_bench_run/, where what db_bench has said is kept, too. Its command lines
-# are printed as they are run.
+# Prints a table and draws a picture, in build/db_bench_run/, where the outputs of db_bench are kept, too. Command lines are
+# printed as they are run.
 #
 #   scripts/db_bench.sh [--reads=N]
 #
-#   --reads=N   so many reads of each kind; default: 20000
+#   --reads=N   number of reads of each kind; default: 20000
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 reads=20000
-for arg in "$@"; do
-  case $arg in
-    --reads=*) reads=${arg#--reads=} ;;
-    *) die "unknown argument '$arg'; known: --reads=N" ;;
-  esac
-done
+parse_options --reads=N -- "$@"
+cd "$project"
 scripts/setup.sh --targets=db_bench,protean_tool
 
 out=build/db_bench_run
 rm -rf "$out"
 mkdir -p "$out/options"
 cp docs/examples/db_bench/*.ini "$out/options/"
-# What the reads of a first run have taught the filters of a second one.
+# The filters of a second run learn from the reads of a first one.
 for db in numbers series; do
   sed "s,filter_policy=.*,filter_policy={id=protean.Proteus;bits_per_key=12;samples_file=$PWD/$out/$db.samples}," \
     docs/examples/db_bench/proteus12.ini >"$out/options/proteus12_taught.$db.ini"
 done
-if ! { head -c 4096 /dev/zero >"$out/probe" && dd if="$out/probe" of=/dev/null bs=4096 iflag=direct; } 2>/dev/null; then
+if ! has_direct_reads "$out"; then
   say "this file system has no direct reads: blocks are counted all the same, but times are those of the page cache"
   sed -i '/use_direct/d' "$out"/options/*.ini
 fi
-rm -f "$out/probe"
 
-# A billion numbers, of which a million are stored. In `series`, the number is a time, and the key begins with the sensor
-# that it belongs to, number modulo 10,000: each sensor has 100,000 points of time, and a record at one in a thousand.
+# The keys are a billion numbers, of which a million are stored. In `series`, the number is a time, and the key begins with
+# the sensor that it belongs to, number modulo 10,000: each sensor has 100,000 points of time, and a record at one in a
+# thousand.
 readonly numbers=(--num=1000000000 --cache_size=8388608)
 readonly series=("${numbers[@]}" --prefix_size=8 --keys_per_prefix=100000)
 
-# Runs db_bench and keeps what it says in the file $1. The others are its arguments.
+# Runs db_bench with the arguments after the first one, and keeps its output. $1: the name of the output.
 bench() {
   local said=$out/$1.txt
   shift
@@ -48,8 +43,9 @@ bench() {
   rm -f "$said.err"
 }
 
-# Three sorted runs: 700,000 records on the last level, and two files of 200,000 and 100,000 on level 0. No compaction is
-# left to do, so the tree is the same for each filter. $1: the filter; $2: the OPTIONS file; the others: flags of the keys.
+# Fills a DB with three sorted runs: 700,000 records on the last level, and two files of 200,000 and 100,000 on level 0. No
+# compaction is left to do, so the tree is the same for each filter. $1: the filter; $2: the OPTIONS file; the others: flags
+# of the keys.
 load() {
   local to=(--db="$db" --options_file="$2" --value_size=100 --disable_wal "${@:3}")
   bench "$1.load1" "${to[@]}" --benchmarks=fillrandom,flush,compact --writes=700000 --seed=1
@@ -68,14 +64,14 @@ read_numbers() {
   bench "$1.scan10" "${from[@]}" --benchmarks=seekrandom --seek_nexts=10
 }
 
-# 10,000 further is the same sensor's next point of time.
+# Reads time series; the next point of time of a sensor is a number 10,000 higher. The arguments are those of read_numbers.
 read_series() {
   local from=(--db="$db" --options_file="$2" --use_existing_db --statistics --reads="$reads" --seed="$3" "${series[@]}")
   bench "$1.window10" "${from[@]}" --benchmarks=seekrandom --max_scan_distance=100000
   bench "$1.next" "${from[@]}" --benchmarks=seekrandom
 }
 
-# db_bench's own time series: while one thread writes, another one asks for all records of a source, without a bound.
+# Runs db_bench's own time series: one thread writes, and another one asks for all records of a source, without a bound.
 run_timeseries() {
   bench "$1.timeseries" --db="$db" --options_file="$2" --benchmarks=timeseries --threads=2 --writes=1500000 \
     --key_id_range=2000000 --value_size=100 --disable_wal --benchmark_write_rate_limit=20000000 \

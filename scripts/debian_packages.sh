@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes Debian packages for the distribution's RocksDB, which Debian 13 has: libprotean, libprotean-dev and protean-tools, in
-# build/packages. Checks them with lintian, which must find no error.
+# Makes Debian packages for the RocksDB of the distribution, which must have 9.10.0, as Debian 13 does: libprotean,
+# libprotean-dev and protean-tools, in build/packages. Checks them with lintian, which must find no error.
 #
 #   scripts/debian_packages.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# = 0 ] || die "unknown argument '$1'; there are none"
+parse_options -- "$@"
+cd "$project"
 
 scripts/setup.sh --targets=protean,protean_shared,protean_loader,protean_tool -DCMAKE_INSTALL_PREFIX=/usr
 grep -q '^PROTEAN_FOUND_SHARED_ROCKSDB:INTERNAL=1' build/CMakeCache.txt ||

@@ -14,25 +14,18 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
-source_tree="" work="" builds=(make cmake)
-for arg in "$@"; do
-  case $arg in
-    --source=*) source_tree=${arg#--source=} ;;
-    --build=*) work=${arg#--build=} ;;
-    --make) builds=(make) ;;
-    --cmake) builds=(cmake) ;;
-    --both) builds=(make cmake) ;;
-    *) die "unknown argument '$arg'; known: --source=DIR --build=DIR --make --cmake --both" ;;
-  esac
-done
-
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-jobs=${PROTEAN_JOBS:-$(nproc)}
+source="" build="" make=0 cmake=0 both=0
+parse_options --source=DIR --build=DIR --make --cmake --both -- "$@"
+builds=()
+[ $cmake = 1 ] && [ $make = 0 ] && [ $both = 0 ] || builds+=(make)
+[ $make = 1 ] && [ $cmake = 0 ] && [ $both = 0 ] || builds+=(cmake)
+jobs=$(job_count)
 
 install_packages make
 provision=("$project/scripts/provision_rocksdb.sh" --source-only)
-[ -z "$source_tree" ] || provision+=("--source=$source_tree")
+[ -z "$source" ] || provision+=("--source=$source")
 source_tree=$("${provision[@]}")
+work=$build
 if [ -z "$work" ]; then
   work=$(cache_folder)/in_tree-$(basename "$source_tree")-$(echo "$source_tree" | sha256sum | cut -c1-8)
 fi
@@ -46,8 +39,8 @@ lock "$work/.lock" "another build in $work"
 
 # ---- The tree ----
 
-# A copy, since RocksDB's Makefile writes into its tree. Without what earlier builds left in it, which were made with
-# other flags. Times are kept: what has not changed is not compiled again.
+# The tree is copied, since RocksDB's Makefile writes into it. The results of earlier builds, which were made with other
+# flags, are left out. Times are kept: what has not changed is not compiled again.
 tree=$work/rocksdb
 mkdir -p "$tree"
 tar -C "$source_tree" -cf - --exclude=./.git --exclude=./build --exclude=./plugin/protean --exclude=./make_config.mk \
@@ -63,12 +56,12 @@ fi
 
 tools=(db_bench ldb sst_dump)
 
-# gcc 12 warns of overlaps in std::string that are not there (bug 105329), in RocksDB's own files too, and RocksDB takes
-# warnings for errors. clang does not know the warning.
+# gcc 12 warns of overlaps in std::string that do not exist (bug 105329), in RocksDB's own files too, and RocksDB turns
+# warnings into errors. clang does not know the warning.
 warnings=-Wno-error=restrict
 if "${CXX:-c++}" --version | grep -i clang >/dev/null; then warnings=; fi
 
-# $1: the build; the others: the command, which is run in the tree.
+# Runs a command in the tree. $1: the build; the others: the command.
 logged() {
   local log=$work/$1.log
   shift
@@ -76,7 +69,7 @@ logged() {
     { grep -n -m 20 -E 'error|Error' "$log" >&2 || true; tail -n 20 "$log" >&2; die "failed: $*; log: $log"; }
 }
 
-# The objects go to the work folder: beside their sources, the plugin's would be left in the project.
+# The objects go to the work folder: beside their sources, the plugin's would end up in the project.
 build_make() {
   logged make make -j "$jobs" ROCKSDB_PLUGINS=protean DEBUG_LEVEL=0 PORTABLE=1 OBJ_DIR="$work/make" \
     EXTRA_CXXFLAGS="$warnings" "${tools[@]}"
@@ -106,8 +99,8 @@ done
 readonly num_keys=100000
 readonly policy=protean.Proteus
 
-# Only the OPTIONS file tells the tools of the plugin. The files are small, so that a read meets several, and stay as
-# they are until a tool is told to compact them. The rest is what RocksDB takes where nothing is said.
+# Writes the OPTIONS file $1, through which alone the tools learn of the plugin. SST files are small, so that a read meets
+# several, and stay as they are until a tool is told to compact them. All other options have RocksDB's defaults.
 write_options() {
   local version
   version=$(rocksdb_version "$tree")
@@ -127,14 +120,14 @@ write_options() {
 EOF_OPTIONS
 }
 
-# Runs one of RocksDB's tools. What it says goes to the file $said.
+# Runs one of RocksDB's tools. Its output goes to the file $said.
 run() {
   local tool=$1
   shift
   "$work/${build}_tools/$tool" "$@" >"$said" 2>&1 || { tail -n 20 "$said" >&2; die "$build: failed: $tool $*"; }
 }
 
-# sst_dump must find each file whole and written with the policy. Sets `entries`, how many all files hold.
+# sst_dump must find each file whole and written with the policy. Sets `entries`, the number in all files.
 check_files() {
   local file files=0 name n
   entries=0
@@ -161,19 +154,19 @@ check() {
   grep -E '^fillrandom' "$said" >&2
   check_files
 
-  # Three of four ranges are empty. Filters only know what ranges to be good at after some queries: hence the compaction.
+  # Three of four ranges are empty. Filters learn from queries which ranges matter: hence the compaction between them.
   run db_bench "${bench[@]}" --benchmarks=seekrandom,compact,seekrandom,readrandom --use_existing_db=1 --reads=50000 \
     --max_scan_distance=5 --statistics=1 --seed=2
   grep -E '^(readrandom|seekrandom)' "$said" >&2
   filtered=$(sed -nE 's/^rocksdb\.(non\.)?last\.level\.seek\.filtered COUNT : //p' "$said" |
     awk '{ sum += $1 } END { print sum + 0 }')
-  [ "$filtered" -gt 0 ] || die "$build: seekrandom read every file: no range filter has been of use"
+  [ "$filtered" -gt 0 ] || die "$build: seekrandom read every file: no range filter has ruled out a file"
   say "$build: db_bench seekrandom: filters said of $filtered files that they hold nothing in the range"
 
   local ldb=(ldb --db="$db" --try_load_options)
   run "${ldb[@]}" dump --count_only
   keys=$(sed -n 's/^Keys in range: //p' "$said")
-  # One file of ldb's own making.
+  # ldb writes one file of its own.
   run "${ldb[@]}" put --hex 0xFF 0xC0FFEE
   run "${ldb[@]}" compact
   check_files

@@ -12,24 +12,21 @@
 #
 # The tables, and the logs, are kept in build/kafka_streams_demo. The first time, the libraries take some minutes more.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+small=0
+parse_options --small -- "$@"
+cd "$project"
 
 readonly policies=(stock surf:0:4 proteus:12)
 proved=(surf:0:4 proteus:12)
-# What exactly-once is shown with.
+# The input that shows exactly-once.
 proof_readings=150000 proof_alarms=30000 proof_visits=150000 proof_sensors=1000
-# What is measured: readings in the state, alarms to be joined with them, how often; block cache and write buffer.
+# The measured input: readings in the state, alarms to be joined with them, rounds; block cache and write buffer.
 readings=1600000 alarms=120000 sensors=20000 rounds=3 cache_mib=8 write_buffer_kib=1024 disk_kib=5000000
-case ${1:-} in
-  "") ;;
-  --small)
-    proved=(proteus:12)
-    proof_readings=50000 proof_alarms=10000 proof_visits=50000 proof_sensors=500
-    readings=250000 alarms=16000 sensors=3000 rounds=1 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
-    ;;
-  *) die "unknown argument '$1'; known: --small" ;;
-esac
-[ $# -le 1 ] || die "too many arguments; known: --small"
+if [ $small = 1 ]; then
+  proved=(proteus:12)
+  proof_readings=50000 proof_alarms=10000 proof_visits=50000 proof_sensors=500
+  readings=250000 alarms=16000 sensors=3000 rounds=1 cache_mib=1 write_buffer_kib=256 disk_kib=1000000
+fi
 
 for tool in java javac mvn; do
   command -v $tool >/dev/null || die "$tool is missing: a JDK 17 or later and Maven are needed (Debian: apt install \
@@ -51,7 +48,7 @@ work=$(mktemp -d "$PWD/$out/run.XXXXXX")
 readonly work logs=$out/logs results=$work/results
 broker="" running=""
 
-# Ends what runs, and removes all but tables and logs.
+# Ends the processes, and removes all but tables and logs.
 clean_up() {
   trap '' INT TERM
   for process in $running $broker; do
@@ -68,14 +65,14 @@ trap 'exit 143' TERM
 rm -rf "$logs"
 mkdir -p "$logs" "$results"
 
-# Reads past the page cache, which would hide what they cost.
+# Direct reads, since the page cache would hide what reads cost.
 direct=1
-if ! { head -c 4096 /dev/zero >"$work/probe" && dd if="$work/probe" of=/dev/null bs=4096 iflag=direct; } 2>/dev/null; then
+if ! has_direct_reads "$work"; then
   say "this file system has no direct reads: the page cache will hide what reads cost"
   direct=0
 fi
 
-# Runs Java with the further arguments; $1 is what its log is named after. In the background, so that a signal need not wait.
+# Runs Java with the further arguments, in the background, so that a signal need not wait. $1 is the name of its log.
 run_java() {
   local log=$logs/$1.log
   shift
@@ -101,7 +98,7 @@ start_broker() {
   bootstrap=$(cat "$work/broker/bootstrap")
 }
 
-# Writes $4 records, from number $5 on, of $2 sensors to topic $3 of input $1.
+# Writes $4 records of $2 sensors, from number $5 on, to topic $3 of input $1.
 generate() {
   demo generate generate --bootstrap="$bootstrap" --input="$1" --sensors="$2" --topic="$3" --records="$4" --first="${5:-0}"
 }
@@ -117,7 +114,7 @@ prove() {
   rm -rf "$work/proof-$name"
 }
 
-# Runs the application with policy $1 and the further arguments over what there is of the input to be measured.
+# Runs the application with policy $1 and the further arguments over the measured input that has been written so far.
 run_load() {
   local policy=$1 name=${1%%:*}
   shift

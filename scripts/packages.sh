@@ -1,10 +1,10 @@
 # The Debian packages that Protean is built with. Sourced after common.sh.
 #
-#   install_packages [PACKAGE...]   installs those of them that are missing, and the given ones; needs root or sudo only then
+#   install_packages [PACKAGE...]   installs the missing ones of them and of the given ones; needs root or sudo only then
 #   may_install                     true if packages can be installed: as root, or with sudo
 #   is_installed PACKAGE
 #
-# Where there is no apt, install_packages only checks that there is a cmake: whoever has one has seen to the rest.
+# Without apt, install_packages only checks that there is a cmake, and takes the other packages for installed, too.
 
 build_packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
   liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3)
@@ -12,7 +12,7 @@ build_packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-a
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 may_install() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
 
-# Installs packages, from lists that are there.
+# Installs packages, from the lists that apt has.
 apt_install() {
   as_root "to install packages" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@" >&2
 }

@@ -5,15 +5,15 @@
 #   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native]
 #                                [--sanitizer=NAME] [--source-only]
 #
-#   --source=DIR   build this RocksDB tree instead of 9.10.0; the build is incremental
-#   --library=FILE compile nothing: this shared library is that RocksDB. How it was compiled is told by what it exports
-#   --compile      compile RocksDB even where the distribution's library would do
-#   --assertions   a build with RocksDB's own asserts on, for differential and stress tests; compiled
-#   --native       a build for this machine's CPU (-march=native) instead of any x86-64/arm64; compiled
-#   --sanitizer=NAME  a build with -fsanitize=NAME: that of threads must know how all code synchronizes; compiled
-#   --source-only  build nothing and print the source tree alone
+#   --source=DIR      build this RocksDB tree instead of 9.10.0; the build is incremental
+#   --library=FILE    compile nothing: this shared library is that RocksDB. Its exports tell how it was compiled
+#   --compile         compile RocksDB even where the distribution's library would do
+#   --assertions      a build with RocksDB's own asserts on, for differential and stress tests; compiled
+#   --native          a build for this machine's CPU (-march=native) instead of any x86-64/arm64; compiled
+#   --sanitizer=NAME  a build with -fsanitize=NAME: ThreadSanitizer must know how all code synchronizes; compiled
+#   --source-only     build nothing and print the source tree alone
 #
-# Where the distribution has RocksDB 9.10.0 and its package librocksdb-dev is installed, that library is taken as it is, and
+# Where the distribution has RocksDB 9.10.0 and its package librocksdb-dev is installed, that library is used as it is, and
 # the headers that the package leaves out come from the source archive of the same version. Elsewhere the library is compiled.
 #
 # The tarball, the tree and the builds live in $PROTEAN_CACHE (default: protean in the user's cache folder), keyed by
@@ -26,36 +26,26 @@ readonly version=9.10.0
 readonly debian_version=9.10.0-1
 readonly debian_suite=trixie
 
-source_tree="" library="" compile=0 assertions=0 native=0 sanitizer="" source_only=0
-for arg in "$@"; do
-  case $arg in
-    --source=*) source_tree=${arg#--source=} compile=1 ;;
-    --library=*) library=${arg#--library=} ;;
-    --compile) compile=1 ;;
-    --assertions) assertions=1 compile=1 ;;
-    --native) native=1 compile=1 ;;
-    --sanitizer=*) sanitizer=${arg#--sanitizer=} compile=1 ;;
-    --source-only) source_only=1 ;;
-    *) die "unknown argument '$arg'; known: --source=DIR --library=FILE --compile --assertions --native --sanitizer=NAME
-  --source-only" ;;
-  esac
-done
+source="" library="" compile=0 assertions=0 native=0 sanitizer="" source_only=0
+parse_options --source=DIR --library=FILE --compile --assertions --native --sanitizer=NAME --source-only -- "$@"
+source_tree=$source
+[ -z "$source$sanitizer" ] && [ $((assertions + native)) = 0 ] || compile=1
 
 cache=$(cache_folder)
 
-# Two builds started at once would tread on each other: the second waits for the first. A tree that is there is whole,
-# since it is unpacked under another name: nobody need wait for it.
+# Two builds at once would disturb each other: the second waits for the first. A tree that exists is whole, since it is
+# unpacked under another name: no process waits for it.
 if [ $source_only = 0 ] || { [ -z "$source_tree" ] && [ ! -f "$cache/rocksdb-$version/CMakeLists.txt" ]; }; then
   lock "$cache/.lock" "another build that uses $cache"
 fi
 
-# Fetches the upstream tarball into the cache with a private apt: own sources, own lists, the mirrors that this machine
-# already uses for its packages.
+# Fetches the upstream tarball into the cache with a private configuration of apt: its own sources and lists, and the mirrors
+# that this machine already uses for its packages.
 fetch_tarball() {
   local tarball=$1 apt mirror mirrors fetched=0
   command -v apt-get >/dev/null ||
     die "fetching RocksDB needs apt (Debian); elsewhere give a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
-  # Read from the sources themselves: apt tells of them only once it has fetched their lists.
+  # The sources themselves are read: apt lists them only once it has fetched their package lists.
   mirrors=$(apt_sources)
   [ -n "$mirrors" ] || die "apt on this machine has no package source to take a mirror from: /etc/apt/sources.list,
   /etc/apt/sources.list.d/*.list and /etc/apt/sources.list.d/*.sources name none. Add one, or copy $(basename "$tarball") from
@@ -101,7 +91,7 @@ if [ -z "$source_tree" ]; then
   name=rocksdb-$version
 else
   source_tree=$(realpath "$source_tree" 2>/dev/null || echo "$source_tree")
-  [ -f "$source_tree/include/rocksdb/version.h" ] || die "$source_tree is not a RocksDB source tree"
+  check_source_tree "$source_tree"
   name=rocksdb-$(basename "$source_tree")-$(echo "$source_tree" | sha256sum | cut -c1-8)
 fi
 if [ $source_only = 1 ]; then
@@ -121,7 +111,7 @@ else
   flags+=(-DPORTABLE=1)
 fi
 
-# The distribution's library of this version, if it is installed with all that is needed to link to it.
+# Prints the distribution's library of this version, if it is installed with all that is needed to link to it.
 distribution_library() {
   local installed
   command -v dpkg-query >/dev/null || return 0
@@ -137,7 +127,7 @@ elif [ $compile = 0 ]; then
   library=$(distribution_library)
 fi
 if [ -n "$library" ]; then
-  # The layout of RocksDB's classes depends on how it was compiled, and so do symbols that it exports.
+  # How RocksDB was compiled decides the layout of its classes, and also which symbols it exports.
   symbols=$(nm -D --defined-only "$library") || die "$library is not a shared library"
   case $symbols in
     *GetRocksVersionAsStringB5cxx11Eb*) how="" ;;
@@ -156,7 +146,8 @@ if [ -n "$sanitizer" ]; then
   flags+=("-DCMAKE_CXX_FLAGS=-fsanitize=$sanitizer -fno-omit-frame-pointer"
     "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1 -DNDEBUG")
 fi
-# Several files a compiler run take half the time. Which files bear it is known of these versions only.
+# Compiling several files in one compiler run takes half the time. Which files can be compiled so is known for these versions
+# only.
 unity=()
 case $(rocksdb_version "$source_tree") in
   9.10.0 | 10.4.2 | 11.8.1)
@@ -184,7 +175,7 @@ if [ -n "$library" ]; then
 elif [ ! -f "$build/librocksdb.a" ] || [ -n "${source_tree##"$cache"/*}" ]; then
   say "building RocksDB in $build: 4 to 10 minutes on 2 cores, once"
   configure
-  if ! cmake --build "$build" --target rocksdb --parallel "${PROTEAN_JOBS:-$(nproc)}" 2>&1 | tee "$build/build.log" |
+  if ! cmake --build "$build" --target rocksdb --parallel "$(job_count)" 2>&1 | tee "$build/build.log" |
     show_progress "building RocksDB"; then
     tail -n 30 "$build/build.log" >&2
     die "RocksDB does not build; log: $build/build.log"

@@ -1,4 +1,4 @@
-# RocksDB source trees of versions that no Debian has, out of the Rust crates that carry them. Sourced after common.sh.
+# RocksDB source trees of versions that no Debian has, from the Rust crates that carry them. Sourced after common.sh.
 
 # The crates that carry these versions, each in a folder rocksdb/.
 declare -A rocksdb_crates=(
@@ -7,7 +7,8 @@ declare -A rocksdb_crates=(
   [10.10.1]="rust-librocksdb-sys =0.42.0"
   [11.8.1]="librocksdb-sys =0.19.0")
 
-# Fetches RocksDB $1 into the folder $2, out of the crate that carries it, unless it is there. $3: how to do without.
+# Fetches RocksDB $1 into the folder $2, from the crate that carries it, unless the folder exists. $3: what to do if that
+# fails.
 fetch_rocksdb_crate() {
   local version=$1 tree=$2 without=$3 crate requirement package manifest
   [ ! -d "$tree" ] || return 0

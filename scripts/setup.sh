@@ -4,27 +4,22 @@
 #
 #   scripts/setup.sh [--targets=NAME,...] [ARGUMENTS OF CMAKE...]
 #
-#   --targets   build these alone, such as protean_bench
+#   --targets=NAME,...   build only these, such as protean_bench
 #
-# For cmake: -DPROTEAN_ROCKSDB_SOURCE=DIR, -DPROTEAN_SYSTEM_ROCKSDB=OFF, -DPROTEAN_NATIVE=ON, -DPROTEAN_ASSERTIONS=ON, ...
+# Arguments of cmake: -DPROTEAN_ROCKSDB_SOURCE=DIR, -DPROTEAN_SYSTEM_ROCKSDB=OFF, -DPROTEAN_NATIVE=ON, -DPROTEAN_ASSERTIONS=ON, ...
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-targets=() cmake_arguments=()
-for arg in "$@"; do
-  case $arg in
-    --targets=*) IFS=, read -r -a targets <<<"${arg#--targets=}" ;;
-    *) cmake_arguments+=("$arg") ;;
-  esac
-done
+targets=()
+parse_options --targets=NAME,... ARGUMENTS... -- "$@"
+cd "$project"
 
-# The distribution's RocksDB is wanted, unless cmake is told otherwise, or was, in which case build/ remembers.
+# The distribution's RocksDB is wanted, unless cmake is told otherwise, now or earlier: build/ remembers.
 distribution=1
 remembered=()
 [ ! -f build/CMakeCache.txt ] || mapfile -t remembered < <(sed -nE 's/^(PROTEAN_[A-Z_]+:[A-Z]+=)/-D\1/p' build/CMakeCache.txt)
 declare -A given
-for arg in "${remembered[@]}" "${cmake_arguments[@]}"; do
+for arg in "${remembered[@]}" "${arguments[@]}"; do
   [[ ! $arg =~ ^-D(PROTEAN_[A-Z_]+)(:[A-Z]+)?=(.*)$ ]] || given[${BASH_REMATCH[1]}]=${BASH_REMATCH[3]}
 done
 for choice in 'ROCKSDB_SOURCE=?*' 'ROCKSDB_LIBRARY=?*' SYSTEM_ROCKSDB=OFF NATIVE=ON ASSERTIONS=ON; do
@@ -32,11 +27,11 @@ for choice in 'ROCKSDB_SOURCE=?*' 'ROCKSDB_LIBRARY=?*' SYSTEM_ROCKSDB=OFF NATIVE
   [[ ${given[PROTEAN_${choice%%=*}]:-} != ${choice#*=} ]] || distribution=0
 done
 
-# The distribution's RocksDB is taken if it is the version that Protean is tested with.
+# The distribution's RocksDB is used if it is the version that Protean is tested with.
 readonly rocksdb_package=librocksdb-dev rocksdb_version=9.10.0
 
 say "step 1 of 3: packages"
-# What draws pictures takes matplotlib.
+# The pictures need matplotlib.
 install_packages python3-matplotlib
 # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
 if command -v apt-get >/dev/null && [ $distribution = 1 ] && ! is_installed $rocksdb_package && may_install; then
@@ -49,7 +44,7 @@ if command -v apt-get >/dev/null && [ $distribution = 1 ] && ! is_installed $roc
 fi
 
 say "step 2 of 3: RocksDB; seconds if it is there already, 4 to 10 minutes if it must be compiled"
-cmake -S . -B build -G Ninja "${cmake_arguments[@]}" >&2
+cmake -S . -B build -G Ninja "${arguments[@]}" >&2
 
 say "step 3 of 3: building ${targets[*]:-the programs and tests}, a minute or more the first time"
 build=(cmake --build build)

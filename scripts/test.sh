@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Sets up, builds and passes the tests. Arguments go to ctest, such as -R surf.
+# Sets up, builds and passes the tests.
+#
+#   scripts/test.sh [ARGUMENTS OF CTEST...]    such as -R surf
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+parse_options ARGUMENTS... -- "$@"
+cd "$project"
 scripts/setup.sh
 say "running the tests, 3 to 6 minutes"
-ctest --test-dir build --output-on-failure -j "$(nproc)" "$@"
+ctest --test-dir build --output-on-failure -j "$(nproc)" "${arguments[@]}"

@@ -1,9 +1,10 @@
-//  ProteanTable as everybody's default: what RocksDB makes wherever it would
-//  make a block-based table factory, in a tree that scripts/injected_tree.sh
-//  has prepared. Included by RocksDB's block_based_table_factory.cc there.
+//  ProteanTable as the default table: RocksDB makes its factory wherever it
+//  would make a block-based one, in a tree that scripts/check/injected_tree.sh
+//  has prepared. This file is included by RocksDB's block_based_table_factory.cc
+//  there.
 //
 //  The environment variable PROTEAN_INJECT is the text of a filter policy, as
-//  in an options string. Without it, all is stock.
+//  in an options string. Without it, RocksDB is stock.
 
 #pragma once
 

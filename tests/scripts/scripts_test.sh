@@ -60,8 +60,72 @@ bash -c 'echo "script: inner" >&2; exit 93'
 echo "not reached"
 END
 for path in scripts/*.sh plugin/java/*.sh tests/java/*.sh .ci/run; do
-  case $path in scripts/common.sh | scripts/apt_sources.sh | scripts/packages.sh | scripts/rocksdb_crates.sh | scripts/injected_tree.sh | scripts/tested_build.sh) continue ;; esac
+  [ -x "$path" ] || continue  # Other scripts source it.
   expect "$path sources common.sh" yes "$(grep -q '^\. .*/common\.sh"$' "$path" && echo yes || echo no)"
+done
+
+# ---- Options ----
+
+cat >"$work/options.sh" <<END
+#!/usr/bin/env bash
+# Says what it was given.
+#
+#   options.sh [--help]
+. "$PWD/scripts/common.sh"
+number=7 word="" some=() many=() a_flag=0
+parse_options --number=N '--zero=N|0' --word=WORD --some=WORD,... '--many=a|b...' --a-flag NAME... -- "\$@"
+echo "\$number \$word [\${some[*]}] [\${many[*]}] \$a_flag [\${arguments[*]}]"
+END
+# $1: the name of the case; $2: the output; the others: arguments.
+expect_options() {
+  local name=$1 output=$2
+  shift 2
+  expect "$name" "$output" "$(bash "$work/options.sh" "$@" 2>&1 || true)"
+}
+readonly forms="--number=N --zero=N|0 --word=WORD --some=WORD,... --many=a|b... --a-flag NAME... --help"
+expect_options "defaults" "7  [] [] 0 []"
+expect_options "all kinds of options" "12 a b=c [x y] [b a] 1 [one two]" \
+  --number=12 "--word=a b=c" one --some=x,y --many=b --zero=0 --many=a --a-flag two
+expect_options "an unknown option" "options: unknown argument '--numbers=1'; known: $forms" --numbers=1
+expect_options "a flag with a value" "options: unknown argument '--a-flag=1'; known: $forms" --a-flag=1
+expect_options "no number" "options: --number=0 is not allowed; allowed: a whole number from 1 on" --number=0
+expect_options "no number either" "options: --zero=-1 is not allowed; allowed: a whole number from 0 on" --zero=-1
+expect_options "no such word" "options: --many=c is not allowed; allowed: a|b" --many=c
+expect_options "two words" "options: --many=a|b is not allowed; allowed: a|b" "--many=a|b"
+expect_options "an empty list" "options: --some names nothing; allowed: WORD,..." --some=
+expect_options "help" "$(printf '%s\n' 'Says what it was given.' '' '  options.sh [--help]')" --number=3 --help
+
+# Every program of the folder answers --help at once and does nothing else: it starts no other program but those that read
+# its own text, and writes no file.
+mkdir "$work/bin" "$work/home" "$work/tmp"
+for tool in bash basename cat dirname env nproc realpath sed; do
+  ln -s "$(command -v $tool)" "$work/bin/$tool"
+done
+# The program itself, where python3 is a script that finds it.
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$work/bin/python3"
+# $1: what is asked; the others: the command.
+expect_help() {
+  local name=$1 code=0
+  shift
+  env -i PATH="$work/bin" HOME="$work/home" TMPDIR="$work/tmp" PYTHONDONTWRITEBYTECODE=1 "$@" --help \
+    >"$work/out" 2>"$work/err" || code=$?
+  expect "$name --help: exit code" 0 $code
+  expect "$name --help: errors" "" "$(cat "$work/err")"
+  expect "$name --help: output" yes "$([ -s "$work/out" ] && echo yes || echo no)"
+  expect "$name --help: files" "" "$(find "$work/home" "$work/tmp" -mindepth 1)"
+}
+for path in scripts/*; do
+  if [ -x "$path" ] && [ ! -d "$path" ]; then expect_help "$path" "./$path"; fi
+done
+for path in scripts/*.py scripts/check/*.py; do
+  grep -q '__main__' "$path" && expect_help "$path" python3 "$path"
+done
+for path in scripts/check/*.sh; do
+  mode=$(basename "$path" .sh)
+  case $mode in tested_build | injected_tree) continue ;; esac
+  expect_help "check.sh $mode" scripts/check.sh "$mode"
+  expect "check.sh $mode --help: modes" yes "$(grep -q "check.sh $mode" "$work/out" && echo yes || echo no)"
+  expect "check.sh --help: $mode" yes "$(scripts/check.sh --help | grep -q "check.sh $mode " && echo yes || echo no)"
 done
 
 # ---- Progress ----

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads what the tests of a build have counted (scripts/coverage.sh), and prints which lines they have executed.
+"""Reads the counters that the tests of a build have written (scripts/check.sh coverage), and prints which lines they have executed.
 
 A line is executed if it is in any object file that has it: inline functions and templates are in many.
 """
@@ -18,7 +18,7 @@ FOLDERS = ["filter_policy", "table", "plugin", "tools", "db_bench_ext"]
 def read_counts(project, notes):
     """Returns (file, line, count) of the lines of the project's own files that went into one object file."""
     command = ["gcov", "--json-format", "--stdout", "--relative-only", "--source-prefix", str(project), str(notes)]
-    # Object files of which no function has run have no counts; gcov says so on stderr.
+    # If no function of an object file has run, it has no counts; gcov says so on stderr.
     output = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
     counts = []
     for document in output.splitlines():
@@ -37,7 +37,7 @@ def read_counts(project, notes):
 
 
 def ranges(lines, executable):
-    """Line numbers in words, such as 3-5, 9. What lies between two of them is left out if it is not executable."""
+    """Line numbers in words, such as 3-5, 9. A span may contain lines that are not executable."""
     spans = []
     for line in lines:
         if spans and not any(spans[-1][1] < other < line for other in executable):
@@ -57,7 +57,7 @@ def main():
     project = pathlib.Path(__file__).resolve().parent.parent
 
     executed = collections.defaultdict(collections.Counter)
-    # Notes without an object file are left of a build that was interrupted.
+    # An interrupted build leaves notes without an object file.
     notes = sorted(path for path in arguments.build.rglob("*.gcno") if path.with_suffix(".o").exists())
     if not notes:
         sys.exit(f"{arguments.build} has no counters: it was not configured with -DCMAKE_CXX_FLAGS=--coverage")

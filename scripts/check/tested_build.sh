@@ -1,14 +1,14 @@
-# A build of Protean in a folder of its own, and its tests, for scripts that make several: what fails is noted, and the next
-# one goes on. Sourced after common.sh and packages.sh.
+# A build of Protean in a folder of its own, and its tests, for scripts that make several: failures are noted, and the next
+# build goes on. Sourced after common.sh and packages.sh.
 #
-#   fails WHAT LOG              notes that of $subject
+#   fails WHAT LOG              notes a failure of $subject
 #   build ARGUMENTS OF CMAKE    builds $targets (all, if there are none) in $work; false if that fails
 #   run_tests ARGUMENTS OF CTEST
 #
-# What they take: $subject, what is built, for people; $work. What they set: $failures; $passed and $failed, numbers of tests.
+# They take $subject, which describes the build in messages, and $work. They set $failures, and $passed and $failed, numbers
+# of tests.
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-jobs=${PROTEAN_JOBS:-$(nproc)}
+jobs=$(job_count)
 
 subject="" work="" targets=() failures=() passed="" failed=""
 

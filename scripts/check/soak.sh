@@ -1,38 +1,23 @@
-#!/usr/bin/env bash
-# Soaks Protean: the differential test, the fault tests and RocksDB's stress test in turn, each time with new seeds, for as
-# long as one likes. Whatever fails is told with the command that repeats it, and the next one goes on. At the end, a
-# summary that can be pasted into a report; it also comes when the script is interrupted.
+# Soaks Protean: runs the differential test, the fault tests and RocksDB's stress test in turn, each time with new seeds. A
+# failure is reported with the command that repeats it, and the next turn goes on. At the end, or when the script is
+# interrupted, it prints a summary that can be pasted into a report.
 #
-#   scripts/soak.sh [--minutes=N] [--turn=N] [--parts=LIST]
+#   scripts/check.sh soak [--minutes=N] [--turn=N] [--parts=LIST]
 #
-#   --minutes=N    for so long in all, besides the builds; default: 60
+#   --minutes=N    time in all, not counting the builds; default: 60
 #   --turn=N       minutes of each part in its turn; default: 10
 #   --parts=LIST   separated by commas; default: differential,read_faults,write_faults,kill,stress
 #
-# Builds in build/ as scripts/setup.sh does; stress is scripts/stress.sh, which has a build of its own, with RocksDB's
-# assertions. Logs are kept in $PROTEAN_CACHE (default: protean in the user's cache folder). Files of tests go to TEST_TMPDIR,
-# by default to memory.
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# The tests are built in build/ by scripts/setup.sh; stress is scripts/check.sh stress, which has a build of its own, with
+# RocksDB's assertions. Files of tests go to TEST_TMPDIR, by default to memory.
 
-readonly known="differential read_faults write_faults kill stress"
-minutes=60 turn=10 wanted=""
-for arg in "$@"; do
-  case $arg in
-    --minutes=*) minutes=${arg#--minutes=} ;;
-    --turn=*) turn=${arg#--turn=} ;;
-    --parts=*) wanted=${arg#--parts=} ;;
-    *) die "unknown argument '$arg'; known: --minutes=N --turn=N --parts=LIST" ;;
-  esac
-done
-for number in "$minutes" "$turn"; do
-  [[ $number =~ ^[1-9][0-9]*$ ]] || die "--minutes and --turn want numbers of minutes, not '$number'"
-done
-IFS=, read -r -a parts <<<"${wanted:-${known// /,}}"
+known_parts=(differential read_faults write_faults kill stress)
+minutes=60 turn=10 parts=("${known_parts[@]}")
+parse_options --minutes=N --turn=N --parts=PART,... -- "$@"
 for part in "${parts[@]}"; do
-  [[ " $known " = *" $part "* ]] || die "unknown part '$part'; known: $known"
+  [[ " ${known_parts[*]} " = *" $part "* ]] || die "unknown part '$part'; known: ${known_parts[*]}"
 done
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 cd "$project"
 targets=()
 for part in "${parts[@]}"; do
@@ -43,22 +28,22 @@ if [ ${#targets[@]} -gt 0 ]; then
 fi
 work=$(cache_folder)/soak-$(date +%Y%m%d-%H%M%S)-$$
 mkdir -p "$work"
-# Programs that no later build touches.
+# Copies that no later build touches.
 for target in "${targets[@]}"; do cp "build/$target" "$work"; done
 
 # ---- A turn ----
 
-# By the name of the part.
+# Sums by the name of the part.
 declare -A turns runs seconds injected
 failures=() seeds=() pid=""
 # $1: the part; $2: how long, in seconds.
 take_turn() {
   local part=$1 length=$2 start=$SECONDS code=0 seed log command
-  seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+  seed=$(random_seed 3)
   log=$work/$part-$seed.log
   case $part in
     differential) command=("$work/differential_test" "--seed=$seed" "--seconds=$length") ;;
-    stress) command=(scripts/stress.sh "--seconds=$length" "--seed=$seed") ;;
+    stress) command=(scripts/check.sh stress "--seconds=$length" "--seed=$seed") ;;
     *) command=("$work/${part}_test" "--gtest_filter=*.Random" "--seed=$seed" "--seconds=$length") ;;
   esac
   say "$part, seed $seed, $length s (log: $log)"
@@ -68,7 +53,7 @@ take_turn() {
   pid=""
   turns[$part]=$((${turns[$part]:-0} + 1))
   seconds[$part]=$((${seconds[$part]:-0} + SECONDS - start))
-  # Of the tests the last such line; of stress.sh the sum of its table.
+  # Tests print this line last; the stress test has it below its table.
   runs[$part]=$((${runs[$part]:-0} + $(sed -nE 's/(^|.*: )([0-9]+) runs[ ,].*/\2/p' "$log" | tail -n 1 | grep . || echo 0)))
   injected[$part]=$((${injected[$part]:-0} + $(awk -F'|' 'NF > 4 && $4 + 0 > 0 { n += $4 } END { print n + 0 }' "$log")))
   seeds+=("$part: $seed")

@@ -1,35 +1,32 @@
-# A copy of a RocksDB tree in which ProteanTable is everybody's default table factory, and a build of it with RocksDB's
-# assertions on, for RocksDB's own tests and its stress test. Sourced after common.sh and packages.sh.
+# A copy of a RocksDB tree in which ProteanTable is the default table factory of all callers, and a build of it with
+# RocksDB's assertions on, for RocksDB's own tests and its stress test. Sourced after common.sh and packages.sh.
 #
 #   provide_injected_tree [DIR]        copies the RocksDB tree DIR, or the one that provision_rocksdb.sh provides
 #   build_injected_tree TARGET...      builds targets of its CMakeLists.txt. $sanitizer may be asan, ubsan or tsan
-#   allow_many_files                   lets what is started from then on open thousands of files
+#   allow_many_files                   lets processes that are started from then on open thousands of files
 #
-# What they set: $source_tree, the tree that is copied; $version, its version; $work, a folder in $PROTEAN_CACHE that
-# takes the copy ($tree) and a build for each sanitizer ($build); both are kept. Who builds has the lock of $work, and
-# lets go of it after the build.
+# They set $source_tree, the tree that is copied; $version, its version; $work, a folder in $PROTEAN_CACHE that takes the
+# copy ($tree) and a build for each sanitizer ($build); both are kept. The lock of $work is held during the build.
 #
 # One build serves all. The environment variable PROTEAN_INJECT chooses, when a program starts:
 #
 #   unset                                                 stock RocksDB
 #   the text of a filter policy, such as surf:4:4         ProteanTable with that policy (tests/injection)
 #
-# The named policies here, which look at every query, so that a DB that lives for seconds has samples to design from.
+# Named policies. They sample every query, so that a DB that lives for seconds has samples to design from.
 declare -A injected_policies=(
   [surf]=surf:4:4
   [proteus]='{id=protean.Proteus;bits_per_key=12;sample_every=1}')
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-
-# The files of the tree that are changed, each with a command of sed.
+# The changed files of the tree, each with a command of sed:
 #
 #   - NewBlockBasedTableFactory, the one function that users call;
-#   - whoever calls the constructor instead of it, RocksDB's options above all. What is asked for by its name,
-#     id=BlockBasedTable, stays what it is;
-#   - SetOptions takes "block_based_table_factory" for what is derived from it too. db_stress and many tests use that
+#   - callers of the constructor, RocksDB's options above all, which call that function instead. A table that is asked for
+#     by name, id=BlockBasedTable, stays stock;
+#   - SetOptions, which takes "block_based_table_factory" for derived factories too. db_stress and many tests use that
 #     name, which it refuses otherwise (docs/tuning.md);
-#   - db_stress draws the injected policy, where it draws policies to set in an open DB;
-#   - and its file system does not divide by zero where it has nothing to lose, which kills db_stress in stock runs too.
+#   - db_stress, which draws the injected policy where it draws policies to set in an open DB;
+#   - its file system, which would divide by zero where it has nothing to lose, and kill db_stress in stock runs too.
 declare -A injections
 
 list_injections() {
@@ -51,16 +48,16 @@ list_injections() {
 
 # RocksDB's tests keep thousands of files open; by default, shells allow 1,024.
 allow_many_files() {
-  local most wanted=65536
-  most=$(ulimit -Hn)
-  [ "$most" = unlimited ] || [ "$most" -ge $wanted ] || wanted=$most
+  local limit wanted=65536
+  limit=$(ulimit -Hn)
+  [ "$limit" = unlimited ] || [ "$limit" -ge $wanted ] || wanted=$limit
   ulimit -Sn "$wanted"
   [ "$wanted" -ge 10000 ] ||
     say "no more than $wanted files may be open at once (ulimit -n), which may be too few: 'Too many open files' is no failure" \
       "of Protean"
 }
 
-# What must be in the tree once it has been changed, in this file and so many lines.
+# Checks that the changed file $1 has the text $3 in $2 lines.
 check_injection() {
   local file=$1 lines=$2 text=$3 found
   found=$(grep -cF -- "$text" "$tree/$file" || true)
@@ -68,7 +65,8 @@ check_injection() {
     die "RocksDB $version looks different in $file: after the injection, $found lines instead of $lines have '$text'"
 }
 
-# A file that has been injected before is not written again: it would be compiled again.
+# Changes file $1 with the sed expression $2. A file that has these contents already is not written: it would be compiled
+# again.
 inject() {
   local file=$1 expression=$2
   sed -E "$expression" "$source_tree/$file" >"$tree/$file.new"
@@ -130,7 +128,7 @@ build_injected_tree() {
   log=$build.log
   say "building $* of RocksDB $version with ProteanTable in $build (log: $log)"
   if ! cmake -S "$tree" -B "$build" -G Ninja "${options[@]}" >"$log" 2>&1 ||
-    ! cmake --build "$build" --parallel "${PROTEAN_JOBS:-$(nproc)}" --target "$@" 2>&1 | tee -a "$log" |
+    ! cmake --build "$build" --parallel "$(job_count)" --target "$@" 2>&1 | tee -a "$log" |
     show_progress "building RocksDB $version"; then
     tail -n 30 "$log" >&2
     die "RocksDB $version with ProteanTable does not build; log: $log"

@@ -1,80 +1,58 @@
-#!/usr/bin/env bash
-# RocksDB's stress test, tools/db_crashtest.py with db_stress, with ProteanTable as everybody's default and RocksDB's
-# assertions on: DBs are written, read, checked against what they should hold, killed, and opened again, with options
-# drawn at random. A run is one mode of RocksDB's crash_test.mk with one filter policy and one seed. At the end, a
-# table.
+# Runs RocksDB's stress test, tools/db_crashtest.py with db_stress, with ProteanTable as the default table of all column
+# families and RocksDB's assertions on: DBs are written, read, checked against what they should hold, killed, and opened
+# again, with options drawn at random. A run is one mode of RocksDB's crash_test.mk with one filter policy and one seed. At
+# the end, a table is printed.
 #
-#   scripts/stress.sh [--minutes=N|--seconds=N] [--sanitizer=asan|ubsan|tsan] [--source=TREE] [--seed=N] [--modes=LIST]
-#                     [--policies=LIST]
+#   scripts/check.sh stress [--minutes=N|--seconds=N] [--sanitizer=asan|ubsan|tsan] [--source=TREE] [--seed=N]
+#                           [--modes=LIST] [--policies=LIST]
 #
-#   --minutes=N        for so long in all, besides the build, in runs of 3 to 15 minutes; default: 60
-#   --seconds=N        instead of minutes: a single run is repeated as it was
-#   --sanitizer=NAME   a build with this sanitizer
+#   --minutes=N        time for all runs, each of 3 to 15 minutes, not counting the build; default: 60
+#   --seconds=N        the same in seconds: a single run is repeated with it
+#   --sanitizer=NAME   build with this sanitizer
 #   --source=TREE      a RocksDB source tree instead of the one that provision_rocksdb.sh provides; it is copied
-#   --seed=N           the seed of the first run; the next one has the next; default: a random one
+#   --seed=N           seed of the first run; each further run has the next one; default: a random seed
 #   --modes=LIST       separated by commas; default: all, in an order that depends on the seed
-#   --policies=LIST    likewise: surf, proteus, levels, and stock, which is without Protean; default: all but stock
+#   --policies=LIST    out of surf, proteus, levels, and stock, which is without Protean; default: all but stock
 #
-# A run that fails leaves its DB behind, and is told with the command that repeats it. The build and the logs are kept
-# in $PROTEAN_CACHE (default: protean in the user's cache folder).
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/injected_tree.sh"
+# A run that fails leaves its DB behind, and its message holds the command that repeats it.
+. "$project/scripts/check/injected_tree.sh"
 
-# What crash_test.mk runs, by the names of its targets without "crash_test".
-modes=(blackbox blackbox_simple blackbox_with_atomic_flush blackbox_with_wc_txn blackbox_with_wp_txn
+# The modes of crash_test.mk: the names of its targets without "crash_test".
+known_modes=(blackbox blackbox_simple blackbox_with_atomic_flush blackbox_with_wc_txn blackbox_with_wp_txn
   blackbox_with_wup_txn blackbox_with_optimistic_txn blackbox_with_best_efforts_recovery blackbox_with_ts
   blackbox_with_multiops_wc_txn blackbox_with_multiops_wp_txn blackbox_with_tiered_storage
   whitebox whitebox_simple whitebox_with_atomic_flush whitebox_with_wc_txn whitebox_with_wp_txn whitebox_with_wup_txn
   whitebox_with_optimistic_txn whitebox_with_ts whitebox_with_tiered_storage)
 
-# What db_crashtest.py would draw at random, and is fixed here.
+# Options that db_crashtest.py would draw at random, fixed here.
 excluded=(
   # The injected factory leaves RocksDB's filters alone where they are partitioned, so nothing of Protean would be tested.
   --partition_filters=0
-  # An option of RocksDB's Ribbon filters, which db_stress would change in the open DB. The policy is another one here.
-  # This value says that there is none.
+  # db_stress would change this option of RocksDB's Ribbon filters in the open DB, but the policy is another one here. The
+  # value says that there are no Ribbon filters.
   --bloom_before_level=2147483647
-  # How often the log tells what filters did, which is counted.
+  # The log's lines about what filters did are counted.
   --stats_dump_period_sec=5)
-# One of these, by the seed. RocksDB draws 100000 or 25 million, and compares as many keys of each column family whenever
+# The seed chooses one of these. RocksDB draws 100000 or 25 million, and compares as many keys of each column family whenever
 # the DB is opened: too long for runs of minutes.
 readonly max_keys=(100000 2500000)
 # $1: the version of RocksDB.
 exclude_for_version() {
   case $1 in
-    # RocksDB itself writes out of bounds with it, without Protean too.
+    # With this option, RocksDB writes out of bounds, without Protean too.
     11.*) excluded+=(--min_tombstones_for_range_conversion=0) ;;
   esac
 }
 
-length=3600 sanitizer="" source="" seed="" wanted_modes="" wanted_policies=surf,proteus,levels
-for arg in "$@"; do
-  case $arg in
-    --minutes=*)
-      [[ ${arg#*=} =~ ^[1-9][0-9]*$ ]] || die "--minutes wants a number of minutes, not '${arg#*=}'"
-      length=$((${arg#*=} * 60))
-      ;;
-    --seconds=*)
-      [[ ${arg#*=} =~ ^[1-9][0-9]*$ ]] || die "--seconds wants a number of seconds, not '${arg#*=}'"
-      length=${arg#*=}
-      ;;
-    --sanitizer=*) sanitizer=${arg#--sanitizer=} ;;
-    --source=*) source=${arg#--source=} ;;
-    --seed=*) seed=${arg#--seed=} ;;
-    --modes=*) wanted_modes=${arg#--modes=} ;;
-    --policies=*) wanted_policies=${arg#--policies=} ;;
-    *)
-      die "unknown argument '$arg'; known: --minutes=N --seconds=N --sanitizer=NAME --source=TREE --seed=N --modes=LIST" \
-        "--policies=LIST"
-      ;;
-  esac
-done
-[ -n "$seed" ] || seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
-[[ $seed =~ ^[0-9]{1,9}$ ]] || die "--seed wants a number of up to 9 digits, not '$seed'"
+minutes=60 seconds="" sanitizer="" source="" seed="" modes=() policies=(surf proteus levels)
+parse_options --minutes=N --seconds=N '--sanitizer=asan|ubsan|tsan' --source=TREE '--seed=N|0' --modes=MODE,... \
+  --policies=POLICY,... -- "$@"
+length=${seconds:-$((minutes * 60))}
+[ -n "$seed" ] || seed=$(random_seed 3)
+[ ${#seed} -le 9 ] || die "--seed=$seed is not allowed; allowed: numbers of up to 9 digits"
 seed=$((10#$seed))
 
-# The policies, with a samples file where they sample: $1, the policy; $2, the folder of the run.
+# Prints the text of a policy, with a samples file if it samples. $1: the policy; $2: the folder of the run.
 policy_text() {
   local proteus="{id=protean.Proteus;bits_per_key=12;sample_every=1;samples_file=$2/samples}"
   case $1 in
@@ -83,7 +61,6 @@ policy_text() {
     levels) echo "{id=protean.Levels;policies={surf:0:8,bloomfilter:10,$proteus}}" ;;
   esac
 }
-IFS=, read -r -a policies <<<"$wanted_policies"
 for policy in "${policies[@]}"; do
   [[ " surf proteus levels stock " = *" $policy "* ]] ||
     die "unknown policy '$policy'; known: surf proteus levels stock"
@@ -91,20 +68,18 @@ done
 
 provide_injected_tree "$source"
 exclude_for_version "$version"
-# What older scripts ask for besides in multiops modes, and what only newer ones have.
+# Older versions of db_crashtest.py want one more option in multiops modes, newer ones have one more mode.
 wc=() wp=()
 if grep -q '"--write_policy"' "$tree/tools/db_crashtest.py"; then
   wc=(--write_policy=write_committed) wp=(--write_policy=write_prepared)
 else
-  modes+=(blackbox_with_multiops_wup_txn)
+  known_modes+=(blackbox_with_multiops_wup_txn)
 fi
-if [ -n "$wanted_modes" ]; then
-  known=" ${modes[*]} "
-  IFS=, read -r -a modes <<<"$wanted_modes"
-  for mode in "${modes[@]}"; do
-    [[ $known = *" $mode "* ]] || die "unknown mode '$mode'; known with RocksDB $version:$known"
-  done
-fi
+[ ${#modes[@]} -gt 0 ] || modes=("${known_modes[@]}")
+for mode in "${modes[@]}"; do
+  [[ " ${known_modes[*]} " = *" $mode "* ]] ||
+    die "unknown mode '$mode'; known with RocksDB $version: ${known_modes[*]}"
+done
 build_injected_tree db_stress
 
 allow_many_files
@@ -137,7 +112,7 @@ arguments_of() {
       ;;
     *_wc_txn) arguments+=(--txn --txn_write_policy=0) ;;
     *_wp_txn) arguments+=(--txn --txn_write_policy=1) ;;
-    # Without Protean, too, a write to the WAL that fails may leave a write there that db_stress takes for undone.
+    # Without Protean, too, a failed write to the WAL may leave data there that db_stress takes for undone.
     *_wup_txn) arguments+=(--txn --txn_write_policy=2 --exclude_wal_from_write_fault_injection=1) ;;
     *_optimistic_txn) arguments+=(--optimistic_txn) ;;
     *_best_efforts_recovery) arguments+=(--test_best_efforts_recovery) ;;
@@ -170,9 +145,9 @@ run() {
   local environment=("TEST_TMPDIR=$folder/db")
   [ "$policy" = stock ] || environment+=("PROTEAN_INJECT=$(policy_text "$policy" "$folder")")
   say "$mode, $policy, seed $seed, $seconds s (log: $log)"
-  echo "${environment[*]@Q} python3 $project/scripts/crash_test.py $tree/tools/db_crashtest.py $seed $folder.json" \
+  echo "${environment[*]@Q} python3 $project/scripts/check/crash_test.py $tree/tools/db_crashtest.py $seed $folder.json" \
     "${arguments[*]@Q}" >"$log"
-  env "${environment[@]}" python3 -u "$project/scripts/crash_test.py" "$tree/tools/db_crashtest.py" "$seed" \
+  env "${environment[@]}" python3 -u "$project/scripts/check/crash_test.py" "$tree/tools/db_crashtest.py" "$seed" \
     "$folder.json" "${arguments[@]}" >>"$log" 2>&1 &
   pid=$!
   wait $pid || code=$?
@@ -183,7 +158,7 @@ run() {
   if [ $code != 0 ]; then
     result=FAILED
     failures+=("$mode, $policy, seed $seed: log $log, DB $folder/db; again:
-    $0 --seconds=$seconds --modes=$mode --policies=$policy --seed=$seed${source:+ --source=$source}\
+    $0 stress --seconds=$seconds --modes=$mode --policies=$policy --seed=$seed${source:+ --source=$source}\
 ${sanitizer:+ --sanitizer=$sanitizer}")
     say "FAILED: ${failures[-1]}"
     { grep -E 'Verification failed|Assertion|ERROR:|overlooked|runtime error|WARNING: ThreadSanitizer' "$log" ||
@@ -194,7 +169,7 @@ ${sanitizer:+ --sanitizer=$sanitizer}")
   launches=$((launches + numbers[1])) kills=$((kills + numbers[2]))
   if [ "$policy" != stock ]; then
     injected=$((injected + 1))
-    # Where kills come before db_stress has done much.
+    # Some kills come before db_stress has done much.
     if [ $result = passed ] && { [ "${numbers[3]}" = 0 ] || [ "${numbers[6]}" = 0 ]; }; then
       result=idle idle=$((idle + 1))
     fi

@@ -1,50 +1,33 @@
-#!/usr/bin/env bash
-# Fuzzes what reads bytes and text that others may have damaged, and what builds filters: one target after the other. What a
-# target does is described in tests/fuzz/fuzz_targets.h, and docs/torture.md says what has been run.
+# Fuzzes what reads bytes and text that may be damaged, and what builds filters: one target after the other.
+# tests/fuzz/fuzz_targets.h describes the targets, docs/torture.md their results.
 #
-#   scripts/fuzz.sh [--minutes=N] [--target=NAME]... [--jobs=N] [--sanitizer=address|none] [--source=DIR]
+#   scripts/check.sh fuzz [--minutes=N] [--target=NAME]... [--jobs=N] [--sanitizer=address|none] [--source=DIR]
 #
-#   --minutes=N          for all targets together; default: 7
-#   --target=NAME        only this one; may be repeated
+#   --minutes=N          time of all targets together; default: 7
+#   --target=NAME        only this target; may be repeated
 #   --jobs=N             processes at once; default: 1
 #   --sanitizer=address  with ASan and UBSan, the default
-#   --sanitizer=none     without, and without tracing comparisons, which is faster: for numbers
+#   --sanitizer=none     without them, and without tracing comparisons, which is faster: for numbers
 #   --source=DIR         a RocksDB source tree instead of the one that provision_rocksdb.sh provides
 #
-# Needs clang, which CXX may name, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz (default:
-# protean/fuzz in the user's cache folder) keeps:
+# Needs clang, which CXX may name, and compiles RocksDB with it the first time (4 to 10 minutes). $PROTEAN_CACHE/fuzz keeps:
 #
 #   corpus/TARGET      inputs that reach something new; a run goes on where the last one has ended
 #   findings/TARGET    inputs that have failed; `build/corpus_test` replays those that are copied to tests/fuzz/corpus/TARGET
 #   executions.tsv     a line for each target of each run: when, commit, target, sanitizer, seconds, executions
-#   TARGET.N.log       what process N of the last run of a target has said
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
+#   TARGET.N.log       output of process N in the last run of a target
 
-minutes=7 jobs=1 sanitizer=address source_tree="" targets=()
-for arg in "$@"; do
-  case $arg in
-    --minutes=*) minutes=${arg#--minutes=} ;;
-    --target=*) targets+=("${arg#--target=}") ;;
-    --jobs=*) jobs=${arg#--jobs=} ;;
-    --sanitizer=*) sanitizer=${arg#--sanitizer=} ;;
-    --source=*) source_tree=$(realpath "${arg#--source=}") ;;
-    *) die "unknown argument '$arg'; known: --minutes=N --target=NAME --jobs=N --sanitizer=address|none --source=DIR" ;;
-  esac
-done
-[[ $minutes =~ ^[1-9][0-9]*$ ]] || die "--minutes=$minutes is not allowed; allowed: a number from 1 on"
-[[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs=$jobs is not allowed; allowed: a number from 1 on"
-case $sanitizer in
-  address) sanitizers=address,undefined ;;
-  none) sanitizers="" ;;
-  *) die "--sanitizer=$sanitizer is not allowed; allowed: address, none" ;;
-esac
+minutes=7 jobs=1 sanitizer=address source="" target=()
+parse_options --minutes=N --target=NAME... --jobs=N '--sanitizer=address|none' --source=DIR -- "$@"
+sanitizers=""
+[ "$sanitizer" = none ] || sanitizers=address,undefined
+[ -z "$source" ] || source=$(realpath "$source")
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 all=()
 for file in "$project"/tests/fuzz/*_fuzzer.cc; do
   all+=("$(basename "$file" _fuzzer.cc)")
 done
+targets=("${target[@]}")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 for target in "${targets[@]}"; do
   [[ " ${all[*]} " == *" $target "* ]] || die "there is no target '$target'; known: ${all[*]}"
@@ -65,18 +48,18 @@ command -v "$CXX" >/dev/null && "$CXX" --version | grep clang >/dev/null ||
 cache=$(cache_folder)
 work=$cache/fuzz
 mkdir -p "$work"
-build=$cache/fuzz-build-$sanitizer-$(echo "$project $source_tree" | sha256sum | cut -c1-8)
+build=$cache/fuzz-build-$sanitizer-$(echo "$project $source" | sha256sum | cut -c1-8)
 mkdir -p "$build"
 lock "$build/.lock" "another run with --sanitizer=$sanitizer"
 say "building the fuzzers in $build (log: $build/build.log)"
 generator=()
 [ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator=(-G Ninja)
 if ! cmake -S "$project" -B "$build" "${generator[@]}" -DPROTEAN_FUZZ=ON "-DPROTEAN_FUZZ_SANITIZE=$sanitizers" \
-  -DPROTEAN_SYSTEM_ROCKSDB=OFF "-DPROTEAN_ROCKSDB_SOURCE=$source_tree" >"$build/build.log"; then
+  -DPROTEAN_SYSTEM_ROCKSDB=OFF "-DPROTEAN_ROCKSDB_SOURCE=$source" >"$build/build.log"; then
   tail -n 20 "$build/build.log" >&2
   die "the fuzzers do not configure; log: $build/build.log"
 fi
-cmake --build "$build" --parallel "${PROTEAN_JOBS:-$(nproc)}" --target "${targets[@]/%/_fuzzer}" 2>&1 |
+cmake --build "$build" --parallel "$(job_count)" --target "${targets[@]/%/_fuzzer}" 2>&1 |
   tee -a "$build/build.log" | show_progress "building the fuzzers" ||
   { tail -n 30 "$build/build.log" >&2; die "the fuzzers do not build; log: $build/build.log"; }
 
@@ -88,18 +71,18 @@ seconds=$((minutes * 60 / ${#targets[@]}))
 totals=$work/executions.tsv
 [ -f "$totals" ] || printf 'when\tcommit\ttarget\tsanitizer\tseconds\texecutions\n' >"$totals"
 
-# A larger input takes longer, and finds little that a smaller one does not.
-most_bytes() {
+# Prints the length of the longest input of target $1. Longer ones take more time, and find little more.
+max_bytes() {
   case $1 in
     samples | options | *_build | design) echo 400 ;;
     *) echo 1024 ;;
   esac
 }
 
-# The number that the log $2 has last after the words $1; 0 if there is none.
+# Prints the last number after the words $1 in the log $2; 0 if there is none.
 number_of() { sed -nE "s/^.*$1 *([0-9]+).*/\1/p" "$2" | tail -n 1 | grep . || echo 0; }
 
-# Whoever interrupts a run still learns what it has come to.
+# An interrupted run still prints its results.
 pids=() stopped=0
 stop() {
   stopped=1
@@ -113,10 +96,10 @@ run_target() {
   local corpus_folder=$work/corpus/$target findings_folder=$work/findings/$target seeds=$work/seeds
   mkdir -p "$corpus_folder" "$findings_folder" "$seeds"
   PROTEAN_FUZZ_SEEDS=$seeds "$fuzzer" >/dev/null || die "$fuzzer cannot write its seeds to $seeds"
-  options=(-max_total_time=$seconds -max_len="$(most_bytes "$target")" -len_control=0 -timeout=10 -rss_limit_mb=3000
+  options=(-max_total_time=$seconds -max_len="$(max_bytes "$target")" -len_control=0 -timeout=10 -rss_limit_mb=3000
     -print_final_stats=1 -artifact_prefix="$findings_folder/")
-  # Weighing inputs by how rare what they reach is takes longer than running them, and so does looking each second for what
-  # other processes have found.
+  # Weighing inputs by the rarity of what they reach takes longer than running them, and so does looking each second for
+  # the findings of other processes.
   [ "$sanitizer" != none ] || options+=(-entropic=0 -reload=0)
   [ ! -f "$seeds/$target.dict" ] || options+=(-dict="$seeds/$target.dict")
   local before start=$SECONDS
@@ -127,7 +110,7 @@ run_target() {
     pids+=($!)
   done
   for job in "${pids[@]}"; do
-    # Who interrupts this run ends the wait, not the process.
+    # A signal ends the wait, not the process.
     until wait "$job"; do kill -0 "$job" 2>/dev/null || { failed=1; break; }; done
   done
   pids=()

@@ -1,6 +1,6 @@
-"""Runs suites of RocksDB's tests, each once for every policy, and compares what fails with what is expected to. Each
-test is a process, so that one that crashes or hangs does not take the others with it. scripts/upstream_tests.sh builds
-the suites and calls this.
+"""Runs suites of RocksDB's tests, each once for every policy, and compares the failures with the expected ones. Each test is
+a process of its own, so that a crash or a hang does not affect the others. scripts/check.sh upstream builds the suites and
+calls this script.
 """
 
 import argparse
@@ -20,11 +20,11 @@ import threading
 import time
 
 STOCK = "stock"
-# The injected table factory's filter policy is given by this variable; without it, RocksDB is as it was.
+# This variable is the injected table factory's filter policy; without it, RocksDB is stock.
 INJECT = "PROTEAN_INJECT"
 
 TIME_LIMIT_SECONDS = 1200
-# A test that fails is run so often in all. One that does not always fail is run so often without Protean.
+# Runs of a test that fails, in all; and runs without Protean of a test that does not always fail.
 RUNS_OF_FAILING = 3
 RUNS_OF_UNSTEADY = 10
 FREE_BYTES = 4 << 30
@@ -34,7 +34,7 @@ def say(text):
     print(f"upstream_tests: {text}", file=sys.stderr, flush=True)
 
 
-# ---- What is expected to differ ----
+# ---- Expected differences ----
 
 
 class Expectation:
@@ -59,8 +59,8 @@ class Expectation:
 
 
 def read_expectations(path, version):
-    """Paragraphs, each a reason in lines of comments, and below it lines of policies, suite, test and failure. What is
-    marked as that of another version is left out."""
+    """Reads paragraphs, each a reason in lines of comments, and below it lines of policies, suite, test and failure. Lines
+    for another version are left out."""
     expectations = []
     reason = False
     with open(path, encoding="utf-8") as lines:
@@ -113,7 +113,7 @@ class Runner:
 
     def environment(self, binary, policy, folder):
         variables = {name: value for name, value in os.environ.items() if not name.startswith("GTEST_")}
-        # gdb takes a minute to find what a crash is told by in a second.
+        # gdb takes a minute to find what the output of a crash says in a second.
         variables.update(TEST_TMPDIR=folder, ROCKSDB_BACKTRACE_STACK="1", LD_LIBRARY_PATH=os.path.dirname(binary))
         variables.pop(INJECT, None)
         if policy != STOCK:
@@ -121,7 +121,7 @@ class Runner:
         return variables
 
     def run(self, binary, policy, test, log):
-        """Returns "passed", "skipped", or why it has failed. The output of a failure goes to the file `log`."""
+        """Returns "passed", "skipped", or the reason of a failure, whose output goes to the file `log`."""
         folder = tempfile.mkdtemp(prefix="test.", dir=self.scratch)
         output_path = folder + ".out"
         with open(output_path, "wb") as output:
@@ -169,7 +169,7 @@ def digest(paths):
 
 
 class Outcome:
-    """What has come of a test with a policy, in one or more runs."""
+    """The result of a test with a policy, in one or more runs."""
 
     def __init__(self, record):
         self.test = record["test"]
@@ -187,7 +187,7 @@ class Outcome:
 
 
 class Suite:
-    """The tests of a program and what is known of them. That is kept until the program or RocksDB's library changes."""
+    """The tests of a program and their results, which are kept until the program or RocksDB's library changes."""
 
     def __init__(self, name, binaries, work):
         self.name = name
@@ -224,7 +224,7 @@ class Suite:
         return os.path.join(self.folder, f"{policy}.log")
 
     def outcomes(self, policy, spec):
-        """A file of them, which goes on where it has ended."""
+        """The outcomes with a policy, in a file that goes on where it has ended."""
         name = policy if not spec else f"{policy}.{hashlib.sha256(spec.encode()).hexdigest()[:8]}"
         return Outcomes(os.path.join(self.folder, name + ".jsonl"))
 
@@ -265,7 +265,7 @@ class Session:
         return any(line.explains(suite.name, policy, outcome) for line in self.expectations)
 
     def run_test(self, suite, policy, test, outcomes, runs, stop_at_success):
-        """Runs it so often, or, if it passes at first and that will do, once."""
+        """Runs a test several times, or only once if it passes then and that is enough."""
         begun = time.monotonic()
         done = failed = 0
         why = ""
@@ -286,7 +286,7 @@ class Session:
         return outcome
 
     def run_suite(self, suite, policy):
-        """Runs what has not been run."""
+        """Runs the tests that have not been run."""
         outcomes = suite.outcomes(policy, self.runner.specs.get(policy))
         left = [test for test in suite.tests if test not in outcomes.by_test]
         begun = shown = time.monotonic()

@@ -1,9 +1,9 @@
-"""One run of RocksDB's tools/db_crashtest.py from a seed, for stress.sh. Looks at how each db_stress ends, and at what
-Protean did in it, by the DB's log.
+"""Runs RocksDB's tools/db_crashtest.py once from a seed, for scripts/check.sh stress. Checks how each db_stress ends, and
+reads in the DB's log what Protean did in it.
 
     python3 crash_test.py DB_CRASHTEST SEED RESULT ARGUMENT...
 
-RESULT is written after each db_stress: a JSON object with what has come so far. Exit code 0 if db_crashtest.py found
+RESULT is written after each db_stress: a JSON object with the counts so far. The exit code is 0 if db_crashtest.py found
 nothing and no db_stress ended in a way that it overlooks: it takes any signal for the kill that it asked for, and a
 verification that hangs for a success.
 """
@@ -21,24 +21,24 @@ import subprocess
 import sys
 import time
 
-# Of a log: a new file that has a filter of Protean, a design, and what the filters of a column family did so far.
+# Lines of a log: a new file that has a filter of Protean, a design, and what the filters of a column family did so far.
 BUILT = re.compile(r'"event": "table_file_creation".*"filter_size": [1-9].*"filter_policy": "protean\.')
 DESIGN = re.compile(r"Protean: .*(from \d+ sample queries and the keys|from the keys alone)")
 FAMILY = re.compile(r"Protean: column family (.*?): (L.*)")
 SEEKS = re.compile(r"seeks (\d+) no, (\d+) passed, (\d+) true, (\d+) false")
 
-# How long a whitebox db_stress may go on after the end of the run, to be killed or to end by itself.
-PATIENCE_SECONDS = 60
+# A whitebox db_stress may go on for this long after the end of the run, to be killed or to end by itself.
+GRACE_SECONDS = 60
 
-# A db_stress that is about to be killed is looked at for so long, and must have run, or waited for a processor, for this
-# share of the time. One that waits for nothing that comes uses less.
+# A db_stress that is about to be killed is watched for LOOK_SECONDS, and must have run, or waited for a processor, for
+# MIN_SHARE of the time. A process that hangs uses less.
 LOOK_SECONDS = 5
-LEAST_SHARE = 0.001
+MIN_SHARE = 0.001
 STACKS_SECONDS = 120
 
 PlainPopen = subprocess.Popen
 
-# What db_crashtest.py kills with, and db_stress itself.
+# The signals of db_crashtest.py's kills, and of db_stress's own.
 KILLS = (-signal.SIGKILL, -signal.SIGTERM)
 
 
@@ -82,12 +82,12 @@ def hangs(process):
     before = activity(process.pid)
     time.sleep(LOOK_SECONDS)
     used = activity(process.pid) - before
-    # Threads that have ended take their times with them.
-    return process.poll() is None and 0 <= used < LOOK_SECONDS * LEAST_SHARE
+    # The times of threads that have ended are lost.
+    return process.poll() is None and 0 <= used < LOOK_SECONDS * MIN_SHARE
 
 
 def print_stacks(process):
-    """Where the threads are that wait, if there is gdb."""
+    """Prints the stacks of the waiting threads, if there is gdb."""
     if not shutil.which("gdb"):
         return
     command = ["gdb", "-batch", "-p", str(process.pid), "-ex", "thread apply all backtrace 24"]
@@ -113,7 +113,7 @@ class CrashTest:
         """RocksDB gives whitebox a quarter of an hour more than it was given."""
         if timeout is None or self.end is None or "--verification_only=1" in command:
             return timeout
-        return min(timeout, max(PATIENCE_SECONDS, self.end + PATIENCE_SECONDS - time.time()))
+        return min(timeout, max(GRACE_SECONDS, self.end + GRACE_SECONDS - time.time()))
 
     def ended(self, command, code, timed_out):
         if not any(argument.startswith("--expected_values_dir=") for argument in command):
@@ -164,6 +164,9 @@ class CrashTest:
 
 
 def main():
+    if sys.argv[1:] == ["--help"]:
+        print(__doc__)
+        return
     script, seed, result, *arguments = sys.argv[1:]
     test = CrashTest(int(seed), result)
     for argument in arguments:
