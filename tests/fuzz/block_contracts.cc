@@ -17,9 +17,9 @@ class Examiner {
 
   BlockExam Run() {
     CheckState();
-    for (const std::string& string : strings_) {
-      CheckString(string);
-      Walk(string);
+    for (size_t i = 0; i < strings_.size(); i++) {
+      CheckString(strings_[i]);
+      if (i % 3 == 0) Walk(strings_[i]);
     }
     CheckBatches();
     for (size_t i = 0; i < strings_.size(); i++) {
@@ -91,8 +91,8 @@ class Examiner {
   }
 
   void CheckBatches() {
-    // Enough for a few full batches of the filters, and a rest.
-    const size_t count = std::max<size_t>(strings_.size(), 75);
+    // More than filters ask for at once, and a rest.
+    const size_t count = std::max<size_t>(strings_.size(), 37);
     std::vector<Slice> slices(count);
     std::vector<Slice*> pointers(count);
     const std::unique_ptr<bool[]> answers(new bool[count]);
@@ -156,13 +156,31 @@ class Examiner {
       Expect(bound >= at, "a search never goes back");
       Expect(bound == at || block_.MayHaveKeyAtOrAbove(bound),
              "a search goes no further than the largest key");
-      std::string again;
-      Expect(block_.LowerBound(bound, &again) && again == bound,
-             "a search stays where it has been sent");
+      CheckSettled(bound);
       CheckString(bound);
       CheckRange(at, bound);
       at = bound + '\0';
       CheckRange(bound, at);
+    }
+  }
+
+  // The search has been sent there, and asks again. Where the labels of a
+  // damaged SuRF are out of order, each of its leaves may send the search on
+  // once more, or end it.
+  void CheckSettled(std::string bound) {
+    const bool is_surf =
+        block_.filter() != nullptr && block_.header().kind == kSurfKind;
+    uint64_t max_moves =
+        is_surf ? static_cast<const Surf&>(*block_.filter()).fst().num_leaves()
+                : 0;
+    std::string next;
+    for (;; max_moves--, bound = next) {
+      const bool found = block_.LowerBound(bound, &next);
+      Expect(found || is_surf, "a search finds where it has been sent");
+      if (!found || next == bound) return;
+      Expect(next > bound, "a search never goes back");
+      Expect(max_moves > 0, "a search stays where it has been sent");
+      if (exam_.broken != nullptr) return;
     }
   }
 

@@ -1,0 +1,30 @@
+# sanitized_corpus_test: what the fuzzers start from and have found, and damaged filter blocks, read under AddressSanitizer
+# and UndefinedBehaviorSanitizer in an ordinary build.
+#
+# Instrumented is what reads and builds filter blocks and reads files of samples. The tests are the objects of the programs
+# without sanitizers, and so is all else: the linker takes from libprotean.a only what has not been defined before. A build
+# with sanitizers in everything is made by scripts/sanitize.sh.
+
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS "-fsanitize=address,undefined")
+check_cxx_source_compiles("int main() { return 0; }" PROTEAN_HAS_SANITIZERS)
+unset(CMAKE_REQUIRED_FLAGS)
+if(NOT PROTEAN_HAS_SANITIZERS)
+  message(STATUS "no sanitized_corpus_test: the compiler has no AddressSanitizer, or no UndefinedBehaviorSanitizer")
+  return()
+endif()
+
+set(sanitized_sources ${sources})
+list(FILTER sanitized_sources INCLUDE REGEX "^filter_policy/(filter_block|filter_salt|(amq|fst|proteus|samples|surf)/)")
+list(FILTER sanitized_sources EXCLUDE REGEX "_policy\\.|db_session|replace_file|sample_store")
+add_executable(sanitized_corpus_test ${sanitized_sources}
+  $<TARGET_OBJECTS:corpus_test> $<TARGET_OBJECTS:proteus_damage_test> $<TARGET_OBJECTS:surf_damage_test>)
+# vptr needs type information of RocksDB's classes, which not every RocksDB has.
+target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>" -fsanitize=address,undefined
+  -fno-sanitize-recover=all -fno-sanitize=vptr -fno-omit-frame-pointer)
+target_link_options(sanitized_corpus_test PRIVATE -fsanitize=address,undefined)
+target_link_libraries(sanitized_corpus_test PRIVATE test_common fixed_salt)
+add_test(NAME sanitized_corpus_test COMMAND sanitized_corpus_test)
+# Leaks are looked for by scripts/sanitize.sh: LeakSanitizer needs ptrace, which not every container permits.
+set_tests_properties(sanitized_corpus_test PROPERTIES TIMEOUT ${test_seconds}
+  ENVIRONMENT "PROTEAN_DAMAGE_STRIDE=11;ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1")

@@ -1,0 +1,113 @@
+//  Small blocks of SuRF for tests of what they say, whole or damaged.
+
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/slice_transform.h"
+#include "tests/filter_blocks.h"
+#include "tests/key_families.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+using Keys = std::vector<std::string>;
+
+constexpr uint32_t kBlockSeed = 301;
+
+inline std::string BuildBlock(const Keys& keys,
+                              const std::shared_ptr<const FilterPolicy>&
+                                  policy = NewSurfFilterPolicy(4, 8)) {
+  const auto builder = NewBuilder(*policy);
+  for (const std::string& key : keys) builder->AddKey(key);
+  return Finish(builder.get());
+}
+
+// As FullFilterBlockBuilder does for a table with a prefix extractor.
+inline std::string BuildBlockWithPrefixes(
+    const Keys& keys, const SliceTransform& prefix_extractor) {
+  const auto builder = NewBuilder(*NewSurfFilterPolicy(4, 8));
+  for (const std::string& key : keys) {
+    if (prefix_extractor.InDomain(key)) {
+      builder->AddKeyAndAlt(key, prefix_extractor.Transform(key));
+    } else {
+      builder->AddKey(key);
+    }
+  }
+  return Finish(builder.get());
+}
+
+// A few keys that give every structure of the trie something to hold: shared
+// prefixes, a key that is a prefix of others, 0x00 and 0xff.
+inline Keys SmallSet() {
+  Keys keys = {"",        std::string(1, '\0'), "app", "apple", "apply", "band",
+               "bandana", "\xff\xff",           "\xff"};
+  SortUnique(&keys);
+  return keys;
+}
+
+// Few enough keys for small blocks, but with LOUDS-Dense levels: a wide and
+// bushy lower part pays for them.
+inline Keys SetWithDenseLevels() {
+  Keys keys;
+  for (int first : {'a', 'q'}) {
+    for (int second = 0; second < 256; second++) {
+      for (int third = 0; third < 8; third++) {
+        keys.push_back({static_cast<char>(first), static_cast<char>(second),
+                        static_cast<char>(30 * third)});
+      }
+    }
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+// All that was stored must be found, in every way to ask for it.
+inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, key, true)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, key + '\0', false)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch("", key, true)) << Hex(key);
+    for (size_t length = 0; length <= key.size(); length++) {
+      ASSERT_TRUE(block.PrefixMayMatch(Slice(key.data(), length))) << Hex(key);
+    }
+  }
+}
+
+// All entries must be found through the interface by which the block-based
+// table asks.
+inline void ExpectReaderFinds(const Slice& block, const Keys& entries) {
+  const std::unique_ptr<FilterBitsReader> reader(
+      static_cast<const ProteanFilterPolicy&>(*NewSurfFilterPolicy(0, 0))
+          .GetFilterBitsReader(block));
+  for (const std::string& entry : entries) {
+    ASSERT_TRUE(reader->MayMatch(entry)) << Hex(entry);
+  }
+}
+
+// A block that cannot be read answers "may match" to everything.
+inline void ExpectAlwaysTrue(const FilterBlock& block) {
+  EXPECT_FALSE(block.CanFilter());
+  EXPECT_FALSE(block.HasKeyAtOrAbove("a"));
+  ExpectNoFalseNegatives(block, {"", "no such key", "\xff\xff\xff"});
+}
+
+// Keys, their neighbours, and strings that lead out of the trie.
+inline Keys QueriesAround(const Keys& keys, size_t count) {
+  Random rnd(kBlockSeed);
+  Keys queries = {"", "\xff\xff\xff\xff", std::string(100, 'a')};
+  while (queries.size() < count) {
+    const Keys around =
+        Around(keys[rnd.Uniform(static_cast<int>(keys.size()))]);
+    queries.push_back(around[rnd.Uniform(static_cast<int>(around.size()))]);
+  }
+  return queries;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

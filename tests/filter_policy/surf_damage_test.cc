@@ -1,0 +1,539 @@
+//  Damaged blocks of SuRF are refused and lose no key, or, if the damage gets
+//  past the checks, keep what every opened block promises
+//  (tests/fuzz/block_contracts.h). Nothing outside of them is read.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "filter_policy/surf/surf.h"
+#include "test_util/testharness.h"
+#include "tests/damage_stride.h"
+#include "tests/filter_policy/small_blocks.h"
+#include "tests/fuzz/block_contracts.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string WithBitFlipped(std::string block, size_t bit) {
+  block[bit / 8] = static_cast<char>(block[bit / 8] ^ (1 << (bit % 8)));
+  return block;
+}
+
+// The block is refused, and loses no key for that.
+void ExpectDamaged(const Slice& contents, const Keys& keys) {
+  const FilterBlock block(contents);
+  EXPECT_NOK(block.status());
+  ExpectAlwaysTrue(block);
+  ExpectNoFalseNegatives(block, keys);
+  ExpectReaderFinds(contents, keys);
+}
+
+// Asks all there is to ask, about ranges from each query to a few others.
+void AskEverything(const Slice& bytes, const Keys& queries) {
+  const FilterBlock block(bytes);
+  const BlockExam exam = Examine(block, queries, queries.size() / 3);
+  ASSERT_EQ(nullptr, exam.broken) << exam.broken;
+}
+
+}  // namespace
+
+TEST(SurfDamageTest, EveryTruncation) {
+  const Keys keys = SmallSet();
+  const std::string bytes = BuildBlock(keys);
+  for (size_t length = 0; length < bytes.size(); length++) {
+    for (bool fixed : {false, true}) {
+      SCOPED_TRACE(length);
+      const std::string cut = bytes.substr(0, length);
+      const GuardedBlock copy(fixed ? WithRightChecksum(cut) : cut, length % 8);
+      ExpectDamaged(copy.slice(), keys);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(SurfDamageTest, EveryBitFlip) {
+  const Keys keys = SmallSet();
+  const std::unique_ptr<const SliceTransform> first_three(
+      NewFixedPrefixTransform(3));
+  for (const std::string& bytes :
+       {BuildBlock(keys), BuildBlockWithPrefixes(keys, *first_three)}) {
+    for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+      SCOPED_TRACE("byte " + std::to_string(bit / 8) + " bit " +
+                   std::to_string(bit % 8));
+      const GuardedBlock copy(WithBitFlipped(bytes, bit), bit % 8);
+      ExpectDamaged(copy.slice(), keys);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// A bit flip must not turn a block that is asked for prefixes into one that
+// takes them for keys.
+TEST(SurfDamageTest, BitFlipsDoNotLosePrefixes) {
+  const Keys keys = {"abcd", "abce", "xyz1", "xyz2"};
+  const std::unique_ptr<const SliceTransform> first_three(
+      NewFixedPrefixTransform(3));
+  const std::string bytes = BuildBlockWithPrefixes(keys, *first_three);
+  for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+    SCOPED_TRACE("byte " + std::to_string(bit / 8) + " bit " +
+                 std::to_string(bit % 8));
+    ExpectReaderFinds(WithBitFlipped(bytes, bit), {"abc", "xyz"});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(SurfDamageTest, UnknownVersion) {
+  std::string bytes = BuildBlock(SmallSet());
+  for (int version = 0; version < 256; version++) {
+    if (version == 1 || version == 2) continue;
+    bytes[kVersionOffset] = static_cast<char>(version);
+    const std::string fixed = WithRightChecksum(bytes);
+    const FilterBlock block(fixed);
+    EXPECT_TRUE(block.status().IsNotSupported()) << version;
+    ExpectAlwaysTrue(block);
+  }
+}
+
+TEST(SurfDamageTest, UnknownKind) {
+  std::string bytes = BuildBlock(SmallSet());
+  for (int kind = 2; kind < 256; kind++) {
+    bytes[kKindOffset] = static_cast<char>(kind);
+    const std::string fixed = WithRightChecksum(bytes);
+    const FilterBlock block(fixed);
+    EXPECT_FALSE(block.status().ok()) << kind;
+    ExpectAlwaysTrue(block);
+  }
+}
+
+TEST(SurfDamageTest, RandomBytes) {
+  Random rnd(kBlockSeed);
+  const std::string good = BuildBlock(SmallSet());
+  const Keys queries = QueriesAround(SmallSet(), 12);
+  DamageStride stride;
+  for (int round = 0; round < 20000; round++) {
+    std::string bytes(rnd.Uniform(300), '\0');
+    for (char& c : bytes) c = static_cast<char>(rnd.Uniform(256));
+    // Half of them get past the header's first checks.
+    if (round % 2 == 0) bytes = good.substr(0, kCheckedOffset) + bytes;
+    if (round % 4 == 0) bytes = WithRightChecksum(bytes);
+    if (!stride.TryNext()) continue;
+    const GuardedBlock copy(bytes, round % 8);
+    AskEverything(copy.slice(), queries);
+    if (round % 4 != 0) {
+      EXPECT_FALSE(FilterBlock(copy.slice()).CanFilter());
+    }
+  }
+}
+
+// ---- Damage under a right checksum ----
+//
+// No checksum stands before the structural checks of SuRF and FST here. The
+// answers may be wrong, the reads must stay inside the block.
+
+TEST(SurfDamageTest, EveryBitFlipUnderARightChecksum) {
+  const Keys keys = SmallSet();
+  const Keys queries = QueriesAround(keys, 30);
+  DamageStride stride;
+  for (const auto& [hash_bits, real_bits] :
+       {std::pair{0, 0}, {4, 4}, {0, 8}, {32, 32}}) {
+    const std::string bytes =
+        BuildBlock(keys, NewSurfFilterPolicy(hash_bits, real_bits));
+    for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+      if (!stride.TryNext()) continue;
+      const GuardedBlock copy(WithRightChecksum(WithBitFlipped(bytes, bit)),
+                              bit % 8);
+      AskEverything(copy.slice(), queries);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// One to four changes of the kinds that checks are most likely to let pass.
+std::string WithRandomDamage(std::string bytes, Random* rnd) {
+  const int size = static_cast<int>(bytes.size());
+  for (int change = rnd->Uniform(4); change >= 0; change--) {
+    const int pos = rnd->Uniform(size);
+    switch (rnd->Uniform(5)) {
+      case 0:
+        bytes = WithBitFlipped(bytes, 8 * pos + rnd->Uniform(8));
+        break;
+      case 1:
+        bytes[pos] = static_cast<char>(rnd->Uniform(256));
+        break;
+      case 2:
+        bytes[pos] = rnd->OneIn(2) ? '\0' : '\xff';
+        break;
+      case 3:  // two bytes change places: counts still add up
+        std::swap(bytes[pos], bytes[rnd->Uniform(size)]);
+        break;
+      case 4:  // one bit moves: population counts still add up
+        bytes = WithBitFlipped(bytes, 8 * pos + rnd->Uniform(8));
+        bytes = WithBitFlipped(bytes, 8 * pos + rnd->Uniform(8));
+        break;
+    }
+  }
+  return bytes;
+}
+
+TEST(SurfDamageTest, DamagedTriesUnderARightChecksum) {
+  Random rnd(kBlockSeed);
+  std::vector<KeyFamily> families = KeyFamilies(60, kBlockSeed);
+  families.push_back({"dense levels", SetWithDenseLevels()});
+  DamageStride stride;
+  int opened = 0;
+  for (const KeyFamily& family : families) {
+    SCOPED_TRACE(family.name);
+    const Keys queries = QueriesAround(family.keys, 16);
+    const std::string bytes = BuildBlock(
+        family.keys, NewSurfFilterPolicy(rnd.Uniform(5), 4 * rnd.Uniform(5)));
+    for (int round = 0; round < 1500; round++) {
+      const std::string damaged = WithRandomDamage(bytes, &rnd);
+      if (!stride.TryNext()) continue;
+      const GuardedBlock copy(WithRightChecksum(damaged), round % 8);
+      AskEverything(copy.slice(), queries);
+      if (HasFatalFailure()) return;
+      opened += FilterBlock(copy.slice()).CanFilter();
+    }
+  }
+  // The queries above must not all have ended at the checks of Open.
+  EXPECT_GT(opened * stride.stride(), 1000);
+}
+
+// ---- Each field of a trie under a right checksum ----
+
+// A piece of a trie that means one thing, and what Open knows of it.
+struct Field {
+  enum Check {
+    kFree,   // other values may pass
+    kOnes,   // the number of ones is checked, and that none is after the end
+    kExact,  // no other value passes
+  };
+
+  std::string name;
+  size_t offset;
+  size_t size;  // in bytes: 1, 4 or 8
+  Check check;
+  uint64_t used = ~uint64_t{0};  // the bits that are not after the end
+};
+
+// The fields of a SuRF's block, one after the other.
+class FieldList {
+ public:
+  explicit FieldList(const std::string& block) : block_(block) {
+    offset_ = DecodeFixed32(&block[kPayloadOffset]);
+    Add("hash bits", 1, Field::kExact);
+    Add("real bits", 1, Field::kExact);
+    offset_ += 6;
+    for (const char* name :
+         {"height", "nodes", "leaves", "sections", "value bits"}) {
+      Add(name, 4, Field::kExact);
+    }
+    const uint32_t num_sections = Number(offset_ - 8);
+    const uint32_t value_bits = Number(offset_ - 4);
+    const uint32_t leaves = Number(offset_ - 12);
+    Add("zero", 4, Field::kFree);
+    const Alphabet alphabet(&block[offset_]);
+    AddArray("alphabet", Alphabet::kSize, Field::kFree);
+    std::vector<FstSectionHeader> headers(num_sections);
+    for (FstSectionHeader& header : headers) AddSectionHeader(&header);
+    counts_ = fields_.size();
+    for (const FstSectionHeader& header : headers) {
+      AddArrays(header, alphabet.code_bits());
+    }
+    AddArray("values", PackedArray::Bytes(leaves, value_bits), Field::kFree);
+    EXPECT_EQ(block.size() - kReadPadding, offset_);
+  }
+
+  const std::vector<Field>& all() const { return fields_; }
+
+  // The counts in the headers.
+  std::vector<Field> counts() const {
+    std::vector<Field> counts;
+    std::copy_if(fields_.begin(), fields_.begin() + counts_,
+                 std::back_inserter(counts), [](const Field& field) {
+                   return field.size == 4 && field.name != "zero";
+                 });
+    return counts;
+  }
+
+ private:
+  uint32_t Number(size_t offset) const {
+    return DecodeFixed32(&block_[offset]);
+  }
+
+  void Add(const std::string& name, size_t size, Field::Check check) {
+    fields_.push_back({name, offset_, size, check});
+    offset_ += size;
+  }
+  void AddArray(const std::string& name, uint64_t size, Field::Check check) {
+    for (uint64_t i = 0; i < size / 8; i++) {
+      Add(name + " " + std::to_string(i), 8, check);
+    }
+  }
+  // An array of that many bits.
+  void AddBits(const std::string& name, uint64_t bits) {
+    AddArray(name, BitArrayBytes(bits), Field::kOnes);
+    if (bits % 64 != 0) fields_.back().used = LowBits(bits % 64);
+  }
+  // The entries of a table and what fills its last word.
+  void AddTable(const std::string& name, uint64_t entries) {
+    for (uint64_t i = 0; i < entries; i++) {
+      Add(name + " " + std::to_string(i), 4, Field::kExact);
+    }
+    offset_ += entries % 2 * 4;
+  }
+  void AddRankVector(const std::string& name, uint64_t bits) {
+    AddBits(name, bits);
+    AddTable(name + " table",
+             (bits + RankVector::kBlockBits - 1) / RankVector::kBlockBits);
+  }
+
+  void AddSectionHeader(FstSectionHeader* header) {
+    header->DecodeFrom(&block_[offset_]);
+    for (const char* name :
+         {"levels", "nodes", "edges", "children", "terminators", "runs"}) {
+      Add(name, 4, Field::kExact);
+    }
+    // How many codes the last run has is known from this alone.
+    Add("run codes", 4, Field::kFree);
+    for (const char* name :
+         {"remainder bits", "child encoding", "exception bits", "zero"}) {
+      Add(name, 1, Field::kFree);
+    }
+  }
+
+  void AddArrays(const FstSectionHeader& header, unsigned code_bits) {
+    const FstSectionLayout layout(header, code_bits);
+    const bool listed =
+        header.child_encoding != FstSectionHeader::kHasChildBits;
+    for (uint64_t group = 0; group <= layout.groups; group++) {
+      Add("edges before group " + std::to_string(group), 4, Field::kExact);
+      // What is listed for a group may pass for the next one's.
+      const bool free = listed && group > 0 && group < layout.groups;
+      Add("children before group " + std::to_string(group), 4,
+          free ? Field::kFree : Field::kExact);
+    }
+    AddBits("labels", layout.label_bits);
+    AddArray("remainders", layout.children - layout.remainders, Field::kFree);
+    AddArray("children", layout.terminators - layout.children, Field::kFree);
+    if (header.terminators > 0) AddRankVector("terminators", header.nodes);
+    if (header.runs > 0) {
+      AddRankVector("run marks", header.nodes);
+      AddBits("run starts", header.run_codes);
+      AddTable("run starts table",
+               (header.runs + SelectVector::kSampleRate - 1) /
+                   SelectVector::kSampleRate);
+      AddArray("run codes", PackedArray::Bytes(header.run_codes, code_bits),
+               Field::kFree);
+    }
+  }
+
+  const std::string& block_;
+  size_t offset_;
+  std::vector<Field> fields_;
+  size_t counts_ = 0;
+};
+
+uint64_t ValueOf(const Field& field, const std::string& block) {
+  const char* at = &block[field.offset];
+  return field.size == 1   ? static_cast<uint8_t>(*at)
+         : field.size == 4 ? DecodeFixed32(at)
+                           : DecodeFixed64(at);
+}
+
+// With that many of the lowest bytes of `value`.
+std::string WithValue(std::string block, const Field& field, uint64_t value) {
+  char bytes[8];
+  EncodeFixed64(bytes, value);
+  std::copy(bytes, bytes + field.size, &block[field.offset]);
+  return block;
+}
+
+// Values that a field could be mistaken for.
+std::set<uint64_t> OtherValues(const Field& field, uint64_t value) {
+  const unsigned bits = 8 * static_cast<unsigned>(field.size);
+  const uint64_t all = ~uint64_t{0} >> (64 - bits);
+  // The last two have as many ones.
+  std::set<uint64_t> values = {0,
+                               1,
+                               all,
+                               value - 1,
+                               value + 1,
+                               2 * value,
+                               ~value,
+                               value << 1 | value >> (bits - 1),
+                               value >> 1 | (value & 1) << (bits - 1)};
+  for (unsigned bit = 0; bit < bits; bit++) {
+    values.insert(value ^ uint64_t{1} << bit);
+  }
+  std::set<uint64_t> result;
+  for (uint64_t other : values) result.insert(other & all);
+  result.erase(value);
+  return result;
+}
+
+struct Trie {
+  std::string name;
+  Keys keys;
+  std::string block;
+};
+
+// Few edges end in leaves: most keys are terminators on long chains.
+Keys Chains() {
+  Random rnd(kBlockSeed);
+  Keys keys;
+  for (std::string key : {"a", "kk", "z"}) {
+    for (int link = 0; link < 12; link++) {
+      keys.push_back(key);
+      key += RandomString(&rnd, "aeiou", 2);
+      key += "k";
+    }
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+// A run above each pair of keys.
+Keys Pairs(int count) {
+  Random rnd(kBlockSeed);
+  Keys keys;
+  for (int i = 0; i < count; i++) {
+    const std::string word = RandomString(&rnd, "abcdefg", 5) + "/run/";
+    keys.push_back(word + "1");
+    keys.push_back(word + "2");
+    if (i % 3 == 0) keys.push_back(word);
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+// Few edges lead to nodes.
+Keys Bushes() {
+  Keys keys;
+  for (const std::string start : {"a", "kk", "z"}) {
+    for (int i = 0; i < 24; i++) {
+      keys.push_back(start + static_cast<char>(4 * i));
+    }
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+// Small tries in every encoding, with runs, terminators, and edges that lead to
+// nodes told in every way; and two with more than one entry in every table.
+std::vector<Trie> TriesOfEveryEncoding() {
+  Random rnd(kBlockSeed);
+  std::vector<Trie> tries;
+  auto add = [&](std::string name, const Keys& keys,
+                 const std::vector<unsigned>& remainder_bits,
+                 bool list_exceptions) {
+    FstOptions options;
+    options.forced = remainder_bits;
+    options.list_exceptions = list_exceptions;
+    SurfSuffix suffix;
+    suffix.hash_bits = rnd.Uniform(4);
+    suffix.real_bits = rnd.Uniform(9);
+    for (unsigned bits : remainder_bits) name += " " + std::to_string(bits);
+    tries.push_back({name, keys, BuildSurfBlock(keys, suffix, options)});
+  };
+  const std::vector<unsigned> encodings[] = {{0}, {2},       {8},
+                                             {1}, {0, 3, 8}, {8, 2, 0}};
+  for (const auto& remainder_bits : encodings) {
+    add("chains", Chains(), remainder_bits, true);
+    add("pairs", Pairs(30), remainder_bits, false);
+    add("bushes", Bushes(), remainder_bits, true);
+  }
+  add("many pairs", Pairs(800), {2}, true);
+  add("many pairs", Pairs(800), {8}, true);
+  return tries;
+}
+
+bool MustBeRefused(const Field& field, uint64_t value, uint64_t other) {
+  return field.check == Field::kExact ||
+         (field.check == Field::kOnes &&
+          (PopCount(value) != PopCount(other) || (other & ~field.used) != 0));
+}
+
+TEST(SurfDamageTest, EveryFieldUnderARightChecksum) {
+  DamageStride stride;
+  int opened = 0;
+  for (const Trie& trie : TriesOfEveryEncoding()) {
+    SCOPED_TRACE(trie.name);
+    const Keys queries = QueriesAround(trie.keys, 12);
+    const FieldList fields(trie.block);
+    for (const Field& field : fields.all()) {
+      const uint64_t value = ValueOf(field, trie.block);
+      for (uint64_t other : OtherValues(field, value)) {
+        if (!stride.TryNext()) continue;
+        SCOPED_TRACE(field.name + ": " + std::to_string(value) + " -> " +
+                     std::to_string(other));
+        const GuardedBlock copy(
+            WithRightChecksum(WithValue(trie.block, field, other)), other % 8);
+        const FilterBlock block(copy.slice());
+        opened += block.CanFilter();
+        if (MustBeRefused(field, value, other)) {
+          ASSERT_TRUE(block.status().IsCorruption());
+        }
+        ASSERT_TRUE(block.status().ok() || block.status().IsCorruption());
+        if (block.CanFilter()) AskEverything(copy.slice(), queries);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  // Not all fields can be checked.
+  EXPECT_GT(opened * stride.stride(), 1000);
+}
+
+// Counts that are wrong together: what one check adds up, another one must
+// still find.
+TEST(SurfDamageTest, CountsInPairsAndTriplesUnderARightChecksum) {
+  DamageStride stride;
+  for (const Trie& trie : TriesOfEveryEncoding()) {
+    SCOPED_TRACE(trie.name);
+    const Keys queries = QueriesAround(trie.keys, 12);
+    const std::vector<Field> counts = FieldList(trie.block).counts();
+    auto moved = [](const std::string& block, const Field& field, bool up) {
+      return WithValue(block, field, ValueOf(field, block) + (up ? 1 : -1));
+    };
+    for (size_t i = 0; i < counts.size(); i++) {
+      for (size_t j = i + 1; j < counts.size(); j++) {
+        for (size_t k = j; k < counts.size(); k++) {
+          for (int up = 0; up < 8; up++) {
+            if (!stride.TryNext()) continue;
+            std::string damaged = moved(trie.block, counts[i], up & 1);
+            damaged = moved(damaged, counts[j], up & 2);
+            if (k > j) damaged = moved(damaged, counts[k], up & 4);
+            const GuardedBlock copy(WithRightChecksum(damaged), up);
+            if (!FilterBlock(copy.slice()).CanFilter()) continue;
+            AskEverything(copy.slice(), queries);
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SurfDamageTest, RandomDamageOfEveryEncodingUnderARightChecksum) {
+  Random rnd(kBlockSeed);
+  DamageStride stride;
+  int opened = 0;
+  for (const Trie& trie : TriesOfEveryEncoding()) {
+    SCOPED_TRACE(trie.name);
+    const Keys queries = QueriesAround(trie.keys, 16);
+    for (int round = 0; round < 1000; round++) {
+      const std::string damaged = WithRandomDamage(trie.block, &rnd);
+      if (!stride.TryNext()) continue;
+      const GuardedBlock copy(WithRightChecksum(damaged), round % 8);
+      AskEverything(copy.slice(), queries);
+      if (HasFatalFailure()) return;
+      opened += FilterBlock(copy.slice()).CanFilter();
+    }
+  }
+  EXPECT_GT(opened * stride.stride(), 1000);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

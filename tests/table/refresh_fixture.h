@@ -1,0 +1,194 @@
+//  A DB whose filters were made for other queries than it is asked.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/seed_samples.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "plugin/refresh_filters.h"
+#include "rocksdb/statistics.h"
+#include "tests/table/empty_seeks.h"
+#include "tests/table/twin_db.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+using Outcome = RefreshOutcome;
+
+constexpr uint64_t kSstBytes = 64 << 10;
+constexpr uint64_t kKeys = 30000;
+constexpr double kNoise = 0.01;
+
+uint64_t NumberOf(const std::string& key) {
+  return EndianSwapValue(DecodeFixed64(key.data()));
+}
+
+// A DB of numbers in many files of one level, and two kinds of queries that
+// need different filters.
+class RefreshTest : public ::testing::Test {
+ protected:
+  RefreshTest() {
+    ProteusPolicyOptions policy;
+    policy.sample_every = 1;
+    policy.sample_capacity = 2000;
+    policy_ =
+        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy);
+    options_ = ManySmallFiles(4);
+    options_.create_if_missing = true;
+    options_.target_file_size_base = kSstBytes;
+    BlockBasedTableOptions table;
+    table.filter_policy = policy_;
+    options_.table_factory = NewProteanTableFactory(table);
+    EXPECT_OK(DestroyDB(path_, options_));
+    Random64 random(61);
+    for (uint64_t i = 0; i < kKeys; i++) {
+      keys_.push_back(BigEndian(random.Next()));
+    }
+    SortUnique(&keys_);
+  }
+  ~RefreshTest() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+
+  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
+
+  // Opens the DB and writes all keys.
+  void Fill() {
+    Open();
+    for (const std::string& key : keys_) {
+      ASSERT_OK(db_->Put(WriteOptions(), key, "a value of thirty bytes or so"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    ASSERT_OK(CompactLevel0(db_.get(), 3, kSstBytes));
+    ASSERT_GT(Files().size(), 10u);
+  }
+  // Filters for wide queries.
+  void FillForWide() {
+    SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
+    Fill();
+  }
+
+  // Long ranges anywhere, or short ones close after a key, among the lowest
+  // keys only; none holds a key.
+  std::vector<Query> Queries(bool close, uint64_t seed, size_t count = 3000,
+                             double lowest = 0.4) const {
+    Random64 random(seed);
+    std::vector<Query> queries;
+    const auto bases =
+        static_cast<uint64_t>(lowest * static_cast<double>(keys_.size()));
+    while (queries.size() < count) {
+      uint64_t lo = random.Next();
+      uint64_t width = random.Next() >> 16;
+      if (close) {
+        lo = NumberOf(keys_[random.Uniform(bases)]) + 1 + random.Uniform(4096);
+        width = random.Uniform(16);
+      }
+      const Query query = {BigEndian(lo), BigEndian(lo + width)};
+      if (lo + width < lo || Holds(keys_, query) || query.hi < keys_.front() ||
+          query.lo > keys_.back()) {
+        continue;
+      }
+      queries.push_back(query);
+    }
+    return queries;
+  }
+
+  void Run(const std::vector<Query>& queries) {
+    SeekEmptyRanges(db_.get(), queries);
+  }
+
+  // The share of the queries for which the DB reads a file in vain.
+  double RateInDB(const std::vector<Query>& queries) {
+    db_.reset();
+    Options options = options_;
+    options.statistics = CreateDBStatistics();
+    // Under another policy, which does not sample.
+    options.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
+    EXPECT_OK(OpenDB(&db_, options, path_));
+    Run(queries);
+    const uint64_t positives =
+        options.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH) +
+        options.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+    db_.reset();
+    Open();
+    return static_cast<double>(positives) / static_cast<double>(queries.size());
+  }
+
+  void CompactAll() {
+    CompactRangeOptions all;
+    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
+  }
+
+  std::vector<LiveFileMetaData> Files() const {
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    return files;
+  }
+  std::map<std::string, int> Levels() const {
+    std::map<std::string, int> levels;
+    for (const LiveFileMetaData& file : Files()) {
+      levels[file.relative_filename] = file.level;
+    }
+    return levels;
+  }
+  uint64_t Bytes() const {
+    uint64_t bytes = 0;
+    for (const LiveFileMetaData& file : Files()) bytes += file.size;
+    return bytes;
+  }
+
+  Status Refresh(const RefreshOptions& options = {}) {
+    return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), options,
+                          &result_);
+  }
+  size_t Count(Outcome outcome) const {
+    return static_cast<size_t>(std::count_if(
+        result_.files.begin(), result_.files.end(),
+        [&](const RefreshedFile& f) { return f.outcome == outcome; }));
+  }
+
+  // All keys are there, and nothing else.
+  void ExpectAllKeys() const {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    size_t i = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next(), i++) {
+      ASSERT_LT(i, keys_.size());
+      ASSERT_EQ(Hex(keys_[i]), Hex(it->key()));
+    }
+    ASSERT_OK(it->status());
+    EXPECT_EQ(keys_.size(), i);
+    for (size_t k = 0; k < keys_.size(); k += 7) {
+      std::string value;
+      ASSERT_OK(db_->Get(ReadOptions(), keys_[k], &value));
+    }
+  }
+
+  // The rate, if that number of questions has been asked since the queue was
+  // made.
+  double QuestionsPerSecond(double questions) const {
+    const std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - queue()->created();
+    return questions / elapsed.count();
+  }
+
+  QueryQueue* queue() const {
+    return policy_->Samples()
+        ->Queue(kDefaultColumnFamilyName, Env::Default(), nullptr)
+        .get();
+  }
+
+  const std::string path_ = test::PerThreadDBPath("refresh");
+  std::shared_ptr<ProteusFilterPolicy> policy_;
+  Options options_;
+  Keys keys_;
+  std::unique_ptr<DB> db_;
+  RefreshResult result_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
