@@ -10,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr size_t kMostQueryBytes = 512;
+constexpr size_t kMaxQueryBytes = 512;
 
 uint64_t LoadNumber(const char* bytes, size_t size) {
   uint64_t number = 0;
@@ -280,7 +280,7 @@ void MutateQueries(BlockInput* input, FuzzRandom* random,
   }
   input->queries.clear();
   for (const std::string& query : queries) {
-    if (input->queries.size() + query.size() > kMostQueryBytes) break;
+    if (input->queries.size() + query.size() > kMaxQueryBytes) break;
     input->queries += query;
   }
 }

@@ -101,9 +101,9 @@ class TextMutator {
   }
   void ChangeLetters() {
     std::string& token = Pick();
-    constexpr size_t kMost = 40;
-    const size_t size = std::min(token.size(), kMost);
-    token.resize(kMost + 8);
+    constexpr size_t kMaxLetters = 40;
+    const size_t size = std::min(token.size(), kMaxLetters);
+    token.resize(kMaxLetters + 8);
     token.resize(
         generic_(reinterpret_cast<uint8_t*>(token.data()), size, size + 8));
   }
