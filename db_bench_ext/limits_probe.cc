@@ -1,0 +1,111 @@
+#include "db_bench_ext/limits_probe.h"
+
+#include <malloc.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/iterator.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The amount in a line of /proc/self/status, in MiB.
+double ProcessMiB(const char* field) {
+  FILE* file = fopen("/proc/self/status", "r");
+  if (file == nullptr) return 0;
+  char line[256];
+  double kib = 0;
+  while (fgets(line, sizeof(line), file) != nullptr) {
+    if (Slice(line).starts_with(field))
+      kib = strtod(line + strlen(field), nullptr);
+  }
+  fclose(file);
+  return kib / 1024;
+}
+
+}  // namespace
+
+void Check(const Status& s) {
+  if (s.ok()) return;
+  fprintf(stderr, "protean_limits: %s\n", s.ToString().c_str());
+  exit(1);
+}
+void Check(bool right, const char* what) {
+  if (right) return;
+  fprintf(stderr, "protean_limits: WRONG: %s\n", what);
+  exit(1);
+}
+
+Cost Measure(const std::function<void()>& work) {
+  malloc_trim(0);
+  // This resets the peak.
+  if (FILE* file = fopen("/proc/self/clear_refs", "w")) {
+    fputs("5", file);
+    fclose(file);
+  }
+  Cost cost;
+  const double before = ProcessMiB("VmRSS:");
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  cost.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  cost.peak_mib = ProcessMiB("VmHWM:") - before;
+  malloc_trim(0);
+  cost.kept_mib = ProcessMiB("VmRSS:") - before;
+  return cost;
+}
+
+Options OptionsOf(const std::string& policy) {
+  const bool stock = Slice(policy).starts_with("bloomfilter");
+  Options options;
+  options.create_if_missing = true;
+  options.compression = kNoCompression;
+  options.max_open_files = -1;
+  options.disable_auto_compactions = true;
+  options.level0_slowdown_writes_trigger = 1 << 30;
+  options.level0_stop_writes_trigger = 1 << 30;
+  Check(GetColumnFamilyOptionsFromString(
+      ConfigOptions(), options,
+      std::string("table_factory={id=") +
+          (stock ? "BlockBasedTable" : "ProteanTable") +
+          ";filter_policy=" + policy + "}",
+      &options));
+  return options;
+}
+
+double ShareRead(DB* db, SpreadKeys* keys, uint64_t count, uint64_t queries) {
+  ReadOptions read;
+  read.fill_cache = false;
+  std::string value;
+  std::string end;
+  SetPerfLevel(kEnableCount);
+  uint64_t reads = 0;
+  for (uint64_t q = 0; q < queries; q++) {
+    const Slice begin = keys->MakeAbsent(q * count / queries, &end);
+    get_perf_context()->Reset();
+    if (q % 2 == 0) {
+      Check(db->Get(read, begin, &value).IsNotFound(), "a key was found");
+    } else {
+      const Slice bound = end;
+      read.iterate_upper_bound = &bound;
+      const std::unique_ptr<Iterator> it(db->NewIterator(read));
+      it->Seek(begin);
+      Check(!it->Valid(), "a range is not empty");
+      Check(it->status());
+      read.iterate_upper_bound = nullptr;
+    }
+    reads += get_perf_context()->block_read_count > 0;
+  }
+  SetPerfLevel(kDisable);
+  return 100.0 * static_cast<double>(reads) / static_cast<double>(queries);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
