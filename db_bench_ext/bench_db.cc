@@ -23,10 +23,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint64_t kFileBytes = 16 << 20;
-// Of what is written after loading, at least.
-constexpr uint64_t kFlushes = 100;
+// Minimum number of flushes among the writes after loading.
+constexpr uint64_t kMinFlushes = 100;
 
-// Where data is written after loading, there are about as many files as in the
+// If data is written after loading, the tree has about as many files as in the
 // Proteus paper, section 6.4.
 uint64_t FileBytes(const BenchDbOptions& options) {
   constexpr uint64_t kFiles = 40;
@@ -36,7 +36,7 @@ uint64_t FileBytes(const BenchDbOptions& options) {
                                     kFileBytes);
 }
 
-// Makes every read of a table file as slow as a device with that latency.
+// A table file whose reads are as slow as those of a device with this latency.
 class SlowFile : public FSRandomAccessFileOwnerWrapper {
  public:
   SlowFile(std::unique_ptr<FSRandomAccessFile>&& file, uint32_t latency_us)
@@ -164,8 +164,8 @@ Status BenchDb::Open(bool loaded) {
   cache_ = NewLRUCache(options_.cache_bytes);
   BlockBasedTableOptions table;
   table.filter_policy = policy_;
-  // As in the SuRF paper, section 6: indexes and filters live in the block
-  // cache. Pinned there, so that every filter is measured warm.
+  // Indexes and filters live in the block cache, as in the SuRF paper, section
+  // 6. They are pinned there, so that every filter is measured warm.
   table.block_cache = cache_;
   table.cache_index_and_filter_blocks = true;
   table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
@@ -193,14 +193,14 @@ Status BenchDb::Open(bool loaded) {
   db_options.level_compaction_dynamic_level_bytes = false;
   db_options.listeners.push_back(jobs_);
   if (loaded && options_.written_bytes > 0) {
-    // As the loaded tree, the levels are full and in proportion; the last one
-    // takes all that is written.
+    // The levels are full and in proportion, like those of the loaded tree; the
+    // last one takes all later writes.
     db_options.disable_auto_compactions = false;
     db_options.max_bytes_for_level_base =
         options_.loaded_bytes / options_.runs.Size();
     db_options.max_bytes_for_level_multiplier = options_.runs.size_ratio + 1;
     db_options.write_buffer_size = std::clamp<uint64_t>(
-        options_.written_bytes / kFlushes, 64 << 10, 4 * kFileBytes);
+        options_.written_bytes / kMinFlushes, 64 << 10, 4 * kFileBytes);
   }
   db_options.use_direct_reads = options_.direct_reads;
   return OpenDB(&db_, db_options, options_.path);

@@ -39,8 +39,8 @@ struct BenchDbOptions {
   bool direct_reads = false;     // past the page cache
   uint32_t read_latency_us = 0;  // added to each read of a file
   SortedRuns runs;
-  // How often to write each run once more when all are there, the last level
-  // first. So do compactions in the long run, and a filter may depend on the
+  // Number of times each run is rewritten once all are there, the last level
+  // first. Compactions do this in the long run, and a filter may depend on the
   // whole tree.
   uint32_t rewrites = 0;
   // Bytes that will be loaded and bytes that will be written afterwards. With
@@ -50,7 +50,7 @@ struct BenchDbOptions {
   uint64_t written_bytes = 0;
 };
 
-// What a seek found.
+// The result of a seek.
 struct SeekResult {
   Status status;
   std::string key;  // empty if nothing
@@ -67,7 +67,7 @@ class BenchDb {
   // Gives record number `index`; keys ascend.
   using RecordSource =
       std::function<void(size_t index, std::string* key, std::string* value)>;
-  // Told of the share of the work that is done.
+  // Receives the share of the work that is done.
   using Progress = std::function<void(double done)>;
 
   // Removes what is in options.path and opens an empty database there.
@@ -76,8 +76,9 @@ class BenchDb {
   // Closes the database and removes its files.
   ~BenchDb();
 
-  // Writes all records, record i into sorted run runs[i]. Nothing is compacted
-  // but by this, so the tree's shape depends on the data alone.
+  // Writes all records, record i into sorted run runs[i]. There are no other
+  // compactions than those of this function, so the tree's shape depends on the
+  // data alone.
   Status Load(const std::vector<uint8_t>& runs, const RecordSource& records,
               const Progress& progress);
 
@@ -92,8 +93,8 @@ class BenchDb {
 
   DB* db() { return db_.get(); }
 
-  // Counts the records with keys in [lo, hi): by the filters if they are
-  // Protean's, else by a walk.
+  // Counts the records with keys in [lo, hi): from the filters if they are
+  // Protean's, else in a scan.
   Status Count(const Slice& lo, const Slice& hi, uint64_t* count) const;
 
   // Nullptr if there are no filters.
@@ -122,7 +123,7 @@ class BenchDb {
   Status CompactLevel(int from, int to);
 
   BenchDbOptions options_;
-  // One for all opens, as it may hold sample queries.
+  // All opens share the policy, as it may hold sample queries.
   std::shared_ptr<const FilterPolicy> policy_;
   bool first_key_index_ = false;
   std::shared_ptr<JobCounter> jobs_;

@@ -1,4 +1,4 @@
-//  What protean_bench prints: a table, or a JSON object a line.
+//  The output of protean_bench: a table, or a JSON object a line.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What holds for all rows of one filter.
+// Figures that all rows of one filter share.
 struct FilterFigures {
   std::string filter;
   double bits_per_key = 0;
@@ -38,23 +38,23 @@ class BenchReport {
   // JSON report goes there as well.
   Status Open(const std::string& format, const std::string& json_file);
 
-  // Called with the tree of each filter. All must be the same, or the rows
+  // Takes the tree of each filter. The trees must be the same, or the rows
   // could not be compared.
   Status Tree(const std::string& workload, const std::string& shape,
               uint64_t records, uint64_t cache_bytes);
 
-  // The rows from now on belong to this filter.
+  // Later rows belong to this filter.
   void StartFilter(const FilterFigures& filter) { filter_ = filter; }
   void Row(const QueryResult& result);
   void Row(const ShiftBatch& batch);
 
-  // Whether any answer was.
+  // Whether any answer was wrong.
   bool wrong() const { return wrong_; }
 
  private:
   using Json = nlohmann::ordered_json;
 
-  // Prints either the row as JSON, or `table`, after `header` the first time.
+  // Prints either the row as JSON, or `table`; `header` precedes the first row.
   void Print(const Json& json, const std::string& header,
              const std::string& table);
 

@@ -1,4 +1,4 @@
-//  What protean_bench runs on a database.
+//  A workload of protean_bench: records in a database, and queries.
 
 #pragma once
 
@@ -16,7 +16,7 @@ class DbWorkload {
  public:
   virtual ~DbWorkload() = default;
 
-  // Data and queries in words.
+  // Describes data and queries in words.
   virtual std::string Describe() const = 0;
 
   virtual uint64_t record_bytes() const = 0;

@@ -32,7 +32,7 @@ bool ParsePart(const std::string& part, const std::string& name,
   return true;
 }
 
-// A part such as bloom58.
+// Parses a part such as bloom58.
 bool ParseSet(const std::string& part, ProteusDesign* design) {
   for (const AmqType* type : AmqTypes()) {
     if (!ParsePart(part, type->name, &design->prefix_bits)) continue;
@@ -131,8 +131,8 @@ Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
   const KeyStatistics statistics(store);
   const auto bytes = static_cast<uint64_t>(
       bits_per_key / 8 * static_cast<double>(statistics.num_keys()));
-  const uint32_t most = statistics.max_bits();
-  for (uint32_t first = 0; first <= most; first++) {
+  const uint32_t max_bits = statistics.max_bits();
+  for (uint32_t first = 0; first <= max_bits; first++) {
     std::string layer;
     if (first > 0) layer = (two ? ":first" : ":trie") + std::to_string(first);
     if (first > 0 && !two) {
@@ -142,7 +142,7 @@ Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
       if (trie.lead > 0) layer += ":lead" + std::to_string(trie.lead);
       specs->push_back(head + layer);
     }
-    for (uint32_t bits = first + 1; bits <= most; bits++) {
+    for (uint32_t bits = first + 1; bits <= max_bits; bits++) {
       specs->push_back(head + layer + ":" + amq + std::to_string(bits));
     }
   }

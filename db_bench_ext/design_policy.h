@@ -1,6 +1,6 @@
 //  Designs of Proteus, 1PBF and 2PBF that are chosen by hand instead of by the
-//  model, to compare what it predicts for them with what they do (Proteus
-//  paper, section 5.1). For benchmarks only.
+//  model, to compare its predictions with the observed rates (Proteus paper,
+//  section 5.1). For benchmarks only.
 
 #pragma once
 
@@ -14,22 +14,23 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What DesignPolicy::Create takes, for messages.
+// The specs that DesignPolicy::Create accepts, for messages.
 std::string DesignForm();
 
-// Builds filters of one design, whatever keys and queries are. They predict
-// their false positive rate from samples as a filter does that chose its design
-// itself.
+// Builds filters of one design for all keys and queries. They predict their
+// false positive rate from samples, like filters that chose their design
+// themselves.
 class DesignPolicy : public RangeFilterPolicy {
  public:
   // `spec` is design:BITS_PER_KEY:PART:... with one part or several, in any
   // order:
   //   trieN              a trie of N bits
-  //   leadN              with N zeros in front of its prefixes
-  //   firstN             2PBF: the first set is of N bits,
-  //   shareN             and gets N percent of the memory; 50 unless given
-  //   bloomN, ribbonN, or another AMQ: the second layer is of N bits
-  //   strideN            and a series that goes on every N bits
+  //   leadN              the trie has N zeros in front of its prefixes
+  //   firstN             2PBF: the first set has prefixes of N bits
+  //   shareN             2PBF: the first set gets N percent of the memory;
+  //                      default: 50
+  //   bloomN, ribbonN, or another AMQ: the second layer has prefixes of N bits
+  //   strideN            the second layer continues with a prefix every N bits
   // Nullptr if it is anything else.
   static std::shared_ptr<const FilterPolicy> Create(const std::string& spec);
 
@@ -48,14 +49,13 @@ class DesignPolicy : public RangeFilterPolicy {
   const std::shared_ptr<SampleStore> samples_;
 };
 
-// What --designs takes, for messages.
+// The spaces that --designs accepts, for messages.
 std::string DesignSpaceForm();
 
-// All designs of a space as specs for DesignPolicy: `space` is 1pbf, 2pbf or
-// proteus, then :BITS_PER_KEY, then perhaps : and an AMQ. Tries have the
-// lead that suits them, and those that do not fit are left out; sets of 2PBF
-// share the memory evenly. `keys` ascend.
-// InvalidArgument if `space` is anything else.
+// All designs of a space as specs for DesignPolicy. `space` is 1pbf, 2pbf or
+// proteus, then :BITS_PER_KEY, then optionally : and an AMQ; InvalidArgument if
+// it is anything else. Tries have their best lead, and those that exceed the
+// memory are left out; the sets of 2PBF share the memory evenly. `keys` ascend.
 Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
                  std::vector<std::string>* specs);
 

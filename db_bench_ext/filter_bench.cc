@@ -1,4 +1,5 @@
-//  Filters in memory: size, false positive rate and speed, against the truth.
+//  Measures filters in memory: size, false positives and speed, and checks
+//  their answers against the truth.
 
 #include <gflags/gflags.h>
 
@@ -53,7 +54,7 @@ double Nanoseconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-// Average time of a query in ns, and how many answered "may match".
+// Average time of a query in ns, and the number of answers "may match".
 std::pair<double, uint64_t> Time(const MemoryFilter& filter,
                                  const std::vector<Query>& queries) {
   uint64_t matches = 0;

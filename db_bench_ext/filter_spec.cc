@@ -33,7 +33,8 @@ Status Refuse(const std::string& spec) {
       ", fst:STEP with a step of " + kFstSteps + ", " + DesignForm());
 }
 
-// The number after NAME: in `spec`, or a negative one if there is none.
+// The number after `name` and a colon in `spec`, or a negative number if there
+// is none.
 double BitsPerKey(const std::string& spec) {
   const std::string digits = spec.substr(spec.find(':') + 1);
   char* end = nullptr;
@@ -54,7 +55,7 @@ bool TakeFirstKeyIndex(std::string* spec) {
 }
 
 const char* FiltersHelp(const std::string& what) {
-  // For the flags, which keep the pointer.
+  // Flags keep the pointer, so the string lives as long as the process.
   static auto* const helps = new std::deque<std::string>;
   helps->push_back(what + ", comma separated: " + Allowed());
   return helps->back().c_str();

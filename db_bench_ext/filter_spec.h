@@ -12,12 +12,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The engine's filters may end with this: an index of the blocks' first keys
-// (index_type=kBinarySearchWithFirstKey), by which a seek without a filter
-// leaves out blocks that begin after all that it looks for. Takes it off.
+// Removes the suffix +first_key from the spec of an engine's filter, and
+// returns whether it was there. The suffix adds an index of the blocks' first
+// keys (index_type=kBinarySearchWithFirstKey), by which a seek without a filter
+// skips blocks that begin behind its range.
 bool TakeFirstKeyIndex(std::string* spec);
 
-// Help for a flag that takes a list of these: `what`, then what is allowed.
+// Help for a flag that takes a list of filters: `what`, then the allowed specs.
 const char* FiltersHelp(const std::string& what);
 
 // Splits a comma-separated list, dropping empty parts.

@@ -1,5 +1,4 @@
-//  The trie of SuRF-Base as it would be without some of its parts, for
-//  benchmarks only.
+//  The trie of SuRF-Base without some of its parts, for benchmarks only.
 
 #pragma once
 
@@ -9,16 +8,16 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What FstStepsPolicy::Create takes, for messages.
+// The steps that FstStepsPolicy::Create accepts, for messages.
 extern const char kFstSteps[];
 
 // Builds a SuRF-Base whose trie has the parts up to one step, in this order:
 //   sparse      LOUDS-Sparse on all levels
 //   dense       LOUDS-Dense above it, as in the SuRF paper
 //   quotient    LOUDS-Quotient between the two
-//   exceptions  edges to nodes, or to leaves, listed where they are few
-//   alphabet    labels of as few bits as the bytes that occur need
-//   runs        paths without forks in one node
+//   exceptions  lists of the edges to nodes, or to leaves, where they are few
+//   alphabet    labels with only as many bits as the bytes in use need
+//   runs        paths without forks stored as one node
 class FstStepsPolicy : public SurfFilterPolicy {
  public:
   // Nullptr if there is no such step.

@@ -1,4 +1,4 @@
-//  Records whose keys a KeySource draws: what the range workloads store.
+//  Records whose keys a KeySource draws, as the range workloads store them.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class KeyedRecords {
  public:
-  // `keys` are those to load, ascending; `source` is what drew them.
+  // `keys` are to be loaded, ascending; `source` has drawn them.
   KeyedRecords(KeySource source, std::vector<std::string> keys,
                size_t value_bytes, const SortedRuns& runs, uint64_t seed);
 
@@ -26,14 +26,14 @@ class KeyedRecords {
   Status Load(BenchDb* db, const std::vector<Query>& samples,
               const BenchDb::Progress& progress) const;
   Status WarmUp(BenchDb* db) const;
-  // Writes a record that was not loaded.
+  // Writes a record that has not been loaded.
   Status Put(BenchDb* db, const std::string& key) const;
 
-  // Seeks within the range of a query. Whether that finds the first of the
-  // keys in it, if the database holds `keys`, which ascend.
+  // Seeks within the range of a query. Returns whether the seek finds the first
+  // of `keys` in it; they ascend, and the database holds them.
   bool SeekIsRight(BenchDb* db, const std::vector<std::string>& keys,
                    const Query& query) const;
-  // The same for a query that finds nothing.
+  // Seeks within the range of a query. Returns whether the seek finds nothing.
   bool SeekFindsNothing(BenchDb* db, const Query& query) const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Builds the filter of `keys`, which ascend. `owner` keeps the bytes of the
+// Builds the filter of `keys`, which ascend. `owner` owns the bytes of the
 // result.
 Slice BuildFilter(const FilterPolicy& policy,
                   const std::vector<std::string>& keys,
@@ -23,12 +23,12 @@ Slice BuildFilter(const FilterPolicy& policy,
 
 class MemoryFilter {
  public:
-  // Builds and opens the filter of `keys`, which ascend. They may go
-  // afterwards.
+  // Builds and opens the filter of `keys`, which ascend. It does not refer to
+  // them afterwards.
   MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
                const std::vector<std::string>& keys);
 
-  // Filters of RocksDB cannot answer ranges: all may match.
+  // RocksDB's filters cannot answer ranges: every range may match.
   bool MayMatch(const Query& query) const {
     if (query.lo == query.hi) return reader_->MayMatch(query.lo);
     return block_ == nullptr || block_->RangeMayMatch(query.lo, query.hi, true);
@@ -37,9 +37,9 @@ class MemoryFilter {
   const FilterPolicy& policy() const { return *policy_; }
   const Slice& contents() const { return contents_; }
   FilterBitsReader* reader() const { return reader_.get(); }
-  // Nullptr for filters of RocksDB.
+  // Nullptr for RocksDB's filters.
   const FilterBlock* block() const { return block_; }
-  // What the filter says of itself; nothing for filters of RocksDB.
+  // The filter's report on itself; empty for RocksDB's filters.
   FilterReport Report() const {
     return block_ == nullptr || block_->filter() == nullptr
                ? FilterReport()
@@ -47,7 +47,7 @@ class MemoryFilter {
   }
   // Nullptr for any other kind of filter.
   const Surf* surf() const { return surf_; }
-  // The same for Proteus, 1PBF and 2PBF.
+  // The filter if it is a Proteus, 1PBF or 2PBF; nullptr for any other kind.
   const Proteus* proteus() const { return proteus_; }
 
   double build_ns() const { return build_ns_; }

@@ -10,7 +10,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The keys of a file. What is compared first, 8 bytes of each, lies together.
+// The keys of a file. Their first 8 bytes, which are compared first, lie
+// together.
 class SortedKeys {
  public:
   void Add(const Slice& key) {
@@ -29,7 +30,7 @@ class SortedKeys {
     return found != keys_.end() ? &*found : nullptr;
   }
 
-  // How many keys are below `key`, or `key` itself if `inclusive`.
+  // The number of keys below `key`, including `key` itself if `inclusive`.
   size_t CountBelow(const Slice& key, bool inclusive) const {
     const std::string* first = LowerBound(key);
     if (first == nullptr) return keys_.size();

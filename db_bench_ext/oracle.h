@@ -1,6 +1,7 @@
-//  An exact filter, to show how far any filter could go. It keeps the keys of
-//  each file in the process's memory, outside of every cache and budget; the
-//  filter block only says where. It works for files that this process wrote.
+//  An exact filter, to show what any filter could gain at best. It keeps the
+//  keys of each file in the process's memory, outside of every cache and
+//  budget; the filter block only says where. It works for files that this
+//  process wrote.
 
 #pragma once
 
@@ -20,8 +21,8 @@ class OracleFilterPolicy : public RangeFilterPolicy {
       const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
 };
 
-// Makes the kind and the policy, protean.Oracle or oracle, known to this
-// process. Called first.
+// Registers the kind and the policy, protean.Oracle or oracle, in this process.
+// Must be called before the policy is used.
 void RegisterOracle();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

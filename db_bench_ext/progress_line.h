@@ -1,4 +1,5 @@
-//  One line on a terminal, overwritten as work goes on; nothing elsewhere.
+//  A line of progress on a terminal, overwritten as work goes on. Without a
+//  terminal, nothing is printed.
 
 #pragma once
 
@@ -13,7 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProgressLine {
  public:
-  // Begins every line from now on.
+  // Sets the beginning of all later lines.
   void SetTitle(const std::string& title) { title_ = title; }
 
   void Show(const std::string& what, double done) {

@@ -1,4 +1,5 @@
-//  Filters in a real RocksDB: the same data, tree and queries for each of them.
+//  Compares filters in a real RocksDB, with the same data, tree and queries for
+//  each of them.
 
 #include <gflags/gflags.h>
 
@@ -73,7 +74,7 @@ SortedRuns RunsFromFlags() {
   return runs;
 }
 
-// Indexes, filters and about a sixteenth of the data.
+// A block cache for indexes, filters and about a sixteenth of the data.
 uint64_t CacheBytes(const DbWorkload& workload) {
   if (FLAGS_cache_mb > 0) return FLAGS_cache_mb << 20;
   constexpr uint64_t kFilterBitsPerKey = 24;

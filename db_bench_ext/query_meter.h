@@ -1,5 +1,5 @@
-//  Measures the queries of one kind on one database: time, block reads, and
-//  what the filters did.
+//  Measures the queries of one kind on one database: time, block reads, and the
+//  filters' answers.
 
 #pragma once
 
@@ -20,23 +20,24 @@ enum class QueryKind {
 };
 const char* QueryKindName(QueryKind kind);
 
-// What one kind of query did under one filter.
+// The results of one kind of query under one filter.
 struct QueryResult {
   QueryKind kind = QueryKind::kPoint;
-  double empty_share = 0;  // asked for
+  double empty_share = 0;  // the share that was asked for
   double ops_per_sec = 0;
   double p50_us = 0;
   double p99_us = 0;
   double block_reads_per_op = 0;
-  // Of the files that held nothing for a query and whose filter was asked, the
-  // share of which the filter said "may match"; negative if none was asked.
+  // False positive rate: files whose filter said "may match" although they held
+  // nothing for the query, among all files that held nothing and whose filter
+  // was asked; negative if none was asked.
   double filter_fpr = -1;
-  // Such files per query.
+  // Number of such false positives per query.
   double false_positives_per_op = 0;
   uint64_t wrong_results = 0;
 };
 
-// Counts what the calling thread does while it exists.
+// Counts the calling thread's work during the meter's lifetime.
 class QueryMeter {
  public:
   QueryMeter(const BenchDb* db, QueryKind kind);
@@ -44,7 +45,7 @@ class QueryMeter {
   QueryMeter(const QueryMeter&) = delete;
   QueryMeter& operator=(const QueryMeter&) = delete;
 
-  // Runs and times a query, which returns whether its answer was right.
+  // Runs and times a query. `run` returns whether its answer was right.
   template <typename Run>
   void Time(const Run& run) {
     const auto start = std::chrono::steady_clock::now();
@@ -57,12 +58,12 @@ class QueryMeter {
     total_ns_ += ns;
   }
 
-  // `files_with_answer`: how many files held what a query asked for, over all
-  // queries; their filters were right to let it through.
+  // `files_with_answer` is the number of files that held an answer, over all
+  // queries; their filters were right to say "may match".
   QueryResult Finish(uint64_t files_with_answer) const;
 
  private:
-  // Files that a filter let through (asked and passed), and held back.
+  // Files whose filter said "may match", and files that a filter ruled out.
   uint64_t Passed() const;
   uint64_t HeldBack() const;
 

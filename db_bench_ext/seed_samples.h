@@ -1,5 +1,5 @@
-//  Sample queries for filters that design themselves: the benches give them to
-//  a policy before it builds any filter.
+//  Sample queries for filters that design themselves. The benchmarks give them
+//  to a policy before it builds any filter.
 
 #pragma once
 

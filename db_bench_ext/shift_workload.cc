@@ -52,7 +52,8 @@ const std::string& ShiftWorkload::AnyStoredKey(uint64_t puts_done,
 
 Status ShiftWorkload::DrawSteps(uint64_t begin, uint64_t end, Rng* rng,
                                 std::vector<Step>* steps) const {
-  // Queries lie near keys that are there, and hold none that is or will be.
+  // Queries lie near keys that are stored by then, and hold no key that is or
+  // will be stored.
   uint64_t puts_done = 0;
   const auto stored_key = [&](Rng* r) { return AnyStoredKey(puts_done, r); };
   const QuerySource first(options_.first_query_options, records_.source(),

@@ -44,10 +44,10 @@ class ShiftWorkload : public DbWorkload {
     return records_.Load(db, samples_, progress);
   }
   Status WarmUp(BenchDb* db) const override { return records_.WarmUp(db); }
-  // A row for each batch. The background work that a batch caused is waited for
-  // at its end, and counts towards the batch's seconds, so that the trees of
-  // two filters do not drift apart. After the last batch, some of the records
-  // are looked up.
+  // Reports a row for each batch. A batch ends when the background work that it
+  // caused is done, which counts towards the batch's seconds, so that the trees
+  // of two filters do not drift apart. After the last batch, some of the
+  // records are looked up.
   Status Run(BenchDb* db, BenchReport* report,
              ProgressLine* line) const override;
 
@@ -66,17 +66,17 @@ class ShiftWorkload : public DbWorkload {
         records_(source, std::move(loaded), options.ranges.value_bytes,
                  options.ranges.runs, options.ranges.size.seed) {}
 
-  // The share of the new distribution among queries like number `i`.
+  // The share of the last distribution at query number `i`.
   double Transition(uint64_t i) const;
-  // How many of the new records are written after `i` queries: they are
+  // The number of new records that are written after `i` queries; they are
   // spread evenly.
   uint64_t PutsDue(uint64_t i) const {
     return puts_.size() * i / options_.ranges.size.queries;
   }
-  // A key that is there when `puts_done` of the new records are.
+  // A key that is stored once `puts_done` of the new records are.
   const std::string& AnyStoredKey(uint64_t puts_done, Rng* rng) const;
   Status DrawSamples();
-  // Draws queries number `begin` up to but not `end`.
+  // Draws the queries with numbers in [begin, end).
   Status DrawSteps(uint64_t begin, uint64_t end, Rng* rng,
                    std::vector<Step>* steps) const;
   Status RunBatch(BenchDb* db, uint64_t begin, uint64_t end, Rng* rng,
@@ -87,7 +87,7 @@ class ShiftWorkload : public DbWorkload {
   const ShiftOptions options_;
   const std::vector<std::string> all_keys_;  // loaded or put, ascending
   const std::vector<std::string> puts_;      // in the order of writing
-  const KeyedRecords records_;               // those loaded
+  const KeyedRecords records_;               // the loaded records
   std::vector<Query> samples_;
 };
 

@@ -24,8 +24,8 @@ Timeseries::Timeseries(const TimeseriesOptions& options)
 std::vector<Timeseries::Record> Timeseries::MakeRecords() {
   std::exponential_distribution<double> gap(1 / kMeanGapNs);
   std::uniform_real_distribution<double> start(0, kMeanGapNs);
-  // All sensors record for the same time, long enough for as many records as
-  // asked for, give or take what the Poisson process does.
+  // All sensors record for the same time, in which they are expected to make
+  // options_.records records: the events are a Poisson process.
   const double duration = kMeanGapNs * static_cast<double>(options_.records) /
                           static_cast<double>(options_.sensors);
   std::vector<Record> records;
@@ -87,7 +87,7 @@ std::vector<protean::Query> Timeseries::MakeSamples() const {
       options_.samples / (options_.empty_percents.size() + 1);
   for (const auto& [kind, percent] : Kinds()) {
     if (percent == 0) continue;
-    // As many as needed for `of_each` empty ones, on average.
+    // On average, `of_each` of these queries are empty.
     for (const Query& query :
          MakeQueries(kind, percent, 100 * of_each / percent, ~options_.seed)) {
       if (RunsWithAnswer(kind, query) > 0) continue;
@@ -95,13 +95,13 @@ std::vector<protean::Query> Timeseries::MakeSamples() const {
         const std::string key = Key(query.time, query.sensor);
         samples.push_back({key, key});
       } else {
-        // All sensors up to the range's end.
+        // The sample covers all sensors up to the range's end.
         samples.push_back(
             {BigEndianKey(query.time), Key(query.end - 1, ~uint64_t{0})});
       }
     }
   }
-  // No kind comes last: a queue may keep only the latest.
+  // The kinds are mixed: a queue may keep only the latest samples.
   std::shuffle(samples.begin(), samples.end(), Rng(~options_.seed));
   return samples;
 }
@@ -150,7 +150,7 @@ uint64_t Timeseries::RunsWithAnswer(QueryKind kind, const Query& query) const {
   return static_cast<uint64_t>(__builtin_popcountll(runs));
 }
 
-// Runs one query; true if the answer is right.
+// Runs one query. Returns whether the answer is right.
 bool Timeseries::RunQuery(BenchDb* db, QueryKind kind,
                           const Query& query) const {
   if (kind == QueryKind::kPoint) {

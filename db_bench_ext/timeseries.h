@@ -1,5 +1,5 @@
-//  The time-series workload (SuRF paper, section 6): sensors that record
-//  events, keys of a 64-bit timestamp in ns and a 64-bit sensor number, values
+//  The workload timeseries (SuRF paper, section 6): sensors that record events,
+//  with keys of a 64-bit timestamp in ns and a 64-bit sensor number, and values
 //  of 1 KB.
 
 #pragma once
@@ -18,7 +18,7 @@ struct TimeseriesOptions {
   uint64_t records = 250000;
   // The paper has 2000 sensors for 100 million records.
   uint64_t sensors = 500;
-  uint64_t queries = 10000;  // for each kind of query; a tenth of it to count
+  uint64_t queries = 10000;  // for each kind of query; a tenth of it for counts
   uint64_t samples = 20000;  // of point queries and closed seeks together
   std::vector<int> empty_percents = {10, 25, 50, 75, 90, 99};
   SortedRuns runs;
@@ -34,15 +34,15 @@ class Timeseries : public DbWorkload {
   uint64_t loaded_records() const override { return records_.size(); }
   Status Load(BenchDb* db, const BenchDb::Progress& progress) const override;
   Status WarmUp(BenchDb* db) const override;
-  // Point queries, open seeks, closed seeks of each share of empty ones, and
-  // counts of kCounted records on average.
+  // Runs point queries, open seeks, closed seeks with each share of empty ones,
+  // and counts of kCounted records on average.
   Status Run(BenchDb* db, BenchReport* report,
              ProgressLine* line) const override;
 
  private:
   static constexpr size_t kValueSize = 1024;
   static constexpr double kCounted = 1000;
-  // A walk over that many records takes as long as that many seeks.
+  // A scan of kCounted records takes as long as kSeeksPerCount seeks.
   static constexpr uint64_t kSeeksPerCount = 10;
   static constexpr double kMeanGapNs = 0.2e9;  // between events of one sensor
 
@@ -60,15 +60,15 @@ class Timeseries : public DbWorkload {
   std::vector<std::pair<QueryKind, int>> Kinds() const;
   std::vector<Query> MakeQueries(QueryKind kind, int empty_percent,
                                  uint64_t num_queries, uint64_t seed) const;
-  // Queries like the measured ones, that find nothing.
+  // Queries that are drawn as the measured ones are and find nothing.
   std::vector<protean::Query> MakeSamples() const;
-  // Runs one kind of query. `empty_percent` is for closed seeks: the share of
-  // them that find nothing.
+  // Runs one kind of query. For closed seeks, `empty_percent` is the share that
+  // finds nothing.
   QueryResult RunKind(BenchDb* db, QueryKind kind, int empty_percent,
                       ProgressLine* line) const;
   // Index of the first record at or after the time.
   size_t FirstAtOrAfter(uint64_t time) const;
-  // Number of runs with a record that answers the query.
+  // Number of sorted runs with a record that answers the query.
   uint64_t RunsWithAnswer(QueryKind kind, const Query& query) const;
   bool RunQuery(BenchDb* db, QueryKind kind, const Query& query) const;
   BenchDb::RecordSource Source() const;
@@ -77,8 +77,8 @@ class Timeseries : public DbWorkload {
   std::vector<Record> MakeRecords();
 
   const TimeseriesOptions options_;
-  Rng rng_;                      // of the data
-  std::vector<Record> records_;  // by key
+  Rng rng_;                      // draws the data
+  std::vector<Record> records_;  // sorted by key
   std::vector<uint8_t> runs_;    // the sorted run of each record
   const Values values_;
   std::vector<protean::Query> samples_;
