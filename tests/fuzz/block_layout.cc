@@ -9,7 +9,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Not part of tests/filter_blocks.h.
+// tests/filter_blocks.h has the other offsets.
 constexpr size_t kSmallestSizeOffset = 24;
 constexpr size_t kLargestSizeOffset = 26;
 
@@ -26,7 +26,7 @@ constexpr BlockField kEnvelope[] = {
     {"key lengths", 28, 4},
 };
 
-// In version 2 only.
+// Fields of version 2 only.
 constexpr BlockField kSalt[] = {
     {"salt of the file", 32, 8},
     {"salt of the process", 40, 8},

@@ -1,6 +1,6 @@
-//  Where everything is in a filter block, as docs/file_format.md says. This is
-//  the one place that mutators know the format from: a new field of a header is
-//  a line in a table of block_layout.cc.
+//  Locates the parts of a filter block, as docs/file_format.md describes them.
+//  Mutators know the format from here only: a new field of a header is a line
+//  in a table of block_layout.cc.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Of the versions from 1 on that filter_block.cc reads.
+// The last of the versions that filter_block.cc reads; the first one is 1.
 constexpr int kLatestBlockVersion = 2;
 
 // A field of a header.
@@ -29,7 +29,7 @@ struct BlockPart {
   enum Kind : uint8_t {
     kNumber,  // little endian
     kBits,    // a bit vector, numbers of some bits, or a set
-    kBytes,   // bytes of keys, and what nothing is known of
+    kBytes,   // bytes of keys, and bytes of unknown meaning
   };
   const char* name;
   Kind kind;
@@ -40,7 +40,7 @@ struct BlockPart {
 class BlockLayout {
  public:
   struct Section {
-    size_t header;  // where it is
+    size_t header;  // offset in the block
     size_t arrays;
     FstSectionHeader fields;
     FstSectionLayout layout;
@@ -53,7 +53,7 @@ class BlockLayout {
     size_t values;
     size_t end;
   };
-  // Of a Proteus.
+  // The suffixes of a Proteus trie, whose leaves have prefixes of one length.
   struct Uniform {
     size_t header;
     uint32_t prefix_bits;
@@ -70,18 +70,18 @@ class BlockLayout {
 
   explicit BlockLayout(const Slice& block);
 
-  // In ascending order; nothing is in two of them, and nothing in none.
+  // Parts in ascending order, without overlaps and gaps.
   const std::vector<BlockPart>& parts() const { return parts_; }
   uint8_t kind() const { return kind_; }
   size_t payload() const { return payload_; }
   size_t payload_end() const { return payload_end_; }
 
-  // What could be found. A damaged block may end, or contradict itself, before
-  // the rest of it.
+  // The pieces that could be found. A damaged block may end, or contradict
+  // itself, before the other pieces.
   const std::optional<Trie>& trie() const { return trie_; }
   const std::optional<Uniform>& uniform() const { return uniform_; }
   const std::vector<Set>& sets() const { return sets_; }
-  // The whole payload is where it should be.
+  // Whether the whole payload was found where it should be.
   bool whole() const { return whole_; }
 
  private:
@@ -100,7 +100,7 @@ class BlockLayout {
 
   const Slice block_;
   std::vector<BlockPart> parts_;
-  size_t at_ = 0;  // all parts before it have been added
+  size_t at_ = 0;  // all parts before this offset have been added
   uint8_t kind_ = 0;
   size_t payload_ = 0;
   size_t payload_end_ = 0;

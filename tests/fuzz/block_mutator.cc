@@ -30,10 +30,10 @@ class BlockMutator {
         random_(*random),
         generic_(generic) {}
 
-  // One change. The layout is that of before.
+  // Makes one change. The layout is that of the unchanged block.
   void Mutate() {
     using Mutation = void (BlockMutator::*)();
-    // What leaves sizes alone comes more often.
+    // Mutations that keep sizes come more often.
     static constexpr Mutation kMutations[] = {
         &BlockMutator::ChangeNumber, &BlockMutator::ChangeNumber,
         &BlockMutator::ChangeNumber, &BlockMutator::FlipBits,
@@ -48,7 +48,7 @@ class BlockMutator {
   }
 
  private:
-  // Any part of that kind; nullptr if there is none.
+  // A random part of this kind; nullptr if there is none.
   const BlockPart* Pick(BlockPart::Kind kind) {
     const BlockPart* picked = nullptr;
     uint64_t seen = 0;
@@ -62,7 +62,8 @@ class BlockMutator {
   }
   char* At(size_t offset) { return &block_[offset]; }
 
-  // To a value on a border, next to the one it has, or that of another field.
+  // Changes a number to a border value, a neighbor of its own value, or the
+  // value of another field.
   void ChangeNumber() {
     const BlockPart* part = Pick(BlockPart::kNumber);
     if (part == nullptr) return;
@@ -91,8 +92,8 @@ class BlockMutator {
                 values[random_.Below(std::size(values))]);
   }
 
-  // Moves one from a count to another, as if a node had one edge more and the
-  // next one less.
+  // Adds to one count and subtracts from another, as if a node had an edge more
+  // and the next node an edge less.
   void SwapCounts() {
     const BlockPart* a = Pick(BlockPart::kNumber);
     const BlockPart* b = Pick(BlockPart::kNumber);
@@ -113,13 +114,13 @@ class BlockMutator {
     }
   }
 
-  // So that the number of ones stays.
+  // Swaps two bits, which keeps the number of ones.
   void MoveBit() {
     const BlockPart* part = Pick(BlockPart::kBits);
     if (part == nullptr) return;
     const uint64_t bits = 8 * part->size;
     const uint64_t from = random_.Below(bits);
-    // Often nearby.
+    // Half of the time, the other bit is nearby.
     const uint64_t to = random_.OneIn(2) ? random_.Below(bits)
                                          : (from + 1 + random_.Below(8)) % bits;
     const auto get = [&](uint64_t pos) {
@@ -131,7 +132,7 @@ class BlockMutator {
     }
   }
 
-  // Overwrites bytes with one byte, or any.
+  // Overwrites bytes with one repeated byte, or with random bytes.
   void FillBytes() {
     const BlockPart* part = PickData();
     if (part == nullptr) return;
@@ -145,7 +146,7 @@ class BlockMutator {
     }
   }
 
-  // Overwrites bytes with others of the block.
+  // Overwrites bytes with other bytes of the block.
   void CopyBytes() {
     const BlockPart* to = PickData();
     const BlockPart* from = PickData();
@@ -157,7 +158,7 @@ class BlockMutator {
     memmove(At(to->offset + to_begin), At(from->offset + from_begin), size);
   }
 
-  // Puts one part in the place of another, whatever its size.
+  // Replaces one part with another, of any size.
   void CopyPart() {
     const BlockPart* to = PickData();
     const BlockPart* from = PickData();
@@ -166,7 +167,7 @@ class BlockMutator {
     block_.replace(to->offset, to->size, copy);
   }
 
-  // Inserts or removes bytes where a part begins, as a size that lies does.
+  // Inserts or removes bytes where a part begins, as a wrong size would.
   void MoveBoundary() {
     if (layout_.parts().empty()) return;
     const BlockPart& part =
@@ -229,7 +230,7 @@ std::vector<std::string> ParseQueries(const std::string& bytes) {
 std::string MakeQuery(const std::string& block, FuzzRandom* random) {
   std::string query;
   if (!block.empty() && random->OneIn(2)) {
-    // Keys are among the first bytes.
+    // The first bytes contain keys.
     const size_t begin =
         random->Below(std::min<size_t>(block.size(), 2 * kHeaderSize));
     query = block.substr(begin, random->Below(24));
@@ -268,7 +269,7 @@ void MutateQueries(BlockInput* input, FuzzRandom* random,
       break;
     }
     default: {
-      // All after the length.
+      // The length byte stays out of the mutation.
       std::string& query = queries[at];
       std::string text = query.substr(1);
       const size_t size = text.size();
@@ -312,7 +313,7 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
                         GenericMutator generic) {
   const BlockInput original =
       BlockInput::Parse(Slice(reinterpret_cast<const char*>(data), size));
-  // A mutation may come out too large.
+  // A mutation may be too large.
   for (int tries = 0; tries < 4; tries++) {
     BlockInput input = original;
     if (random->OneIn(4)) {
@@ -338,7 +339,7 @@ size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
   if (random->OneIn(3)) input.queries = other.queries;
   const BlockLayout here{Slice(input.block)};
   const BlockLayout there{Slice(other.block)};
-  // A stretch of parts takes the place of those with the same names.
+  // Consecutive parts replace the parts with the same names.
   const std::vector<BlockPart>& parts = here.parts();
   const std::vector<BlockPart>& others = there.parts();
   if (parts.empty()) return 0;

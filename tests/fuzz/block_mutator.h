@@ -2,7 +2,7 @@
 //
 //  The input of the targets that open blocks:
 //
-//    2 bytes   how many bytes of queries follow
+//    2 bytes   number of bytes of queries
 //              queries: strings (FuzzInput::String)
 //              the block, up to the end
 //
@@ -26,10 +26,10 @@ struct BlockInput {
   std::string Join() const;
 };
 
-// What a mutator leaves to be repaired.
+// The part of a mutated block that is repaired afterwards.
 enum class BlockCare {
   kPayload,   // nearly every block has a right envelope, most open, and none
-              // becomes one of another kind
+              // changes its kind
   kEnvelope,  // half of them have a wrong checksum, or any other wrong header
 };
 
@@ -39,7 +39,7 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
                         BlockCare care, FuzzRandom* random,
                         GenericMutator generic);
 
-// Puts an input together from two, of at most `max_size` bytes.
+// Combines two inputs into one of at most `max_size` bytes.
 size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
                         size_t max_size, FuzzRandom* random);
 

@@ -22,8 +22,7 @@ void ClearTail(char* words, uint64_t size) {
   for (uint64_t pos = size; pos % 64 != 0; pos++) ClearBit(words, pos);
 }
 
-// Sets or clears bits among the first `size`, those that are set stay or those
-// that are clear, until `ones` of them are set.
+// Sets or clears bits among the first `size`, until `ones` of them are set.
 void FitOnes(char* words, uint64_t size, uint64_t ones, FuzzRandom* random) {
   uint64_t found = size == 0 ? 0 : CountOnes(words, 0, size);
   const bool set = found < ones;
@@ -85,7 +84,7 @@ class TrieRepair {
     return true;
   }
 
-  // Each node but the root has an edge that leads to it.
+  // Every node except the root has an edge that leads to it.
   bool FitTotals() {
     uint64_t nodes = 0;
     uint64_t children = 0;
@@ -155,8 +154,8 @@ class TrieRepair {
     RankVector::Complete(vector, bits);
   }
 
-  // The index, and with it which edges lead to nodes. Notes how many edges of
-  // each node do.
+  // Repairs the index, which decides which edges lead to nodes. Records the
+  // number of these edges for each node.
   bool FitChildren(const Section& section) {
     const FstSectionHeader& fields = section.fields;
     const FstSectionLayout& layout = section.layout;
@@ -195,7 +194,7 @@ class TrieRepair {
           leads[i] = GetBit(children, i);
         }
       } else {
-        // As many as there were, if the groups behind can take the others.
+        // The group keeps its number, if the later groups can take the others.
         uint64_t some = (next >> 32) - (old >> 32);
         if (leaves) some = (next & ~0u) - (old & ~0u) - some;
         const uint64_t room = fields.edges - edges_behind;
@@ -257,7 +256,7 @@ class TrieRepair {
     return width == 0 ? 0 : GetBits(words, index * width, width);
   }
 
-  // Ascending places below `edges`.
+  // Makes the places ascend, below `edges`.
   static void FitExceptions(char* words, unsigned width, uint64_t begin,
                             uint64_t count, uint64_t edges) {
     uint64_t least = 0;
@@ -269,13 +268,13 @@ class TrieRepair {
     }
   }
 
-  // Finds the levels from the root downwards.
+  // Computes the levels from the root downwards.
   bool FitLevels() {
     uint64_t begin = 0;
     uint64_t end = 1;
     uint64_t node = 0;
     uint64_t children = 0;
-    uint64_t behind = 0;  // the section
+    uint64_t behind = 0;  // first node behind the section
     uint32_t height = 0;
     for (const Section& section : trie_.sections) {
       behind += section.fields.nodes;
@@ -319,7 +318,8 @@ class TrieRepair {
   std::vector<uint32_t> children_of_;
 };
 
-// The bytes from `offset` on up to the padding become that many.
+// Inserts or removes bytes, so that there are `size` bytes from `offset` to the
+// padding.
 void FitEnd(std::string* block, size_t offset, size_t size) {
   const size_t end = block->size() - kReadPadding;
   if (offset + size > end) {
@@ -350,7 +350,7 @@ bool FitSurf(std::string* block, FuzzRandom* random) {
   return bits - real_bits <= SurfSuffix::kMaxHashBits;
 }
 
-// The table of leaves and the suffixes.
+// Repairs the table of leaves and the suffixes.
 bool FitUniform(std::string* block) {
   const BlockLayout layout{Slice(*block)};
   if (!layout.uniform().has_value()) return false;
@@ -366,7 +366,7 @@ bool FitUniform(std::string* block) {
   }
   const uint64_t size =
       BitArrayBytes(SuffixBits(Slice(*block), uniform, fst.leaves));
-  // A table that is wrong asks for far more than there is.
+  // A wrong table needs far more bytes than there are.
   if (size > 2 * block->size()) return false;
   const size_t end = std::min(uniform.end, block->size() - kReadPadding);
   const size_t before = end - uniform.suffixes;
@@ -375,7 +375,7 @@ bool FitUniform(std::string* block) {
   } else {
     block->erase(uniform.suffixes + size, before - size);
   }
-  // The design follows the trie.
+  // The design is adapted to the trie.
   char* const header = &(*block)[layout.payload()];
   uint32_t lead = static_cast<uint8_t>(header[52]);
   if (lead > 7 || uniform.prefix_bits > 64 || lead >= uniform.prefix_bits) {
@@ -394,12 +394,12 @@ void FitDesign(char* header) {
   if (!has_trie) header[52] = 0;
   if (first != ~0u && (has_trie || second == 0)) first = 0;
   if (first != ~0u && first > kMostPrefixBits) first %= kMostPrefixBits;
-  const uint32_t least = has_trie       ? DecodeFixed32(header)
+  const uint32_t outer = has_trie       ? DecodeFixed32(header)
                          : first != ~0u ? first
                                         : 0;
-  if (second > 0 && second <= least) {
-    second = std::min(least + 1 + second % 32, kMostPrefixBits);
-    if (second <= least) second = 0;
+  if (second > 0 && second <= outer) {
+    second = std::min(outer + 1 + second % 32, kMostPrefixBits);
+    if (second <= outer) second = 0;
   }
   stride -= stride % 8;
   if (second == 0 || second % 8 != 0) stride = 0;
@@ -408,7 +408,7 @@ void FitDesign(char* header) {
   EncodeFixed32(header + 12, stride);
 }
 
-// One of the two sets, given how many bytes there are for it.
+// Repairs one of the two sets, which has `room` bytes.
 void FitSet(char* header, size_t room) {
   AmqHeader set;
   set.DecodeFrom(header);

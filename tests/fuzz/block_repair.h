@@ -1,8 +1,8 @@
-//  Makes a damaged filter block one that opens, if that can be done with little
-//  change: what a mutation has changed stays, what contradicts it follows.
-//  Counts in headers are taken for true, bits are set and cleared until they
-//  agree with them, and all that is redundant (rank and select tables, the
-//  index, levels, the checksum) is made anew.
+//  Repairs a damaged filter block so that it opens, if few changes suffice: the
+//  changes of a mutation stay, and what contradicts them is adapted. Counts in
+//  headers are taken as true, bits are set and cleared until they agree with
+//  the counts, and all redundant data (rank and select tables, the index,
+//  levels, the checksum) is computed again.
 
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The magic, a version that is known, and the checksum.
+// Repairs the magic, the version and the checksum.
 void RepairEnvelope(std::string* block);
 
-// All of it. False if the payload still contradicts itself; the envelope is
-// right in any case. `random` says which bits are changed.
+// Repairs envelope and payload. False if the payload still contradicts itself;
+// the envelope is right in any case. `random` chooses the bits to change.
 bool RepairBlock(std::string* block, FuzzRandom* random);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

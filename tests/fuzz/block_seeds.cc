@@ -18,7 +18,7 @@ std::string BigEndian(uint64_t number, size_t size) {
   return bytes;
 }
 
-// The smaller an input, the more of them a second takes.
+// The inputs are small, so that a second takes many of them.
 std::vector<Keys> KeySets() {
   FuzzRandom random(7);
   std::vector<Keys> sets = {
@@ -47,7 +47,7 @@ std::vector<Keys> KeySets() {
   Keys bytes;
   for (int byte = 0; byte < 256; byte++) bytes.push_back(BigEndian(byte, 1));
   sets.push_back(bytes);
-  // Several groups, and several blocks of rank and select.
+  // This set has several groups, and several blocks of rank and select.
   Keys many;
   while (many.size() < 700) {
     const uint64_t number = random.Below(1 << 14);
@@ -89,7 +89,7 @@ std::vector<std::string> SurfSeeds() {
   std::vector<std::string> seeds;
   size_t turn = 0;
   for (const Keys& keys : KeySets()) {
-    // Each encoding on its own, and as the builder mixes them.
+    // Each encoding alone, and the mixture that the builder chooses.
     for (uint32_t remainder_bits = 0; remainder_bits <= 8;
          remainder_bits += 2) {
       turn++;
@@ -141,7 +141,7 @@ std::vector<std::string> ProteusSeeds() {
   size_t turn = 0;
   for (const Keys& keys : KeySets()) {
     for (const ProteusDesign& design : designs) {
-      // All of them for the larger sets only.
+      // Small sets of keys have a third of the designs.
       if (turn++ % 3 != 0 && keys.size() < 20) continue;
       const std::string block =
           BuildProteusBlock(keys, design, 12, SaltOf(turn));

@@ -1,6 +1,5 @@
-//  Inputs of the targets that open blocks, from which fuzzing starts: blocks as
-//  builders write them, of every encoding and every design, with queries about
-//  their keys.
+//  Seeds of the targets that open blocks: blocks as builders write them, of
+//  every encoding and every design, with queries about their keys.
 
 #pragma once
 
@@ -11,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 std::vector<std::string> SurfSeeds();
 std::vector<std::string> ProteusSeeds();
-// Some of both, and blocks without a filter.
+// Some of both kinds, and blocks without a filter.
 std::vector<std::string> EnvelopeSeeds();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

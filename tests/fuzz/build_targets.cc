@@ -1,4 +1,4 @@
-//  Builds filters of keys from the input, and compares what they say with the
+//  Builds filters of keys from the input, and compares their answers with the
 //  keys.
 
 #include <algorithm>
@@ -37,11 +37,11 @@ class BuildInput {
   uint32_t Parameter(size_t index) const {
     return static_cast<uint8_t>(parameters_[index]);
   }
-  // Of two bytes, so that prefixes longer than any key occur.
+  // A number from two bytes, so that prefixes longer than any key occur.
   uint32_t Bits(size_t index) const {
     return Parameter(index) + 256 * (Parameter(index + 1) % 3);
   }
-  // None, or one.
+  // No salt, or one.
   FilterSalt Salt() const {
     const uint32_t parameter = Parameter(kSalt);
     return {uint64_t{parameter} << 56, parameter};
@@ -70,7 +70,8 @@ std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
   return input.Join(~size_t{0});
 }
 
-// What both kinds of filters promise of each key, and of each pair of queries.
+// Checks the promises of both kinds of filters about each key, and each pair of
+// queries.
 void CheckKeys(const FilterBlock& block, const Keys& keys) {
   for (const std::string& key : keys) {
     Check(block.KeyMayMatch(key), "a key is found");
@@ -144,7 +145,7 @@ void BuildSurf(const uint8_t* data, size_t size) {
   const std::string bytes =
       BuildSurfBlock(input.keys(), suffix, options, input.Salt());
   if (bytes.empty()) {
-    // It may only be too large; a node takes up to 64 bytes.
+    // A filter can only be too large to build; a node takes up to 64 bytes.
     size_t key_bytes = 0;
     for (const std::string& key : input.keys()) key_bytes += key.size();
     Check(key_bytes > 1000, "a small filter can be built");
@@ -258,7 +259,7 @@ std::vector<std::string> SeedsOf(const std::vector<std::string>& parameters) {
   return seeds;
 }
 
-// A trie, a set, both, two sets, a series, whole keys.
+// Designs: a trie, a set, both, two sets, a series, whole keys.
 std::vector<std::string> ProteusBuildSeeds() {
   return SeedsOf({{0, 12, 0, 0, 0, 3, 0, 0, 12},
                   {2, 0, 0, 40, 0, 0, 0, 0, 12},
@@ -268,7 +269,7 @@ std::vector<std::string> ProteusBuildSeeds() {
                   {0, 20, 0, 0, 0, 8, 127, 0, 16}});
 }
 
-// In each space, with and without samples.
+// Designs of each space, with and without samples.
 std::vector<std::string> DesignSeeds() {
   return SeedsOf({{12, 0, 0, 9}, {12, 1, 2, 9}, {14, 2, 0, 9}, {10, 2, 1, 0}});
 }

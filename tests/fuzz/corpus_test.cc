@@ -1,4 +1,4 @@
-//  Replays what the fuzzers start from, and what they have found worth keeping.
+//  Replays the seeds of the fuzzers, and the inputs that were worth keeping.
 //  Inputs that once failed are added to the corpus.
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class CorpusTest : public testing::TestWithParam<const FuzzTarget*> {
  protected:
-  // From memory that ends where the input does.
+  // The memory ends where the input does.
   void Replay(const std::string& input) {
     const GuardedBlock copy(input);
     GetParam()->run(reinterpret_cast<const uint8_t*>(copy.slice().data()),

@@ -1,5 +1,5 @@
-//  What fuzz targets and mutators share: how they read an input, how they draw
-//  lots, and how they complain.
+//  Common parts of fuzz targets and mutators: reading an input, random numbers,
+//  and reporting a finding.
 
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a fuzzer takes for a finding.
+// Ends the process if `right` is false, which a fuzzer takes for a finding.
 inline void Check(bool holds, const char* what) {
   if (__builtin_expect(holds, true)) return;
   fprintf(stderr, "violated: %s\n", what);
   abort();
 }
 
-// Reads small pieces off an input.
+// Reads an input piece by piece.
 class FuzzInput {
  public:
   FuzzInput(const uint8_t* data, size_t size)
@@ -38,14 +38,14 @@ class FuzzInput {
     const uint32_t low = Byte();
     return low | Byte() << 8;
   }
-  // That many bytes, or fewer at the end.
+  // The next `size` bytes, or fewer at the end.
   Slice Bytes(size_t size) {
     const Slice bytes(rest_.data(), std::min(size, rest_.size()));
     rest_.remove_prefix(bytes.size());
     return bytes;
   }
-  // A length byte and that many bytes. A length above 200 is one byte that
-  // comes (length - 200) * 100 times.
+  // A length byte and as many bytes. A length above 200 means one byte that is
+  // repeated (length - 200) * 100 times.
   static constexpr uint32_t kMaxLength = 200;
   static constexpr uint32_t kRepeatUnit = 100;
   std::string String() {
@@ -60,7 +60,7 @@ class FuzzInput {
   Slice rest_;
 };
 
-// The same again for the same seed (splitmix64).
+// Random numbers (splitmix64) that depend on the seed only.
 class FuzzRandom {
  public:
   explicit FuzzRandom(uint64_t seed) : state_(seed) {}
@@ -80,8 +80,8 @@ class FuzzRandom {
   uint64_t state_;
 };
 
-// Changes the `size` bytes at `data` somehow, to at most `max_size`, and
-// returns their new number: LLVMFuzzerMutate, or what stands in for it.
+// Changes the `size` bytes at `data` without knowing their meaning, and returns
+// their new number, at most `max_size`: LLVMFuzzerMutate, or a substitute.
 using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

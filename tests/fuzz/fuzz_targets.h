@@ -1,5 +1,5 @@
-//  The fuzz targets: what each does with an input, and how inputs are made.
-//  Each aborts if Protean breaks a promise; sanitizers see the rest.
+//  The fuzz targets. Each runs an input and mutates inputs. A target aborts if
+//  Protean breaks a promise; sanitizers find the other faults.
 
 #pragma once
 
@@ -17,12 +17,12 @@ struct FuzzTarget {
   // `max_size`.
   size_t (*mutate)(uint8_t* data, size_t size, size_t max_size,
                    FuzzRandom* random, GenericMutator generic);
-  // Puts an input together from two. 0 if that does not work out.
+  // Combines two inputs. Returns 0 if they cannot be combined.
   size_t (*cross)(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
                   FuzzRandom* random);
-  // What a corpus begins with.
+  // The first inputs of a corpus.
   std::vector<std::string> (*seeds)();
-  // A dictionary of libFuzzer; nullptr for none.
+  // A dictionary of libFuzzer, or nullptr.
   std::string (*dictionary)() = nullptr;
 };
 
@@ -43,21 +43,24 @@ extern const FuzzTarget kEnvelopeTarget;
 // Keys, of which a SuRF with any suffix bits and any encoding of its levels is
 // built. It must miss none of them.
 extern const FuzzTarget kSurfBuildTarget;
-// The same for Proteus, 1PBF and 2PBF, of any design.
+// Keys, of which a Proteus, 1PBF or 2PBF of any design is built. It must miss
+// none of them.
 extern const FuzzTarget kProteusBuildTarget;
-// Of the design that is chosen for sample queries, which takes much longer.
+// Keys, of which a Proteus is built with the design that it chooses for sample
+// queries, which takes much longer.
 extern const FuzzTarget kDesignTarget;
 
 // ---- Text ----
 
-// A samples file: what is read of it is saved, and read again the same.
+// A samples file: the queries that are read are saved, and read again
+// unchanged.
 extern const FuzzTarget kSamplesTarget;
-// A filter policy, or a table factory, as options name it: what can be made is
-// written, and made again the same; what cannot is InvalidArgument.
+// A filter policy, or a table factory, in the form of an option: a valid one is
+// written, and made again unchanged; an invalid one is InvalidArgument.
 extern const FuzzTarget kOptionsTarget;
 
 const std::vector<const FuzzTarget*>& FuzzTargets();
-// Nullptr if there is none of that name.
+// The target of this name, or nullptr.
 const FuzzTarget* FindFuzzTarget(const std::string& name);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

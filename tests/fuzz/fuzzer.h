@@ -1,8 +1,8 @@
-//  The fuzzer of one target, for libFuzzer and all that know its interface.
-//  Included once a program, after PROTEAN_FUZZ_TARGET has been defined.
+//  The fuzzer of one target, for libFuzzer and engines with its interface. Each
+//  program includes this file once, after defining PROTEAN_FUZZ_TARGET.
 //
-//  With PROTEAN_FUZZ_SEEDS=FOLDER in its environment it does not fuzz, but
-//  writes there what a corpus begins with: TARGET/, with one file an input, and
+//  With PROTEAN_FUZZ_SEEDS=FOLDER in its environment, the fuzzer does not fuzz,
+//  but writes the seeds there: TARGET/, with one file an input, and
 //  TARGET.dict, if the target has a dictionary.
 
 #pragma once
@@ -45,7 +45,7 @@ inline bool WriteSeeds(const std::filesystem::path& folder) {
 
 extern "C" {
 
-// The engine's.
+// The engine provides this function.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {

@@ -27,9 +27,9 @@ class ListMutator {
     static constexpr Mutation kMutations[] = {
         &ListMutator::ChangeParameter,
         &ListMutator::Insert,
-        &ListMutator::InsertNeighbour,
-        &ListMutator::InsertNeighbour,
-        &ListMutator::InsertNeighbour,
+        &ListMutator::InsertNeighbor,
+        &ListMutator::InsertNeighbor,
+        &ListMutator::InsertNeighbor,
         &ListMutator::InsertJoined,
         &ListMutator::Erase,
         &ListMutator::Move,
@@ -51,7 +51,7 @@ class ListMutator {
                                            random_.Below(strings_.size() + 1)),
                     stored);
   }
-  // Without its length.
+  // The text without its length.
   static std::string TextOf(const std::string& stored) {
     return stored.substr(1);
   }
@@ -75,8 +75,8 @@ class ListMutator {
     }
     InsertText(text);
   }
-  // One that differs at the end.
-  void InsertNeighbour() {
+  // Inserts a string that differs at the end.
+  void InsertNeighbor() {
     std::string text = TextOf(Pick());
     switch (random_.Below(6)) {
       case 0:
@@ -98,14 +98,14 @@ class ListMutator {
     }
     InsertText(text);
   }
-  // The beginning of one and the end of another.
+  // Inserts the beginning of one string with the end of another.
   void InsertJoined() {
     const std::string a = TextOf(Pick());
     const std::string b = TextOf(Pick());
     InsertText(a.substr(0, random_.Below(a.size() + 1)) +
                b.substr(random_.Below(b.size() + 1)));
   }
-  // Many that differ in one byte.
+  // Inserts many strings that differ in one byte.
   void InsertDense() {
     const std::string text = TextOf(Pick());
     const char first = random_.Byte();
@@ -123,7 +123,7 @@ class ListMutator {
     strings_.erase(strings_.begin() + static_cast<ptrdiff_t>(begin),
                    strings_.begin() + static_cast<ptrdiff_t>(begin + count));
   }
-  // The first ones are queries.
+  // Swaps two strings. The first strings are queries.
   void Move() { std::swap(Pick(), Pick()); }
   void ChangeGenerically() {
     std::string& stored = Pick();
@@ -186,7 +186,7 @@ size_t CrossListInputs(const Slice& a, const Slice& b, uint8_t* out,
   ListInput input = ListInput::Parse(a);
   const ListInput other = ListInput::Parse(b);
   if (random->OneIn(4)) input.parameters = other.parameters;
-  // Some of both.
+  // Some strings of both inputs.
   const uint64_t share = 1 + random->Below(7);
   std::vector<std::string> strings;
   for (const std::string& string : input.strings) {

@@ -1,6 +1,6 @@
 //  Inputs that are a few parameters and a list of strings: queries and keys.
 //
-//    16 bytes  parameters, which the target makes something of
+//    16 bytes  parameters, whose meaning depends on the target
 //              strings (FuzzInput::String)
 
 #pragma once
@@ -16,18 +16,18 @@ struct ListInput {
   static constexpr size_t kParameters = 16;
 
   std::string parameters;  // kParameters bytes
-  // As they are stored, each with its length.
+  // The stored form, each string with its length.
   std::vector<std::string> strings;
 
   static ListInput Parse(const Slice& input);
-  // As many of the strings as fit.
+  // The input, with all strings that fit.
   std::string Join(size_t max_size) const;
 };
 
 // Appends a string of at most FuzzInput::kMaxLength bytes as it is stored.
 void AppendString(const Slice& string, std::string* out);
 
-// As FuzzTarget's.
+// The functions of a FuzzTarget.
 size_t MutateListInput(uint8_t* data, size_t size, size_t max_size,
                        FuzzRandom* random, GenericMutator generic);
 size_t CrossListInputs(const Slice& a, const Slice& b, uint8_t* out,

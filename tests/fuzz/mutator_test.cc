@@ -1,5 +1,5 @@
-//  The mutators: that they know where everything is, that what they make is
-//  still worth opening, and that they repeat themselves.
+//  Tests that the mutators locate all parts of a block, that most mutated
+//  blocks still open, and that mutations depend on the seed only.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What stands in for the engine: it knows nothing of what it changes.
+// A substitute for the engine: it knows nothing of the bytes that it changes.
 FuzzRandom& EngineRandom() {
   static FuzzRandom random(99);
   return random;
@@ -111,7 +111,7 @@ TEST_P(BlockMutatorTest, RepairLeavesWhatIsWhole) {
   }
 }
 
-// What follows from the rest is made anew, and not otherwise than it was.
+// Redundant data is computed again, with the same result.
 TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
   FuzzRandom random(1);
   for (const BlockInput& input : BlockSeeds(*GetParam())) {
@@ -129,19 +129,19 @@ TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
         clear(section.header, 4);  // levels
         const bool listed =
             section.fields.child_encoding != FstSectionHeader::kHasChildBits;
-        // With lists, only the index knows how many of them a group has.
+        // With lists, only the index knows the length of a group's list.
         if (!listed) clear(section.arrays, section.layout.labels);
       }
     }
-    // A trie of one leaf has no nodes that could be counted.
+    // A trie of one leaf has no nodes to count.
     if (layout.trie().has_value() && layout.trie()->sections.empty()) continue;
     RepairBlock(&block, &random);
     EXPECT_EQ(Hex(block), Hex(input.block));
   }
 }
 
-// The point of it all: how many blocks still open after a mutation, in steps
-// away from the seeds, and how many would if the engine did it.
+// The purpose of the mutators: most blocks still open after one or more
+// mutations. Compared with mutations by the engine.
 TEST_P(BlockMutatorTest, MostMutantsOpen) {
   const bool envelope = GetParam() == &kEnvelopeTarget;
   const std::vector<std::string> seeds = GetParam()->seeds();
@@ -159,7 +159,7 @@ TEST_P(BlockMutatorTest, MostMutantsOpen) {
         const std::string next =
             MutateOnce(*GetParam(), aware, (round * 1000 + i) * kSteps + step);
         opened["aware"] += Opens(BlockInput::Parse(next).block);
-        // As an engine goes on from what has opened.
+        // An engine goes on from inputs that have opened.
         if (Opens(BlockInput::Parse(next).block)) aware = next;
 
         for (std::string* bytes : {&blind, &checked}) {
@@ -192,7 +192,7 @@ class MutatorTest : public testing::TestWithParam<const FuzzTarget*> {};
 INSTANTIATE_TEST_SUITE_P(All, MutatorTest, testing::ValuesIn(FuzzTargets()),
                          [](const auto& test) { return test.param->name; });
 
-// Whatever the bytes are, and even if there are none.
+// Inputs are arbitrary bytes, or empty.
 TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
   FuzzRandom random(5);
   std::vector<std::string> inputs = GetParam()->seeds();

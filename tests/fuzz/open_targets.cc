@@ -22,7 +22,7 @@ void Open(const uint8_t* data, size_t size) {
   while (queries.size() < kMaxQueries && !query_input.empty()) {
     queries.push_back(query_input.String());
   }
-  // A string that is stored, if any is.
+  // A stored string, if there is one.
   queries.push_back(block.header().smallest.ToString());
   const BlockExam exam = Examine(block, queries);
   Check(exam.broken == nullptr, exam.broken);

@@ -1,10 +1,10 @@
-//  Makes filter policies of texts, and tables with them.
+//  Makes filter policies from texts, and tables with them.
 //
 //    p<text>   the text is a filter policy
 //    t<text>   the text is options of ProteanTable
 //
-//  RocksDB parses the objects, braces and options around what is Protean's.
-//  What it does with them is not tested here.
+//  RocksDB parses the objects, braces and options around Protean's own.
+//  RocksDB's part is not tested here.
 
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
@@ -28,7 +28,7 @@ ConfigOptions Config() {
 }
 
 std::shared_ptr<ProteanTableFactory> NewTable() {
-  // A block cache would be made with every table.
+  // Otherwise, every table would make a block cache.
   static const BlockBasedTableOptions options = [] {
     BlockBasedTableOptions without_cache;
     without_cache.no_block_cache = true;
@@ -41,8 +41,8 @@ const FilterPolicy* PolicyOf(const ProteanTableFactory& table) {
   return table.GetOptions<BlockBasedTableOptions>()->filter_policy.get();
 }
 
-// RocksDB does not write a string such that it reads it again if these occur in
-// it; it takes a space off its ends.
+// RocksDB does not escape these characters when it writes a string, and removes
+// spaces at the ends when it reads one.
 bool IsWrittenAsRead(const std::string& text) {
   return text.find_first_of("{};=\\#:\r\n \t\v\f,") == std::string::npos &&
          text.find('\0') == std::string::npos;
@@ -102,7 +102,7 @@ void Run(const uint8_t* data, size_t size) {
   Check(registered > 0, "the policies are known");
   static const auto* const config = new ConfigOptions(Config());
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  // A cache has the size that its option says, and takes it at once.
+  // A cache allocates the size that its option says at once.
   if (text.find("cache") != std::string::npos) return;
   const auto table = NewTable();
   if (data[0] == 't') {
@@ -166,7 +166,7 @@ const TextLanguage& Language() {
   return *language;
 }
 
-// The first byte is left alone, mostly.
+// The first byte is rarely changed.
 size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
               GenericMutator generic) {
   if (size == 0 || max_size < 2 || random->OneIn(64)) {

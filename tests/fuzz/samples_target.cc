@@ -22,7 +22,7 @@ std::shared_ptr<SampleStore> NewStore(size_t capacity) {
   return std::make_shared<SampleStore>(options);
 }
 
-// What a file that is saved begins with.
+// The beginning of a saved file.
 const std::string& Header() {
   static const auto* const header = [] {
     TextEnv env;
@@ -32,7 +32,7 @@ const std::string& Header() {
   return *header;
 }
 
-// A file that cannot be read is never written over.
+// A file that cannot be read is never overwritten.
 void CheckBadFile(TextEnv* env, const std::string& text) {
   const auto store = NewStore(10);
   Check(store->Validate(env).IsInvalidArgument(), "a bad file is refused");
@@ -44,7 +44,7 @@ void CheckBadFile(TextEnv* env, const std::string& text) {
         "a bad file stays as it is");
 }
 
-// What a queue holds of these when they come one after the other.
+// The queries that a queue holds after these have come one after the other.
 Queries LastOf(const Queries& queries, size_t capacity) {
   const size_t most = capacity * QueryQueue::kMostBytesPerQuery;
   size_t bytes = 0;
@@ -53,7 +53,7 @@ Queries LastOf(const Queries& queries, size_t capacity) {
          static_cast<size_t>(queries.end() - begin) < capacity) {
     const SampleQuery& before = *(begin - 1);
     bytes += before.lo.size() + before.hi.size();
-    // The latest one in any case.
+    // The queue keeps the latest query in any case.
     if (bytes > most && begin != queries.end()) break;
     --begin;
   }
@@ -75,8 +75,7 @@ void Run(const uint8_t* data, size_t size) {
   std::vector<std::string> left_out;
   const Status s = ReadSavedQueries(env, kFile, &queries, &left_out);
   if (Slice(text).starts_with(Header())) {
-    // Only a last line that is cut off is a query to the one and not to the
-    // other.
+    // The two may only differ about a last line that is cut off.
     Check(s.ok(), "what is damaged of a saved file is left out");
     if (strict.ok() && text.back() == '\n') {
       Check(queries == written && left_out == refused,
@@ -97,7 +96,7 @@ void Run(const uint8_t* data, size_t size) {
           "a query can hold a key");
   }
 
-  // What is restored, with one more query, is saved and restored again.
+  // The restored queries, with one more, are saved and restored again.
   const size_t capacity = 1 + size % 11;
   Queries held = LastOf(queries, capacity);
   {
@@ -116,7 +115,7 @@ void Run(const uint8_t* data, size_t size) {
             again == held && refused_again.empty(),
         "what is saved is read again");
 
-  // All of them, however many.
+  // The queue has room for all queries.
   again.clear();
   Check(WriteQueryFile(env, kFile, queries).ok() &&
             ReadQueryFile(env, kFile, &again, &refused_again).ok() &&

@@ -1,5 +1,5 @@
-//  An Env whose files are strings in memory, with nothing around them that
-//  would take time.
+//  An Env whose files are strings in memory, and which does nothing else that
+//  takes time.
 
 #pragma once
 

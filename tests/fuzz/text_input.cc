@@ -78,7 +78,7 @@ class TextMutator {
         1 + random_.Below(std::min<size_t>(4, tokens_.size() - begin));
     tokens_.erase(Place(begin), Place(begin + count));
   }
-  // A stretch once more, elsewhere.
+  // Repeats a range of tokens elsewhere.
   void Repeat() {
     const size_t begin = random_.Below(tokens_.size());
     const size_t count =

@@ -9,11 +9,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a language consists of.
+// The tokens of a language.
 struct TextLanguage {
-  // Each is a token of its own, and ends a word.
+  // Each separator is a token of its own, and ends a word.
   const char* separators;
-  // Words that mean something, and whole phrases.
+  // Words with a meaning, and whole phrases.
   std::vector<std::string> words;
 };
 
