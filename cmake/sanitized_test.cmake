@@ -3,7 +3,7 @@
 #
 # Instrumented is what reads and builds filter blocks and reads files of samples. The tests are the objects of the programs
 # without sanitizers, and so is all else: the linker takes from libprotean.a only what has not been defined before. A build
-# with sanitizers in everything is made by scripts/sanitize.sh.
+# with sanitizers in everything is made by scripts/check.sh sanitize.
 
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS "-fsanitize=address,undefined")
@@ -25,6 +25,6 @@ target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>" 
 target_link_options(sanitized_corpus_test PRIVATE -fsanitize=address,undefined)
 target_link_libraries(sanitized_corpus_test PRIVATE test_common fixed_salt)
 add_test(NAME sanitized_corpus_test COMMAND sanitized_corpus_test)
-# Leaks are looked for by scripts/sanitize.sh: LeakSanitizer needs ptrace, which not every container permits.
+# Leaks are looked for by scripts/check.sh sanitize: LeakSanitizer needs ptrace, which not every container permits.
 set_tests_properties(sanitized_corpus_test PROPERTIES TIMEOUT ${test_seconds}
   ENVIRONMENT "PROTEAN_DAMAGE_STRIDE=11;ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1")
