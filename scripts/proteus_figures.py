@@ -98,10 +98,10 @@ def draw_matrix(figure, panel, space, designs):
         matrix[first, second] = max(row["predicted_fpr"], 1e-4)
         if first != second:
             matrix[second, first] = max(row["fpr"], 1e-4)
-    colours = plt.get_cmap("viridis_r").copy()
-    colours.set_bad("lightgrey")
+    colors = plt.get_cmap("viridis_r").copy()
+    colors.set_bad("lightgrey")
     scale = matplotlib.colors.LogNorm(vmin=numpy.nanmin(matrix), vmax=1)
-    image = panel.imshow(matrix, origin="lower", cmap=colours, norm=scale)
+    image = panel.imshow(matrix, origin="lower", cmap=colors, norm=scale)
     figure.colorbar(image, ax=panel, label="FPR")
     best = min(designs.items(), key=lambda item: item[1]["fpr"])[0]
     best = (best[0], best[1] or best[0])

@@ -52,7 +52,7 @@ constexpr BlockField kProteusFields[] = {
     {"model micros", 44, 4},
     {"predicted rate", 48, 4},
     {"trie lead", 52, 1},
-    {"neighbour bits", 53, 2},
+    {"neighbor bits", 53, 2},
     {"zero", 55, 1},
 };
 constexpr size_t kSetHeaders[] = {ProteusHeader::kFirstSetOffset,
