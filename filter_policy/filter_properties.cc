@@ -1,5 +1,6 @@
 #include "filter_policy/filter_properties.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -33,6 +34,26 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
     properties[kPredictedFprProperty] = DecimalText(report.predicted_fpr, 6);
   }
   return properties;
+}
+
+std::string PropertyText(const UserCollectedProperties& properties,
+                         const char* name) {
+  const auto property = properties.find(name);
+  return property == properties.end() ? "" : property->second;
+}
+
+double PropertyNumber(const UserCollectedProperties& properties,
+                      const char* name, double otherwise) {
+  std::string decimal = PropertyText(properties, name);
+  std::replace(decimal.begin(), decimal.end(), ',', '.');
+  ParseDecimal(decimal, &otherwise);
+  return otherwise;
+}
+
+double PredictedFprOf(const UserCollectedProperties& properties) {
+  return properties.count(kKindProperty) == 0
+             ? -1
+             : PropertyNumber(properties, kPredictedFprProperty, -1);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <string>
+
 #include "filter_policy/range_filter.h"
 #include "rocksdb/table_properties.h"
 
@@ -26,5 +28,19 @@ inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
 UserCollectedProperties MakeFilterProperties(const char* kind,
                                              double bits_per_key,
                                              const FilterReport& report);
+
+// The text of a property; empty if there is none.
+std::string PropertyText(const UserCollectedProperties& properties,
+                         const char* name);
+
+// The number of a property; `otherwise` if there is none. Numbers may have a
+// decimal comma, because earlier versions wrote them as the process's locale
+// says.
+double PropertyNumber(const UserCollectedProperties& properties,
+                      const char* name, double otherwise);
+
+// The false positive rate that the filter's model predicts. Negative if there
+// is no model, or no filter of Protean.
+double PredictedFprOf(const UserCollectedProperties& properties);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

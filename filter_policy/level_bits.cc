@@ -8,7 +8,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The sorted runs of a tree.
+// Sums over the sorted runs of a tree.
 class Shape {
  public:
   Shape(const std::vector<FileFilter>& tree, double bits_per_key) {
@@ -39,15 +39,15 @@ class Shape {
   double bits() const { return bits_; }
   double mean_height() const { return mean_height_; }
 
-  // What files have beyond their share, for each key of the other files.
+  // The bits that files have beyond their share, per key of the other files.
   double taken() const { return taken_ / std::max(1.0, keys_ - takers_); }
 
-  // The keys in a level and in all above it.
+  // The number of keys in a level and in all levels above it.
   double DownTo(int level) const {
     const auto below = down_to_.upper_bound(level);
     return below == down_to_.begin() ? 0 : std::prev(below)->second;
   }
-  // Of a run of that many keys.
+  // The height of a run with the number of keys.
   double Height(double run) const {
     return run < keys_ ? std::log2(keys_ / run) : 0;
   }
@@ -74,14 +74,14 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
   } else if (file.level > 0) {
     run = std::max(run, shape.DownTo(file.level));
   }
-  // The last level's height is 0: it gives the mean.
+  // The last level has height 0, so it gives up the mean height.
   const double scale =
-      std::min(1.0, kMostGiven / std::max(kMostGiven, shape.mean_height()));
+      std::min(1.0, kMaxGiven / std::max(kMaxGiven, shape.mean_height()));
   const double more =
-      std::min(kMostTaken, scale * (shape.Height(run) - shape.mean_height()));
+      std::min(kMaxTaken, scale * (shape.Height(run) - shape.mean_height()));
   if (more <= 0) return bits_per_key - std::min(-more, shape.taken());
-  // All files of the run will ask for the same, before the first one of them is
-  // part of the tree.
+  // All files of the run may ask before the first of them is part of the tree,
+  // so what is left is divided among all keys of the run.
   const double left =
       (1 + kTolerance) * bits_per_key * shape.keys() - shape.bits();
   return bits_per_key + std::clamp(left / run, 0.0, more);

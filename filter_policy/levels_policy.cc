@@ -24,7 +24,7 @@ Status Refuse(const std::string& list, const std::string& why) {
       "such as bloomfilter:10,proteus:12");
 }
 
-// Where the brace at `begin` is closed.
+// Returns the position at which the brace at `begin` is closed.
 size_t EndOfBraces(const std::string& text, size_t begin) {
   int depth = 0;
   for (size_t i = begin; i < text.size(); i++) {
@@ -34,9 +34,9 @@ size_t EndOfBraces(const std::string& text, size_t begin) {
   return std::string::npos;
 }
 
-// The list without braces around all of it: some versions of RocksDB take them
-// off a value before they hand it over, others do not. Those of a single policy
-// with options stay.
+// Returns the list without braces around all of it. Some versions of RocksDB
+// remove them from a value before they pass it on, others do not. The braces of
+// a single policy with options stay.
 std::string WithoutBraces(const std::string& list) {
   if (list.empty() || list[0] != '{' ||
       EndOfBraces(list, 0) != list.size() - 1) {
@@ -50,8 +50,8 @@ std::string WithoutBraces(const std::string& list) {
   return inner;
 }
 
-// RocksDB takes an object whose braces do not match, but not once it is written
-// as a part of other options.
+// RocksDB accepts an object whose braces do not match, but cannot read it back
+// once it is written as a part of other options.
 bool BracesMatch(const std::string& text) {
   int depth = 0;
   for (const char c : text) {
@@ -61,7 +61,8 @@ bool BracesMatch(const std::string& text) {
   return depth == 0;
 }
 
-// As RocksDB writes a # in a string: in an OPTIONS file, it begins a comment.
+// Escapes # as RocksDB does in strings, since it begins a comment in an OPTIONS
+// file.
 std::string WithHashesEscaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -72,8 +73,9 @@ std::string WithHashesEscaped(const std::string& text) {
   return escaped;
 }
 
-// While a thread makes the policies of a list: one that is a list itself is
-// refused before it makes its own, however deep they go.
+// Lives while a thread makes the policies of a list. A policy that is a list
+// itself is refused before it makes its own policies, so nesting goes no
+// deeper.
 class ListBeingMade {
  public:
   ListBeingMade() : inside_another_(inside_) { inside_ = true; }
@@ -102,7 +104,7 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
   strict.ignore_unsupported_options = false;
   std::vector<Options::Entry> policies;
   for (const std::string& part : SplitPolicies(list)) {
-    // RocksDB takes white space off as well, but not behind braces.
+    // RocksDB trims white space as well, but not after braces.
     const std::string text = trim(part);
     Options::Entry entry;
     entry.text = WithHashesEscaped(text);
@@ -114,7 +116,7 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
     if (!s.ok()) return Refuse(list, s.ToString());
     if (entry.policy != nullptr &&
         entry.policy->IsInstanceOf(LevelsFilterPolicy::kClassName())) {
-      // An empty one.
+      // An empty list has no policies to make, and is found only here.
       return Refuse(list, "a list cannot be part of a list");
     }
     policies.push_back(std::move(entry));
@@ -145,7 +147,8 @@ const std::unordered_map<std::string, OptionTypeInfo>& TypeInfo() {
                .SetSerializeFunc([](const ConfigOptions& /*config*/,
                                     const std::string& /*name*/,
                                     const void* addr, std::string* text) {
-                 // Policies may have options of their own.
+                 // The policies may have options of their own, so the list
+                 // is in braces.
                  *text = "{" + ListOf(*static_cast<const Options*>(addr)) + "}";
                  return Status::OK();
                })

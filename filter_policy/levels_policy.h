@@ -1,11 +1,11 @@
-//  A filter policy for each level: the first one of a list for the files of
-//  level 0, the next one for those of level 1, and so on; the last one for
-//  those of all further levels, and for files that are written outside of a DB.
-//  RocksDB's own policies may be in the list, and nullptr for no filter.
+//  A filter policy for each level. The first policy of a list is for the files
+//  of level 0, the next one for level 1, and so on. The last policy is for all
+//  further levels, and for files that are written outside of a DB. The list may
+//  have RocksDB's own policies, and nullptr for no filter.
 //
-//  Each policy gives its filters the size that it says (level_bits.h has no
-//  part in it). Those that design their filters share one queue of samples,
-//  that of the first one of them.
+//  Each policy gives its filters the size that its options say; the rule of
+//  level_bits.h is not applied. Policies that design their filters share one
+//  queue of samples, which belongs to the first one of them.
 
 #pragma once
 
@@ -22,18 +22,18 @@ struct LevelsPolicyOptions {
   static const char* kName() { return "LevelsPolicyOptions"; }
 
   struct Entry {
-    std::string text;  // as it was given
+    std::string text;  // as given in the options
     std::shared_ptr<const FilterPolicy> policy;
   };
-  // From level 0 on; at least one.
+  // Policies from level 0 on; at least one.
   std::vector<Entry> policies;
 };
 
-// The parts of a list between the commas that are not within braces, as the
-// options of a policy are.
+// Splits a list at its commas, except for commas within braces, which belong to
+// the options of a policy.
 std::vector<std::string> SplitPolicies(const std::string& list);
 
-// How options name it; part of a FilterType.
+// The policy's names in options; part of a FilterType.
 PolicyType LevelsPolicyType();
 
 class LevelsFilterPolicy : public ProteanFilterPolicy {
@@ -46,13 +46,14 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   const char* NickName() const override { return kNickName(); }
 
   // InvalidArgument if the list is empty, if one of the policies refuses the
-  // options, or if there are policies of RocksDB's in it and the table factory
-  // is not ProteanTable: RocksDB's own cannot read files of several policies.
+  // options, or if the list has policies of RocksDB and the table factory is
+  // not ProteanTable: RocksDB's table factory cannot read files of several
+  // policies.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  // Nullptr where the file's policy is not one of Protean's: ProteanTable asks
-  // ForLevel.
+  // Returns nullptr where the file's policy is one of RocksDB's: ProteanTable
+  // calls ForLevel instead.
   FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const override;
@@ -64,7 +65,7 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
 
  private:
   LevelsPolicyOptions options_;
-  // Made when it is first asked for: by then all options are set.
+  // Set by the first call of Samples(), when all options are known.
   mutable std::once_flag samples_shared_;
   mutable std::shared_ptr<SampleStore> samples_;
 };

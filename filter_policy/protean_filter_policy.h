@@ -9,7 +9,7 @@
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_filters.h"
+#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -98,7 +98,7 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The registry in which the table readers of all column families announce
   // their files, for filters whose size depends on the other files; nullptr if
   // this policy has no use for it. Always the same object.
-  virtual std::shared_ptr<OpenFilters> Filters() const { return nullptr; }
+  virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
 };
 
 // A policy that builds range filters of one kind.

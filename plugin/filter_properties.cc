@@ -1,34 +1,17 @@
 #include "plugin/filter_properties.h"
 
-#include <algorithm>
 #include <cstdlib>
 
-#include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string TextOf(const UserCollectedProperties& properties,
-                   const char* name) {
-  const auto property = properties.find(name);
-  return property == properties.end() ? "" : property->second;
-}
-
-// `*number` stays as it is if there is no such property.
-void ReadNumber(const UserCollectedProperties& properties, const char* name,
-                double* number) {
-  const std::string text = TextOf(properties, name);
-  // Earlier versions wrote the decimal separator of the process's locale.
-  std::string decimal = text;
-  std::replace(decimal.begin(), decimal.end(), ',', '.');
-  ParseDecimal(decimal, number);
-}
-void ReadNumber(const UserCollectedProperties& properties, const char* name,
-                uint64_t* number) {
-  const std::string text = TextOf(properties, name);
-  if (!text.empty()) *number = strtoull(text.c_str(), nullptr, 10);
+// 0 if there is no such property.
+uint64_t PropertyCount(const UserCollectedProperties& properties,
+                       const char* name) {
+  return strtoull(PropertyText(properties, name).c_str(), nullptr, 10);
 }
 
 }  // namespace
@@ -38,13 +21,13 @@ bool GetFilterProperties(const TableProperties& properties,
   const UserCollectedProperties& all = properties.user_collected_properties;
   if (all.count(kKindProperty) == 0) return false;
   *filter = FilterProperties();
-  filter->kind = TextOf(all, kKindProperty);
-  filter->design = TextOf(all, kDesignProperty);
-  filter->basis = TextOf(all, kBasisProperty);
-  ReadNumber(all, kBitsPerKeyProperty, &filter->bits_per_key);
-  ReadNumber(all, kPredictedFprProperty, &filter->predicted_fpr);
-  ReadNumber(all, kSamplesProperty, &filter->samples);
-  ReadNumber(all, kModelMicrosProperty, &filter->model_micros);
+  filter->kind = PropertyText(all, kKindProperty);
+  filter->design = PropertyText(all, kDesignProperty);
+  filter->basis = PropertyText(all, kBasisProperty);
+  filter->bits_per_key = PropertyNumber(all, kBitsPerKeyProperty, 0);
+  filter->predicted_fpr = PredictedFprOf(all);
+  filter->samples = PropertyCount(all, kSamplesProperty);
+  filter->model_micros = PropertyCount(all, kModelMicrosProperty);
   return true;
 }
 

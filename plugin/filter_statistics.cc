@@ -4,8 +4,8 @@
 #include <chrono>
 #include <tuple>
 
+#include "filter_policy/open_db/db_session.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/db_session.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "table/rocksdb_internals/column_family.h"
@@ -24,18 +24,10 @@ FilterSeeks SeeksOf(const SeekCounts& counts, SeekKind kind) {
   return seeks;
 }
 
-void Add(const FilterSeeks& seeks, FilterSeeks* sum) {
-  sum->negatives += seeks.negatives;
-  sum->passed += seeks.passed;
-  sum->true_positives += seeks.true_positives;
-  sum->false_positives += seeks.false_positives;
-  sum->reached += seeks.reached;
-}
-
-FileFilterStatistics StatisticsOf(const FilterRegistry::File& file) {
+FileFilterStatistics StatisticsOf(const FileState& file) {
   FileFilterStatistics statistics;
   statistics.path = file.path;
-  statistics.level = std::max(file.level, -1);
+  statistics.level = file.level;
   if (file.use != FilterUse::kUsed) statistics.unused = ToString(file.use);
   statistics.entries = file.properties->num_entries;
   statistics.keys = file.properties->num_filter_entries;
@@ -46,71 +38,50 @@ FileFilterStatistics StatisticsOf(const FilterRegistry::File& file) {
   return statistics;
 }
 
-// Sums in the making.
-struct Summing {
-  FilterSums sums;
-  double predicted = 0;  // rate times keys
-  double keys = 0;       // of files with a predicted rate
-
-  void Add(const FileFilterStatistics& file) {
-    sums.files++;
-    sums.entries += file.entries;
-    protean::Add(file.closed, &sums.closed);
-    protean::Add(file.open, &sums.open);
-    if (!file.unused.empty()) {
-      sums.unused[file.unused]++;
-      return;
+FilterSums StatisticsOf(const LevelSums& sums) {
+  FilterSums statistics;
+  statistics.files = sums.files;
+  statistics.entries = sums.entries;
+  for (size_t i = 0; i < kFilterUses; i++) {
+    const auto use = static_cast<FilterUse>(i);
+    if (use != FilterUse::kUsed && sums.files_by_use[i] > 0) {
+      statistics.unused[ToString(use)] = sums.files_by_use[i];
     }
-    sums.keys += file.keys;
-    sums.filter_bytes += file.filter_bytes;
-    if (file.filter.predicted_fpr < 0) return;
-    keys += static_cast<double>(file.keys);
-    predicted += file.filter.predicted_fpr * static_cast<double>(file.keys);
   }
-  void Add(const SeekCounts& closed_files) {
-    protean::Add(SeeksOf(closed_files, SeekKind::kClosed), &sums.closed);
-    protean::Add(SeeksOf(closed_files, SeekKind::kOpen), &sums.open);
-  }
-  FilterSums Result() const {
-    FilterSums result = sums;
-    if (keys > 0) result.predicted_fpr = predicted / keys;
-    return result;
-  }
-};
-
-FilterRegistry::Contents ContentsOf(DB* db, ColumnFamilyHandle* column_family) {
-  const DBOptions options = db->GetDBOptions();
-  std::string id;
-  std::shared_ptr<DBSession> session;
-  if (db->GetDbSessionId(id).ok()) session = DBSession::Find(id);
-  if (session == nullptr) {
-    session = DBSession::Find(DBSession::IdOf("", options.info_log.get()));
-  }
-  return session == nullptr ? FilterRegistry::Contents()
-                            : session->filters()->Of(FamilyOf(column_family));
+  statistics.keys = sums.keys;
+  statistics.filter_bytes = sums.filter_bytes;
+  statistics.predicted_fpr = sums.PredictedFpr();
+  statistics.closed = SeeksOf(sums.seeks, SeekKind::kClosed);
+  statistics.open = SeeksOf(sums.seeks, SeekKind::kOpen);
+  return statistics;
 }
 
-void AddFiles(const FilterRegistry::Contents& contents,
-              FilterStatistics* statistics) {
-  std::map<int, Summing> levels;
-  Summing total;
-  for (const auto& [level, seeks] : contents.closed) {
-    levels[std::max(level, -1)].Add(seeks);
-    total.Add(seeks);
+FamilyState StateOf(DB* db, ColumnFamilyHandle* column_family) {
+  const DBOptions options = db->GetDBOptions();
+  std::string id;
+  std::shared_ptr<DBSession> open;
+  if (db->GetDbSessionId(id).ok()) open = DBSession::Find(id);
+  if (open == nullptr) {
+    open = DBSession::Find(DBSession::IdOf("", options.info_log.get()));
   }
-  for (const FilterRegistry::File& file : contents.files) {
+  return open == nullptr ? FamilyState()
+                         : open->families()->StateOf(FamilyOf(column_family));
+}
+
+void AddFiles(const FamilyState& family, FilterStatistics* statistics) {
+  for (const FileState& file : family.open_files) {
     statistics->files.push_back(StatisticsOf(file));
-    levels[statistics->files.back().level].Add(statistics->files.back());
-    total.Add(statistics->files.back());
   }
   std::sort(statistics->files.begin(), statistics->files.end(),
             [](const FileFilterStatistics& a, const FileFilterStatistics& b) {
               return std::tie(a.level, a.path) < std::tie(b.level, b.path);
             });
-  for (const auto& [level, summing] : levels) {
-    statistics->levels.push_back({level, summing.Result()});
+  LevelSums total;
+  for (const auto& [level, sums] : SumByLevel(family)) {
+    statistics->levels.push_back({level, StatisticsOf(sums)});
+    total += sums;
   }
-  statistics->total = total.Result();
+  statistics->total = StatisticsOf(total);
 }
 
 uint64_t LiveFiles(DB* db, ColumnFamilyHandle* column_family) {
@@ -195,7 +166,7 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
   statistics->db = db->GetName();
   statistics->column_family = column_family->GetName();
   statistics->live_files = LiveFiles(db, column_family);
-  AddFiles(ContentsOf(db, column_family), statistics);
+  AddFiles(StateOf(db, column_family), statistics);
   statistics->gets = GetsOf(options.statistics.get());
   statistics->samples =
       SamplesOf(options, db->GetEnv(), statistics->column_family);
@@ -206,16 +177,11 @@ FilterSums GetFilterSums(const std::string& folder) {
   std::string begin = folder;
   while (!begin.empty() && begin.back() == '/') begin.pop_back();
   begin.push_back('/');
-  Summing total;
-  for (const auto& filters : DBSession::AllFilters()) {
-    for (const auto& contents : filters->OfFolder(begin)) {
-      for (const auto& [level, seeks] : contents.closed) total.Add(seeks);
-      for (const FilterRegistry::File& file : contents.files) {
-        total.Add(StatisticsOf(file));
-      }
-    }
+  LevelSums total;
+  for (const FamilyState& family : DBSession::StatesIn(begin)) {
+    for (const auto& [level, sums] : SumByLevel(family)) total += sums;
   }
-  return total.Result();
+  return StatisticsOf(total);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/filter_registry.h"
+#include "filter_policy/open_db/filter_use.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,11 +1,11 @@
-//  The reader of an SST file. Everything is left to RocksDB's block-based
-//  table, which also asks the filter for Get and MultiGet; only iterators for
-//  users are wrapped, if the file has a range filter (protean_table_iterator.h)
-//  or if keys are being counted (range_counter.h).
+//  The reader of an SST file. RocksDB's block-based table does the work, and
+//  asks the filter for Get and MultiGet. Only iterators for users are wrapped,
+//  if the file has a range filter (protean_table_iterator.h) or if keys are
+//  being counted (range_counter.h).
 //
-//  If the policy has a use for sample queries, those that find nothing in this
-//  file are sampled: the questions that this file's filter is asked, and should
-//  say no to. A query of the user asks several files.
+//  If the policy uses sample queries, the queries that find nothing in this
+//  file are sampled: the filter is asked for them, and should deny them. Each
+//  of several files may sample the same query of a user.
 
 #pragma once
 
@@ -15,10 +15,7 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
-#include "filter_policy/filter_registry.h"
-#include "filter_policy/open_db/seek_backoff.h"
-#include "filter_policy/open_filters.h"
-#include "filter_policy/samples/db_session.h"
+#include "filter_policy/open_db/open_file.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/rocksdb_internals/versions.h"
 
@@ -30,48 +27,45 @@ class ProteanTableReader : public TableReader {
   // policy of Protean, and its user keys are in bytewise order when their
   // timestamps are taken away. `db_session_id` names the open DB that the
   // reader is for; empty if there is none. `log_period_seconds` is how often
-  // the DB's log tells of the filters (filter_registry.h).
+  // the DB's log tells of the filters (open_families.h).
   ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                      const std::string& db_session_id,
                      uint64_t log_period_seconds);
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
   // through the block cache. `*hold` keeps it in memory for the caller.
-  // Returns nullptr if it cannot be had, for instance because it would have to
-  // be read and `read_options` forbids that; then the file may hold anything.
+  // Returns nullptr if the filter is not available, for instance because it
+  // would have to be read and `read_options` forbids that; then the file may
+  // hold any key.
   const FilterBlock* GetRangeFilter(const ReadOptions& read_options,
                                     BlockCacheLookupContext* lookup_context,
                                     FilterHold* hold) const;
 
-  // The key that filters know.
+  // The user key without its timestamp, as filters know it.
   Slice UserKey(const Slice& internal_key) const {
     return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);
   }
 
   const BlockBasedFile& file() const { return *file_; }
 
-  // The sequence number of markers (protean_table_iterator.h). No write has it.
+  // The sequence number of markers (protean_table_iterator.h), which no write
+  // has.
   SequenceNumber marker_sequence() const { return marker_sequence_; }
 
-  // Whether it pays to wait at markers, as far as iterators over the files of
-  // this sorted run have found out: of this level, or this file on level 0. For
-  // one iterator.
-  SeekBackoff NewBackoff() const {
-    return SeekBackoff(file_->level() > 0 ? &level_->backoff : &file_backoff_,
-                       &level_->cached_reads);
-  }
+  // A new iterator's knowledge of whether waiting at markers pays.
+  SeekBackoff NewBackoff() const { return open_file_.NewBackoff(); }
 
-  // Whether the filter takes long to tell where the next key is
-  // (LowerBoundIsSlow), as far as somebody who has held it has noted that.
+  // Whether an iterator has noted that the filter is slow to find the next key
+  // (LowerBoundIsSlow).
   bool IsSlow() const { return is_slow_.load(std::memory_order_relaxed); }
   void NoteSlow() { is_slow_.store(true, std::memory_order_relaxed); }
 
-  // Where queries that found nothing in this file are sampled, or nullptr.
+  // The queue that samples queries that found nothing in this file, or nullptr.
   QueryQueue* queue() const { return queue_; }
 
-  // Counts seeks of this file, so many events in all.
+  // Adds an iterator's counts of seeks, `events` in all.
   void Add(const SeekTally& seeks, uint32_t events) {
-    registered_.Add(seeks, events);
+    open_file_.Add(seeks, events);
   }
 
   InternalIterator* NewIterator(const ReadOptions& read_options,
@@ -117,13 +111,13 @@ class ProteanTableReader : public TableReader {
     co_return s;
   }
 #endif
-  // Called ahead of MultiGet where reads are asynchronous, which is then not
+  // Called before MultiGet where reads are asynchronous. MultiGet is then not
   // called for the keys that the filter drops here.
   Status MultiGetFilter(const ReadOptions& read_options,
                         const SliceTransform* prefix_extractor,
                         MultiGetContext::Range* range) override;
 
-  // All that follows is the block-based table's.
+  // The functions below forward to the block-based table.
 
   FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
       const ReadOptions& read_options) override {
@@ -174,17 +168,14 @@ class ProteanTableReader : public TableReader {
   }
 
  private:
-  // The filter that a policy of Protean has opened, unless it is of no use.
+  // Returns the filter that a policy of Protean has opened, or nullptr if it is
+  // damaged or does not hold the keys.
   const FilterBlock* Checked(FilterBitsReader* filter) const;
   void NoteUseless(const FilterBlock& filter) const;
-  // Each logs the first time that it is called: that the filter is of no use,
-  // which returns whether that is news, or that it could not be read this time.
-  bool ReportDamage(const Status& status) const;
-  void ReportFailure(const Status& status) const;
 
   // Samples a point query that found nothing. A key that is in the file but too
-  // new for the snapshot is not told apart; a filter's builder ignores samples
-  // that are not empty for its file.
+  // new for the snapshot counts as not found; a filter's builder ignores
+  // samples that are not empty for its file.
   void Sample(const Slice& internal_key, const GetContext& result) {
     if (result.State() == GetContext::kNotFound && queue_->Tick()) {
       const Slice key = UserKey(internal_key);
@@ -194,19 +185,13 @@ class ProteanTableReader : public TableReader {
   void Sample(const MultiGetContext::Range& range);
 
   const std::unique_ptr<BlockBasedFile> file_;
+  mutable OpenFile open_file_;
+  // These members share a cache line, on which reads do not write.
   TableReader* const table_;
   const bool has_range_filter_;
   const size_t timestamp_size_;
   const SequenceNumber marker_sequence_;
-  const std::shared_ptr<DBSession> session_;
-  const std::shared_ptr<DBSession::Level> level_;
-  mutable SeekBackoff::Shared file_backoff_{0};  // if it is a run by itself
-  const std::shared_ptr<SampleSession> samples_;
   QueryQueue* const queue_;
-  const std::unique_ptr<OpenFilter> open_filter_;
-  mutable RegisteredFile registered_;
-  mutable std::atomic<bool> damage_reported_{false};
-  mutable std::atomic<bool> failure_reported_{false};
   std::atomic<bool> is_slow_{false};
 };
 

@@ -164,7 +164,7 @@ class Replay {
   std::vector<std::vector<uint32_t>> asked_;  // questions, by file
   std::vector<bool> chosen_;                  // by file
   std::vector<uint64_t> keys_;                // by file
-  std::list<OpenFilter> trees_;               // that the policies know
+  std::list<TreeEntry> trees_;                // that the policies know
   double to_do_ = 0;
   double done_ = 0;
 };
@@ -296,7 +296,7 @@ void Replay::TellTrees() {
     if (LevelOf(i) == 0) tree.push_back({0, keys_[i], 0});
   }
   for (const auto& [level, keys] : levels) tree.push_back({level, keys, 0});
-  const OpenFilters::Tree name = {/*info_log=*/nullptr, family_.name};
+  const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
   for (const Candidate& candidate : candidates_) {
     const ProteanFilterPolicy* policy =
         AsProteanFilterPolicy(candidate.policy.get());

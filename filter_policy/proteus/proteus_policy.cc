@@ -273,10 +273,10 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
     file.is_bottommost = context.is_bottommost;
     settings.bits_of_file =
         [file, filters = filters_, bits_per_key = options.bits_per_key,
-         tree = OpenFilters::Tree{context.info_log, column_family}](
+         tree = TreeFilters::Tree{context.info_log, column_family}](
             uint64_t keys) mutable {
           file.keys = keys;
-          return BitsOfFile(filters->Of(tree), file, bits_per_key);
+          return BitsOfFile(filters->FiltersOf(tree), file, bits_per_key);
         };
   }
   const std::shared_ptr<QueryQueue> queue =

@@ -67,7 +67,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
       const std::shared_ptr<SampleStore>& samples) const override {
     std::call_once(samples_made_, [&] { samples_ = samples; });
   }
-  std::shared_ptr<OpenFilters> Filters() const override { return filters_; }
+  std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
 
  private:
   Status CheckOptions() const;
@@ -77,7 +77,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   // Made when it is first asked for: by then all options are set.
   mutable std::once_flag samples_made_;
   mutable std::shared_ptr<SampleStore> samples_;
-  const std::shared_ptr<OpenFilters> filters_ = std::make_shared<OpenFilters>();
+  const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

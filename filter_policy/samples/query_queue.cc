@@ -6,7 +6,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// From 1, since an untouched slot holds 0.
+// Numbers start from 1, because an unused slot holds 0.
 uint64_t NextQueueNumber() {
   static std::atomic<uint32_t> last{0};
   uint32_t number = 0;
@@ -27,10 +27,9 @@ bool QueryQueue::TickSlowly(uint64_t* slot) {
     *slot = owner_ + unsampled_;
     return true;
   }
-  // The first call of this thread, or the slot is shared with another queue
-  // that has been called since. Multiples of the golden ratio spread the starts
-  // evenly, so the share of sampled calls is right even if every call starts
-  // anew.
+  // This is the thread's first call, or another queue has used the slot since.
+  // Multiples of the golden ratio spread the starts evenly, so the share of
+  // sampled calls is right even if every call starts over.
   constexpr uint32_t kGoldenRatio = 0x9e3779b9;
   const uint32_t start =
       kGoldenRatio * starts_.fetch_add(1, std::memory_order_relaxed);
@@ -47,13 +46,13 @@ SampleQuery QueryQueue::MakeRoom(size_t bytes) {
   SampleQuery room;
   while (!queries_.empty() &&
          (queries_.size() >= capacity_ ||
-          bytes_ + bytes > capacity_ * kMostBytesPerQuery)) {
+          bytes_ + bytes > capacity_ * kMaxBytesPerQuery)) {
     bytes_ -= BytesOf(queries_.front());
     room = std::move(queries_.front());
     queries_.pop_front();
   }
   // A short query must not keep the memory of a long one.
-  if (room.lo.capacity() + room.hi.capacity() > kMostBytesPerQuery) room = {};
+  if (room.lo.capacity() + room.hi.capacity() > kMaxBytesPerQuery) room = {};
   return room;
 }
 
@@ -71,7 +70,7 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  // Into the strings of the query that is evicted, which need no allocation.
+  // The strings of an evicted query are reused, which saves allocations.
   SampleQuery query = MakeRoom(lo.size() + hi.size());
   query.lo.assign(lo.data(), lo.size());
   query.hi.assign(hi.data(), hi.size());

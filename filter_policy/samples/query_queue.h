@@ -1,11 +1,11 @@
 //  The sample query queue (Proteus paper, section 6.1): a bounded, first in
 //  first out queue of recent queries that found nothing. Readers of a column
-//  family fill it, every Nth time; a filter that designs itself takes a
-//  snapshot when it is built.
+//  family record every Nth of these queries; a filter that designs itself takes
+//  a snapshot when it is built.
 //
-//  Filling it must not be felt on the read path. As in Abseil's hashtablez
-//  sampler, a thread counts down in memory of its own, all else is out of line,
-//  and a sample that would have to wait is dropped and counted.
+//  Recording must not slow down reads. As in Abseil's hashtablez sampler, a
+//  thread counts down in its own memory, all other code is out of line, and a
+//  sample that would have to wait for a lock is dropped and counted.
 
 #pragma once
 
@@ -48,35 +48,36 @@ class QueryQueue {
   static constexpr uint32_t kDefaultSampleEvery = 100;
   // Longer keys are not recorded: the queue must stay small.
   static constexpr size_t kMaxRecordedKey = 4096;
-  // So many bytes of bounds a query, on average, are kept if the queue is full.
-  // Of longer queries there are fewer.
-  static constexpr size_t kMostBytesPerQuery = 256;
+  // Maximum bytes of bounds per query, on average over a full queue. A queue of
+  // longer queries holds fewer of them.
+  static constexpr size_t kMaxBytesPerQuery = 256;
 
-  // Holds the `capacity` latest queries, or as many of them as have capacity *
-  // kMostBytesPerQuery bytes, and at least one. Tick asks for every
-  // `sample_every`-th query. A 0 is taken for 1.
+  // Holds the `capacity` latest queries, or as many of them as fit into
+  // capacity
+  // * kMaxBytesPerQuery bytes, and at least one. Tick asks for every
+  // `sample_every`-th query. 0 means 1.
   explicit QueryQueue(size_t capacity = kDefaultCapacity,
                       uint32_t sample_every = kDefaultSampleEvery);
 
   QueryQueue(const QueryQueue&) = delete;
   QueryQueue& operator=(const QueryQueue&) = delete;
 
-  // Readers call it for each query that found nothing, or that may turn out to
-  // have been in vain, and record the query, then or later, if it returns true,
-  // which it does for every `sample_every`-th call of a thread. The first
-  // thread starts with a full count, others in between, so that threads that
-  // make a few queries each are sampled too.
+  // Called by readers for each query that found nothing, or that may turn out
+  // to have found nothing. Returns true for every `sample_every`-th call of a
+  // thread; the reader then records the query, at once or later. The first
+  // thread starts with a full count and other threads in between, so that
+  // threads with few queries each are sampled too.
   bool Tick() {
     uint64_t& slot = countdowns_[slot_];
-    // One comparison: the difference is large if the count has run out, and
-    // also if the slot is another queue's.
+    // One comparison for two cases: the difference is large if the count has
+    // run out, and if the slot belongs to another queue.
     if (--slot - owner_ < unsampled_) return false;
     return TickSlowly(&slot);
   }
 
-  // Adds a query from the read path. Never waits: it is dropped while another
-  // thread uses the queue, and if a key is longer than kMaxRecordedKey. A range
-  // that cannot hold a key is no query, and is dropped too.
+  // Adds a query from the read path. Never waits: the query is dropped if
+  // another thread is using the queue, or if a key is longer than
+  // kMaxRecordedKey. An inverted range is dropped too.
   void Record(const Slice& lo, const Slice& hi, bool hi_inclusive);
 
   // Adds a query, dropping the oldest ones if the queue is full.
@@ -85,16 +86,16 @@ class QueryQueue {
   // All queries, oldest first.
   std::vector<SampleQuery> Snapshot() const;
 
-  // Queries held, those ever added by Add or Record, and those that Record
-  // dropped. Exact while nobody adds any.
+  // Queries held, queries ever added by Add or Record, and queries that Record
+  // dropped. Exact while no thread adds a query.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   uint64_t recorded() const {
     return recorded_.load(std::memory_order_relaxed);
   }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
-  // Those that Record has added: sampled from queries since created(). The
-  // others have been restored or seeded.
+  // Queries that Record has added: sampled from reads since created(). Add has
+  // added the other ones, which were restored or seeded.
   uint64_t sampled() const {
     return recorded() - added_.load(std::memory_order_relaxed);
   }
@@ -104,41 +105,41 @@ class QueryQueue {
   uint32_t sample_every() const { return sample_every_; }
 
  private:
-  // So many queues that are made one after another do not share a slot.
+  // Number of queues that, made one after another, do not share a slot.
   static constexpr size_t kSlots = 64;
 
   [[gnu::noinline]] bool TickSlowly(uint64_t* slot);
   static size_t BytesOf(const SampleQuery& query) {
     return query.lo.size() + query.hi.size();
   }
-  // Makes room for a query of that many bytes. Returns an object for it, in
-  // whose strings may be memory of a query that was dropped. Requires mutex_.
+  // Makes room for a query of `bytes` bytes. Returns an object for the query,
+  // whose strings may have the memory of a dropped query. Requires mutex_.
   SampleQuery MakeRoom(size_t bytes);
   // Requires mutex_.
   void Push(SampleQuery query);
 
-  // For each slot, the number of the queue that counts there in the upper half,
-  // and in the lower one the calls that will not be sampled before one is.
-  // Numbers are never used twice, so a queue cannot be taken for one that has
-  // been at the same address.
+  // In each slot, the upper half is the number of the queue that counts there,
+  // and the lower half is the number of unsampled calls before the next
+  // sampled one. Numbers are never reused, so a queue cannot be mistaken for an
+  // earlier one at the same address.
   inline static thread_local uint64_t countdowns_[kSlots] = {};
 
   const size_t capacity_;
   const uint32_t sample_every_;
-  const uint64_t unsampled_ = sample_every_ - 1;  // between two samples
+  const uint64_t unsampled_ = sample_every_ - 1;  // calls between two samples
   const uint64_t owner_;
   const size_t slot_;
   const std::chrono::steady_clock::time_point created_ =
       std::chrono::steady_clock::now();
 
-  // Apart from the above, which every Tick reads.
+  // On a cache line apart from the members above, which every Tick reads.
   alignas(CACHE_LINE_SIZE) mutable std::mutex mutex_;
   std::deque<SampleQuery> queries_;  // oldest first
-  size_t bytes_ = 0;                 // of all of them
+  size_t bytes_ = 0;                 // of all queries_
   std::atomic<uint32_t> starts_{0};
   std::atomic<size_t> size_{0};
   std::atomic<uint64_t> recorded_{0};
-  std::atomic<uint64_t> added_{0};  // of these, by Add
+  std::atomic<uint64_t> added_{0};  // the part of recorded_ that Add has added
   std::atomic<uint64_t> dropped_{0};
 };
 

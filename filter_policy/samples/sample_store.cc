@@ -18,7 +18,7 @@ void Warn(Logger* logger, const std::string& message) {
   Log(InfoLogLevel::WARN_LEVEL, logger, "Protean: %s", message.c_str());
 }
 
-// A file with all lines inverted must not fill the log.
+// Limits the warnings, so that a file of bad lines does not fill the log.
 void WarnOfRefused(Logger* logger, const std::vector<std::string>& refused) {
   constexpr size_t kMaxWarnings = 10;
   for (size_t i = 0; i < refused.size() && i < kMaxWarnings; i++) {
@@ -30,7 +30,7 @@ void WarnOfRefused(Logger* logger, const std::vector<std::string>& refused) {
   }
 }
 
-// OK with nothing read if the file does not exist.
+// Returns OK without any query if the file does not exist.
 Status ReadIfExists(Env* env, const std::string& file,
                     std::vector<SampleQuery>* queries,
                     std::vector<std::string>* refused, uint64_t* fingerprint) {
@@ -56,12 +56,13 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
       name += Slice(&c, 1).ToString(/*hex=*/true);
     }
   }
-  if (name.size() > kMostNameBytes) {
-    // No plain character, so that it is no other column family's.
+  if (name.size() > kMaxNameBytes) {
+    // The hyphen is no plain character, so the name cannot be that of another
+    // column family.
     char rest[18];
     snprintf(rest, sizeof(rest), "-%016" PRIx64,
              Hash64(column_family.data(), column_family.size()));
-    name.resize(kMostNameBytes - strlen(rest));
+    name.resize(kMaxNameBytes - strlen(rest));
     name += rest;
   }
   return options_.samples_file + "." + name;
@@ -71,8 +72,8 @@ Status SampleStore::Validate(Env* env) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Status s = ReadSeeds(env);
   if (!s.ok()) return s;
-  // Only to see whether there is a mistake in it. Whatever else is wrong is
-  // logged when it is restored: samples are no reason not to open a DB.
+  // The samples file is only checked for mistakes of a user. Other faults are
+  // logged when it is restored: a DB is not kept closed for its samples.
   const std::string& file = options_.samples_file;
   if (file.empty()) return Status::OK();
   const Status replaceable = CheckNoDevice(env, file);
@@ -105,7 +106,7 @@ void SampleStore::ForgetIdle() {
       oldest = it;
     }
   }
-  if (idle > kMostIdle || samples > kMostFullIdle * options_.capacity) {
+  if (idle > kMaxIdle || samples > kMaxFullIdle * options_.capacity) {
     entries_.erase(oldest);
   }
 }
@@ -126,7 +127,7 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
   if (!s.ok()) Warn(logger, "samples are not restored: " + s.ToString());
   WarnOfRefused(logger, refused);
   if (!restored.empty()) {
-    // They hold what is left of the seeds.
+    // The restored queries include the seeds that were still in the queue.
     for (SampleQuery& query : restored) entry.queue->Add(std::move(query));
   } else {
     s = ReadSeeds(env);
@@ -209,7 +210,7 @@ void SampleStore::Close(const std::string& column_family, Env* env,
     Warn(logger, "samples of column family " + column_family +
                      " are not saved: " + s.ToString());
   } else if (entry.may_save) {
-    // The file is restored when the DB is opened again, whoever has changed it
+    // Opening the DB again restores the file, which may have been changed
     // meanwhile.
     entries_.erase(column_family);
   }

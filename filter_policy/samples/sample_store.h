@@ -1,9 +1,9 @@
 //  The sample query queues of a filter policy, one for each column family, and
 //  the files that they start from and survive in.
 //
-//  A queue is made when it is first asked for. It is saved when the last open
-//  DB that uses it is closed (db_session.h); the Options that hold the policy
-//  may live on. DBs that are opened with the same policy share its queues.
+//  A queue is made when it is first asked for, and saved when the last open DB
+//  that uses it is closed (db_session.h); the Options that hold the policy may
+//  live on. DBs that are opened with the same policy share its queues.
 
 #pragma once
 
@@ -20,19 +20,19 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct SampleStoreOptions {
-  // Of each queue.
+  // Options of each queue.
   size_t capacity = QueryQueue::kDefaultCapacity;
   uint32_t sample_every = QueryQueue::kDefaultSampleEvery;
 
-  // Queries for a queue to start with (query_file.h), if there is nothing to
-  // restore. None if empty.
+  // File of queries that a queue starts with (query_file.h) if there is nothing
+  // to restore. Empty for none.
   std::string seed_file;
 
-  // Where queues are saved and restored from: that of column family "default"
-  // in this file, that of another one in this name, a dot, and the column
-  // family's name, where %XX stands for all but letters and digits. If that
-  // takes more than kMostNameBytes, a hash stands for the end of it, after a
-  // hyphen. Queues are not saved if empty.
+  // File in which the queue of column family "default" is saved, and from which
+  // it is restored. For another column family, a dot and its name are appended,
+  // with %XX for all characters but letters and digits. If the appended name
+  // takes more than kMaxNameBytes, a hyphen and a hash replace its end. Empty
+  // if queues are not saved.
   std::string samples_file;
 };
 
@@ -47,33 +47,33 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   SampleStore(const SampleStore&) = delete;
   SampleStore& operator=(const SampleStore&) = delete;
 
-  // InvalidArgument if the seed file cannot be read, or somebody has written a
-  // line into it, or into the samples file of column family "default", that
-  // cannot be. RocksDB validates options without a word of column families: the
-  // files of others are read when they are needed, and a bad one is then logged
-  // and left as it is. What is damaged of a file that was saved here is logged
-  // and left out (ReadSavedQueries).
+  // InvalidArgument if the seed file cannot be read, or if it or the samples
+  // file of column family "default" holds a line that a user has written wrong.
+  // RocksDB validates options without naming column families, so the files of
+  // other column families are read when they are needed, and a bad file is then
+  // logged and left as it is. Damaged parts of a file that was saved here are
+  // logged and left out (ReadSavedQueries).
   Status Validate(Env* env);
 
-  // The queue of a column family. It is made, and restored or seeded, unless it
-  // is in use. Never nullptr.
+  // The queue of a column family, which is made, and restored or seeded, unless
+  // it exists. Never nullptr.
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
-  // What an open DB holds, so that the queue is saved after the last one.
-  // Requires that a shared_ptr owns this store; `env` and
-  // `logger` must live until the session ends.
+  // A session for an open DB to hold; the queue is saved when the last session
+  // ends. Requires that a shared_ptr owns this store. `env` and `logger` must
+  // live until the session ends.
   std::unique_ptr<SampleSession> Open(const std::string& column_family,
                                       Env* env, Logger* logger);
 
-  // Saves the queue of a column family if there is anything new in it and a
-  // samples file is configured. If somebody else has written the file since it
-  // was restored or saved, such as another instance of the DB, what is new is
-  // added to what is there.
+  // Saves the queue of a column family if it has new queries and a samples file
+  // is configured. If the file was written from elsewhere since it was restored
+  // or saved, for instance by another instance of the DB, the new queries are
+  // added to the queries in the file.
   Status Save(const std::string& column_family, Env* env);
 
-  // A file's name has up to 255 bytes, of which this leaves enough.
-  static constexpr size_t kMostNameBytes = 120;
+  // A file's name may have 255 bytes; this leaves enough for the rest of it.
+  static constexpr size_t kMaxNameBytes = 120;
   std::string SamplesFile(const std::string& column_family) const;
   const SampleStoreOptions& options() const { return options_; }
 
@@ -83,40 +83,41 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   struct Entry {
     std::shared_ptr<QueryQueue> queue;
     size_t sessions = 0;
-    uint64_t left = 0;      // when the last one ended, as a number of Close
-    uint64_t saved = 0;     // what recorded() was then
-    uint64_t file = 0;      // the samples file's fingerprint then
-    bool may_save = false;  // unless that would destroy a bad file
+    uint64_t left = 0;      // closes_ when the last session ended
+    uint64_t saved = 0;     // recorded() at the latest save or restore
+    uint64_t file = 0;      // the samples file's fingerprint at that time
+    bool may_save = false;  // false if saving would destroy a bad file
   };
 
-  // Of queues that no open DB uses, which wait for one to be opened again:
-  // so many, and so many full ones.
-  static constexpr size_t kMostIdle = 1024;
-  static constexpr size_t kMostFullIdle = 64;
+  // Maximum number of idle queues, which wait for a DB to be opened again, and
+  // of full queues' worth of samples in them.
+  static constexpr size_t kMaxIdle = 1024;
+  static constexpr size_t kMaxFullIdle = 64;
 
-  // All of these require mutex_.
+  // These functions require mutex_.
   Entry* GetEntry(const std::string& column_family, Env* env, Logger* logger);
-  // Forgets the queue that has been idle for longest, if there are too many.
+  // Drops the queue that has been idle for longest, if there are too many.
   void ForgetIdle();
   Status ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
-  // Puts the queries of a file before these, as far as a queue holds them.
+  // Inserts the queries of a file in front, as far as a queue holds them.
   Status PutBehindOthers(Env* env, const std::string& file,
                          std::vector<SampleQuery>* queries) const;
 
   void Close(const std::string& column_family, Env* env, Logger* logger);
 
   const SampleStoreOptions options_;
-  // Held while files are read and written, so that what is saved is complete
-  // before it is restored.
+  // Held while files are read and written, so that a file is complete before
+  // another DB restores it.
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
   uint64_t closes_ = 0;
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;
-  std::vector<std::string> refused_seeds_;  // until there is a logger
+  std::vector<std::string> refused_seeds_;  // until a logger can report them
 };
 
+// An open DB's use of a queue.
 class SampleSession {
  public:
   ~SampleSession() { store_->Close(column_family_, env_, logger_); }

@@ -7,7 +7,6 @@
 
 #include <cmath>
 
-#include "filter_policy/open_filters.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -32,13 +31,14 @@ NewFile New(int level, uint64_t keys, bool is_bottommost = false) {
   return file;
 }
 
-// Levels `first` to `first` + 2, each `ratio` times as large as the one above.
+// Returns levels `first` to `first` + 2, each `ratio` times as large as the one
+// above it.
 std::vector<FileFilter> ThreeLevels(int first, uint64_t ratio) {
   return {FileOf(first, 100000), FileOf(first + 1, 100000 * ratio),
           FileOf(first + 2, 100000 * ratio * ratio)};
 }
 
-// Bits per key of all files together.
+// The bits per key of all files together.
 double Average(const std::vector<FileFilter>& tree) {
   double keys = 0;
   double bits = 0;
@@ -49,7 +49,7 @@ double Average(const std::vector<FileFilter>& tree) {
   return bits / keys;
 }
 
-// Writes each file of the tree once more, as a whole level, the last one first.
+// Writes each file of the tree again, as a whole level, from the last one up.
 void Rewrite(std::vector<FileFilter>* tree) {
   for (size_t i = tree->size(); i-- > 0;) {
     FileFilter& file = (*tree)[i];
@@ -75,8 +75,7 @@ TEST(LevelBitsTest, UnknownMeansEqual) {
   }
 }
 
-// Nothing is to be had where all runs are of one size, and nothing is given up
-// where there is one.
+// Runs of one size gain nothing, and a single run gives up nothing.
 TEST(LevelBitsTest, EqualRunsHaveEqualBits) {
   std::vector<FileFilter> tree;
   for (int files = 1; files < 40; files++) {
@@ -88,7 +87,8 @@ TEST(LevelBitsTest, EqualRunsHaveEqualBits) {
   EXPECT_DOUBLE_EQ(kBits, BitsOfFile(last, New(6, 1000000, false), kBits));
 }
 
-// For whatever levels the tree uses, as dynamic level sizes choose them.
+// The rule holds for whatever levels the tree uses, as with dynamic level
+// sizes.
 TEST(LevelBitsTest, SmallRunsGetMore) {
   for (int first : {1, 3, 4}) {
     std::vector<FileFilter> tree = ThreeLevels(first, 10);
@@ -101,11 +101,11 @@ TEST(LevelBitsTest, SmallRunsGetMore) {
     EXPECT_NEAR(14.1, bits(1), 0.2);
     EXPECT_NEAR(16.7, bits(0), 0.3);
     EXPECT_NEAR(kBits, Average(tree), 0.05);
-    // A flush is a run of its own, and gets most.
+    // A flushed file is a run of its own, and gets the most bits.
     EXPECT_NEAR(bits(0), BitsOfFile(tree, New(0, 100000), kBits), 0.1);
     EXPECT_GT(BitsOfFile(tree, New(0, 10000), kBits), bits(0) + 2);
-    EXPECT_LE(BitsOfFile(tree, New(0, 1), kBits), kBits + kMostTaken);
-    // Whatever its level, the last run of its keys gives.
+    EXPECT_LE(BitsOfFile(tree, New(0, 1), kBits), kBits + kMaxTaken);
+    // A bottommost file gives, whatever its level.
     EXPECT_NEAR(11.75, BitsOfFile(tree, New(first, 1000, true), kBits), 0.01);
   }
 }
@@ -117,8 +117,8 @@ TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
       for (int level = 0; level < 7; level++) {
         for (bool last : {false, true}) {
           const double got = BitsOfFile(tree, New(level, 5000, last), bits);
-          EXPECT_GE(got, bits - kMostGiven - 1e-9);
-          EXPECT_LE(got, bits + kMostTaken + 1e-9);
+          EXPECT_GE(got, bits - kMaxGiven - 1e-9);
+          EXPECT_LE(got, bits + kMaxTaken + 1e-9);
           if (last) {
             EXPECT_LE(got, bits);
           }
@@ -128,26 +128,27 @@ TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
   }
 }
 
-// Nobody takes what has not been given: the last level has all its bits yet.
+// No file takes bits that have not been given: the last level still has all of
+// its bits.
 TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   for (uint64_t ratio : {2, 4, 10, 100}) {
     std::vector<FileFilter> tree = ThreeLevels(4, ratio);
     for (int i = 0; i < 200; i++) {
       const double bits = BitsOfFile(tree, New(0, 20000), kBits);
-      EXPECT_GE(bits, kBits - kMostGiven - 1e-9);
+      EXPECT_GE(bits, kBits - kMaxGiven - 1e-9);
       tree.push_back(FileOf(0, 20000, bits));
       EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
     }
   }
-  // The last level has been dropped, and what is left has more than its share:
-  // it is not made worse.
+  // The last level has been dropped, and the remaining files have more than
+  // their share: new files do not add to that.
   const std::vector<FileFilter> rest = {FileOf(4, 1000, 18),
                                         FileOf(5, 9000, 14)};
   EXPECT_LE(BitsOfFile(rest, New(0, 10), kBits), kBits);
   EXPECT_LE(BitsOfFile(rest, New(4, 1000), kBits), kBits);
 }
 
-// Without anyone who has taken, nobody gives.
+// No file gives bits if none has taken any.
 TEST(LevelBitsTest, NothingIsGivenInVain) {
   const std::vector<FileFilter> tree = ThreeLevels(4, 10);
   EXPECT_DOUBLE_EQ(kBits, BitsOfFile(tree, New(6, 1000, true), kBits));
@@ -156,7 +157,7 @@ TEST(LevelBitsTest, NothingIsGivenInVain) {
     level0.push_back(FileOf(0, keys));
   }
   EXPECT_DOUBLE_EQ(kBits, BitsOfFile(level0, New(1, 100000, true), kBits));
-  // With a little taken, a little is given.
+  // If a little has been taken, a little is given.
   std::vector<FileFilter> some = tree;
   some[0] = FileOf(4, 100000, kBits + 1);
   const double given = kBits - BitsOfFile(some, New(6, 1000, true), kBits);
@@ -168,27 +169,10 @@ TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
   std::vector<FileFilter> tree = ThreeLevels(4, 10);
   const double bits = BitsOfFile(tree, New(5, 10000), kBits);
   EXPECT_GT(bits, kBits + 1);
-  // All of level 4 and 5 in files of 10,000 keys, while those are there too.
+  // Levels 4 and 5 are written again in files of 10,000 keys, while the old
+  // files are still there.
   for (int i = 0; i < 110; i++) tree.push_back(FileOf(5, 10000, bits));
   EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
-}
-
-TEST(OpenFiltersTest, TreesAreToldApart) {
-  const auto all = std::make_shared<OpenFilters>();
-  const OpenFilters::Tree one{nullptr, "one"};
-  const OpenFilters::Tree two{nullptr, "two"};
-  auto a = std::make_unique<OpenFilter>(all, one, FileOf(0, 10));
-  auto b = std::make_unique<OpenFilter>(all, one, FileOf(0, 20));
-  const OpenFilter c(all, two, FileOf(6, 30));
-  EXPECT_EQ(2u, all->Of(one).size());
-  EXPECT_EQ(1u, all->Of(two).size());
-  a.reset();
-  ASSERT_EQ(1u, all->Of(one).size());
-  EXPECT_EQ(20u, all->Of(one)[0].keys);
-  b.reset();
-  EXPECT_TRUE(all->Of(one).empty());
-  EXPECT_TRUE(all->Of({nullptr, "three"}).empty());
-  EXPECT_EQ(1u, all->Of(two).size());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

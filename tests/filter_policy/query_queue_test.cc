@@ -10,7 +10,6 @@
 #include <ctime>
 #include <thread>
 
-#include "filter_policy/samples/db_session.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "test_util/testharness.h"
@@ -103,7 +102,7 @@ TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
 
 TEST(QueryQueueTest, LongQueriesAreFewer) {
   constexpr size_t kCapacity = 100;
-  constexpr size_t kMaxBytes = kCapacity * QueryQueue::kMostBytesPerQuery;
+  constexpr size_t kMaxBytes = kCapacity * QueryQueue::kMaxBytesPerQuery;
   QueryQueue queue(kCapacity);
   Queries all;
   const auto expect_latest = [&](size_t number) {
@@ -598,7 +597,7 @@ TEST_F(SampleStoreTest, FilesOfColumnFamiliesWithLongNames) {
   const std::vector<std::string> files = Files();
   ASSERT_EQ(2u, files.size());
   for (const std::string& file : files) {
-    EXPECT_EQ(strlen("queries.") + SampleStore::kMostNameBytes, file.size());
+    EXPECT_EQ(strlen("queries.") + SampleStore::kMaxNameBytes, file.size());
     EXPECT_EQ(0u, file.find("queries.%E4%B8%AD")) << file;
   }
   for (const std::string& family : {name, other}) {
@@ -729,24 +728,6 @@ TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
               static_cast<int>(held(store, std::to_string(families - 30))));
     EXPECT_EQ(0u, held(store, "0"));
   }
-}
-
-// Column families come and go as long as a DB is open.
-TEST(DBSessionTest, LevelsThatNobodyHoldsAreForgotten) {
-  const auto session = DBSession::Join("");
-  const auto held = session->LevelOf("held", 1);
-  EXPECT_EQ(held, session->LevelOf("held", 1));
-  EXPECT_NE(held, session->LevelOf("held", 2));
-  constexpr size_t kMany = 10000;
-  std::vector<std::weak_ptr<DBSession::Level>> levels;
-  for (size_t i = 0; i < kMany; i++) {
-    levels.push_back(session->LevelOf("family" + std::to_string(i), 0));
-  }
-  const auto left = std::count_if(levels.begin(), levels.end(),
-                                  [](const auto& l) { return !l.expired(); });
-  EXPECT_LE(left, static_cast<ptrdiff_t>(DBSession::kMostIdleLevels) + 1);
-  EXPECT_FALSE(levels.back().expired());
-  EXPECT_EQ(held, session->LevelOf("held", 1));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

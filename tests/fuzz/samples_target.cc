@@ -46,7 +46,7 @@ void CheckBadFile(TextEnv* env, const std::string& text) {
 
 // The queries that a queue holds after these have come one after the other.
 Queries LastOf(const Queries& queries, size_t capacity) {
-  const size_t most = capacity * QueryQueue::kMostBytesPerQuery;
+  const size_t most = capacity * QueryQueue::kMaxBytesPerQuery;
   size_t bytes = 0;
   auto begin = queries.end();
   while (begin != queries.begin() &&

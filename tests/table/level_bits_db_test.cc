@@ -1,6 +1,6 @@
-//  What level_bits=auto does in real trees, those of unusual shapes above all:
-//  the filters of a tree take what bits_per_key promises, and those of the last
-//  level lose next to nothing.
+//  What level_bits=auto does in real trees, above all in trees of unusual
+//  shapes: the filters of a tree take what bits_per_key promises, and the
+//  filters of the last level lose next to nothing.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kBits = 12;
 constexpr int kKeysPerFlush = 2000;
-// A filter is made of cache lines, whose last one may not fit.
+// A filter consists of whole cache lines, so rounding costs up to one line.
 constexpr double kRoundedBits = 512;
 
 class LevelBitsDBTest : public testing::Test {
@@ -80,10 +80,10 @@ class LevelBitsDBTest : public testing::Test {
     double bits = 0;
     double files = 0;
     double PerKey() const { return bits / keys; }
-    // What rounding may have cost a key.
+    // The bits per key that rounding may have cost.
     double Rounded() const { return files * kRoundedBits / keys; }
   };
-  // Of the filters of each level.
+  // The sizes of the filters, by level.
   std::map<int, Size> Levels() {
     std::vector<LiveFileMetaData> files;
     db_->GetLiveFilesMetaData(&files);
@@ -111,13 +111,14 @@ class LevelBitsDBTest : public testing::Test {
     return total;
   }
 
-  // That the tree takes what it may, and no level less than it should.
+  // Checks that the tree takes no more bits than it may, and no level fewer
+  // than it should.
   void Check() {
     const std::map<int, Size> levels = Levels();
     const double average = Total(levels).PerKey();
     EXPECT_LE(average, (1 + kTolerance) * kBits);
     for (const auto& [level, size] : levels) {
-      EXPECT_GE(size.PerKey(), kBits - kMostGiven - size.Rounded()) << level;
+      EXPECT_GE(size.PerKey(), kBits - kMaxGiven - size.Rounded()) << level;
     }
     most_ = std::max(most_, average);
     if (testing::Test::HasFailure()) Print();
@@ -165,14 +166,14 @@ TEST_F(LevelBitsDBTest, Leveled) {
     Open();
     Write(120);
     const std::map<int, Size> levels = Levels();
-    // What the last level has given is what the others have.
+    // The other levels have the bits that the last level has given.
     ASSERT_GE(levels.size(), 2u);
     EXPECT_LT(levels.rbegin()->second.PerKey(), kBits);
     EXPECT_GT(levels.begin()->second.PerKey(), kBits + 0.5);
-    // A full compaction leaves one run, which still has that.
+    // A full compaction leaves one run, which still has about that many bits.
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     Check();
-    // After the DB is opened again, the tree is known from the beginning.
+    // The tree is known as soon as the DB is opened again.
     Open();
     Flush();
     const double flushed = Levels()[0].PerKey();
@@ -182,7 +183,7 @@ TEST_F(LevelBitsDBTest, Leveled) {
   }
 }
 
-// The rule then sees a part of the tree.
+// With few open files, the rule sees only a part of the tree.
 TEST_F(LevelBitsDBTest, FewOpenFiles) {
   options_.max_open_files = 20;
   options_.table_cache_numshardbits = 0;
@@ -201,9 +202,9 @@ TEST_F(LevelBitsDBTest, Universal) {
   }
 }
 
-// Keys that ascend are written once: files move down as they are.
+// Ascending keys are written once: their files move down unchanged.
 TEST_F(LevelBitsDBTest, FilesThatMove) {
-  // Of numbers that ascend, a trie would take less than its share.
+  // A trie of ascending numbers would take less than its share.
   SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=auto}");
   Open();
   Write(60, /*ascending=*/true);
@@ -219,9 +220,9 @@ TEST_F(LevelBitsDBTest, CompactionIsBehind) {
   options_.level0_stop_writes_trigger = 1000;
   Open();
   Write(60);
-  // All of one size: nothing is to be had.
+  // Runs of one size have equal bits.
   EXPECT_NEAR(kBits, Levels()[0].PerKey(), Levels()[0].Rounded());
-  // And so for the one run that they are merged into.
+  // The single run into which they are merged has as many bits.
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
   ASSERT_EQ(1u, Levels().size());
   EXPECT_NEAR(kBits, Total(Levels()).PerKey(), Total(Levels()).Rounded());
@@ -229,9 +230,9 @@ TEST_F(LevelBitsDBTest, CompactionIsBehind) {
   EXPECT_GT(Levels()[0].PerKey(), kBits);
 }
 
-// A file that is written outside of the DB has bits_per_key exactly.
+// A file that is written outside of the DB has exactly bits_per_key.
 TEST_F(LevelBitsDBTest, FilesFromOutside) {
-  // Of numbers that ascend, a trie would take less than its share.
+  // A trie of ascending numbers would take less than its share.
   SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=auto}");
   Open();
   SstFileWriter writer(EnvOptions(), options_);
@@ -263,7 +264,7 @@ TEST_F(LevelBitsDBTest, Equal) {
   }
 }
 
-// Column families are trees of their own.
+// Each column family is a tree of its own.
 TEST_F(LevelBitsDBTest, ColumnFamilies) {
   Open();
   Write(40);

@@ -2,7 +2,7 @@
 //  their files, and the queue survives the DB.
 
 #include "filter_policy/proteus/proteus_policy.h"
-#include "filter_policy/samples/db_session.h"
+#include "filter_policy/open_db/db_session.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "plugin/filter_properties.h"
@@ -683,7 +683,7 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
 // What column families have left behind, when they are dropped, is saved long
 // before the DB is closed.
 TEST_F(SamplingTest, ColumnFamiliesThatGo) {
-  constexpr int kFamilies = DBSession::kMostIdle + 8;
+  constexpr int kFamilies = DBSession::kMaxIdleQueues + 8;
   SetPolicy(1, file_);
   Open();
   // One stays.

@@ -1,9 +1,9 @@
-//  What has become of the seeks of SST files whose filters were asked; what
-//  each of these numbers means, plugin/filter_statistics.h says.
+//  Outcomes of seeks in SST files whose filters were asked.
+//  plugin/filter_statistics.h defines the outcomes.
 //
-//  Counting must not be felt on the read path. An iterator counts for itself,
-//  in plain numbers, and hands them over now and then to those of its file,
-//  which other threads read and add to.
+//  Counting must not slow down reads. An iterator counts in plain numbers of
+//  its own, and hands them over now and then to the counts of its file, which
+//  other threads read and add to.
 
 #pragma once
 
@@ -16,18 +16,18 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Whether a seek has a bound in the direction in which it looks.
+// Whether a seek has a bound in its direction.
 enum class SeekKind : uint8_t { kClosed, kOpen };
 
 enum class SeekEvent : uint8_t {
-  kNegative,  // the filter knew that there is nothing
+  kNegative,  // the filter knew that the range is empty
   kPassed,    // the search ended before the marker at which the file waited
-  kReached,   // the search came to the marker; a positive too
+  kReached,   // the search came to the marker; counted as a positive as well
   kTruePositive,
   kFalsePositive,
 };
 
-// How often each of these has happened.
+// One number for each kind of seek and each event.
 template <typename Number>
 class SeekTable {
  public:
@@ -40,7 +40,7 @@ class SeekTable {
   const Number& operator()(SeekKind kind, SeekEvent event) const {
     return numbers_[Index(kind, event)];
   }
-  // All of them, in an order that is the same for all tables.
+  // Access by position; all tables have the same order.
   Number& operator[](size_t i) { return numbers_[i]; }
   const Number& operator[](size_t i) const { return numbers_[i]; }
 
@@ -52,7 +52,7 @@ class SeekTable {
   std::array<Number, kSize> numbers_{};
 };
 
-// Those of an iterator, which hands them over long before they overflow.
+// One iterator's events, which it hands over long before they overflow.
 using SeekTally = SeekTable<uint16_t>;
 
 class SeekCounts : public SeekTable<uint64_t> {
@@ -73,8 +73,8 @@ class SeekCounts : public SeekTable<uint64_t> {
 // Thread safe.
 class SharedSeekCounts {
  public:
-  // `events` is the sum of the tally: most of its numbers are 0, often all but
-  // the first.
+  // `events` is the sum of the tally. The loop ends when all events are found,
+  // because most numbers are 0, often all but the first.
   void Add(const SeekTally& tally, uint32_t events) {
     for (size_t i = 0; events > 0; i++) {
       if (tally[i] == 0) continue;

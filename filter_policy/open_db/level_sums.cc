@@ -1,0 +1,96 @@
+#include "filter_policy/open_db/level_sums.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "filter_policy/decimal.h"
+#include "filter_policy/filter_properties.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string SeeksToString(const SeekCounts& seeks, SeekKind kind) {
+  const auto count = [&](SeekEvent event) { return seeks(kind, event); };
+  char text[160];
+  snprintf(text, sizeof(text),
+           "%" PRIu64 " no, %" PRIu64 " passed, %" PRIu64 " true, %" PRIu64
+           " false",
+           count(SeekEvent::kNegative), count(SeekEvent::kPassed),
+           count(SeekEvent::kTruePositive), count(SeekEvent::kFalsePositive));
+  return text;
+}
+
+std::string LevelToString(int level, const LevelSums& sums) {
+  char text[120];
+  snprintf(text, sizeof(text),
+           " L%s %" PRIu64 " files (%" PRIu64
+           " filtered, %s bits per key), closed seeks ",
+           level < 0 ? "?" : std::to_string(level).c_str(), sums.files,
+           sums.used(), DecimalText(sums.BitsPerKey(), 1).c_str());
+  return text + SeeksToString(sums.seeks, SeekKind::kClosed) + ", open seeks " +
+         SeeksToString(sums.seeks, SeekKind::kOpen);
+}
+
+}  // namespace
+
+LevelSums& LevelSums::operator+=(const FileState& file) {
+  const TableProperties& properties = *file.properties;
+  files++;
+  entries += properties.num_entries;
+  files_by_use[static_cast<size_t>(file.use)]++;
+  seeks += file.seeks;
+  if (file.use != FilterUse::kUsed) return *this;
+  keys += properties.num_filter_entries;
+  filter_bytes += properties.filter_size;
+  const double predicted = PredictedFprOf(properties.user_collected_properties);
+  if (predicted < 0) return *this;
+  const auto file_keys = static_cast<double>(properties.num_filter_entries);
+  predicted_positives += predicted * file_keys;
+  predicted_keys += file_keys;
+  return *this;
+}
+
+LevelSums& LevelSums::operator+=(const LevelSums& other) {
+  files += other.files;
+  entries += other.entries;
+  for (size_t i = 0; i < kFilterUses; i++) {
+    files_by_use[i] += other.files_by_use[i];
+  }
+  keys += other.keys;
+  filter_bytes += other.filter_bytes;
+  predicted_positives += other.predicted_positives;
+  predicted_keys += other.predicted_keys;
+  seeks += other.seeks;
+  return *this;
+}
+
+double LevelSums::BitsPerKey() const {
+  return keys == 0 ? 0
+                   : 8 * static_cast<double>(filter_bytes) /
+                         static_cast<double>(keys);
+}
+
+double LevelSums::PredictedFpr() const {
+  return predicted_keys == 0 ? -1 : predicted_positives / predicted_keys;
+}
+
+std::map<int, LevelSums> SumByLevel(const FamilyState& family) {
+  std::map<int, LevelSums> levels;
+  for (const auto& [level, seeks] : family.closed_files) {
+    levels[level].seeks += seeks;
+  }
+  for (const FileState& file : family.open_files) levels[file.level] += file;
+  return levels;
+}
+
+std::string ToLogLine(const std::map<int, LevelSums>& levels) {
+  std::string line;
+  for (const auto& [level, sums] : levels) {
+    if (!line.empty()) line += ";";
+    line += LevelToString(level, sums);
+  }
+  return line + ".";
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,71 @@
+//  What is known of the open files of a column family, and the sums of it by
+//  level. The statistics (plugin/filter_statistics.h) and the line in the DB's
+//  log both show these sums.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filter_policy/open_db/filter_use.h"
+#include "filter_policy/open_db/seek_counts.h"
+#include "rocksdb/table_properties.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// An open file, at one moment.
+struct FileState {
+  std::string path;
+  int level = -1;  // that the file was opened for; -1 if unknown
+  FilterUse use = FilterUse::kNone;
+  std::shared_ptr<const TableProperties> properties;
+  SeekCounts seeks;
+};
+
+// A column family, at one moment.
+struct FamilyState {
+  std::vector<FileState> open_files;
+  // Counts of files that have been closed since, by level.
+  std::map<int, SeekCounts> closed_files;
+};
+
+// Sums over the files of a level, or of several levels.
+struct LevelSums {
+  // These are of open files.
+  uint64_t files = 0;
+  uint64_t entries = 0;
+  std::array<uint64_t, kFilterUses> files_by_use{};
+  // These are of the open files whose filters are used.
+  uint64_t keys = 0;
+  uint64_t filter_bytes = 0;
+  // Sum of each file's predicted false positive rate times its keys, and the
+  // keys of the files that have a prediction.
+  double predicted_positives = 0;
+  double predicted_keys = 0;
+  // Seeks in open files and in files that have been closed.
+  SeekCounts seeks;
+
+  LevelSums& operator+=(const FileState& file);
+  LevelSums& operator+=(const LevelSums& other);
+
+  uint64_t used() const {
+    return files_by_use[static_cast<size_t>(FilterUse::kUsed)];
+  }
+  // 0 if there are no keys.
+  double BitsPerKey() const;
+  // Mean of the predicted rates, weighted by keys. Negative without any
+  // prediction.
+  double PredictedFpr() const;
+};
+
+// Negative levels are unknown.
+std::map<int, LevelSums> SumByLevel(const FamilyState& family);
+
+// One line for a log, without the name of the column family.
+std::string ToLogLine(const std::map<int, LevelSums>& levels);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

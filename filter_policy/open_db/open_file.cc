@@ -1,0 +1,64 @@
+#include "filter_policy/open_db/open_file.h"
+
+#include <algorithm>
+
+#include "rocksdb/db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+FileDescription WithKnownLevel(FileDescription description) {
+  description.level = std::max(description.level, -1);
+  return description;
+}
+
+}  // namespace
+
+OpenFile::OpenFile(const std::string& db_session_id,
+                   FileDescription description, FilterUse use,
+                   const std::shared_ptr<SampleStore>& samples,
+                   const std::shared_ptr<TreeFilters>& trees)
+    : db_(DBSession::Join(
+          DBSession::IdOf(db_session_id, description.info_log))),
+      file_(WithKnownLevel(std::move(description)), use) {
+  const FileDescription& file = file_.description;
+  // A file that was written outside of the DB names no column family.
+  const std::string& family =
+      file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
+  if (samples != nullptr) {
+    samples_ = db_->Queue(samples, family, file.env, file.info_log);
+  }
+  if (trees != nullptr && file.level >= 0) {
+    const FileFilter filter = {file.level, file.properties->num_filter_entries,
+                               8 * file.properties->filter_size};
+    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
+                        filter);
+  }
+  db_->families()->Add(&file_);
+  db_->families()->LogIfDue(file_);
+}
+
+OpenFile::~OpenFile() {
+  db_->families()->LogIfDue(file_);
+  db_->families()->Remove(&file_);
+}
+
+bool OpenFile::ReportDamage(const Status& status) {
+  SetUse(FilterUse::kDamaged);
+  if (damage_reported_.exchange(true)) return false;
+  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
+      "ProteanTable: %s is read without its filter: %s",
+      file_.description.path.c_str(), status.ToString().c_str());
+  return true;
+}
+
+void OpenFile::ReportFailure(const Status& status) {
+  if (failure_reported_.exchange(true)) return;
+  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
+      "ProteanTable: %s is read without its filter while that cannot be read: "
+      "%s",
+      file_.description.path.c_str(), status.ToString().c_str());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

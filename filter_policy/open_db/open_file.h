@@ -1,0 +1,81 @@
+//  An open SST file. Its table reader registers it with the DB, and thereby
+//  uses everything that files of a DB share: the queue of sample queries, the
+//  tree by which new filters are planned, what iterators over the level have
+//  learned, the counts of seeks, and the log.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "filter_policy/open_db/db_session.h"
+#include "filter_policy/open_db/tree_filters.h"
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Thread safe.
+class OpenFile {
+ public:
+  // `samples` and `trees` are the filter policy's; nullptr if the policy takes
+  // no samples, or does not plan by trees, or if the file's filter is not used.
+  OpenFile(const std::string& db_session_id, FileDescription description,
+           FilterUse use, const std::shared_ptr<SampleStore>& samples,
+           const std::shared_ptr<TreeFilters>& trees);
+  ~OpenFile();
+
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // The queue for queries that found nothing in this file, or nullptr.
+  QueryQueue* queue() const {
+    return samples_ == nullptr ? nullptr : samples_->queue();
+  }
+
+  // A new iterator's backoff state. Iterators share the state by sorted run:
+  // the level, or the file if it is on level 0. All iterators over the level
+  // share what they know of how cheap reads are.
+  SeekBackoff NewBackoff() {
+    return SeekBackoff(
+        file_.description.level > 0 ? &file_.level->backoff : &file_backoff_,
+        &file_.level->cached_reads);
+  }
+
+  // Adds an iterator's tally, which sums up to `events`.
+  void Add(const SeekTally& seeks, uint32_t events) {
+    file_.counts.Add(seeks, events);
+    // Concurrent calls may lose steps, which does not matter.
+    const uint32_t steps = 1 + hand_overs_.load(std::memory_order_relaxed);
+    hand_overs_.store(steps, std::memory_order_relaxed);
+    if (steps % kHandOversPerLook == 0) db_->families()->LogIfDue(file_);
+  }
+
+  // Called with what is found out only when the filter is read.
+  void SetUse(FilterUse use) {
+    if (file_.use.load(std::memory_order_relaxed) != use) {
+      file_.use.store(use, std::memory_order_relaxed);
+    }
+  }
+
+  // The filter is damaged, or cannot be read this time. Each function logs its
+  // first call only; ReportDamage returns whether this is the first.
+  bool ReportDamage(const Status& status);
+  void ReportFailure(const Status& status);
+
+ private:
+  // Calls of Add between two looks at the clock.
+  static constexpr uint32_t kHandOversPerLook = 64;
+
+  const std::shared_ptr<DBSession> db_;
+  OpenFamilies::File file_;
+  std::atomic<uint32_t> hand_overs_{0};
+  SeekBackoff::Shared file_backoff_{0};
+  std::atomic<bool> damage_reported_{false};
+  std::atomic<bool> failure_reported_{false};
+  std::shared_ptr<SampleSession> samples_;
+  std::optional<TreeEntry> tree_entry_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

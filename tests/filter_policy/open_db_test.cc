@@ -1,0 +1,243 @@
+//  What an open DB knows of its files, from files that are registered without a
+//  DB.
+
+#include <gtest/gtest.h>
+
+#include "filter_policy/filter_properties.h"
+#include "filter_policy/open_db/db_session.h"
+#include "filter_policy/open_db/open_file.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Column families are told apart by an address.
+const char kFamilies[] = {'a', 'b'};
+
+FileDescription Describe(int level, int family = 0,
+                         const std::string& family_name = "family") {
+  FileDescription description;
+  description.family = &kFamilies[family];
+  description.family_name = family_name;
+  description.level = level;
+  auto properties = std::make_shared<TableProperties>();
+  properties->num_entries = 12;
+  properties->num_filter_entries = 10;
+  properties->filter_size = 5;
+  description.properties = properties;
+  return description;
+}
+
+std::unique_ptr<OpenFile> Open(
+    const FileDescription& description, FilterUse use = FilterUse::kUsed,
+    const std::string& id = "open_db_test",
+    const std::shared_ptr<TreeFilters>& trees = nullptr) {
+  return std::make_unique<OpenFile>(id, description, use, /*samples=*/nullptr,
+                                    trees);
+}
+
+void Count(SeekKind kind, SeekEvent event, uint16_t times, OpenFile* file) {
+  SeekTally tally;
+  tally(kind, event) = times;
+  file->Add(tally, times);
+}
+
+FamilyState StateOf(int family = 0, const std::string& id = "open_db_test") {
+  const auto db = DBSession::Find(id);
+  return db == nullptr ? FamilyState()
+                       : db->families()->StateOf(&kFamilies[family]);
+}
+
+void LearnThatReadsAreCheap(OpenFile* file) {
+  SeekBackoff backoff = file->NewBackoff();
+  for (int i = 0; i < 100; i++) backoff.OnRead(/*from_cache=*/true);
+}
+
+void LearnNotToWait(OpenFile* file) {
+  SeekBackoff backoff = file->NewBackoff();
+  for (int i = 0; i < 1000; i++) backoff.OnReached();
+}
+
+}  // namespace
+
+TEST(DBSessionTest, LivesAsLongAsItsFiles) {
+  EXPECT_EQ(nullptr, DBSession::Find("open_db_test"));
+  auto a = Open(Describe(1));
+  auto b = Open(Describe(1));
+  EXPECT_EQ(DBSession::Find("open_db_test"), DBSession::Join("open_db_test"));
+  a.reset();
+  EXPECT_EQ(1u, StateOf().open_files.size());
+  EXPECT_EQ(nullptr, DBSession::Find("another DB"));
+  b.reset();
+  EXPECT_EQ(nullptr, DBSession::Find("open_db_test"));
+}
+
+TEST(DBSessionTest, FilesOutsideOfADBShareNothing) {
+  const auto a = Open(Describe(1), FilterUse::kUsed, "");
+  const auto b = Open(Describe(1), FilterUse::kUsed, "");
+  EXPECT_EQ(nullptr, DBSession::Find(""));
+  LearnNotToWait(a.get());
+  EXPECT_FALSE(a->NewBackoff().ShouldWait());
+  EXPECT_TRUE(b->NewBackoff().ShouldWait());
+}
+
+TEST(DBSessionTest, TheLogStandsInForAnId) {
+  EXPECT_EQ("id", DBSession::IdOf("id", nullptr));
+  EXPECT_EQ("", DBSession::IdOf("", nullptr));
+  const auto* log = reinterpret_cast<const Logger*>(&kFamilies);
+  EXPECT_NE("", DBSession::IdOf("", log));
+  EXPECT_EQ("id", DBSession::IdOf("id", log));
+}
+
+TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
+  auto a = Open(Describe(1));
+  auto b = Open(Describe(2));
+  auto only_inspected = Open(Describe(3));
+  const auto other = Open(Describe(1, /*family=*/1));
+  Count(SeekKind::kClosed, SeekEvent::kNegative, 3, a.get());
+  Count(SeekKind::kClosed, SeekEvent::kNegative, 4, b.get());
+  Count(SeekKind::kOpen, SeekEvent::kPassed, 5, b.get());
+  b.reset();
+  only_inspected.reset();
+  const FamilyState family = StateOf();
+  EXPECT_EQ(1u, family.open_files.size());
+  const std::map<int, LevelSums> levels = SumByLevel(family);
+  ASSERT_EQ(2u, levels.size());
+  EXPECT_EQ(1u, levels.at(1).files);
+  EXPECT_EQ(3u, levels.at(1).seeks(SeekKind::kClosed, SeekEvent::kNegative));
+  EXPECT_EQ(0u, levels.at(2).files);
+  EXPECT_EQ(4u, levels.at(2).seeks(SeekKind::kClosed, SeekEvent::kNegative));
+  EXPECT_EQ(5u, levels.at(2).seeks(SeekKind::kOpen, SeekEvent::kPassed));
+  EXPECT_EQ(
+      " L1 1 files (1 filtered, 4.0 bits per key), closed seeks 3 no, 0 passed,"
+      " 0 true, 0 false, open seeks 0 no, 0 passed, 0 true, 0 false;"
+      " L2 0 files (0 filtered, 0.0 bits per key), closed seeks 4 no, 0 passed,"
+      " 0 true, 0 false, open seeks 0 no, 5 passed, 0 true, 0 false.",
+      ToLogLine(levels));
+}
+
+// An iterator learns from earlier ones over the same sorted run, and from all
+// over the level how cheap reads are.
+TEST(OpenFamiliesTest, IteratorsLearnByLevel) {
+  const auto level1 = Open(Describe(1));
+  const auto beside = Open(Describe(1));
+  const auto level2 = Open(Describe(2));
+  const auto other = Open(Describe(1, /*family=*/1));
+  LearnNotToWait(level1.get());
+  LearnThatReadsAreCheap(level1.get());
+  EXPECT_FALSE(beside->NewBackoff().ShouldWait());
+  EXPECT_TRUE(beside->NewBackoff().ReadsAreCheap());
+  for (OpenFile* file : {level2.get(), other.get()}) {
+    EXPECT_TRUE(file->NewBackoff().ShouldWait());
+    EXPECT_FALSE(file->NewBackoff().ReadsAreCheap());
+  }
+  // Each file of level 0 is a sorted run.
+  const auto level0 = Open(Describe(0));
+  const auto newer = Open(Describe(0));
+  LearnNotToWait(level0.get());
+  LearnThatReadsAreCheap(level0.get());
+  EXPECT_FALSE(level0->NewBackoff().ShouldWait());
+  EXPECT_TRUE(newer->NewBackoff().ShouldWait());
+  EXPECT_TRUE(newer->NewBackoff().ReadsAreCheap());
+}
+
+// What has been learned outlasts the files, as the counts do.
+TEST(OpenFamiliesTest, LevelsOutlastTheirFiles) {
+  auto a = Open(Describe(1));
+  const auto other = Open(Describe(2));
+  LearnNotToWait(a.get());
+  a.reset();
+  a = Open(Describe(1));
+  EXPECT_FALSE(a->NewBackoff().ShouldWait());
+}
+
+// Column families come and go while the DB is open, and one may be where
+// another has been in memory.
+TEST(OpenFamiliesTest, AColumnFamilyAfterAnotherStartsAfresh) {
+  const auto held = Open(Describe(1, /*family=*/1));
+  for (int i = 0; i < 3; i++) {
+    const auto file = Open(Describe(1, /*family=*/0, std::to_string(i)));
+    EXPECT_TRUE(file->NewBackoff().ShouldWait()) << i;
+    EXPECT_TRUE(StateOf().closed_files.empty()) << i;
+    Count(SeekKind::kOpen, SeekEvent::kPassed, 1, file.get());
+    LearnNotToWait(file.get());
+  }
+  EXPECT_EQ(1u, StateOf().closed_files.size());
+}
+
+TEST(OpenFamiliesTest, FamiliesInAFolder) {
+  FileDescription description = Describe(-1);
+  description.path = "/folder/1.sst";
+  const auto a = Open(description);
+  description.path = "/folder/2.sst";
+  const auto b = Open(description, FilterUse::kUsed, "another DB");
+  EXPECT_EQ(2u, DBSession::StatesIn("/folder/").size());
+  const auto found = DBSession::StatesIn("/folder/2");
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ(description.path, found[0].open_files.at(0).path);
+  EXPECT_TRUE(DBSession::StatesIn("/elsewhere").empty());
+}
+
+TEST(LevelSumsTest, FiltersInUseAndOthers) {
+  FileDescription predicted = Describe(1);
+  auto properties = std::make_shared<TableProperties>(*predicted.properties);
+  properties->user_collected_properties = {{kKindProperty, "Proteus"},
+                                           {kPredictedFprProperty, "0,25"}};
+  properties->num_filter_entries = 30;
+  predicted.properties = properties;
+  const auto a = Open(predicted);
+  const auto b = Open(Describe(1));
+  const auto c = Open(predicted, FilterUse::kForeign);
+  auto properties2 = std::make_shared<TableProperties>(*properties);
+  properties2->user_collected_properties[kPredictedFprProperty] = "0.05";
+  properties2->num_filter_entries = 10;
+  predicted.properties = properties2;
+  predicted.level = 2;
+  const auto d = Open(predicted);
+  LevelSums sums;
+  for (const auto& [level, of_level] : SumByLevel(StateOf())) sums += of_level;
+  EXPECT_EQ(4u, sums.files);
+  EXPECT_EQ(3u, sums.used());
+  EXPECT_EQ(48u, sums.entries);
+  EXPECT_EQ(50u, sums.keys);
+  EXPECT_EQ(15u, sums.filter_bytes);
+  EXPECT_DOUBLE_EQ(8 * 15 / 50., sums.BitsPerKey());
+  EXPECT_DOUBLE_EQ((30 * 0.25 + 10 * 0.05) / 40, sums.PredictedFpr());
+  EXPECT_EQ(-1, LevelSums().PredictedFpr());
+  EXPECT_EQ(0, LevelSums().BitsPerKey());
+}
+
+TEST(OpenFileTest, FiltersAreListedInTheirTree) {
+  const auto trees = std::make_shared<TreeFilters>();
+  auto file = Open(Describe(2), FilterUse::kUsed, "open_db_test", trees);
+  // A file without a level is not in a tree.
+  const auto outside =
+      Open(Describe(-1), FilterUse::kUsed, "open_db_test", trees);
+  const std::vector<FileFilter> found = trees->FiltersOf({nullptr, "family"});
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ(2, found[0].level);
+  EXPECT_EQ(10u, found[0].keys);
+  EXPECT_EQ(40u, found[0].bits);
+  file.reset();
+  EXPECT_TRUE(trees->FiltersOf({nullptr, "family"}).empty());
+}
+
+TEST(TreeFiltersTest, TreesAreToldApart) {
+  const auto trees = std::make_shared<TreeFilters>();
+  const TreeFilters::Tree one{nullptr, "one"};
+  const TreeFilters::Tree two{nullptr, "two"};
+  auto a = std::make_unique<TreeEntry>(trees, one, FileFilter{0, 10, 120});
+  auto b = std::make_unique<TreeEntry>(trees, one, FileFilter{0, 20, 240});
+  const TreeEntry c(trees, two, FileFilter{6, 30, 360});
+  EXPECT_EQ(2u, trees->FiltersOf(one).size());
+  EXPECT_EQ(1u, trees->FiltersOf(two).size());
+  a.reset();
+  ASSERT_EQ(1u, trees->FiltersOf(one).size());
+  EXPECT_EQ(20u, trees->FiltersOf(one)[0].keys);
+  b.reset();
+  EXPECT_TRUE(trees->FiltersOf(one).empty());
+  EXPECT_TRUE(trees->FiltersOf({nullptr, "three"}).empty());
+  EXPECT_EQ(1u, trees->FiltersOf(two).size());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
