@@ -1,6 +1,6 @@
-//  Files and DBs of ProteanTable in the hands of RocksDB's other programs:
-//  files made and read on their own, copies, second instances, several column
-//  families, and what they say of themselves.
+//  Files and DBs of ProteanTable under RocksDB's other interfaces: files
+//  written and read outside of a DB, copies, second instances, several column
+//  families, and what they report about themselves.
 
 #include "file/file_util.h"
 #include "rocksdb/sst_file_reader.h"
@@ -19,7 +19,7 @@ constexpr std::array<TwinDB::Twin, 2> kTwins = {TwinDB::kProtean,
 
 class InstancesTest : public FeatureTest {
  protected:
-  // Another folder of the twin, which is removed with it.
+  // Returns another folder of the twin, which is removed with the twin.
   static std::string Folder(TwinDB* dbs, TwinDB::Twin twin,
                             const std::string& name) {
     const std::string parent = dbs->path(twin) + "_more";
@@ -27,8 +27,8 @@ class InstancesTest : public FeatureTest {
     return parent + "/" + name;
   }
 
-  // Twins that are opened from what another pair of twins has left; they take
-  // its place in what `compare` does.
+  // Opens twins from what another pair of twins has left, and lets `compare`
+  // work on them in place of that pair.
   static void WithInstances(TwinDB* dbs, const TwinDB::Opener& opener,
                             const std::function<void(TwinDB*)>& compare) {
     TwinDB instances(std::string("instances"), dbs->options(TwinDB::kPlain),
@@ -51,7 +51,7 @@ class InstancesTest : public FeatureTest {
     return dbs;
   }
 
-  // The column family that each twin has under these handles.
+  // The column family of each twin, by its handles.
   void CompareFamily(TwinDB* dbs,
                      const std::array<ColumnFamilyHandle*, 2>& handles) const {
     for (const std::string& key : queries_) {
@@ -83,8 +83,8 @@ PROTEAN_FEATURE_TEST(InstancesTest);
 
 // ---- Files from outside ----
 
-// Files that are ingested on top, between and below what is there, with a
-// sequence number of their own.
+// Files are ingested above, between and below the existing files, with their
+// own sequence number.
 TEST_P(InstancesTest, IngestedFiles) {
   for (bool behind : {false, true}) {
     SCOPED_TRACE(behind);
@@ -92,7 +92,7 @@ TEST_P(InstancesTest, IngestedFiles) {
     options.allow_ingest_behind = behind;
     const auto dbs = NewTwinsWithFolders(options);
     dbs->Open();
-    // Ingesting after wants the last level for itself.
+    // Ingesting behind needs the last level for itself.
     for (size_t i = 0; i < keys_.size(); i += 2) dbs->Put(keys_[i], "written");
     dbs->Flush();
     CompareGets(dbs.get(), queries_);
@@ -135,7 +135,7 @@ TEST_P(InstancesTest, IngestedFiles) {
   }
 }
 
-// A file read without a DB: what is visible in it, and all that is in it.
+// A file is read without a DB: its visible keys, and all of its entries.
 TEST_P(InstancesTest, SstFileReader) {
   const auto dbs = NewTree();
   dbs->Compact();
@@ -287,7 +287,7 @@ TEST_P(InstancesTest, ExportAndImportOfAColumnFamily) {
   for (const std::string& key : keys_) dbs->Delete(key);
   const auto compare = [&] { CompareFamily(dbs.get(), imported); };
   ExpectFiltered(compare);
-  // Cut to a part of its keys.
+  // The clone is restricted to a part of the keys.
   dbs->Each([&](TwinDB::Twin twin) {
     return dbs->db(twin)->ClipColumnFamily(imported[twin], keys_[100],
                                            keys_[keys_.size() - 100]);
@@ -367,7 +367,7 @@ TEST_P(InstancesTest, Follower) {
       });
 }
 
-// A DB that puts the time after each value.
+// A DB with TTL appends the time to each value.
 TEST_P(InstancesTest, TimeToLive) {
   const auto dbs = NewTwins();
   dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
@@ -386,8 +386,8 @@ TEST_P(InstancesTest, TimeToLive) {
 
 // ---- Several column families ----
 
-// Each with another table, in one DB, which is reopened with the tables
-// exchanged.
+// Each column family of a DB has another table; the DB is reopened with the
+// tables exchanged.
 TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
   const auto dbs = NewTwins();
   const std::vector<std::shared_ptr<TableFactory>> tables = {
@@ -442,7 +442,7 @@ TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
   }
 }
 
-// ---- What a DB says of itself ----
+// ---- What a DB reports about itself ----
 
 TEST_P(InstancesTest, Verification) {
   Options options = ManySmallFiles(kLevels);
@@ -451,7 +451,7 @@ TEST_P(InstancesTest, Verification) {
   dbs->Both([](DB* db) { return db->VerifyChecksum(); });
   dbs->Both([](DB* db) { return db->VerifyFileChecksums(ReadOptions()); });
 
-  // One filter a file, that of the policy.
+  // Each file has one filter, which the policy built.
   TablePropertiesCollection all;
   ASSERT_OK(dbs->protean()->GetPropertiesOfAllTables(&all));
   EXPECT_EQ(dbs->NumFiles(), all.size());
@@ -476,7 +476,7 @@ TEST_P(InstancesTest, Verification) {
                                            &property));
     return property;
   });
-  // Of files that differ in their filters only, sizes are about the same.
+  // Files that differ only in their filters have about the same size.
   const Range range(keys_[100], keys_[600]);
   std::array<uint64_t, 2> sizes;
   for (TwinDB::Twin twin : kTwins) {
@@ -486,7 +486,7 @@ TEST_P(InstancesTest, Verification) {
   EXPECT_LE(sizes[TwinDB::kProtean], 2 * sizes[TwinDB::kPlain]);
 }
 
-// All versions, as ldb prints them.
+// All versions are listed, as ldb prints them.
 TEST_P(InstancesTest, AllKeyVersions) {
   const auto dbs = NewTree();
   const auto versions = [&](const std::string& lo, const std::string& hi) {

@@ -1,6 +1,5 @@
-//  Memory that is not to be had, and clocks that jump: block caches that are
-//  too small and may not grow, memory that cannot be charged to them, days that
-//  come again.
+//  Scarce memory, and clocks that jump: block caches that are too small and may
+//  not grow, memory that cannot be charged to a cache, and days that repeat.
 
 #include "env/composite_env_wrapper.h"
 #include "plugin/filter_properties.h"
@@ -47,10 +46,10 @@ class ScarcityTest : public ::testing::Test {
     std::filesystem::remove_all(path_);
   }
 
-  // The table with a cache that never holds more than so many bytes.
+  // Sets the table, with a cache that never holds more than `capacity` bytes.
   void SetTable(const std::string& table, size_t capacity,
                 bool charged = false) {
-    // Else it would inherit options.
+    // A factory that is set would pass its options on to the new one.
     options_.table_factory.reset();
     ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table,
                                              &options_.table_factory));
@@ -82,7 +81,7 @@ class ScarcityTest : public ::testing::Test {
     }
     ASSERT_OK(db_->Flush(FlushOptions()));
   }
-  // All keys in one file.
+  // Writes all keys to one file.
   void Fill() {
     ASSERT_OK(Open());
     WriteAll(0);
@@ -114,7 +113,7 @@ constexpr char kInCache[] = ";cache_index_and_filter_blocks=true";
 
 // ---- Caches that may not grow ----
 
-// From a cache that holds nothing to one that holds all.
+// Cache sizes range from one that holds nothing to one that holds everything.
 TEST_F(ScarcityTest, StrictCaches) {
   std::map<std::pair<std::string, size_t>, std::string> stock;
   for (const Filters& filters : kFilters) {
@@ -138,7 +137,8 @@ TEST_F(ScarcityTest, StrictCaches) {
         FaultReport::Line& line = FaultReport::At(
             "strict cache", std::string(filters.name) + ", of 0 to 1 MB");
         line.injected++;
-        // Who opens which of them is first found out with stock RocksDB.
+        // The first table is stock RocksDB's: the others fail to open where it
+        // does.
         EXPECT_EQ(stock.emplace(std::pair(keeping, capacity), CodeOf(s))
                       .first->second,
                   CodeOf(s))
@@ -168,15 +168,15 @@ TEST_F(ScarcityTest, StrictCaches) {
   }
 }
 
-// A filter that does not fit, where all else does, is done without.
+// If only the filter does not fit, the file is read without it.
 TEST_F(ScarcityTest, FiltersThatDoNotFit) {
   for (const Filters& filters : kFilters) {
     SCOPED_TRACE(filters.name);
     NewDB();
     SetTable(std::string(filters.table) + kInCache, 8 << 20);
     ASSERT_NO_FATAL_FAILURE(Fill());
-    // The index, the block of data that is read, the one after it, and what the
-    // cache needs for each.
+    // Room for the index, the data block that is read, the one after it, and
+    // the cache's own bytes for each.
     const size_t capacity = index_bytes_ + 2 * 4096 + 3 * 300;
     ASSERT_GT(filter_bytes_ + index_bytes_, capacity);
     SetTable(std::string(filters.table) + kInCache, capacity);
@@ -219,7 +219,7 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
     for (const auto& [file, of_file] : properties) {
       EXPECT_GT(of_file->filter_size, 0u) << file;
     }
-    // Once for each of the four files that were written with a filter of ours.
+    // One line for each of the four files with a filter of Protean.
     const size_t lines =
         log_->Lines({"Protean: the block cache has no room"}).size();
     const std::string name = filters.name;
@@ -236,7 +236,7 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
 
 namespace {
 
-// Each time that it is asked, it is another day, up to 20 years from now.
+// A clock that tells another day at each call, over a range of 40 years.
 class JumpingClock : public SystemClockWrapper {
  public:
   JumpingClock() : SystemClockWrapper(SystemClock::Default()), random_(5) {}
@@ -272,8 +272,7 @@ TEST_F(ScarcityTest, JumpingClocks) {
         std::make_unique<CompositeEnvWrapper>(Env::Default(), clock);
     options_.env = env.get();
     options_.statistics = CreateDBStatistics();
-    // RocksDB asserts that the times of its histograms are not too long to be
-    // printed.
+    // RocksDB asserts that its histograms' times are short enough to print.
     options_.statistics->set_stats_level(StatsLevel::kExceptTimers);
     options_.stats_dump_period_sec = 10;
     SetTable(filters.table, 8 << 20);
@@ -296,7 +295,7 @@ TEST_F(ScarcityTest, JumpingClocks) {
       }
     }
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-    // A refresher does not wait for years.
+    // A refresher does not wait for years when the clock jumps.
     std::atomic<int> refreshed{0};
     {
       FilterRefresher refresher(db_.get(), db_->DefaultColumnFamily(), {},

@@ -1,0 +1,260 @@
+//  How the outcomes of seeks are counted, and when iterators hand the counts
+//  over.
+
+#include <thread>
+
+#include "rocksdb/slice_transform.h"
+#include "tests/plugin/filter_statistics_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Outcomes of seeks ----
+
+TEST_F(FilterStatisticsTest, ClosedSeeks) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ("", Find(Key(6), Key(9)));
+  ExpectClosed({kNegative, kNegative, kNegative});
+  // The target is a key of level 0.
+  EXPECT_EQ(Key(12), Find(Key(12), Key(13)));
+  ExpectClosed({kTrue, kNegative, kNegative});
+  // The target is no key, so the file waits.
+  EXPECT_EQ(Key(12), Find(Key(11), Key(14)));
+  ExpectClosed({kReachedTrue, kNegative, kNegative});
+  // All files wait; the search ends in the first one.
+  EXPECT_EQ(Key(2), Find(Key(1), Key(100)));
+  ExpectClosed({kReachedTrue, kPassed, kPassed});
+  EXPECT_EQ(Key(5), Find(Key(3), Key(20)));
+  ExpectClosed({kPassed, kReachedTrue, kPassed});
+}
+
+TEST_F(FilterStatisticsTest, ClosedSeeksWithAFilterThatErrs) {
+  SetTable("blind:1");
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ("", Find(Key(6), Key(9)));
+  ExpectClosed({kFalse, kFalse, kFalse});
+  EXPECT_EQ(Key(12), Find(Key(12), Key(13)));
+  ExpectClosed({kTrue, kFalse, kFalse});
+  EXPECT_EQ(Key(12), Find(Key(11), Key(16)));
+  ExpectClosed({kTrue, kTrue, kFalse});
+  // The filter knows the smallest key.
+  EXPECT_EQ(Key(0), Find("000", Key(1)));
+  ExpectClosed({kNegative, kNegative, kReachedTrue});
+}
+
+TEST_F(FilterStatisticsTest, OpenSeeks) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ(Key(2), Find(Key(1), {}));
+  ExpectOpen({kReachedTrue, kPassed, kPassed});
+  EXPECT_EQ(Key(15), Find(Key(15), {}));
+  ExpectOpen({kPassed, kTrue, kPassed});
+  // The target is beyond all files. Only level 0 asks the filter: in other
+  // levels, RocksDB finds no file to seek in.
+  EXPECT_EQ("", Find(Key(101), {}));
+  ExpectOpen({kNegative, kNothing, kNothing});
+  // Without a target, the filter cannot be asked.
+  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+  }
+  ExpectOpen({kNothing, kNothing, kNothing});
+}
+
+TEST_F(FilterStatisticsTest, OpenSeeksWithAFilterThatErrs) {
+  SetTable("blind:1");
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ(Key(12), Find(Key(11), {}));
+  ExpectOpen({kTrue, kFalse, kFalse});
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek(Key(11));
+    // The search goes on to 0015, which is in level 1.
+    it->Next();
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(Key(15), it->key());
+  }
+  ExpectOpen({kTrue, kTrue, kFalse});
+}
+
+TEST_F(FilterStatisticsTest, OpenSeeksThatReadNothingInVain) {
+  SetTable("blind:1");
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (int i = 0; i < 3; i++) {
+      it->Seek(Key(11));
+      ASSERT_TRUE(it->Valid());
+    }
+  }
+  // The second seek finds the blocks loaded.
+  ExpectOpen({{0, 0, 3, 0, 0}, {0, 0, 2, 1, 0}, {0, 0, 2, 1, 0}});
+}
+
+TEST_F(FilterStatisticsTest, LongIteratorsHandOverInTheEnd) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (int i = 0; i < 3; i++) {
+      it->Seek(Key(1));
+      ASSERT_TRUE(it->Valid());
+    }
+    // The iterator has handed nothing over yet.
+    ExpectOpen({kNothing, kNothing, kNothing});
+  }
+  ExpectOpen({{0, 0, 3, 0, 3}, {0, 3, 0, 0, 0}, {0, 3, 0, 0, 0}});
+}
+
+// RocksDB's iterator over a level goes from file to file.
+TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
+  Open();
+  AddFile(db_.get(), 1, 5, 5);
+  AddFile(db_.get(), 1, 55, 5);
+  AddFile(db_.get(), 1, 105, 5);
+  Reopen();
+  const std::string upper = Key(57);
+  const Slice bound = upper;
+  ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    int keys = 0;
+    for (it->Seek(Key(44)); it->Valid(); it->Next()) keys++;
+    EXPECT_EQ(2, keys);
+  }
+  ExpectClosed({kNothing, {0, 0, 2, 0, 1}, kNothing});
+  // The target is between two files; RocksDB does not seek in the first one.
+  EXPECT_EQ("", Find(Key(46), Key(54)));
+  ExpectClosed({kNothing, kNegative, kNothing});
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    it->Seek(Key(45));
+    ASSERT_TRUE(it->Valid());
+    it->Next();
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(Key(55), it->key());
+  }
+  ExpectClosed({kNothing, {0, 0, 2, 0, 0}, kNothing});
+  EXPECT_EQ(Key(45), Find(Key(45), Key(50)));
+  ExpectClosed({kNothing, kTrue, kNothing});
+}
+
+TEST_F(FilterStatisticsTest, Backwards) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ("", FindBackwards(Key(9), Key(6)));
+  ExpectClosed({kNegative, kNegative, kNegative});
+  EXPECT_EQ(Key(5), FindBackwards(Key(9), Key(4)));
+  ExpectClosed({kNegative, kTrue, kNegative});
+  // An inverted range is not asked.
+  EXPECT_EQ("", FindBackwards(Key(4), Key(6)));
+  ExpectClosed({kNothing, kNothing, kNothing});
+  EXPECT_EQ(Key(100), FindBackwards({}, Key(96)));
+  ExpectClosed({kNegative, kNegative, kTrue});
+}
+
+TEST_F(FilterStatisticsTest, BackwardsWithAFilterThatErrs) {
+  SetTable("blind:1");
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ("", FindBackwards(Key(9), Key(6)));
+  ExpectClosed({kFalse, kFalse, kFalse});
+  EXPECT_EQ(Key(5), FindBackwards(Key(9), Key(4)));
+  ExpectClosed({kFalse, kTrue, kFalse});
+}
+
+// With a bound, the filter is asked for the range, in which there is a key, and
+// by RocksDB for the prefix, with which there is none.
+TEST_F(FilterStatisticsTest, PrefixSeeks) {
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(2));
+  Open();
+  for (int i : {0, 50, 2000}) {
+    ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  Reopen();
+  ReadOptions read;
+  read.prefix_same_as_start = true;
+  EXPECT_EQ("", Find(Key(1000), Key(3000), read));
+  ExpectClosed({kNegative, kNothing, kNothing});
+  EXPECT_EQ("", Find(Key(10), Key(20), read));
+  ExpectClosed({kNegative, kNothing, kNothing});
+  EXPECT_EQ(Key(50), Find(Key(10), Key(60), read));
+  ExpectClosed({kTrue, kNothing, kNothing});
+  // Without a bound, only RocksDB asks the filter, for the prefix.
+  EXPECT_EQ("", Find(Key(1000), {}, read));
+  ExpectOpen({kNothing, kNothing, kNothing});
+}
+
+TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
+  options_.table_factory = NewTable(
+      "ProteanTable", "filter_policy=exact:1;block_cache=1M;block_size=64");
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  ReadOptions read;
+  read.read_tier = kBlockCacheTier;
+  const std::string upper = Key(13);
+  const Slice bound = upper;
+  read.iterate_upper_bound = &bound;
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+    it->Seek(Key(12));
+    EXPECT_TRUE(it->status().IsIncomplete());
+  }
+  const FilterSeeks level0 = Level(Now(), 0).closed;
+  EXPECT_EQ(0u, level0.asked());
+}
+
+// ---- Handing counts over ----
+
+TEST_F(FilterStatisticsTest, LongIteratorsHandOverNowAndThen) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  const std::string upper = Key(9);
+  const Slice bound = upper;
+  ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+  for (int i = 1; i <= 5000; i++) {
+    it->Seek(Key(6));
+    ASSERT_FALSE(it->Valid());
+    if (i % 500 != 0) continue;
+    const uint64_t counted = Level(Now(), 0).closed.negatives;
+    EXPECT_LE(counted, static_cast<uint64_t>(i));
+    EXPECT_LT(static_cast<uint64_t>(i), counted + 1024);
+  }
+}
+
+TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  constexpr uint64_t kThreads = 4;
+  constexpr uint64_t kRounds = 300;
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    uint64_t last = 0;
+    while (!done) {
+      const uint64_t asked = Now().total.closed.asked();
+      EXPECT_LE(last, asked);
+      last = asked;
+    }
+  });
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; t++) {
+    threads.emplace_back([this] {
+      for (uint64_t i = 0; i < kRounds; i++) {
+        EXPECT_EQ("", Find(Key(6), Key(9)));
+        EXPECT_EQ(Key(2), Find(Key(1), Key(100)));
+      }
+      const std::string upper = Key(9);
+      const Slice bound = upper;
+      ReadOptions read;
+      read.iterate_upper_bound = &bound;
+      const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+      for (uint64_t i = 0; i < 10 * kRounds; i++) it->Seek(Key(6));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  done = true;
+  reader.join();
+  const uint64_t negatives = kThreads * 11 * kRounds;
+  const uint64_t others = kThreads * kRounds;
+  ExpectClosed({{negatives, 0, others, 0, others},
+                {negatives, others, 0, 0, 0},
+                {negatives, others, 0, 0, 0}});
+  EXPECT_EQ(3 * negatives + 2 * others, Now().total.blocks_spared());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
