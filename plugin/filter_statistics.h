@@ -194,17 +194,26 @@ struct FilterStatistics {
 
   // A table for people, of several lines.
   std::string ToString() const;
-  // One JSON object, with the names that are used here, but "open_files" for
-  // FilterSums::files and "fpr" for FalsePositiveRate(). Rates that are not
-  // known are absent. Bytes that are not UTF-8, should a column family's name
-  // have them, are copied as they are.
+  // One JSON object. Its names are the names of the members, except for these:
+  //
+  //  - FilterSums::files is "open_files", and FalsePositiveRate() is "fpr".
+  //  - The members of LevelFilterStatistics::sums stand beside "level".
+  //  - The kind, design, basis, bits_per_key and predicted_fpr of
+  //    FileFilterStatistics::filter stand beside "path"; its other members are
+  //    left out.
+  //  - FilterGets has false_positives() in place of positives.
+  //  - asked(), used(), bits_per_key() and blocks_spared() are there, too.
+  //
+  // Unknown rates are left out. Each byte that is not UTF-8, such as in the
+  // name of a column family, is replaced by U+FFFD.
   std::string ToJson() const;
 };
 
 // The text format of Prometheus (0.0.4) for any number of column families,
 // levels summed up, files left out: a metric for each number, whose names begin
 // with protean_filter_. Labels are db, column_family, level, seek ("closed" or
-// "open"), and outcome or reason.
+// "open"), and outcome or reason. Bytes that are not UTF-8 are replaced as in
+// ToJson.
 std::string ToPrometheus(const std::vector<FilterStatistics>& statistics);
 
 // Stores the statistics of a column family. `db` may be wrapped in

@@ -60,6 +60,46 @@ TEST_F(FilterStatisticsTest, Json) {
   EXPECT_EQ(false, json["samples"]["exists"]);
 }
 
+// The names that the header documents, in each object.
+TEST_F(FilterStatisticsTest, JsonNames) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  EXPECT_EQ("", Find(Key(6), Key(9)));
+  EXPECT_EQ(Key(2), Find(Key(1), {}));
+  const auto json = nlohmann::json::parse(Now().ToJson(), nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  using Names = std::set<std::string>;
+  const auto names = [](const nlohmann::json& object) {
+    Names found;
+    for (const auto& item : object.items()) found.insert(item.key());
+    return found;
+  };
+  const auto more = [](Names some, const Names& others) {
+    some.insert(others.begin(), others.end());
+    return some;
+  };
+  const Names sums = {
+      "open_files",   "entries",      "used",          "unused", "keys",
+      "filter_bytes", "bits_per_key", "blocks_spared", "closed", "open"};
+  const Names seeks = {"asked",          "negatives", "passed",
+                       "true_positives", "reached",   "fpr",
+                       "false_positives"};
+  EXPECT_EQ((Names{"db", "column_family", "live_files", "total", "levels",
+                   "files", "gets", "samples"}),
+            names(json));
+  EXPECT_EQ(sums, names(json["total"]));
+  EXPECT_EQ(seeks, names(json["total"]["closed"]));
+  EXPECT_EQ(more(sums, {"level"}), names(json["levels"][0]));
+  EXPECT_EQ(
+      (Names{"path", "level", "unused", "entries", "keys", "filter_bytes",
+             "kind", "design", "basis", "bits_per_key", "closed", "open"}),
+      names(json["files"][0]));
+  EXPECT_EQ((Names{"known", "negatives", "true_positives", "false_positives"}),
+            names(json["gets"]));
+  EXPECT_EQ((Names{"exists", "held", "capacity", "sample_every", "recorded",
+                   "sampled", "dropped", "age_seconds"}),
+            names(json["samples"]));
+}
+
 namespace {
 
 // Checks the text format: a metric's name and type precede its samples, its
