@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the counters that the tests of a build have written (scripts/check.sh coverage), and prints which lines they have executed.
+"""Prints which lines the tests of a build have executed, from the counters that they have written (check.sh coverage).
 
 A line is executed if it is in any object file that has it: inline functions and templates are in many.
 """
@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--at-least", type=float, required=True, metavar="PERCENT")
     parser.add_argument("folders", nargs="+", help="whose lines must be executed, and are listed if they are not")
     arguments = parser.parse_args()
-    project = pathlib.Path(__file__).resolve().parent.parent
+    project = pathlib.Path(__file__).resolve().parents[2]
 
     executed = collections.defaultdict(collections.Counter)
     # An interrupted build leaves notes without an object file.
