@@ -65,7 +65,7 @@ std::string Wrap(const std::string& text, size_t indent, size_t width) {
 
 void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, std::string* target) {
-  flags_.push_back({name, value, help, [target](const std::string& text) {
+  flags_.push_back({{name, value, help}, [target](const std::string& text) {
                       *target = text;
                       return Status::OK();
                     }});
@@ -73,7 +73,7 @@ void Arguments::Add(const std::string& name, const std::string& value,
 
 void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, std::vector<std::string>* target) {
-  flags_.push_back({name, value, help, [target](const std::string& text) {
+  flags_.push_back({{name, value, help}, [target](const std::string& text) {
                       for (std::string& part : SplitPolicies(text)) {
                         if (!part.empty()) target->push_back(std::move(part));
                       }
@@ -83,17 +83,17 @@ void Arguments::Add(const std::string& name, const std::string& value,
 
 void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, double* target) {
-  flags_.push_back({name, value, help, [name, target](const std::string& text) {
-                      return ParseDouble(text, target)
-                                 ? Status::OK()
-                                 : Refuse(name, text, "numbers");
-                    }});
+  flags_.push_back(
+      {{name, value, help}, [name, target](const std::string& text) {
+         return ParseDouble(text, target) ? Status::OK()
+                                          : Refuse(name, text, "numbers");
+       }});
 }
 
 void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, uint64_t* target) {
   flags_.push_back(
-      {name, value, help, [name, target](const std::string& text) {
+      {{name, value, help}, [name, target](const std::string& text) {
          return ParseSize(text, target)
                     ? Status::OK()
                     : Refuse(name, text,
@@ -103,7 +103,7 @@ void Arguments::Add(const std::string& name, const std::string& value,
 
 void Arguments::Add(const std::string& name, const std::string& help,
                     bool* target) {
-  flags_.push_back({name, "", help, [name, target](const std::string& text) {
+  flags_.push_back({{name, "", help}, [name, target](const std::string& text) {
                       *target = text == "true";
                       return text == "true" || text == "false"
                                  ? Status::OK()
@@ -158,6 +158,10 @@ Status Arguments::Parse(const std::vector<std::string>& arguments,
     if (!s.ok()) return s;
   }
   return Status::OK();
+}
+
+std::vector<Arguments::Description> Arguments::Describe() const {
+  return {flags_.begin(), flags_.end()};
 }
 
 std::string Arguments::Help() const {

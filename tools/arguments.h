@@ -39,11 +39,16 @@ class Arguments {
   // The help of all flags, one or more lines each.
   std::string Help() const;
 
- private:
-  struct Flag {
+  struct Description {
     std::string name;
     std::string value;  // empty for a boolean
     std::string help;
+  };
+  // All flags, for the manual and for completion.
+  std::vector<Description> Describe() const;
+
+ private:
+  struct Flag : Description {
     std::function<Status(const std::string& text)> set;
   };
 
