@@ -10,12 +10,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// What was compiled, with what.
 struct BuildInfo {
   const char* version;          // Protean's, such as "1.0.0"
   const char* rocksdb_version;  // such as "9.10.0"
   bool cxx11_abi;               // libstdc++'s ABI of strings since GCC 5
   bool assertions;              // whether NDEBUG was not defined
-  bool rtti;
+  bool rtti;                    // whether classes have type information
 
   // The part of the name of Protean's shared library that stands for RocksDB:
   // its version and what is unusual about its build, such as "9.10.0" or

@@ -25,7 +25,7 @@ struct FilterProperties {
   // What the design is based on, for people: sample queries, or the keys alone.
   // Empty if the policy prescribes the design.
   std::string basis;
-  double bits_per_key = 0;
+  double bits_per_key = 0;  // size of the filter, in bits for each of its keys
   // The false positive rate that the model predicts for queries that find
   // nothing. Negative if there is no model.
   double predicted_fpr = -1;

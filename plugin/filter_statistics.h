@@ -84,12 +84,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Seeks of one kind, by their outcome.
 struct FilterSeeks {
+  // The outcomes that are described above.
   uint64_t negatives = 0;
   uint64_t passed = 0;
   uint64_t true_positives = 0;
   uint64_t false_positives = 0;
   uint64_t reached = 0;  // part of the positives
 
+  // All of these seeks.
   uint64_t asked() const { return spared() + true_positives + false_positives; }
   // Files not read. Each would have cost at least one data block.
   uint64_t spared() const { return negatives + passed; }
@@ -100,7 +102,7 @@ struct FilterSeeks {
 
 // Sums over the open files of a level, or of several levels.
 struct FilterSums {
-  uint64_t files = 0;
+  uint64_t files = 0;    // open ones
   uint64_t entries = 0;  // including versions and deletions
   // Number of files whose filters are not used, by the reason:
   //   "no filter"          none, or none that the filter policy knows
@@ -131,22 +133,24 @@ struct FilterSums {
   uint64_t blocks_spared() const { return closed.spared() + open.spared(); }
 };
 
+// The open files of a level.
 struct LevelFilterStatistics {
-  int level = 0;  // that files were opened for; -1 if unknown
-  FilterSums sums;
+  int level = 0;    // that files were opened for; -1 if unknown
+  FilterSums sums;  // over these files
 };
 
 // An open file.
 struct FileFilterStatistics {
-  std::string path;
-  int level = 0;
-  std::string unused;  // why the filter is not used; empty if it is
-  uint64_t entries = 0;
-  uint64_t keys = 0;  // in the filter
-  uint64_t filter_bytes = 0;
+  std::string path;           // in the file system
+  int level = 0;              // as in LevelFilterStatistics
+  std::string unused;         // why the filter is not used; empty if it is
+  uint64_t entries = 0;       // including versions and deletions
+  uint64_t keys = 0;          // in the filter
+  uint64_t filter_bytes = 0;  // size of the filter
   // Zeros and empty strings if the file's properties do not describe the
   // filter.
   FilterProperties filter;
+  // The seeks in this file.
   FilterSeeks closed;
   FilterSeeks open;
 };
@@ -155,11 +159,12 @@ struct FileFilterStatistics {
 // Statistics object was created: for *all* column families, and including
 // RocksDB's own filters.
 struct FilterGets {
-  bool known = false;      // whether there is a Statistics object
-  uint64_t negatives = 0;  // BLOOM_FILTER_USEFUL
-  uint64_t positives = 0;  // BLOOM_FILTER_FULL_POSITIVE
-  uint64_t true_positives = 0;
+  bool known = false;           // whether there is a Statistics object
+  uint64_t negatives = 0;       // BLOOM_FILTER_USEFUL
+  uint64_t positives = 0;       // BLOOM_FILTER_FULL_POSITIVE
+  uint64_t true_positives = 0;  // BLOOM_FILTER_FULL_TRUE_POSITIVE
 
+  // The positives that are not true.
   uint64_t false_positives() const {
     return positives > true_positives ? positives - true_positives : 0;
   }
@@ -168,9 +173,9 @@ struct FilterGets {
 // The queue of sample queries that the filters of the column family are
 // designed for.
 struct SampleQueueStatistics {
-  bool exists = false;  // false if the policy needs no samples
-  uint64_t held = 0;
-  uint64_t capacity = 0;
+  bool exists = false;        // false if the policy needs no samples
+  uint64_t held = 0;          // samples in the queue now
+  uint64_t capacity = 0;      // maximum number of samples in the queue
   uint32_t sample_every = 0;  // one in that many empty queries
   // Samples ever recorded; the part of them that was sampled from queries, not
   // seeded or restored; and samples that were dropped because another thread
@@ -183,14 +188,14 @@ struct SampleQueueStatistics {
 
 // The statistics of a column family.
 struct FilterStatistics {
-  std::string db;  // DB::GetName()
-  std::string column_family;
-  uint64_t live_files = 0;  // in the LSM tree, open or not
-  FilterSums total;
+  std::string db;                             // DB::GetName()
+  std::string column_family;                  // its name
+  uint64_t live_files = 0;                    // in the LSM tree, open or not
+  FilterSums total;                           // over all open files
   std::vector<LevelFilterStatistics> levels;  // in order
   std::vector<FileFilterStatistics> files;    // by level and path
-  FilterGets gets;
-  SampleQueueStatistics samples;
+  FilterGets gets;                            // of the whole DB
+  SampleQueueStatistics samples;              // of the column family
 
   // A table for people, of several lines.
   std::string ToString() const;

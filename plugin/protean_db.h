@@ -74,6 +74,7 @@ class ProteanDB : public StackableDB {
   // Wraps any DB, such as a TransactionDB, and owns it from now on.
   explicit ProteanDB(DB* db) : StackableDB(db) {}
 
+  // Counts as the function above.
   Status ApproximateCount(ColumnFamilyHandle* column_family, const Range& range,
                           CountResult* result) {
     return protean::ApproximateCount(db_, column_family, range, result);

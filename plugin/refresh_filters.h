@@ -32,12 +32,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The progress of RefreshFilters.
 struct RefreshProgress {
-  size_t files = 0;  // of the column family
-  size_t files_decided = 0;
-  uint64_t bytes_read = 0;  // from files, to learn their keys
-  uint64_t bytes_rewritten = 0;
+  size_t files = 0;              // of the column family
+  size_t files_decided = 0;      // of these, files whose outcome is known
+  uint64_t bytes_read = 0;       // from files, to learn their keys
+  uint64_t bytes_rewritten = 0;  // of files, as they were
 };
 
+// What RefreshFilters may do, and when it is worth it.
 struct RefreshOptions {
   // Only reports what would be rewritten.
   bool dry_run = false;
@@ -88,11 +89,12 @@ const char* ToString(RefreshOutcome outcome);
 
 // An SST file as it was when RefreshFilters began.
 struct RefreshedFile {
-  std::string name;  // such as 000123.sst
-  int level = 0;
-  uint64_t bytes = 0;
-  uint64_t entries = 0;
+  std::string name;      // such as 000123.sst
+  int level = 0;         // in the LSM tree
+  uint64_t bytes = 0;    // size of the file
+  uint64_t entries = 0;  // including versions and deletions
 
+  // The outcome so far.
   RefreshOutcome outcome = RefreshOutcome::kNotReached;
   Status status;  // if the outcome is kDamaged, kFailed, or kGone
 
@@ -116,6 +118,7 @@ struct RefreshedFile {
   double saved_reads_per_second = -1;
 };
 
+// What RefreshFilters has done.
 struct RefreshResult {
   // All files of the column family, by level.
   std::vector<RefreshedFile> files;
@@ -127,9 +130,9 @@ struct RefreshResult {
   // since the DB was opened, rather than seeded or restored.
   bool rate_known = false;
 
-  uint64_t bytes_read = 0;       // from files, to learn their keys
-  uint64_t files_rewritten = 0;  // in a dry run: would be rewritten
-  uint64_t bytes_rewritten = 0;
+  uint64_t bytes_read = 0;            // from files, to learn their keys
+  uint64_t files_rewritten = 0;       // in a dry run: would be rewritten
+  uint64_t bytes_rewritten = 0;       // of these files
   double saved_reads_per_second = 0;  // by these files, if known
 };
 

@@ -2,9 +2,12 @@
 
 #pragma once
 
+// Raised by a change that breaks programs, or the reading of files.
 #define PROTEAN_VERSION_MAJOR 1
+// Raised by an addition.
 #define PROTEAN_VERSION_MINOR 0
+// Raised by a correction.
 #define PROTEAN_VERSION_PATCH 0
 
-// The three numbers above as a string; the build refuses another one.
+// The three numbers as a string; the build refuses another one.
 #define PROTEAN_VERSION "1.0.0"

@@ -7,7 +7,7 @@
 parse_options -- "$@"
 cd "$project"
 
-scripts/setup.sh --targets=protean,protean_shared,protean_loader,protean_tool -DCMAKE_INSTALL_PREFIX=/usr
+scripts/setup.sh --targets=protean,protean_shared,protean_loader,protean_tool,manual -DCMAKE_INSTALL_PREFIX=/usr
 grep -q '^PROTEAN_FOUND_SHARED_ROCKSDB:INTERNAL=1' build/CMakeCache.txt ||
   die "packages are for a distribution that has RocksDB 9.10.0, as Debian 13 does; this one has not, or build/ is set to another:" \
     "scripts/setup.sh -DPROTEAN_SYSTEM_ROCKSDB=ON -DPROTEAN_ROCKSDB_SOURCE= -DPROTEAN_ROCKSDB_LIBRARY="

@@ -24,6 +24,19 @@ tag=$(basename "$lib"/libprotean-rocksdb-*.so.1 .so.1)
 grep -q "for RocksDB $(echo "${tag#libprotean-rocksdb-}" | cut -d- -f1), " "$work/version" ||
   die "the command and the library are for different RocksDBs"
 
+# The manual pages, which man must take without a warning, and the completion for bash.
+for command in "" $("$prefix/bin/protean" help --commands); do
+  page=protean${command:+-$command}
+  found=$(find "$prefix/share/man/man1" -name "$page.1*")
+  [ -n "$found" ] || die "there is no manual page $page"
+  if command -v man >/dev/null; then
+    LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$found" >"$work/page" 2>"$work/warnings"
+    [ ! -s "$work/warnings" ] || { cat "$work/warnings"; die "man warns of $page"; }
+    grep -q '^NAME' "$work/page" || die "man does not show $page"
+  fi
+done
+bash -n "$prefix/share/bash-completion/completions/protean"
+
 # $1: how it was built; $2: the program. It spares blocks, and the next one finds what it has written.
 check() {
   local said=$work/$1.txt db=$work/$1.db

@@ -20,6 +20,9 @@ library=$(dpkg -L libprotean | grep '/libprotean\.so\.1$')
 rocksdb=$(dpkg -L librocksdb9.10 | grep -m 1 '/librocksdb\.so\.')
 say "Protean: $library; RocksDB: $rocksdb"
 protean --version
+for page in protean protean-inspect; do
+  dpkg -L protean-tools | grep -q "/man1/$page\.1\.gz$" || die "there is no manual page $page"
+done
 
 cat >OPTIONS <<EOF_OPTIONS
 [Version]

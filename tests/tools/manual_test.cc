@@ -185,7 +185,7 @@ TEST(ManualTest, Refusals) {
 TEST(ManualTest, WhatIsRefused) {
   for (const char* command : {"refresh", "verify"}) {
     const std::string help = RunTool({command, "--help"}).out;
-    ExpectContains(help, "TransactionDB (allow_2pc=true)");
+    ExpectContains(help, "TransactionDB (allow_2pc=true in its OPTIONS file)");
     EXPECT_EQ(std::string::npos, help.find("WRITE_COMMITTED")) << help;
   }
   const std::string help = RunTool({"samples", "--help"}).out;

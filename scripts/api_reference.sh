@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Makes the reference of Protean's API from its public headers, with doxygen. Fails if anything in them is not documented.
+#
+#   scripts/api_reference.sh [--output=DIR]
+#
+#   --output   the folder of the pages; default: build/api, whose first page is html/index.html
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+output=""
+for arg in "$@"; do
+  case $arg in
+    --output=?*) output=$(realpath -m "${arg#--output=}") ;;
+    --help) sed -n '2,/^[^#]/s/^# \?//p' "${BASH_SOURCE[0]}"; exit ;;
+    *) die "unknown argument '$arg'; known: --output=DIR --help" ;;
+  esac
+done
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+output=${output:-$PWD/build/api}
+command -v doxygen >/dev/null || die "doxygen is missing (Debian: apt install doxygen)"
+
+mkdir -p "$output"
+PROTEAN_VERSION=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h) \
+  PROTEAN_HEADERS=$(sed -n 's/^protean_PUBLIC_HEADERS = //p' protean.mk) PROTEAN_API=$output doxygen docs/api/Doxyfile
+say "$output/html/index.html"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Tests that the public headers document all that they declare, and that doxygen warns of nothing. Skipped without doxygen.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. scripts/common.sh
+
+command -v doxygen >/dev/null || { echo "skipped: there is no doxygen"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+scripts/api_reference.sh --output="$work" >"$work/log" 2>&1 || { cat "$work/log"; die "the reference is not complete"; }
+for name in GetFilterStatistics RefreshFilters ApproximateCount SetSearchBounds NewProteanTableFactory register_protean; do
+  grep -rq "$name" "$work/html" || die "the reference does not have $name"
+done
+
+# What is not documented is found.
+mkdir "$work/plugin"
+printf '//  A header.\n\n// A struct.\nstruct S {\n  int documented;  // with this\n  int undocumented;\n};\n' >"$work/plugin/s.h"
+if PROTEAN_VERSION=1 PROTEAN_HEADERS=$work/plugin/s.h PROTEAN_API=$work doxygen docs/api/Doxyfile >"$work/log" 2>&1 ||
+  ! grep -q 'Member undocumented .* is not documented' "$work/log" || grep -q 'Member documented' "$work/log"; then
+  cat "$work/log"
+  die "doxygen does not say what is not documented"
+fi
+echo passed
