@@ -6,16 +6,10 @@
 #   --output   the folder of the pages; default: build/api, whose first page is html/index.html
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-output=""
-for arg in "$@"; do
-  case $arg in
-    --output=?*) output=$(realpath -m "${arg#--output=}") ;;
-    --help) sed -n '2,/^[^#]/s/^# \?//p' "${BASH_SOURCE[0]}"; exit ;;
-    *) die "unknown argument '$arg'; known: --output=DIR --help" ;;
-  esac
-done
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-output=${output:-$PWD/build/api}
+output=$project/build/api
+parse_options --output=DIR -- "$@"
+output=$(realpath -m "$output")
+cd "$project"
 command -v doxygen >/dev/null || die "doxygen is missing (Debian: apt install doxygen)"
 
 mkdir -p "$output"

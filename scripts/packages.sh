@@ -2,6 +2,7 @@
 #
 #   install_packages [PACKAGE...]   installs the missing ones of them and of the given ones; needs root or sudo only then
 #   may_install                     true if packages can be installed: as root, or with sudo
+#   install_optional PACKAGE...     installs those that the distribution has, if packages can be installed
 #   is_installed PACKAGE
 #
 # Without apt, install_packages only checks that there is a cmake, and takes the other packages for installed, too.
@@ -32,4 +33,19 @@ install_packages() {
   say "installing ${#missing[@]} packages, about a minute: ${missing[*]}"
   as_root "to install packages" apt-get -q update >&2
   apt_install "${missing[@]}"
+}
+
+# What a few tests are skipped without.
+install_optional() {
+  local missing=() package
+  command -v apt-get >/dev/null && may_install || return 0
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || as_root "to install packages" apt-get -q update >&2
+  for package in "${missing[@]}"; do
+    apt-cache policy "$package" | grep -q 'Candidate: [^(]' || continue
+    apt_install "$package" || say "$package cannot be installed: the tests that need it are skipped"
+  done
 }

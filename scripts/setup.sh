@@ -7,6 +7,7 @@
 #   --targets=NAME,...   build only these, such as protean_bench
 #
 # Arguments of cmake: -DPROTEAN_ROCKSDB_SOURCE=DIR, -DPROTEAN_SYSTEM_ROCKSDB=OFF, -DPROTEAN_NATIVE=ON, -DPROTEAN_ASSERTIONS=ON, ...
+# With g++ 12, warnings are errors unless -DPROTEAN_WERROR=OFF says otherwise.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
@@ -44,6 +45,10 @@ if command -v apt-get >/dev/null && [ $distribution = 1 ] && ! is_installed $roc
 fi
 
 say "step 2 of 3: RocksDB; seconds if it is there already, 4 to 10 minutes if it must be compiled"
+# Another compiler may warn of more.
+if [ -z "${given[PROTEAN_WERROR]+set}" ] && [ "$("${CXX:-c++}" -dumpversion)" = 12 ]; then
+  arguments+=(-DPROTEAN_WERROR=ON)
+fi
 cmake -S . -B build -G Ninja "${arguments[@]}" >&2
 
 say "step 3 of 3: building ${targets[*]:-the programs and tests}, a minute or more the first time"

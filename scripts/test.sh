@@ -3,8 +3,11 @@
 #
 #   scripts/test.sh [ARGUMENTS OF CTEST...]    such as -R surf
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 parse_options ARGUMENTS... -- "$@"
 cd "$project"
 scripts/setup.sh
+# Debian 12 has the project's version.
+install_optional clang-format-14
 say "running the tests, 3 to 6 minutes"
 ctest --test-dir build --output-on-failure -j "$(nproc)" "${arguments[@]}"

@@ -332,7 +332,7 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
   // c_str() drops the trailing zeros of TimeToString.
   page.time = Env::Default()
                   ->TimeToString(static_cast<uint64_t>(time(nullptr)))
-                  .c_str();
+                  .c_str();  // NOLINT(readability-redundant-string-cstr)
   s = ReplaceFile(Env::Default(), html_file_, RenderPage(page));
   if (!s.ok()) {
     return Status::IOError("--html=" + html_file_ +

@@ -17,9 +17,11 @@ class DamageReporter : public log::Reader::Reporter {
  public:
   // One of the two functions overrides RocksDB's: later versions pass the
   // number of the log, too.
+  // NOLINTNEXTLINE(modernize-use-override)
   virtual void Corruption(size_t /*bytes*/, const Status& s) {
     if (status_.ok()) status_ = s;
   }
+  // NOLINTNEXTLINE(modernize-use-override)
   virtual void Corruption(size_t bytes, const Status& s, uint64_t /*log*/) {
     Corruption(bytes, s);
   }

@@ -35,7 +35,7 @@ def described(lines):
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
-        lines = file.read().splitlines()
+        lines = [line for line in file.read().splitlines() if "SPDX-License-Identifier" not in line]
     i, is_first, group = 0, True, False
     while i < len(lines):
         comment = []

@@ -266,7 +266,8 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
       EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
     }
     // Cut short.
-    const GuardedBlock copy(Slice(built.data().data(), built.data().size() - 1));
+    const GuardedBlock copy(
+        Slice(built.data().data(), built.data().size() - 1));
     Slice input = copy.slice();
     Amq amq;
     EXPECT_OK(amq.DecodeHeader(built.header().data()));

@@ -155,7 +155,7 @@ TEST(UniformTrieTest, DamagedTries) {
     const std::string bytes = Build(prefixes, bits);
     for (size_t size = 0; size < bytes.size() - kReadPadding; size++) {
       const GuardedBlock copy(bytes.substr(0, size) +
-                           std::string(kReadPadding, '\0'));
+                              std::string(kReadPadding, '\0'));
       Slice input(copy.slice().data(), size);
       EXPECT_NOK(UniformTrie().Open(&input, /*lead=*/0)) << size;
     }

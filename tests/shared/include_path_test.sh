@@ -73,7 +73,8 @@ check "RocksDB's CMake" "$work/cmake_installed/include" "$include"
 
 # ---- A plugin of RocksDB, by its Makefile ----
 
-if command -v make >/dev/null; then
+# Some archives of RocksDB's sources have no Makefile.
+if command -v make >/dev/null && [ -f "$rocksdb/Makefile" ]; then
   # Without sources, whose dependencies make would look for first.
   mkdir -p "$work/make_tree/plugin/protean/plugin"
   cp -r "$rocksdb/Makefile" "$rocksdb"/*.mk "$rocksdb/build_tools" "$include" "$work/make_tree"

@@ -3,9 +3,9 @@
 //      sensors DB
 //
 //  The program writes one day's readings of 2,000 sensors, each at random
-//  times. Then it asks what an alarm asks all the time: has this sensor reported
-//  in the last ten minutes? Most have not. When it is started again, it opens
-//  the existing DB.
+//  times. Then it asks what an alarm asks all the time: has this sensor
+//  reported in the last ten minutes? Most have not. When it is started again,
+//  it opens the existing DB.
 
 #include <cinttypes>
 #include <cstdio>
