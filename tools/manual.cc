@@ -67,6 +67,7 @@ class HelpLayout {
     if (line.compare(0, 2, "  ") == 0) {
       BeginLiteral();
       *text_ += Literal(line.substr(2)) + "\n";
+      at_paragraph_ = false;
       return;
     }
     EndLiteral();

@@ -75,7 +75,8 @@ TEST(ManualTest, TextOfAPage) {
     const char* summary() const override { return "A summary."; }
     const char* usage() const override { return "odd on|off  [FLAGS]"; }
     const char* help() const override {
-      return "First\nparagraph.\n\nSecond:\n  as  it\\is\n  'quoted\n.third\n\n"
+      return "First\nparagraph.\n\nSecond one:\n  as  it\\is\n  "
+             "'quoted\n.third\n\n"
              "Exit code: 0,\nor 2.\n\nExamples:\n  protean odd -x\n";
     }
     void AddFlags(Arguments* arguments) override {
@@ -104,7 +105,7 @@ odd on|off  [FLAGS]
 First
 paragraph.
 .PP
-Second:
+Second one:
 .PP
 .RS 4
 .nf
@@ -152,7 +153,7 @@ TEST(ManualTest, BashCompletes) {
     const std::string command =
         "cd " + folder + " && bash -c '. ./script && COMP_WORDS=(protean " +
         words +
-        ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _protean && "
+        ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _protean; "
         "printf \"%s\\n\" \"${COMPREPLY[@]}\"' > out";
     EXPECT_EQ(0, system(command.c_str())) << command;
     std::ifstream out(folder + "/out");
