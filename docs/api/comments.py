@@ -3,7 +3,7 @@
 
 The first comment of a header describes the file. A comment on lines of its own describes what follows, up to an empty line or
 another comment; one behind code describes that code. Lines that are indented by two more spaces than the others of their
-comment are shown as they are.
+comment, and are not part of a list, are shown as they are.
 """
 
 import re
@@ -23,9 +23,10 @@ def described(lines):
     """The lines of a comment, matches of WHOLE_LINE, as text for Doxygen."""
     texts = [line.group(2) + line.group(3) for line in lines]
     margin = min(len(text) - len(text.lstrip()) for text in texts if text)
-    result, was_code = [], False
+    result, was_code, in_list = [], False, False
     for text in (text[margin:] for text in texts):
-        is_code = text.startswith("  ") or (was_code and not text)
+        in_list = text.lstrip().startswith("- ") or (in_list and text.startswith(" "))
+        is_code = not in_list and (text.startswith("  ") or (was_code and not text))
         if is_code and not was_code:
             result.append("")
         result.append("    " + text if is_code else escaped(text))

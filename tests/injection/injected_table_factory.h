@@ -1,7 +1,7 @@
 //  ProteanTable as the default table: RocksDB makes its factory wherever it
 //  would make a block-based one, in a tree that scripts/check/injected_tree.sh
-//  has prepared. This file is included by RocksDB's block_based_table_factory.cc
-//  there.
+//  has prepared. This file is included by RocksDB's
+//  block_based_table_factory.cc there.
 //
 //  The environment variable PROTEAN_INJECT is the text of a filter policy, as
 //  in an options string. Without it, RocksDB is stock.

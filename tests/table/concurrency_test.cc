@@ -1,7 +1,8 @@
 //  Readers, writers, compactions, changing options, column families that come
 //  and go, samples, refreshing, and iterators that outlive what they came from,
 //  all at once on one DB, which must give right answers all the while. It is
-//  made for sanitizers (scripts/check.sh sanitize), above all for that of threads.
+//  made for sanitizers (scripts/check.sh sanitize), above all for that of
+//  threads.
 //
 //      build/concurrency_test                      a minute, a new seed
 //      build/concurrency_test --seconds=600

@@ -1,8 +1,8 @@
 //  Readers of a real DB leave samples of the queries that found nothing in
 //  their files, and the queue survives the DB.
 
-#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/open_db/db_session.h"
+#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "plugin/filter_properties.h"
