@@ -1,17 +1,24 @@
-#include "tools/advise.h"
+//  protean advise: recommends filters for a DB.
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
+#include "tools/command.h"
+#include "tools/filter_replay.h"
+#include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/query_trace.h"
+#include "tools/target.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -86,14 +93,6 @@ Status MakePolicy(const std::string& spec,
       ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
 }
 
-// The family's filter policy, or the recommended one if the family has none of
-// Protean's.
-const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
-  return AsProteanFilterPolicy(
-      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
-          ->filter_policy.get());
-}
-
 std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
   std::string value;
   if (!policy.GetOption(ConfigOptions(), name, &value).ok()) return "";
@@ -133,8 +132,6 @@ std::string PolicyText(const Candidate& candidate,
   if (!samples_file.empty()) text += ";samples_file=" + samples_file;
   return text + "}";
 }
-
-Json OrNull(double number) { return number < 0 ? Json() : Json(number); }
 
 // The change from `before` to `now` in words.
 std::string Saving(double before, double now) {
@@ -193,7 +190,55 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
   return saved;
 }
 
-}  // namespace
+class Advise : public Command {
+ public:
+  const char* name() const override { return "advise"; }
+  const char* summary() const override {
+    return "Recommends filters and their size, measured with the DB's own "
+           "files and reads.";
+  }
+  const char* usage() const override {
+    return "advise --db=DIR | FILE...  [--trace=FILE | --queries=FILE]  "
+           "[FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  // Chooses the column family, and adapts its options so that filters can be
+  // tried.
+  Status ChooseFamily(TargetFamily* family) const;
+  Status ReadReads(const TargetFamily& family, std::ostream& err,
+                   ReadSample* reads);
+  Status MakeCandidates(std::vector<Candidate>* candidates) const;
+
+  void PrintReads(const TargetFamily& family, const ReadTruth& truth,
+                  const ReplayReport& report,
+                  const std::vector<ReadQuery>& reads, Output* output) const;
+  void PrintResults(const TargetFamily& family, const ReplayReport& report,
+                    Output* output) const;
+  // The index of the recommended result, beyond which no larger budget saves
+  // enough for its bits.
+  size_t Recommend(const ReplayReport& report) const;
+  void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
+                   const ReplayReport& report, size_t recommended,
+                   Output* output) const;
+
+  Target target_;
+  std::string queries_;
+  std::string trace_;
+  std::string save_samples_;
+  std::vector<std::string> policies_;
+  uint64_t max_bytes_ = uint64_t{1} << 30;
+  uint64_t max_queries_ = 20000;
+  double min_saving_ = 1;
+  bool json_ = false;
+
+  std::string source_;       // of the reads, for messages
+  uint64_t reads_seen_ = 0;  // at the source
+};
 
 const char* Advise::help() const {
   return R"(Builds filters for the DB's files in memory, for each policy, and replays reads against them. One half
@@ -324,7 +369,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
   }
   std::string file = queries_;
   if (file.empty()) {
-    const std::shared_ptr<SampleStore> samples = PolicyOf(family)->Samples();
+    const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
     if (target_.db().empty() || samples == nullptr ||
         samples->SamplesFile(family.name).empty()) {
       return Status::InvalidArgument(
@@ -342,9 +387,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
   }
   source_ = (queries_.empty() ? "the samples " : "") + file;
   std::vector<SampleQuery> queries;
-  std::vector<std::string> refused;
-  const Status s = ReadQueryFile(env, file, &queries, &refused);
-  for (const std::string& line : refused) err << line << '\n';
+  const Status s = ReadQueries(file, err, &queries);
   if (!s.ok()) return s;
   for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
   return queries.empty() ? Status::InvalidArgument(file + " has no queries")
@@ -389,12 +432,12 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
                     : ""));
   const ReplaySum& all = report.results[kAsItIs].all;
   output->Line(Format(
-      "%llu of them are replayed; the others teach the filters, with %llu "
-      "samples. Filters are built for %zu of %zu files, %s of %s",
-      static_cast<unsigned long long>(report.replayed),
-      static_cast<unsigned long long>(report.taught), report.built_files,
-      all.files, PrintedBytes(static_cast<double>(report.built_bytes)).c_str(),
-      PrintedBytes(static_cast<double>(all.bytes)).c_str()));
+      "%" PRIu64
+      " of them are replayed; the others teach the filters, with "
+      "%" PRIu64 " samples. Filters are built for %zu of %zu files, %s of %s",
+      report.replayed, report.taught, report.built_files, all.files,
+      PrintedBytes(report.built_bytes).c_str(),
+      PrintedBytes(all.bytes).c_str()));
   if (report.levels_settled) {
     output->Line(
         "Filters of small levels have the size that level_bits=auto gives "
@@ -471,7 +514,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
     for (const auto& [level, sum] : result.levels) {
       Json row = {{"row", "level"}};
       row.update(RowOf(family, report, result.name, sum));
-      row["level"] = level < 0 ? Json() : Json(level);
+      row["level"] = OrNull(level);
       row["files"] = sum.files;
       levels.push_back(std::move(row));
     }
@@ -479,7 +522,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   output->Table(kLevelColumns, levels);
   output->Line();
 
-  const std::shared_ptr<SampleStore> samples = PolicyOf(family)->Samples();
+  const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
   const std::string policy = PolicyText(
       candidate, samples == nullptr ? "" : samples->options().samples_file,
       save_samples_);
@@ -596,5 +639,9 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
               &output);
   return s;
 }
+
+}  // namespace
+
+std::unique_ptr<Command> NewAdvise() { return std::make_unique<Advise>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,6 +1,6 @@
-//  The interface of a command of `protean`: flags, a help text that teaches,
-//  and what the command does. A new command is a file of its own and a line in
-//  protean_main.cc.
+//  The commands of `protean` and their interface: flags, a help text that
+//  teaches, and what the command does. A new command is a file of its own, a
+//  function below, and a line in protean_main.cc.
 
 #pragma once
 
@@ -43,6 +43,12 @@ class Command {
   virtual Status Run(const std::vector<std::string>& operands,
                      std::ostream& out, std::ostream& err, bool* found) = 0;
 };
+
+std::unique_ptr<Command> NewInspect();
+std::unique_ptr<Command> NewAdvise();
+std::unique_ptr<Command> NewRefresh();
+std::unique_ptr<Command> NewVerify();
+std::unique_ptr<Command> NewSamples();
 
 // Runs the program with these arguments, of which the first is the command.
 // Returns an ExitCode.

@@ -44,6 +44,10 @@ class FileFacts {
   // lives as long as this object.
   const FilterBlock* block() const { return block_; }
   const BlockBasedFile& file() const { return separate_->file(); }
+  // An iterator over the file that asks no filter. With `keys_only`, it may
+  // only be asked for keys (allow_unprepared_value).
+  std::unique_ptr<InternalIterator> NewIterator(const ReadOptions& options,
+                                                bool keys_only) const;
 
  private:
   Status Open(const TargetFamily& family, const TargetFile& file);

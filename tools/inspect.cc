@@ -1,13 +1,18 @@
-#include "tools/inspect.h"
+//  protean inspect: shows which filters there are.
 
 #include <ctime>
 #include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "filter_policy/samples/replace_file.h"
 #include "rocksdb/env.h"
+#include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
+#include "tools/output.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -69,10 +74,10 @@ struct Sum {
     (*row)["files"] = files;
     (*row)["unfiltered"] = unfiltered;
     (*row)["bytes"] = bytes;
-    (*row)["size"] = PrintedBytes(static_cast<double>(bytes));
+    (*row)["size"] = PrintedBytes(bytes);
     (*row)["keys"] = keys;
     (*row)["filter_bytes"] = filter_bytes;
-    (*row)["filter_size"] = PrintedBytes(static_cast<double>(filter_bytes));
+    (*row)["filter_size"] = PrintedBytes(filter_bytes);
     (*row)["bits_per_key"] =
         filtered_keys == 0 ? Json()
                            : Json(8.0 * static_cast<double>(filter_bytes) /
@@ -122,9 +127,9 @@ Json RowOf(const TargetFamily& family, const TargetFile& file) {
   Json row;
   row["column_family"] = family.name;
   row["file"] = file.name;
-  row["level"] = file.level < 0 ? Json() : Json(file.level);
+  row["level"] = OrNull(file.level);
   row["bytes"] = file.bytes;
-  row["size"] = PrintedBytes(static_cast<double>(file.bytes));
+  row["size"] = PrintedBytes(file.bytes);
   return row;
 }
 
@@ -139,8 +144,7 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["filter_bytes"] = facts.filter_bytes();
   (*row)["bits_per_key"] =
       facts.filter_bytes() == 0 ? Json() : Json(facts.bits_per_key());
-  (*row)["predicted_fpr"] =
-      report.predicted_fpr < 0 ? Json() : Json(report.predicted_fpr);
+  (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
   // Also false if nothing in the filter is hashed.
@@ -150,7 +154,35 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["unfiltered"] = facts.unfiltered();
 }
 
-}  // namespace
+class Inspect : public Command {
+ public:
+  const char* name() const override { return "inspect"; }
+  const char* summary() const override {
+    return "Shows the filter of each SST file, what its design is based on, "
+           "and its predicted false positive rate.";
+  }
+  const char* usage() const override {
+    return "inspect --db=DIR | FILE...  [FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  Status ReadStatistics();
+  void AddObserved(const TargetFamily& family, const TargetFile& file,
+                   Json* row) const;
+
+  Target target_;
+  bool json_ = false;
+  bool levels_only_ = false;
+  std::string statistics_file_;
+  std::string html_file_;
+  std::string log_file_;
+  // The files in the JSON of FilterStatistics, by column family and file name.
+  std::map<std::string, std::map<std::string, Json>> statistics_;
+};
 
 const char* Inspect::help() const {
   return R"(Prints for each SST file: its level, keys and size, the kind of its filter, the filter's design and
@@ -340,5 +372,9 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   return s;
 }
+
+}  // namespace
+
+std::unique_ptr<Command> NewInspect() { return std::make_unique<Inspect>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

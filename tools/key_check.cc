@@ -175,10 +175,8 @@ KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
-      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized,
-      /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  const std::unique_ptr<InternalIterator> it =
+      facts.NewIterator(read_options, /*keys_only=*/true);
   const size_t timestamp_size = file.user_comparator()->timestamp_size();
   std::string first;
   std::string last;

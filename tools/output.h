@@ -48,8 +48,17 @@ class Output {
 // hexadecimal, as in ldb --hex and in files of queries.
 std::string PrintedKey(const Slice& key);
 
+// A number, or null for a negative one, which means unknown.
+template <typename T>
+Json OrNull(T number) {
+  return number < 0 ? Json() : Json(number);
+}
+
 // A number of bytes, such as 1.5 MB; a MB is 2^20 bytes.
 std::string PrintedBytes(double bytes);
+inline std::string PrintedBytes(uint64_t bytes) {
+  return PrintedBytes(static_cast<double>(bytes));
+}
 
 // Formats as printf does.
 std::string Format(const char* format, ...)

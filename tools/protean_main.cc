@@ -1,12 +1,11 @@
 #include "plugin/build_info.h"
-#include "tools/advise.h"
 #include "tools/command.h"
+<<<<<<< HEAD
 #include "tools/inspect.h"
 #include "tools/manual.h"
+=======
+>>>>>>> ca42511 (Commands are classes of their own files; reading query files, a file's iterator and unknown numbers are written once)
 #include "tools/output.h"
-#include "tools/refresh.h"
-#include "tools/samples.h"
-#include "tools/verify.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -14,6 +13,7 @@ namespace {
 
 using MakeCommand = std::unique_ptr<Command> (*)();
 
+<<<<<<< HEAD
 template <typename C>
 std::unique_ptr<Command> Make() {
   return std::make_unique<C>();
@@ -32,6 +32,11 @@ constexpr MakeCommand kCommands[] = {
     Make<Inspect>, Make<Advise>,  Make<RefreshCommand>,
     Make<Verify>,  Make<Samples>, MakeHelp,
 };
+=======
+// All commands, in the order of the help.
+constexpr MakeCommand kCommands[] = {NewInspect, NewAdvise, NewRefresh,
+                                     NewVerify, NewSamples};
+>>>>>>> ca42511 (Commands are classes of their own files; reading query files, a file's iterator and unknown numbers are written once)
 
 void PrintUsage(std::ostream& out) {
   out << "protean COMMAND [FLAGS]: " << kSummary << "\n\nCommands:\n";

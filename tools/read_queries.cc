@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "filter_policy/samples/query_file.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 const char* ToString(ReadKind kind) {
@@ -18,6 +20,14 @@ const char* ToString(ReadKind kind) {
       return "open seeks backwards";
   }
   return "unknown";
+}
+
+Status ReadQueries(const std::string& file, std::ostream& err,
+                   std::vector<SampleQuery>* queries) {
+  std::vector<std::string> refused;
+  const Status s = ReadQueryFile(Env::Default(), file, queries, &refused);
+  for (const std::string& line : refused) err << line << '\n';
+  return s;
 }
 
 ReadQuery ReadOf(const SampleQuery& query) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "filter_policy/samples/query_queue.h"
+#include "rocksdb/status.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -33,6 +35,11 @@ struct ReadQuery {
   // For SeekForPrev: whether the target itself is a possible result.
   bool inclusive = true;
 };
+
+// Appends the queries of a file (filter_policy/samples/query_file.h). Prints to
+// `err` which lines are left out.
+Status ReadQueries(const std::string& file, std::ostream& err,
+                   std::vector<SampleQuery>* queries);
 
 // The read that a sample query stands for: a point is a Get, a range is a
 // closed seek.

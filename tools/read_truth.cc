@@ -69,7 +69,6 @@ class RunCursor {
   size_t FileFor(const ReadQuery& read) const;
   // Opens the file at that place in the run. OK without a file if it is gone.
   Status Open(size_t place);
-  void MakeIterator();
   // Moves to the next file at the end of this one.
   Status Settle();
 
@@ -136,12 +135,6 @@ Status RunCursor::Open(size_t place) {
                             " cannot be read: " + s.ToString());
 }
 
-void RunCursor::MakeIterator() {
-  it_.reset(open_->file().table()->NewIterator(
-      read_options_, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized));
-}
-
 Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
   read_ = &read;
   backwards_ = IsBackwards(read.kind);
@@ -161,7 +154,7 @@ Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
     read_options_.iterate_upper_bound = &upper_;
   }
   const uint64_t before = DataBlocksRead();
-  MakeIterator();
+  it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
   if (backwards_) {
     const InternalKey target =
         read.inclusive ? InternalKey(read.target, 0, kValueTypeForSeekForPrev)
@@ -199,7 +192,7 @@ Status RunCursor::Settle() {
     }
     const Status s = Open(next);
     if (!s.ok() || open_ == nullptr) return s;
-    MakeIterator();
+    it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
     if (backwards_) {
       it_->SeekToLast();
     } else {
@@ -394,10 +387,8 @@ Status FindKeyRanges(TargetFamily* family) {
     std::unique_ptr<FileFacts> facts;
     Status s = FileFacts::Read(*family, file, &facts);
     if (s.ok()) {
-      const std::unique_ptr<InternalIterator> it(
-          facts->file().table()->NewIterator(
-              ReadOptions(), /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-              /*skip_filters=*/true, TableReaderCaller::kUncategorized));
+      const std::unique_ptr<InternalIterator> it =
+          facts->NewIterator(ReadOptions(), /*keys_only=*/false);
       it->SeekToFirst();
       if (it->Valid()) file.smallest = ExtractUserKey(it->key()).ToString();
       it->SeekToLast();

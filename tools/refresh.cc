@@ -1,13 +1,22 @@
-#include "tools/refresh.h"
+//  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #include <algorithm>
+#include <cinttypes>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/query_file.h"
+#include "plugin/refresh_filters.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
+#include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/opened_db.h"
+#include "tools/output.h"
 #include "tools/progress.h"
+#include "tools/read_queries.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -26,17 +35,12 @@ const std::vector<Column> kFileColumns = {
     {"status", "status"},
 };
 
-// A number, or null for a negative one, which means unknown.
-Json Known(double number) { return number < 0 ? Json() : Json(number); }
-
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
   if (family.table_factory != ProteanTableFactory::kClassName() ||
       !family.has_protean_policy) {
     return nullptr;
   }
-  return AsProteanFilterPolicy(
-      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
-          ->filter_policy.get());
+  return family.policy();
 }
 
 std::string WhyNot(const TargetFamily& family) {
@@ -64,7 +68,32 @@ void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
   for (const SampleQuery& query : queries) queue->Add(query);
 }
 
-}  // namespace
+class RefreshCommand : public Command {
+ public:
+  const char* name() const override { return "refresh"; }
+  const char* summary() const override {
+    return "Rewrites the SST files whose filters would do much better if they "
+           "were designed for current queries.";
+  }
+  const char* usage() const override { return "refresh --db=DIR  [FLAGS]"; }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  // Finds the column families that can be refreshed. Returns InvalidArgument if
+  // there is none, or if --samples could apply to several.
+  Status Choose(std::ostream& err, std::vector<std::string>* families) const;
+  Status Open(std::unique_ptr<OpenedDB>* opened) const;
+  void Print(const std::string& column_family, const RefreshResult& result,
+             Output* output) const;
+
+  Target target_;
+  RefreshOptions options_;
+  std::string samples_;
+  bool json_ = false;
+};
 
 const char* RefreshCommand::help() const {
   return R"(A filter is designed when its file is written, for the queries of that time. This command finds the
@@ -176,30 +205,27 @@ void RefreshCommand::Print(const std::string& column_family,
     row["file"] = file.name;
     row["level"] = file.level;
     row["bytes"] = file.bytes;
-    row["size"] = PrintedBytes(static_cast<double>(file.bytes));
+    row["size"] = PrintedBytes(file.bytes);
     row["entries"] = file.entries;
     row["outcome"] = ToString(file.outcome);
     row["queries"] = file.queries;
     row["old_design"] = file.old_design;
     row["new_design"] = file.new_design;
-    row["old_fpr"] = Known(file.old_fpr);
-    row["new_fpr"] = Known(file.new_fpr);
+    row["old_fpr"] = OrNull(file.old_fpr);
+    row["new_fpr"] = OrNull(file.new_fpr);
     row["status"] = file.status.ok() ? "" : file.status.ToString();
     rows.push_back(std::move(row));
   }
   output->Table(kFileColumns, rows);
-  output->Line(
-      Format("%llu of %zu files %s, %s; %s read; %s\n",
-             static_cast<unsigned long long>(result.files_rewritten),
-             result.files.size(),
-             options_.dry_run ? "would be rewritten" : "rewritten",
-             PrintedBytes(static_cast<double>(result.bytes_rewritten)).c_str(),
-             PrintedBytes(static_cast<double>(result.bytes_read)).c_str(),
-             result.samples == 0
-                 ? "no samples, so judged by generated queries"
-                 : Format("judged by %llu samples",
-                          static_cast<unsigned long long>(result.samples))
-                       .c_str()));
+  output->Line(Format(
+      "%" PRIu64 " of %zu files %s, %s; %s read; %s\n", result.files_rewritten,
+      result.files.size(),
+      options_.dry_run ? "would be rewritten" : "rewritten",
+      PrintedBytes(result.bytes_rewritten).c_str(),
+      PrintedBytes(result.bytes_read).c_str(),
+      result.samples == 0
+          ? "no samples, so judged by generated queries"
+          : Format("judged by %" PRIu64 " samples", result.samples).c_str()));
   Json totals;
   totals["column_family"] = column_family;
   totals["dry_run"] = options_.dry_run;
@@ -223,12 +249,8 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   if (s.ok()) s = Choose(err, &families);
   if (!s.ok()) return s;
   std::vector<SampleQuery> samples;
-  std::vector<std::string> refused;
-  if (!samples_.empty()) {
-    s = ReadQueryFile(Env::Default(), samples_, &samples, &refused);
-    if (!s.ok()) return s;
-    for (const std::string& line : refused) err << line << '\n';
-  }
+  if (!samples_.empty()) s = ReadQueries(samples_, err, &samples);
+  if (!s.ok()) return s;
   std::unique_ptr<OpenedDB> opened;
   s = Open(&opened);
   if (!s.ok()) return s;
@@ -245,12 +267,11 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     options.max_bytes = bytes_left;
     options.progress = [&](const RefreshProgress& at) {
       if (progress.IsDue()) {
-        progress.Show(Format(
-            "%s: %zu of %zu files decided, %s read, %s %s", family.c_str(),
-            at.files_decided, at.files,
-            PrintedBytes(static_cast<double>(at.bytes_read)).c_str(),
-            PrintedBytes(static_cast<double>(at.bytes_rewritten)).c_str(),
-            options_.dry_run ? "to rewrite" : "rewritten"));
+        progress.Show(Format("%s: %zu of %zu files decided, %s read, %s %s",
+                             family.c_str(), at.files_decided, at.files,
+                             PrintedBytes(at.bytes_read).c_str(),
+                             PrintedBytes(at.bytes_rewritten).c_str(),
+                             options_.dry_run ? "to rewrite" : "rewritten"));
       }
       return !interrupt.requested();
     };
@@ -277,6 +298,12 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     if (!s.ok()) return s;
   }
   return opened->Close();
+}
+
+}  // namespace
+
+std::unique_ptr<Command> NewRefresh() {
+  return std::make_unique<RefreshCommand>();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -88,10 +88,8 @@ Status CompareWithFile(const std::vector<SampleQuery>& queries,
 
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
-  const std::unique_ptr<InternalIterator> it(facts.file().table()->NewIterator(
-      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized,
-      /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  const std::unique_ptr<InternalIterator> it =
+      facts.NewIterator(read_options, /*keys_only=*/true);
   const auto key = [&] {
     return ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
   };

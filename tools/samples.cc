@@ -1,12 +1,21 @@
 #include "tools/samples.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/query_queue.h"
 #include "table/protean_table_factory.h"
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/read_queries.h"
 #include "tools/sample_facts.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -51,12 +60,8 @@ Status FindSamplesFile(const TargetFamily& family, std::string* file) {
         "; samples need table_factory={id=ProteanTable;filter_policy={id="
         "protean.Proteus;samples_file=FILE}}");
   }
-  const auto& policy =
-      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
-          ->filter_policy;
-  const ProteanFilterPolicy* protean = AsProteanFilterPolicy(policy.get());
   const std::shared_ptr<SampleStore> store =
-      protean == nullptr ? nullptr : protean->Samples();
+      family.has_protean_policy ? family.policy()->Samples() : nullptr;
   if (store == nullptr || store->options().samples_file.empty()) {
     return Status::InvalidArgument(
         "column family " + family.name +
@@ -66,14 +71,6 @@ Status FindSamplesFile(const TargetFamily& family, std::string* file) {
   }
   *file = store->SamplesFile(family.name);
   return Status::OK();
-}
-
-Status Read(const std::string& file, std::ostream& err,
-            std::vector<SampleQuery>* queries) {
-  std::vector<std::string> refused;
-  const Status s = ReadQueryFile(Env::Default(), file, queries, &refused);
-  for (const std::string& line : refused) err << line << '\n';
-  return s;
 }
 
 // Reads the saved samples of a column family. Returns NotFound if none have
@@ -90,7 +87,7 @@ Status ReadSaved(const TargetFamily& family, std::ostream& err,
              ? ""
              : ", into the working folder of the process that has it open"));
   }
-  return Read(*file, err, queries);
+  return ReadQueries(*file, err, queries);
 }
 
 Status Write(const std::string& file, const std::vector<SampleQuery>& queries) {
@@ -99,7 +96,44 @@ Status Write(const std::string& file, const std::vector<SampleQuery>& queries) {
                 : Status::IOError(file + " cannot be written: " + s.ToString());
 }
 
-}  // namespace
+class Samples : public Command {
+ public:
+  const char* name() const override { return "samples"; }
+  const char* summary() const override {
+    return "Shows, exports, imports and merges the sample queries that filters "
+           "are designed for.";
+  }
+  const char* usage() const override {
+    return "samples show|export|import|merge  [FILE...]  [FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  // The operands of a form of the command.
+  using Files = std::vector<std::string>;
+  Status Show(const Files& files, Output* output, std::ostream& err,
+              bool* found);
+  Status Export(const Files& files, Output* output, std::ostream& err);
+  Status Import(const Files& files, Output* output, std::ostream& err);
+  Status Merge(const Files& files, Output* output, std::ostream& err);
+
+  // Opens the DB. Returns InvalidArgument unless exactly one column family is
+  // selected.
+  Status OpenOne(const char* form);
+  void ShowShapes(const std::string& column_family, const std::string& file,
+                  const std::vector<SampleQuery>& queries,
+                  Output* output) const;
+  void ShowFiles(const TargetFamily& family, std::vector<SampleQuery> queries,
+                 Output* output, bool* found) const;
+
+  Target target_;
+  std::string output_;
+  uint64_t max_ = 0;
+  bool json_ = false;
+};
 
 const char* Samples::help() const {
   return R"(A filter that designs itself uses a sample of the queries that found nothing. Each column family has a
@@ -172,9 +206,8 @@ void Samples::ShowShapes(const std::string& column_family,
   output->Line(
       (column_family.empty() ? "" : "Column family " + column_family + ": ") +
       file);
-  output->Line(Format("%zu samples: %llu points, %llu ranges", queries.size(),
-                      static_cast<unsigned long long>(shapes.points),
-                      static_cast<unsigned long long>(shapes.ranges)));
+  output->Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
+                      queries.size(), shapes.points, shapes.ranges));
   Json totals;
   totals["column_family"] = column_family;
   totals["samples_file"] = file;
@@ -241,8 +274,7 @@ void Samples::ShowFiles(const TargetFamily& family,
       row["empty_share"] = in_file.queries == 0
                                ? Json()
                                : Json(Share(in_file.empty, in_file.queries));
-      row["shared_bits"] =
-          in_file.shared_bits < 0 ? Json() : Json(in_file.shared_bits);
+      row["shared_bits"] = OrNull(in_file.shared_bits);
       row["status"] = "";
     } else {
       row["status"] = gone ? "gone" : s.ToString();
@@ -262,7 +294,7 @@ Status Samples::Show(const Files& files, Output* output, std::ostream& err,
           "samples show takes either --db=DIR or one file of samples");
     }
     std::vector<SampleQuery> queries;
-    const Status s = Read(files[0], err, &queries);
+    const Status s = ReadQueries(files[0], err, &queries);
     if (s.ok()) ShowShapes("", files[0], queries, output);
     return s;
   }
@@ -334,7 +366,7 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   std::string file;
   std::vector<SampleQuery> queries;
   if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
-  if (s.ok()) s = Read(files[0], err, &queries);
+  if (s.ok()) s = ReadQueries(files[0], err, &queries);
   if (s.ok() && queries.empty()) {
     s = Status::InvalidArgument(files[0] +
                                 " has no queries; the saved samples are kept");
@@ -356,6 +388,34 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
 }
 
 // ---- merge ----
+
+Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
+  if (files.empty() || output_.empty() || !target_.db().empty()) {
+    return Status::InvalidArgument(
+        "samples merge takes files of samples and --output=FILE; samples "
+        "export writes such files");
+  }
+  std::vector<std::vector<SampleQuery>> lists(files.size());
+  size_t all = 0;
+  for (size_t i = 0; i < files.size(); i++) {
+    const Status s = ReadQueries(files[i], err, &lists[i]);
+    if (!s.ok()) return s;
+    all += lists[i].size();
+  }
+  const std::vector<SampleQuery> merged = MergeSamples(std::move(lists), max_);
+  const Status s = Write(output_, merged);
+  if (!s.ok()) return s;
+  output->Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
+                      files.size(), output_.c_str()));
+  Json row;
+  row["samples"] = merged.size();
+  row["read"] = all;
+  row["output"] = output_;
+  output->Row(row);
+  return s;
+}
+
+}  // namespace
 
 std::vector<SampleQuery> MergeSamples(
     std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
@@ -385,30 +445,6 @@ std::vector<SampleQuery> MergeSamples(
   return merged;
 }
 
-Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
-  if (files.empty() || output_.empty() || !target_.db().empty()) {
-    return Status::InvalidArgument(
-        "samples merge takes files of samples and --output=FILE; samples "
-        "export writes such files");
-  }
-  std::vector<std::vector<SampleQuery>> lists(files.size());
-  size_t all = 0;
-  for (size_t i = 0; i < files.size(); i++) {
-    const Status s = Read(files[i], err, &lists[i]);
-    if (!s.ok()) return s;
-    all += lists[i].size();
-  }
-  const std::vector<SampleQuery> merged = MergeSamples(std::move(lists), max_);
-  const Status s = Write(output_, merged);
-  if (!s.ok()) return s;
-  output->Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
-                      files.size(), output_.c_str()));
-  Json row;
-  row["samples"] = merged.size();
-  row["read"] = all;
-  row["output"] = output_;
-  output->Row(row);
-  return s;
-}
+std::unique_ptr<Command> NewSamples() { return std::make_unique<Samples>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

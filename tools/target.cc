@@ -48,12 +48,15 @@ void SetTableFactory(TargetFamily* family) {
 
 }  // namespace
 
-void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
-  const ProteanFilterPolicy* policy = AsProteanFilterPolicy(
-      family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+const ProteanFilterPolicy* TargetFamily::policy() const {
+  return AsProteanFilterPolicy(
+      options.table_factory->GetOptions<BlockBasedTableOptions>()
           ->filter_policy.get());
-  if (policy == nullptr || policy->Samples() == nullptr) return;
-  const std::string& file = policy->Samples()->options().samples_file;
+}
+
+void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
+  if (family.policy()->Samples() == nullptr) return;
+  const std::string& file = family.policy()->Samples()->options().samples_file;
   if (file.empty() || file[0] == '/') return;
   err << "samples_file=" << file << " of column family " << family.name
       << " is a relative path: it names another file unless the working "

@@ -15,6 +15,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+class ProteanFilterPolicy;
+
 struct TargetFile {
   std::string name;  // such as 000123.sst, or the path as given
   std::string path;
@@ -44,6 +46,9 @@ struct TargetFamily {
   std::string comparator;
   bool comparator_known = true;
   std::vector<TargetFile> files;  // by level and number
+
+  // The policy in `options`, which is one of Protean's.
+  const ProteanFilterPolicy* policy() const;
 };
 
 // Warns if the samples are saved in a file whose path is relative, and so

@@ -1,20 +1,29 @@
-#include "tools/verify.h"
+//  protean verify: checks that filters find what the files hold.
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cinttypes>
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <set>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "table/rewrite_file.h"
+#include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/interrupt.h"
 #include "tools/key_check.h"
 #include "tools/manifest.h"
 #include "tools/opened_db.h"
+#include "tools/output.h"
+#include "tools/progress.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -78,8 +87,7 @@ class KeyMeter {
     if (!progress_.IsDue()) return;
     const std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - begin_;
-    progress_.Show(Format("%llu keys, %.1f M/s",
-                          static_cast<unsigned long long>(keys_),
+    progress_.Show(Format("%" PRIu64 " keys, %.1f M/s", keys_,
                           static_cast<double>(keys_) / 1e6 / elapsed.count()));
   }
 
@@ -129,7 +137,7 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   Json& row = finding->row;
   row["column_family"] = family.name;
   row["file"] = file.name;
-  row["level"] = file.level < 0 ? Json() : Json(file.level);
+  row["level"] = OrNull(file.level);
   for (const char* field : {"keys", "kind", "status", "offset",
                             "false_negatives", "first_key", "question"}) {
     row[field] = Json();
@@ -202,7 +210,45 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   }
 }
 
-}  // namespace
+class Verify : public Command {
+ public:
+  const char* name() const override { return "verify"; }
+  const char* summary() const override {
+    return "Checks that the filter of each SST file finds every key of the "
+           "file, and that the file is undamaged.";
+  }
+  const char* usage() const override {
+    return "verify --db=DIR | FILE...  [FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  // The result of a pass over files.
+  struct Findings {
+    uint64_t files = 0;
+    uint64_t keys = 0;
+    uint64_t wrong = 0;
+    std::vector<std::pair<std::string, std::string>> fixable;
+    // All files verified so far, by column family and name.
+    std::set<std::pair<std::string, std::string>> seen;
+  };
+
+  // Verifies the files of the target except those that `*findings` has seen,
+  // several at a time, and prints a row for each.
+  void VerifyFiles(const Target& target, Output* output, Progress* progress,
+                   Findings* findings) const;
+  // Rewrites the fixable files. Adds the number of those that cannot be
+  // rewritten to `*unfixed`.
+  Status Fix(const Findings& findings, std::ostream& err, Output* output,
+             Progress* progress, uint64_t* unfixed) const;
+
+  Target target_;
+  bool fix_ = false;
+  bool json_ = false;
+};
 
 const char* Verify::help() const {
   return R"(Reads each SST file completely, with checksums, and asks its filter about each key of the file: about
@@ -342,14 +388,10 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
   Findings findings;
   VerifyFiles(target_, &output, &progress, &findings);
   const auto summarize = [&output](const Findings& of) {
-    output.Line(Format("%llu files with %llu keys: %s",
-                       static_cast<unsigned long long>(of.files),
-                       static_cast<unsigned long long>(of.keys),
-                       of.wrong == 0
-                           ? "all is well"
-                           : Format("%llu are not well",
-                                    static_cast<unsigned long long>(of.wrong))
-                                 .c_str()));
+    output.Line(Format(
+        "%" PRIu64 " files with %" PRIu64 " keys: %s", of.files, of.keys,
+        of.wrong == 0 ? "all is well"
+                      : Format("%" PRIu64 " are not well", of.wrong).c_str()));
   };
   summarize(findings);
   *found = findings.wrong > 0;
@@ -375,5 +417,9 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
   *found = unfixed > 0 || after.wrong > 0;
   return s;
 }
+
+}  // namespace
+
+std::unique_ptr<Command> NewVerify() { return std::make_unique<Verify>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

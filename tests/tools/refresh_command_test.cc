@@ -191,7 +191,7 @@ TEST_F(RefreshCommandTest, Refusals) {
   // None of these commands changes anything.
   auto before = Disk();
   RunTool({"refresh", "--db=" + path_, "000001.sst"})
-      .ExpectRefused({"000001.sst is no flag"});
+      .ExpectRefused({"000001.sst is not a flag"});
   Refresh({"--column_family=no"}).ExpectRefused({"no column family no"});
   Refresh({"--column_family=bloom"})
       .ExpectRefused({"bloom has the table factory BlockBasedTable",
