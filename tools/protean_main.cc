@@ -1,10 +1,6 @@
 #include "plugin/build_info.h"
 #include "tools/command.h"
-<<<<<<< HEAD
-#include "tools/inspect.h"
 #include "tools/manual.h"
-=======
->>>>>>> ca42511 (Commands are classes of their own files; reading query files, a file's iterator and unknown numbers are written once)
 #include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -12,12 +8,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using MakeCommand = std::unique_ptr<Command> (*)();
-
-<<<<<<< HEAD
-template <typename C>
-std::unique_ptr<Command> Make() {
-  return std::make_unique<C>();
-}
 
 constexpr char kSummary[] =
     "shows what Protean's range filters do in a RocksDB, and improves them";
@@ -28,15 +18,8 @@ constexpr char kExitCodes[] =
 std::unique_ptr<Command> MakeHelp();
 
 // All commands, in the order of the help.
-constexpr MakeCommand kCommands[] = {
-    Make<Inspect>, Make<Advise>,  Make<RefreshCommand>,
-    Make<Verify>,  Make<Samples>, MakeHelp,
-};
-=======
-// All commands, in the order of the help.
-constexpr MakeCommand kCommands[] = {NewInspect, NewAdvise, NewRefresh,
-                                     NewVerify, NewSamples};
->>>>>>> ca42511 (Commands are classes of their own files; reading query files, a file's iterator and unknown numbers are written once)
+constexpr MakeCommand kCommands[] = {NewInspect, NewAdvise,  NewRefresh,
+                                     NewVerify,  NewSamples, MakeHelp};
 
 void PrintUsage(std::ostream& out) {
   out << "protean COMMAND [FLAGS]: " << kSummary << "\n\nCommands:\n";
