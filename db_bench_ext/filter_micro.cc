@@ -97,12 +97,10 @@ Status Run() {
   if (!s.ok()) return s;
   const uint64_t num_keys = keys.front().num;
   if (FLAGS_costs) return PrintQueryCosts(num_keys, FLAGS_seed);
-  OperationBenchmarks operations(keys, filters, threads, FLAGS_seed);
-  LookUpBenchmarks lookups(key_bytes, runs, filters, num_keys, FLAGS_seed);
   if (key_bytes.empty()) {
-    operations.Register();
+    RegisterOperations(keys, filters, threads, FLAGS_seed);
   } else {
-    lookups.Register();
+    RegisterLookUps(key_bytes, runs, filters, num_keys, FLAGS_seed);
   }
   benchmark::RunSpecifiedBenchmarks();
   return s;

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
+#include <tuple>
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/memory_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
 
 // The filters of several sorted runs, and keys that none of them holds.
 struct LookUpRuns {
@@ -41,8 +45,6 @@ struct LookUpRuns {
   std::vector<std::unique_ptr<MemoryFilter>> filters;
   std::vector<std::string> absent;
 };
-
-namespace {
 
 // The order in which filters are asked for two keys. ByKey is RocksDB's order:
 // all filters for one key, then all for the next. ByFilter asks each filter for
@@ -80,46 +82,50 @@ void LookUp(benchmark::State& state, const LookUpRuns& runs, Order order) {
       ns.count() / static_cast<double>(2 * state.iterations());
 }
 
+// Keeps the runs of the latest benchmark, and makes others when they are
+// wanted.
+class RunsOnDemand {
+ public:
+  RunsOnDemand(uint64_t num_keys, uint64_t seed)
+      : num_keys_(num_keys), seed_(seed) {}
+
+  const LookUpRuns& Get(uint64_t key_bytes, uint64_t num_runs,
+                        const FilterChoice& filter) {
+    const auto wanted = std::make_tuple(key_bytes, num_runs, &filter);
+    if (runs_ == nullptr || wanted != made_) {
+      runs_.reset();
+      runs_ = std::make_unique<LookUpRuns>(key_bytes, num_keys_, num_runs,
+                                           filter.policy, seed_);
+      made_ = wanted;
+    }
+    return *runs_;
+  }
+
+ private:
+  const uint64_t num_keys_;
+  const uint64_t seed_;
+  std::unique_ptr<const LookUpRuns> runs_;
+  std::tuple<uint64_t, uint64_t, const FilterChoice*> made_;
+};
+
 }  // namespace
 
-LookUpBenchmarks::LookUpBenchmarks(std::vector<uint64_t> key_bytes,
-                                   std::vector<uint64_t> runs,
-                                   std::vector<FilterChoice> filters,
-                                   uint64_t num_keys, uint64_t seed)
-    : key_bytes_(std::move(key_bytes)),
-      runs_(std::move(runs)),
-      filters_(std::move(filters)),
-      num_keys_(num_keys),
-      seed_(seed) {}
-
-LookUpBenchmarks::~LookUpBenchmarks() = default;
-
-const LookUpRuns& LookUpBenchmarks::RunsOf(uint64_t key_bytes,
-                                           uint64_t num_runs,
-                                           const FilterChoice& filter) {
-  const auto wanted = std::make_tuple(key_bytes, num_runs, &filter);
-  if (last_runs_ == nullptr || wanted != last_wanted_) {
-    last_runs_.reset();
-    last_runs_ = std::make_unique<LookUpRuns>(key_bytes, num_keys_, num_runs,
-                                              filter.policy, seed_);
-    last_wanted_ = wanted;
-  }
-  return *last_runs_;
-}
-
-void LookUpBenchmarks::Register() {
-  for (const uint64_t bytes : key_bytes_) {
-    for (const FilterChoice& filter : filters_) {
-      for (const uint64_t runs : runs_) {
+void RegisterLookUps(const std::vector<uint64_t>& key_bytes,
+                     const std::vector<uint64_t>& runs,
+                     const std::vector<FilterChoice>& filters,
+                     uint64_t num_keys, uint64_t seed) {
+  const auto made = std::make_shared<RunsOnDemand>(num_keys, seed);
+  for (const uint64_t bytes : key_bytes) {
+    for (const FilterChoice& filter : filters) {
+      for (const uint64_t num_runs : runs) {
         for (const Order order : {Order::kByFilter, Order::kByKey}) {
           const std::string name =
               std::string(order == Order::kByKey ? "ByKey" : "ByFilter") +
               "/bytes:" + std::to_string(bytes) +
-              "/runs:" + std::to_string(runs) + "/" + filter.spec;
+              "/runs:" + std::to_string(num_runs) + "/" + filter.spec;
           benchmark::RegisterBenchmark(
-              name.c_str(),
-              [this, bytes, runs, order, &filter](benchmark::State& state) {
-                LookUp(state, RunsOf(bytes, runs, filter), order);
+              name.c_str(), [=, &filter](benchmark::State& state) {
+                LookUp(state, made->Get(bytes, num_runs, filter), order);
               });
         }
       }

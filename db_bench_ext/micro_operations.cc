@@ -240,9 +240,7 @@ void Open(benchmark::State& state, const KeySet& set,
   });
 }
 
-}  // namespace
-
-struct OperationBenchmarks::Operation {
+struct Operation {
   const char* name;
   void (*run)(benchmark::State& state, const KeySet& set,
               const MemoryFilter& filter);
@@ -250,7 +248,7 @@ struct OperationBenchmarks::Operation {
   uint64_t min_keys = 0;
 };
 
-const OperationBenchmarks::Operation OperationBenchmarks::kOperations[] = {
+constexpr Operation kOperations[] = {
     {"PointAbsent", PointAbsent},
     {"PointPresent", PointPresent},
     {"Range", Range, true},
@@ -297,45 +295,39 @@ class Subject {
   std::unique_ptr<const MemoryFilter> filter_;
 };
 
-OperationBenchmarks::OperationBenchmarks(std::vector<KeyChoice> keys,
-                                         std::vector<FilterChoice> filters,
-                                         std::vector<uint64_t> threads,
-                                         uint64_t seed)
-    : keys_(std::move(keys)),
-      filters_(std::move(filters)),
-      threads_(std::move(threads)),
-      subject_(std::make_unique<Subject>(seed)) {}
-
-OperationBenchmarks::~OperationBenchmarks() = default;
-
-void OperationBenchmarks::Register() {
-  for (const KeyChoice& keys : keys_) {
-    for (const FilterChoice& filter : filters_) {
-      for (const Operation& operation : kOperations) {
-        if ((operation.surf_only && !filter.IsSurf()) ||
-            keys.num < operation.min_keys) {
-          continue;
-        }
-        Register(keys, filter, operation);
-      }
-    }
-  }
-}
-
-void OperationBenchmarks::Register(const KeyChoice& keys,
-                                   const FilterChoice& filter,
-                                   const Operation& operation) {
+void Register(const KeyChoice& keys, const FilterChoice& filter,
+              const Operation& operation, const std::vector<uint64_t>& threads,
+              const std::shared_ptr<Subject>& subject) {
   const std::string name = std::string(operation.name) + "/" + keys.name + "/" +
                            std::to_string(keys.num) + "/" + filter.spec;
   auto* const registered = benchmark::RegisterBenchmark(
       name.c_str(),
-      [this, &keys, &filter, run = operation.run](benchmark::State& state) {
-        subject_->Prepare(&keys, &filter);
-        run(state, subject_->set(), subject_->filter());
+      [subject, &keys, &filter, run = operation.run](benchmark::State& state) {
+        subject->Prepare(&keys, &filter);
+        run(state, subject->set(), subject->filter());
       });
   registered->UseRealTime();
-  for (const uint64_t threads : threads_) {
-    registered->Threads(static_cast<int>(threads));
+  for (const uint64_t count : threads) {
+    registered->Threads(static_cast<int>(count));
+  }
+}
+
+}  // namespace
+
+void RegisterOperations(const std::vector<KeyChoice>& keys,
+                        const std::vector<FilterChoice>& filters,
+                        const std::vector<uint64_t>& threads, uint64_t seed) {
+  const auto subject = std::make_shared<Subject>(seed);
+  for (const KeyChoice& choice : keys) {
+    for (const FilterChoice& filter : filters) {
+      for (const Operation& operation : kOperations) {
+        if ((operation.surf_only && !filter.IsSurf()) ||
+            choice.num < operation.min_keys) {
+          continue;
+        }
+        Register(choice, filter, operation, threads, subject);
+      }
+    }
   }
 }
 
