@@ -1,0 +1,512 @@
+//  The files that queries are kept in, and the store that ties them to the
+//  queues of column families.
+
+#include "filter_policy/samples/sample_store.h"
+
+#include <gtest/gtest.h>
+#include <utime.h>
+
+#include <ctime>
+
+#include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/query_queue.h"
+#include "test_util/testharness.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Queries = std::vector<SampleQuery>;
+
+SampleQuery Point(const std::string& key) { return {key, key, true}; }
+
+}  // namespace
+
+// ---- Files of queries ----
+
+namespace {
+
+class QueryFileTest : public ::testing::Test {
+ protected:
+  QueryFileTest() {
+    EXPECT_OK(DestroyDir(env_, dir_));
+    EXPECT_OK(env_->CreateDir(dir_));
+  }
+  ~QueryFileTest() override { EXPECT_OK(DestroyDir(env_, dir_)); }
+
+  static Status DestroyDir(Env* env, const std::string& dir) {
+    if (env->FileExists(dir).IsNotFound()) return Status::OK();
+    std::vector<std::string> children;
+    Status s = env->GetChildren(dir, &children);
+    for (const std::string& child : children) {
+      if (s.ok()) s = env->DeleteFile(dir + "/" + child);
+    }
+    return s.ok() ? env->DeleteDir(dir) : s;
+  }
+
+  void Write(const std::string& file, const std::string& contents) {
+    ASSERT_OK(WriteStringToFile(env_, contents, file));
+  }
+  std::vector<std::string> Files() {
+    std::vector<std::string> children;
+    EXPECT_OK(env_->GetChildren(dir_, &children));
+    std::sort(children.begin(), children.end());
+    return children;
+  }
+
+  Env* const env_ = Env::Default();
+  const std::string dir_ = test::PerThreadDBPath("query_files");
+  const std::string file_ = dir_ + "/queries";
+  Queries queries_;
+  std::vector<std::string> refused_;
+};
+
+}  // namespace
+
+TEST_F(QueryFileTest, RoundTrip) {
+  std::string all_bytes;
+  for (int i = 0; i < 256; i++) all_bytes += static_cast<char>(i);
+  const std::string zero(1, '\0');
+  const Queries queries = {Point(""),
+                           Point(zero),
+                           Point("\xff"),
+                           Point("#"),
+                           Point("0x"),
+                           Point("0xzz"),
+                           Point("tab\tnewline\nreturn\r"),
+                           Point(all_bytes),
+                           Point(std::string(100000, 'l')),
+                           {"", zero, true},
+                           {"", zero, false},
+                           {"a\tb", "a\tc\n", true},
+                           {"#1", "exclusive", false}};
+  ASSERT_OK(WriteQueryFile(env_, file_, queries));
+  ASSERT_OK(WriteQueryFile(env_, file_, queries));  // replaces it
+  EXPECT_EQ(std::vector<std::string>{"queries"}, Files());
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ(queries, queries_);
+  EXPECT_TRUE(refused_.empty());
+  // Appends.
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ(2 * queries.size(), queries_.size());
+}
+
+TEST_F(QueryFileTest, Contents) {
+  ASSERT_OK(WriteQueryFile(
+      env_, file_, {Point("k\xff"), {"a", "b", true}, {"", "z", false}}));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  EXPECT_EQ('#', contents[0]);
+  EXPECT_EQ("0x6BFF\n0x61\t0x62\n0x\t0x7A\texclusive\n",
+            contents.substr(contents.find('\n') + 1));
+}
+
+TEST_F(QueryFileTest, WrittenByHand) {
+  Write(file_,
+        "# a comment\n\nkey\nlo\tmid\n0x6c6F\t0x7a\n0x61\traw\n"
+        "apple\tpear\texclusive\n0x\n\tz\n with blanks \n"
+        "same\tsame\nexclusive\n0\nx\ncr\r\nno newline at the end");
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ((Queries{Point("key"),
+                     {"lo", "mid", true},
+                     {"lo", "z", true},
+                     {"a", "raw", true},
+                     {"apple", "pear", false},
+                     Point(""),
+                     {"", "z", true},
+                     Point(" with blanks "),
+                     Point("same"),
+                     Point("exclusive"),
+                     Point("0"),
+                     Point("x"),
+                     Point("cr\r"),
+                     Point("no newline at the end")}),
+            queries_);
+  EXPECT_TRUE(refused_.empty());
+}
+
+TEST_F(QueryFileTest, MalformedLines) {
+  struct Case {
+    const char* line;
+    const char* message;
+  };
+  for (const Case& c : {Case{"0x1", "first field that is not hexadecimal"},
+                        {"0x0g", "first field that is not hexadecimal"},
+                        {"0x61 ", "first field that is not hexadecimal"},
+                        {"a\t0xb", "second field that is not hexadecimal"},
+                        {"a\tb\tinclusive", "third field that is not"},
+                        {"a\tb\t", "third field that is not"},
+                        {"a\tb\tEXCLUSIVE", "third field that is not"},
+                        {"a\tb\texclusive\t", "more than three fields"},
+                        {"a\tb\tc\td", "more than three fields"}}) {
+    SCOPED_TRACE(c.line);
+    Write(file_, std::string("# comment\ngood\n") + c.line + "\nz\ta\n");
+    const Status s = ReadQueryFile(env_, file_, &queries_, &refused_);
+    EXPECT_TRUE(s.IsInvalidArgument());
+    for (const std::string& part :
+         {file_ + ", line 3 ", std::string(c.message),
+          std::string("allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive")}) {
+      EXPECT_NE(std::string::npos, s.ToString().find(part)) << s.ToString();
+    }
+    EXPECT_TRUE(queries_.empty());
+  }
+}
+
+TEST_F(QueryFileTest, InvertedLinesAreLeftOut) {
+  Write(file_, "b\ta\nfirst\na\ta\texclusive\nx\t\na\tb\texclusive\nb\tb\n");
+  ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+  EXPECT_EQ((Queries{Point("first"), {"a", "b", false}, Point("b")}), queries_);
+  ASSERT_EQ(3u, refused_.size());
+  for (size_t i = 0; i < 3; i++) {
+    const std::string name =
+        file_ + ", line " + std::to_string(std::vector{1, 3, 4}[i]) + " ";
+    EXPECT_NE(std::string::npos, refused_[i].find(name)) << refused_[i];
+  }
+}
+
+TEST_F(QueryFileTest, UnreadableFiles) {
+  for (const std::string& file : {dir_ + "/missing", dir_}) {
+    const Status s = ReadQueryFile(env_, file, &queries_, &refused_);
+    EXPECT_TRUE(s.IsInvalidArgument());
+    EXPECT_NE(std::string::npos, s.ToString().find(file)) << s.ToString();
+  }
+  EXPECT_NOK(WriteQueryFile(env_, dir_ + "/missing/queries", {}));
+  EXPECT_TRUE(Files().empty());
+}
+
+// Processes that died while they saved.
+TEST_F(QueryFileTest, AbandonedFilesAreDeleted) {
+  const std::string id = env_->GenerateUniqueId();
+  const std::string mine = file_ + "." + id + ".tmp";
+  const std::string other = file_ + ".family." + id + ".tmp";
+  const std::string longer = file_ + "." + id + "0.tmp";
+  const std::string kept = file_ + "." + id + ".old";
+  for (const std::string& file : {mine, other, longer, kept}) Write(file, "0x");
+  ASSERT_OK(WriteQueryFile(env_, file_, {}));
+  EXPECT_EQ(5u, Files().size());  // none of them is old
+  constexpr time_t kHour = 60 * 60;
+  const utimbuf times = {time(nullptr) - kHour - 10,
+                         time(nullptr) - kHour - 10};
+  for (const std::string& file : {mine, other, longer, kept}) {
+    ASSERT_EQ(0, utime(file.c_str(), &times));
+  }
+  ASSERT_OK(WriteQueryFile(env_, file_, {}));
+  EXPECT_TRUE(env_->FileExists(mine).IsNotFound());
+  EXPECT_EQ(4u, Files().size());
+}
+
+// ---- The store ----
+
+namespace {
+
+class SampleStoreTest : public QueryFileTest {
+ protected:
+  static constexpr char kDefault[] = "default";
+
+  std::shared_ptr<SampleStore> NewStore(bool seed, bool save) {
+    SampleStoreOptions options;
+    options.capacity = 3;
+    options.sample_every = 1;
+    if (seed) options.seed_file = seeds_;
+    if (save) options.samples_file = file_;
+    return std::make_shared<SampleStore>(options);
+  }
+  std::unique_ptr<SampleSession> Open(SampleStore* store,
+                                      const std::string& name = kDefault) {
+    return store->Open(name, env_, nullptr);
+  }
+  Queries Held(SampleStore* store, const std::string& name = kDefault) {
+    return store->Queue(name, env_, nullptr)->Snapshot();
+  }
+
+  const std::string seeds_ = dir_ + "/seeds";
+  // The number of queries that the queue holds.
+  const Queries kSaved = {{"a", "b", true}, Point("key"), {"", "z", false}};
+};
+
+}  // namespace
+
+TEST_F(SampleStoreTest, QueuesOfColumnFamilies) {
+  const auto store = NewStore(false, false);
+  ASSERT_OK(store->Validate(env_));
+  const auto a = Open(store.get(), "a");
+  const auto b = Open(store.get(), "b");
+  const auto again = Open(store.get(), "a");
+  EXPECT_EQ(a->queue(), again->queue());
+  EXPECT_NE(a->queue(), b->queue());
+  EXPECT_EQ(3u, a->queue()->capacity());
+  EXPECT_EQ(1u, a->queue()->sample_every());
+  a->queue()->Record("k", "k", true);
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get(), "a"));
+  EXPECT_TRUE(Held(store.get(), "b").empty());
+}
+
+TEST_F(SampleStoreTest, SavedAfterLastSession) {
+  const auto store = NewStore(false, true);
+  ASSERT_OK(store->Validate(env_));
+  auto first = Open(store.get());
+  auto second = Open(store.get());
+  first->queue()->Record("a", "b", false);
+  first.reset();
+  EXPECT_TRUE(Files().empty());
+  second->queue()->Record("c", "c", true);
+  second.reset();
+  EXPECT_EQ(std::vector<std::string>{"queries"}, Files());
+  const Queries expected = {{"a", "b", false}, Point("c")};
+  // The file is read by the same store, by another one, and with less room.
+  EXPECT_EQ(expected, Held(store.get()));
+  EXPECT_EQ(expected, Held(NewStore(false, true).get()));
+  SampleStoreOptions small;
+  small.capacity = 1;
+  small.samples_file = file_;
+  EXPECT_EQ(Queries{Point("c")},
+            Held(std::make_shared<SampleStore>(small).get()));
+}
+
+TEST_F(SampleStoreTest, SessionOutlivesItsOwner) {
+  auto store = NewStore(false, true);
+  auto session = Open(store.get());
+  store.reset();
+  session->queue()->Record("k", "k", true);
+  session.reset();
+  EXPECT_EQ(Queries{Point("k")}, Held(NewStore(false, true).get()));
+}
+
+TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
+  Write(seeds_, "s\n");
+  const auto store = NewStore(true, true);
+  Open(store.get()).reset();
+  ASSERT_OK(store->Save(kDefault, env_));
+  EXPECT_EQ(std::vector<std::string>{"seeds"}, Files());
+}
+
+// A device would be replaced by a file.
+TEST_F(SampleStoreTest, DevicesAreRefused) {
+  SampleStoreOptions options;
+  options.samples_file = "/dev/null";
+  const Status s = std::make_shared<SampleStore>(options)->Validate(env_);
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_NE(std::string::npos, s.ToString().find("samples_file=/dev/null"))
+      << s.ToString();
+}
+
+// Such as an instance of the same DB that only reads.
+TEST_F(SampleStoreTest, OthersSaveToo) {
+  const auto first = NewStore(false, true);
+  auto session = Open(first.get());
+  session->queue()->Record("old", "old", true);
+  session.reset();
+  const auto second = NewStore(false, true);
+  session = Open(first.get());
+  auto other = Open(second.get());
+  session->queue()->Record("a", "a", true);
+  session.reset();
+  other->queue()->Record("b", "b", true);
+  ASSERT_OK(second->Save(kDefault, env_));
+  const auto saved = [this] { return Held(NewStore(false, true).get()); };
+  EXPECT_EQ((Queries{Point("old"), Point("a"), Point("b")}), saved());
+  // The queue has three places.
+  other->queue()->Record("c", "c", true);
+  session = Open(first.get());
+  session->queue()->Record("d", "d", true);
+  session.reset();
+  other.reset();
+  EXPECT_EQ((Queries{Point("b"), Point("d"), Point("c")}), saved());
+}
+
+TEST_F(SampleStoreTest, SavedOnDemand) {
+  const auto store = NewStore(false, true);
+  ASSERT_OK(store->Save(kDefault, env_));
+  const auto session = Open(store.get());
+  session->queue()->Record("k", "k", true);
+  ASSERT_OK(store->Save(kDefault, env_));
+  EXPECT_EQ(Queries{Point("k")}, Held(NewStore(false, true).get()));
+}
+
+TEST_F(SampleStoreTest, KeptInMemoryWithoutFile) {
+  const auto store = NewStore(false, false);
+  Open(store.get())->queue()->Record("k", "k", true);
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(SampleStoreTest, SeededUnlessRestored) {
+  Write(seeds_, "s1\ns2\ns3\ns4\nz\ta\n");
+  const Queries last = {Point("s2"), Point("s3"), Point("s4")};
+  {
+    const auto store = NewStore(true, true);
+    ASSERT_OK(store->Validate(env_));
+    // Read once, and used for each column family.
+    ASSERT_OK(env_->DeleteFile(seeds_));
+    ASSERT_OK(store->Validate(env_));
+    EXPECT_EQ(last, Held(store.get()));
+    EXPECT_EQ(last, Held(store.get(), "other"));
+    Open(store.get())->queue()->Record("k", "k", true);
+  }
+  Write(seeds_, "s5\n");
+  const Queries saved = {Point("s3"), Point("s4"), Point("k")};
+  EXPECT_EQ(saved, Held(NewStore(true, true).get()));
+  EXPECT_EQ(Queries{Point("s5")}, Held(NewStore(true, true).get(), "other"));
+  EXPECT_EQ(Queries{Point("s5")}, Held(NewStore(true, false).get()));
+}
+
+TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
+  const auto store = NewStore(false, true);
+  const std::string odd("a/b.\0%", 6);
+  for (const std::string& name :
+       {std::string(kDefault), std::string("Cf1"), odd}) {
+    Open(store.get(), name)->queue()->Record(name, name, true);
+  }
+  EXPECT_EQ((std::vector<std::string>{"queries", "queries.Cf1",
+                                      "queries.a%2Fb%2E%00%25"}),
+            Files());
+  EXPECT_EQ(Queries{Point(odd)}, Held(NewStore(false, true).get(), odd));
+}
+
+TEST_F(SampleStoreTest, FilesOfColumnFamiliesWithLongNames) {
+  const std::string chinese = "\xe4\xb8\xad";
+  std::string name;
+  for (int i = 0; i < 26; i++) name += chinese;
+  const std::string other = name + "!";
+  const auto store = NewStore(false, true);
+  for (const std::string& family : {name, other}) {
+    Open(store.get(), family)->queue()->Record(family, family, true);
+  }
+  const std::vector<std::string> files = Files();
+  ASSERT_EQ(2u, files.size());
+  for (const std::string& file : files) {
+    EXPECT_EQ(strlen("queries.") + SampleStore::kMaxNameBytes, file.size());
+    EXPECT_EQ(0u, file.find("queries.%E4%B8%AD")) << file;
+  }
+  for (const std::string& family : {name, other}) {
+    EXPECT_EQ(Queries{Point(family)},
+              Held(NewStore(false, true).get(), family));
+  }
+}
+
+TEST_F(SampleStoreTest, BadFilesAreInvalidArguments) {
+  EXPECT_TRUE(NewStore(true, false)->Validate(env_).IsInvalidArgument());
+  Write(seeds_, "0x0\n");
+  EXPECT_TRUE(NewStore(true, false)->Validate(env_).IsInvalidArgument());
+  Write(file_, "0x0\n");
+  EXPECT_TRUE(NewStore(false, true)->Validate(env_).IsInvalidArgument());
+  Write(seeds_, "good\n");
+  EXPECT_TRUE(NewStore(true, true)->Validate(env_).IsInvalidArgument());
+  Write(file_, "good\n");
+  EXPECT_OK(NewStore(true, true)->Validate(env_));
+}
+
+// A store may be opened without having been validated.
+TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
+  Write(seeds_, "s\n");
+  Write(file_, "0x0\n");
+  const auto store = NewStore(true, true);
+  Open(store.get())->queue()->Record("k", "k", true);
+  EXPECT_EQ((Queries{Point("s"), Point("k")}), Held(store.get()));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  EXPECT_EQ("0x0\n", contents);
+}
+
+TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
+  SampleStoreOptions options;
+  options.samples_file = dir_ + "/missing/queries";
+  const auto store = std::make_shared<SampleStore>(options);
+  ASSERT_OK(store->Validate(env_));
+  Open(store.get())->queue()->Record("k", "k", true);
+  EXPECT_NOK(store->Save(kDefault, env_));
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+  ASSERT_OK(env_->CreateDir(dir_ + "/missing"));
+  EXPECT_OK(store->Save(kDefault, env_));
+  EXPECT_OK(DestroyDir(env_, dir_ + "/missing"));
+}
+
+// A saved file that ends anywhere: whole lines are restored, and it is saved
+// again.
+TEST_F(SampleStoreTest, TornFiles) {
+  ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  for (size_t size = 0; size <= contents.size(); size++) {
+    SCOPED_TRACE(size);
+    Write(file_, contents.substr(0, size));
+    const auto store = NewStore(false, true);
+    ASSERT_OK(store->Validate(env_));
+    const auto lines = static_cast<size_t>(
+        std::count(contents.begin(), contents.begin() + size, '\n'));
+    const size_t whole = lines == 0 ? 0 : lines - 1;  // the first is a comment
+    EXPECT_EQ(Queries(kSaved.begin(), kSaved.begin() + whole),
+              Held(store.get()));
+    Open(store.get())->queue()->Record("new", "new", true);
+    queries_.clear();
+    ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
+    EXPECT_EQ(std::min(whole + 1, size_t{3}), queries_.size());
+    EXPECT_EQ(Point("new"), queries_.back());
+  }
+}
+
+// Bytes of a saved file that are others: what is left is restored.
+TEST_F(SampleStoreTest, DamagedFiles) {
+  ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env_, file_, &contents));
+  for (const char flip : {'\x15', '\x80'}) {
+    for (size_t width : {1, 40}) {
+      for (size_t begin = 0; begin + width <= contents.size(); begin++) {
+        SCOPED_TRACE(std::to_string(begin) + ", " + std::to_string(width));
+        std::string damaged = contents;
+        for (size_t i = 0; i < width; i++) damaged[begin + i] ^= flip;
+        Write(file_, damaged);
+        const auto store = NewStore(false, true);
+        ASSERT_OK(store->Validate(env_));
+        if (width == 1) {
+          EXPECT_GE(Held(store.get()).size(), kSaved.size() - 2);
+        }
+      }
+    }
+  }
+}
+
+// Samples are no reason not to open a DB.
+TEST_F(SampleStoreTest, FilesThatCannotBeReadAreLeftAlone) {
+  ASSERT_OK(env_->CreateDir(file_));
+  const auto store = NewStore(false, true);
+  ASSERT_OK(store->Validate(env_));
+  const auto log = std::make_shared<RecordingLogger>();
+  store->Open(kDefault, env_, log.get())->queue()->Record("k", "k", true);
+  EXPECT_EQ(1u, log->Lines({"samples are not restored", file_}).size());
+  EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+  EXPECT_OK(env_->DeleteDir(file_));
+}
+
+// Column families come and go: what those leave behind has a bound.
+TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
+  const auto held = [&](const std::shared_ptr<SampleStore>& store,
+                        const std::string& name) {
+    return store->Queue(name, env_, nullptr)->size();
+  };
+  SampleStoreOptions options;
+  options.capacity = 10;
+  options.sample_every = 1;
+  // Many that hold little, and fewer that are full.
+  for (const auto& [families, queries] :
+       std::vector<std::pair<int, int>>{{1200, 1}, {100, 10}}) {
+    SCOPED_TRACE(queries);
+    const auto store = std::make_shared<SampleStore>(options);
+    const auto used = store->Open("in use", env_, nullptr);
+    used->queue()->Record("a", "b", true);
+    for (int i = 0; i < families; i++) {
+      const auto session = store->Open(std::to_string(i), env_, nullptr);
+      for (int query = 0; query < queries; query++) {
+        session->queue()->Record("a", "b", true);
+      }
+    }
+    EXPECT_EQ(1u, held(store, "in use"));
+    EXPECT_EQ(queries,
+              static_cast<int>(held(store, std::to_string(families - 30))));
+    EXPECT_EQ(0u, held(store, "0"));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,264 @@
+//  The samples of a DB's column families survive the DB, in memory or in a
+//  file.
+
+#include "filter_policy/open_db/db_session.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "plugin/filter_properties.h"
+#include "rocksdb/sst_file_writer.h"
+#include "tests/table/sampling_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The Options, and the policy with them, outlive the DB.
+TEST_F(SamplingTest, SavedAtCloseAndRestored) {
+  Fill(1, file_);
+  EXPECT_FALSE(Get(BigEndian(kGap + 500)));
+  EXPECT_FALSE(Seek(BigEndian(kGap + 1), BigEndian(kGap + 9)));
+  Queries expected = {Point(BigEndian(kGap + 500)),
+                      {BigEndian(kGap + 1), BigEndian(kGap + 9), false}};
+  EXPECT_TRUE(env_->FileExists(file_).IsNotFound());
+  Close();
+  Queries saved;
+  Keys refused;
+  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
+  EXPECT_EQ(Lines(expected), Lines(saved));
+
+  for (bool same_policy : {true, false}) {
+    if (!same_policy) SetPolicy(1, file_);
+    Open();
+    EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+    EXPECT_FALSE(Get(BigEndian(kGap + 501 + same_policy)));
+    expected.push_back(Point(BigEndian(kGap + 501 + same_policy)));
+    EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+    Close();
+  }
+  saved.clear();
+  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
+  EXPECT_EQ(Lines(expected), Lines(saved));
+}
+
+TEST_F(SamplingTest, ColumnFamilies) {
+  Fill(1, file_);
+  ColumnFamilyHandle* other = nullptr;
+  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  handles_.push_back(other);
+  ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
+  ASSERT_OK(db_->Put(WriteOptions(), other, "c", "value"));
+  ASSERT_OK(db_->Flush(FlushOptions(), other));
+  std::string value;
+  EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
+  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1))}),
+            Lines(queue()->Snapshot()));
+  EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue("other")->Snapshot()));
+  Close();
+  Queries saved;
+  Keys refused;
+  ASSERT_OK(ReadQueryFile(env_, file_ + ".other", &saved, &refused));
+  EXPECT_EQ(Lines(Queries{Point("b")}), Lines(saved));
+}
+
+// A policy that takes another one's place, with the same samples file: what
+// both have sampled stays.
+TEST_F(SamplingTest, ChangedPolicies) {
+  Fill(1, file_);
+  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
+                              "{id=protean.Proteus;sample_every=1;"
+                              "samples_file=" +
+                                  file_ + "}"}}));
+  ASSERT_OK(db_->Put(WriteOptions(), BigEndian(1), "value"));
+  ASSERT_OK(db_->Put(WriteOptions(), BigEndian(9), "value"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  // The new file's reader samples for the new policy, the others for the old.
+  EXPECT_FALSE(Get(BigEndian(5)));
+  EXPECT_FALSE(Get(BigEndian(kGap + 2)));
+  Close();
+  Queries saved;
+  Keys refused;
+  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
+  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1)),
+                          Point(BigEndian(kGap + 2)), Point(BigEndian(5))}),
+            Lines(saved));
+}
+
+// More files than may be open: their readers come and go, but the DB stays.
+TEST_F(SamplingTest, SmallTableCache) {
+  constexpr int kFiles = 40;
+  options_.max_open_files = 20;
+  options_.table_cache_numshardbits = 0;
+  options_.level0_slowdown_writes_trigger = 1000;
+  options_.level0_stop_writes_trigger = 1000;
+  SetPolicy(1, file_);
+  Open();
+  ColumnFamilyHandle* other = nullptr;
+  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  handles_.push_back(other);
+  for (const char* key : {"a", "c"}) {
+    ASSERT_OK(db_->Put(WriteOptions(), other, key, "value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions(), other));
+  for (int i = 0; i < kFiles; i++) {
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(10 * i), "value"));
+    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(10 * i + 5), "value"));
+    ASSERT_OK(db_->Flush(FlushOptions()));
+  }
+  for (int round = 0; round < 3; round++) {
+    std::string value;
+    EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
+    for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Get(BigEndian(10 * i + 1)));
+  }
+  // Nothing has been written, or lost, by a reader.
+  EXPECT_TRUE(env_->FileExists(file_).IsNotFound());
+  EXPECT_TRUE(env_->FileExists(file_ + ".other").IsNotFound());
+  EXPECT_EQ(3u, queue("other")->recorded());
+  EXPECT_EQ(3u * kFiles, queue()->recorded());
+  Close();
+  EXPECT_OK(env_->FileExists(file_));
+  EXPECT_OK(env_->FileExists(file_ + ".other"));
+}
+
+// An Env that says when it is used although its DB is closed.
+class MortalEnv : public EnvWrapper {
+ public:
+  explicit MortalEnv(Env* base) : EnvWrapper(base) {}
+  static const char* kClassName() { return "MortalEnv"; }
+  const char* Name() const override { return kClassName(); }
+
+  void Die() { dead_ = true; }
+  void Live() { dead_ = false; }
+  Status FileExists(const std::string& name) override {
+    EXPECT_FALSE(dead_) << name;
+    return EnvWrapper::FileExists(name);
+  }
+
+ private:
+  bool dead_ = false;
+};
+
+TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
+  MortalEnv env(env_);
+  ProteusPolicyOptions proteus;
+  proteus.samples_file = file_;
+  table_.filter_policy =
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
+  options_.table_factory = NewProteanTableFactory(table_);
+  for (const bool flushed : {false, true}) {
+    env.Live();
+    options_.env = &env;
+    Open();
+    if (flushed) {
+      ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+      ASSERT_OK(db_->Flush(FlushOptions()));
+    }
+    Close();
+    env.Die();
+    options_.env = env_;
+    SstFileWriter writer(EnvOptions(), options_);
+    const std::string file = path_ + ".sst";
+    ASSERT_OK(writer.Open(file));
+    ASSERT_OK(writer.Put("b", "a value"));
+    ASSERT_OK(writer.Finish());
+    ASSERT_OK(env_->DeleteFile(file));
+  }
+}
+
+// The first file that a DB writes is designed from samples of the DB's Env.
+TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
+  const std::unique_ptr<Env> env(NewMemEnv(env_));
+  ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"b", "c", true}}));
+  ProteusPolicyOptions proteus;
+  proteus.samples_file = "/samples";
+  table_.filter_policy =
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
+  options_.table_factory = NewProteanTableFactory(table_);
+  options_.env = env.get();
+  ASSERT_OK(OpenDB(&db_, options_, "/db"));
+  ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+  ASSERT_OK(db_->Put(WriteOptions(), "d", "a value"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  std::map<std::string, FilterProperties> files;
+  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  ASSERT_EQ(1u, files.size());
+  EXPECT_EQ(1u, files.begin()->second.samples);
+  Close();
+  options_.env = env_;
+}
+
+// What column families have left behind, when they are dropped, is saved long
+// before the DB is closed.
+TEST_F(SamplingTest, ColumnFamiliesThatGo) {
+  constexpr int kFamilies = DBSession::kMaxIdleQueues + 8;
+  SetPolicy(1, file_);
+  Open();
+  // One stays.
+  ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  const auto name = [](int i) { return "family" + std::to_string(i); };
+  for (int i = 0; i < kFamilies; i++) {
+    ColumnFamilyHandle* family;
+    ASSERT_OK(db_->CreateColumnFamily(options_, name(i), &family));
+    for (const uint64_t key : {1, 3}) {
+      ASSERT_OK(db_->Put(WriteOptions(), family, BigEndian(key), "a value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions(), family));
+    std::string value;
+    ASSERT_TRUE(
+        db_->Get(ReadOptions(), family, BigEndian(2), &value).IsNotFound());
+    ASSERT_OK(db_->DropColumnFamily(family));
+    ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
+  }
+  EXPECT_OK(env_->FileExists(file_ + "." + name(0)));
+  EXPECT_TRUE(env_->FileExists(file_ + "." + name(kFamilies - 2)).IsNotFound());
+  Close();
+  for (int i = 0; i < kFamilies; i++) {
+    EXPECT_OK(env_->DeleteFile(file_ + "." + name(i))) << i;
+  }
+}
+
+TEST_F(SamplingTest, FilesFromOutside) {
+  SetPolicy(1);
+  Open();
+  const std::string name = path_ + "/ingested";
+  SstFileWriter writer(EnvOptions(), options_);
+  ASSERT_OK(writer.Open(name));
+  ASSERT_OK(writer.Put("a", "value"));
+  ASSERT_OK(writer.Put("c", "value"));
+  ASSERT_OK(writer.Finish());
+  ASSERT_OK(db_->IngestExternalFile({name}, IngestExternalFileOptions()));
+  EXPECT_FALSE(Get("b"));
+  EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue()->Snapshot()));
+}
+
+TEST_F(SamplingTest, BadFilesAreRefusedAtOpen) {
+  SetPolicy(1, file_);
+  for (const char* contents : {"a\tb\tc\n", "0x1\n"}) {
+    ASSERT_OK(WriteStringToFile(env_, contents, file_));
+    std::unique_ptr<DB> db;
+    const Status s = OpenDB(&db, options_, path_);
+    EXPECT_TRUE(s.IsInvalidArgument());
+    EXPECT_NE(std::string::npos, s.ToString().find(file_ + ", line 1 "));
+  }
+}
+
+TEST_F(SamplingTest, SeedsAndRefusedLinesOfThem) {
+  samples_.seed_file = file_;
+  ASSERT_OK(WriteStringToFile(env_, "a\tb\nz\ty\n", file_));
+  Fill(1);
+  EXPECT_EQ(Lines({{"a", "b", true}}), Lines(queue()->Snapshot()));
+  EXPECT_EQ(1u, log_->Lines({file_ + ", line 2 "}).size());
+}
+
+TEST_F(SamplingTest, FailingSaveIsLogged) {
+  Fill(1);
+  Close();
+  SetPolicy(1, path_ + "/missing/samples");
+  Open();
+  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  Close();
+  EXPECT_EQ(1u, log_->Lines({"samples of column family default are not saved",
+                             samples_.samples_file})
+                    .size());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
