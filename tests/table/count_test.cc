@@ -34,7 +34,7 @@ class CountTest : public ::testing::TestWithParam<const char*> {
     ASSERT_OK(ProteanDB::Open(options_, path_, &db_));
   }
 
-  // Three levels, L0 and the memtable; `keys` are dealt out to them.
+  // Three levels, L0 and the memtable, over which `keys` are distributed.
   void Fill(const Keys& keys) {
     for (size_t run = 0; run < 5; run++) {
       for (size_t i = run; i < keys.size(); i += 5) {
@@ -148,8 +148,7 @@ class FailingFileSystem : public FileSystemWrapper {
 
 }  // namespace
 
-// A count that fails leaves nothing behind in its thread: iterators are what
-// they were.
+// A failed count leaves nothing behind in its thread: iterators work as before.
 TEST_F(CountFeaturesTest, FailedCounts) {
   const auto file_system = std::make_shared<FailingFileSystem>();
   const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
@@ -199,7 +198,7 @@ TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
               static_cast<int64_t>(result.count));
   }
   SetPerfLevel(kDisable);
-  // Where a bound lies between the keys of two blocks, both are read.
+  // If a bound lies between the keys of two blocks, both blocks are read.
   EXPECT_LE(blocks, 2u * 4 * kCounts);
 }
 
@@ -219,7 +218,7 @@ TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
   EXPECT_LE(part.files_scanned, 8u);
 }
 
-// What the result says of what it could not count.
+// The result says what could not be counted.
 TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   Open(ManySmallFiles(7), "filter_policy=surf:0:4");
   const std::string keys[] = {"a", "b", "c", "d", "e"};
@@ -346,7 +345,7 @@ TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
       }
     });
   }
-  // The deletions move from the memtable to files meanwhile.
+  // The deletions move from the memtable to files during the count.
   for (int i = 0; i < 100; i++) {
     const CountResult result = Count(BigEndian(0), BigEndian(2000));
     EXPECT_TRUE(!result.IsExact() || result.count == 2000) << result.count;

@@ -1,5 +1,5 @@
-//  SST files whose filter block is damaged on disk: everything is still read
-//  right, and the log tells of it.
+//  SST files whose filter block is damaged on disk: all reads are still right,
+//  and the log reports the damage.
 
 #include "plugin/filter_statistics.h"
 #include "rocksdb/sst_file_reader.h"
@@ -30,7 +30,7 @@ class DamageTest : public ::testing::TestWithParam<DamageCase> {
  protected:
   const Keys keys_ = KeyFamilies(2000, kSeed)[0].keys;
 
-  // Two files a twin, one in level 0 and one in the last level.
+  // Each twin has two files, one in level 0 and one in the last level.
   void Fill(TwinDB* dbs) {
     dbs->Open();
     for (size_t i = 0; i < keys_.size(); i++) {
@@ -57,8 +57,7 @@ class DamageTest : public ::testing::TestWithParam<DamageCase> {
     return paths;
   }
 
-  // With a block cache of its own, so that no block from before the damage is
-  // found there.
+  // A new block cache, so that no block from before the damage is in it.
   std::shared_ptr<TableFactory> NewProteanTable() const {
     return NewTable("ProteanTable",
                     std::string("filter_policy=surf:0:8;block_cache=8M;") +
@@ -125,10 +124,10 @@ TEST_P(DamageTest, EverythingIsStillRead) {
     if (GetParam().right_checksum) {
       EXPECT_EQ(files.size(), mismatches);
     } else {
-      // RocksDB's count: each use of the filter reads it again.
+      // The counts of RocksDB's own filter: each use reads it again.
       EXPECT_GE(mismatches, files.size());
     }
-    // Heal it.
+    // Repair the block.
     dbs.Close();
     for (const std::string& file : files) {
       ASSERT_NO_FATAL_FAILURE(DamageFilter(file, where, true));
@@ -137,7 +136,7 @@ TEST_P(DamageTest, EverythingIsStillRead) {
   }
 }
 
-// Compaction leaves the damaged filter after.
+// Compaction drops the damaged filter.
 TEST_P(DamageTest, CompactionMakesNewFilters) {
   TwinDB dbs("damage", Options(), NewProteanTable());
   Fill(&dbs);
@@ -160,7 +159,8 @@ TEST_P(DamageTest, CompactionMakesNewFilters) {
                     .statistics->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT));
 }
 
-// What is damaged on its way to memory once is used again when it is read well.
+// A filter that was damaged only while it was read is used again once it is
+// read correctly.
 TEST(HealedFilterTest, IsUsedAgain) {
   const auto table = NewTable("ProteanTable",
                               "filter_policy=surf:0:8;block_cache=8M;"
@@ -185,13 +185,13 @@ TEST(HealedFilterTest, IsUsedAgain) {
         dbs.protean(), dbs.protean()->DefaultColumnFamily(), &statistics));
     ASSERT_EQ(1u, statistics.files.size());
     EXPECT_EQ(damaged ? "damaged" : "", statistics.files[0].unused);
-    // The second time, this heals it.
+    // The second time, flipping repairs it.
     ASSERT_NO_FATAL_FAILURE(DamageFilter(file, 20, /*right_checksum=*/false));
   }
 }
 
-// RocksDB reads such a file if nothing is to be compared with its properties;
-// later versions refuse it. So does Protean.
+// RocksDB reads such a file if there is nothing to compare with its properties;
+// later versions refuse it. Protean does the same.
 TEST(NoPropertiesTest, IsReadWhereRocksDBReadsIt) {
   const std::string path = test::PerThreadDBPath("no_properties.sst");
   for (const std::string policy : {"surf:0:8", "proteus:12"}) {
@@ -218,8 +218,8 @@ TEST(NoPropertiesTest, IsReadWhereRocksDBReadsIt) {
   EXPECT_OK(Env::Default()->DeleteFile(path));
 }
 
-// Without the filter policy, RocksDB does not look at the filter: a stock
-// RocksDB reads on.
+// Without the filter policy, RocksDB does not look at the filter, and a stock
+// RocksDB can read on.
 TEST_P(DamageTest, StockRocksDBReadsOn) {
   TwinDB dbs("damage", Options(),
              NewTable("ProteanTable", "filter_policy=surf:0:8"));

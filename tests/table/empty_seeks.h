@@ -1,4 +1,4 @@
-//  Closed seeks that find nothing, as an application makes them.
+//  Closed seeks that find nothing, made by an application.
 
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Seeks each query's range, whose bounds both belong to it; none may hold a
-// key.
+// Seeks the range of each query, whose bounds are both inclusive; no range may
+// hold a key.
 inline void SeekEmptyRanges(DB* db, const std::vector<Query>& queries) {
   for (const Query& query : queries) {
     const std::string hi = query.hi + '\0';

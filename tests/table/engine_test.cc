@@ -17,7 +17,7 @@ std::string PickAround(const Keys& keys, Random* rnd) {
   return Pick(around, rnd);
 }
 
-// Overwrites, deletes, and deletes ranges of a part of the keys.
+// Overwrites some of the keys, and deletes some of them singly and in ranges.
 void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
   const auto size = static_cast<int>(keys.size());
   for (int i = 0; i < size; i++) {
@@ -36,7 +36,7 @@ void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
         rnd->OneIn(3) ? PickAround(keys, rnd)
                       : keys[std::min<int>(size - 1, rnd->Uniform(size) / 8 +
                                                          rnd->Uniform(size))];
-    // Short ones for the most part, so that something is left.
+    // Mostly short ranges, so that something is left.
     const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
     if (from != keys.end() && keys.end() - from > 20 && ranges > 0) {
       end = *(from + 1 + rnd->Uniform(19));
@@ -45,8 +45,8 @@ void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
   }
 }
 
-// A tree with data on three levels or more, two overlapping files on level 0,
-// range tombstones everywhere, snapshots, and writes that are not flushed.
+// A tree with data on at least three levels, two overlapping files on level 0,
+// range tombstones everywhere, snapshots, and unflushed writes.
 void FillTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
   WriteRound(dbs, keys, 0, rnd);
   dbs->Flush();
@@ -68,8 +68,8 @@ void FillTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
   }
 }
 
-// Seeks under an upper bound: around keys, into gaps, empty and reversed. The
-// bounds of one iterator change all the time.
+// Seeks with an upper bound: around keys, into gaps, empty and reversed ranges.
+// The bounds of an iterator change all the time.
 void CompareClosedSeeks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
                         int snapshot, const ReadOptions& options) {
   TwinIterator it(dbs, options, /*lower=*/false, /*upper=*/true, snapshot);
@@ -137,7 +137,7 @@ void CompareWalks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
   }
 }
 
-// Full scans under an upper bound, from SeekToFirst and from Seek.
+// Full scans with an upper bound, from SeekToFirst and from Seek.
 void CompareClosedScans(TwinDB* dbs, const Keys& keys, Random* rnd,
                         int snapshot, const ReadOptions& options) {
   TwinIterator it(dbs, options, /*lower=*/false, /*upper=*/true, snapshot);
@@ -149,7 +149,7 @@ void CompareClosedScans(TwinDB* dbs, const Keys& keys, Random* rnd,
   }
 }
 
-// Every way of reading, as of now and as of every snapshot.
+// Every way of reading, of the present state and of every snapshot.
 void CompareAll(TwinDB* dbs, const Keys& keys, Random* rnd,
                 const ReadOptions& options = {}) {
   const int queries = keys.size() < 10 ? 100 : 250;
@@ -168,7 +168,7 @@ void CompareAll(TwinDB* dbs, const Keys& keys, Random* rnd,
   }
 }
 
-// Fills a tree and compares it as it is, reopened, and compacted.
+// Fills a tree and compares it as it is, after reopening, and after compaction.
 void CompareThroughLife(const std::string& name, const Keys& keys,
                         const Options& options,
                         const std::string& protean_table,
@@ -197,8 +197,8 @@ const char* const kPolicies[] = {"surf:0:0", "surf:0:4", "surf:4:0", "surf:4:4",
 
 class DifferentialTest : public ::testing::TestWithParam<const char*> {};
 
-// Every family of keys under every set of table options. The policies take
-// turns, so that each meets each family.
+// Every family of keys under every set of table options. The policies
+// alternate, so that each policy gets each family.
 TEST_P(DifferentialTest, AllFamilies) {
   printf("seed %u\n", kSeed);
   size_t turn = std::string(GetParam()).size();
@@ -265,7 +265,7 @@ TEST_F(FeatureTest, TailingIterators) {
   TwinDB dbs("tailing", UnthrottledFiles(),
              NewTable("ProteanTable", "filter_policy=surf:0:4"));
   dbs.Open();
-  // These iterators know nothing of range tombstones and go forward only.
+  // These iterators ignore range tombstones and only go forward.
   for (int round = 0; round < 5; round++) {
     for (const std::string& key : integers_.keys) {
       if (rnd.OneIn(3)) dbs.Put(key, "round " + std::to_string(round));

@@ -1,5 +1,5 @@
-//  What the tests of RocksDB's features share: keys that hurt, a tree of them
-//  under each policy, every way to read it, and the proof that filters had a
+//  Shared by the tests of RocksDB's features: difficult keys, a tree of them
+//  under each policy, every way to read it, and the proof that filters took
 //  part in the answers.
 
 #pragma once
@@ -15,8 +15,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Data ----
 
-// The empty key, runs of 0x00 and 0xff, chains of keys each a prefix of the
-// next, long shared prefixes, and random integers.
+// The empty key, runs of 0x00 and 0xff, chains of keys that are prefixes of
+// each other, long shared prefixes, and random integers.
 inline Keys HurtfulKeys(size_t size = 800) {
   Keys keys = {""};
   for (const KeyFamily& family : KeyFamilies(size / 4, 99)) {
@@ -29,7 +29,7 @@ inline Keys HurtfulKeys(size_t size = 800) {
   return keys;
 }
 
-// The keys and strings close to them, most of which are no keys.
+// The keys, and strings close to them, most of which are not keys.
 inline Keys WithNeighbours(const Keys& keys) {
   Random rnd(5);
   Keys all = keys;
@@ -63,7 +63,7 @@ inline void FillTree(
 
 // ---- Reading ----
 
-// What a walk may do.
+// The movements that a walk may make.
 struct WalkOptions {
   int seeks = 120;
   bool lower = false;
@@ -72,8 +72,8 @@ struct WalkOptions {
   const Comparator* order = BytewiseComparator();
 };
 
-// Seeks of all kinds, each with other bounds and a few steps back and forth.
-// Half of the ranges are so narrow that they are empty in most files.
+// Seeks of all kinds, each with different bounds and a few steps back and
+// forth. Half of the ranges are so narrow that they are empty in most files.
 inline void Walk(TwinIterator* it, const Keys& keys, const WalkOptions& options,
                  uint32_t seed = 77) {
   Random rnd(seed);
@@ -100,7 +100,8 @@ inline void Walk(TwinIterator* it, const Keys& keys, const WalkOptions& options,
   }
 }
 
-// Walks without bounds, with either, and with both, by iterators of `source`.
+// Walks without bounds, with one bound, and with both, by iterators of
+// `source`.
 inline void CompareWalks(const TwinIterator::Source& source, const Keys& keys,
                          const ReadOptions& options = {},
                          WalkOptions walk = {}) {
@@ -144,7 +145,7 @@ struct FeaturePolicy {
   const char* filter_policy;
 };
 
-// Policies that design their filters do so by every query, since the tests make
+// Policies that design their filters sample every query, since the tests make
 // few.
 constexpr FeaturePolicy kFeaturePolicies[] = {
     {"Surf", "surf:0:4"},
@@ -160,14 +161,14 @@ inline void PrintTo(const FeaturePolicy& policy, std::ostream* out) {
   *out << policy.name;
 }
 
-// Each test runs with each policy; keys_ are written, queries_ asked for.
+// Each test runs with each policy: keys_ are written, and queries_ are asked.
 class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
  protected:
   static constexpr int kLevels = 3;
 
   // ProteanTable with the policy, and the plain table without a filter, with
-  // the same other options. The cache is so small that reads are worth sparing:
-  // else filters that are slow are not asked where the next key is.
+  // otherwise equal options. The cache is so small that reads are worth saving:
+  // otherwise slow filters would not be asked where the next key is.
   static std::shared_ptr<TableFactory> ProteanTable(
       const std::string& table = "block_size=512") {
     return NewTable("ProteanTable", std::string("filter_policy=") +
@@ -196,8 +197,8 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
     return dbs;
   }
 
-  // A snapshot is taken in each round. After the first, queries tell the
-  // policies which design the files to come shall have.
+  // A snapshot is taken in each round. After the first round, queries teach the
+  // policies, which then design the filters of later files.
   void Fill(TwinDB* dbs, const ReadOptions& options = {}) {
     FillTree(dbs, keys_, [&](int round) {
       dbs->TakeSnapshot();
@@ -208,8 +209,8 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
     });
   }
 
-  // Opens and fills twins, and reads them as they have been written, with
-  // nothing in memory, and compacted.
+  // Opens and fills twins, and reads them as they have been written, without
+  // memtables, and compacted.
   void CompareTuned(TwinDB* dbs, const ReadOptions& options = {}) {
     dbs->Open();
     Fill(dbs, options);
@@ -222,8 +223,8 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
     CompareWalks(dbs, queries_, -1, options, walk);
   }
 
-  // Each policy that designs its filters gets every other setting, for the sake
-  // of time.
+  // Each policy that designs its filters gets every other setting, to save
+  // time.
   static bool IsMyTurn(size_t setting) {
     const std::string policy = GetParam().name;
     if (policy == "Surf") return true;
@@ -239,7 +240,8 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
            Ticks(NON_LAST_LEVEL_SEEK_FILTERED);
   }
 
-  // What `read` does is filtered in part, or else the test would prove nothing.
+  // Checks that some reads of `read` are filtered; otherwise the test would
+  // prove nothing.
   void ExpectFilteredGets(const std::function<void()>& read) const {
     const uint64_t before = FilteredGets();
     read();

@@ -1,5 +1,5 @@
-//  ProteanTable beside the rest of RocksDB: other comparators, prefix
-//  extractors, other table factories and filters on the same files.
+//  ProteanTable together with other features of RocksDB: other comparators,
+//  prefix extractors, other table factories and filters on the same files.
 
 #include <algorithm>
 #include <cctype>
@@ -57,7 +57,7 @@ void CompareAll(TwinDB* dbs, const Keys& keys, const Comparator* order,
   }
 }
 
-// Orders letters without regard to their case.
+// Orders letters without regard to case.
 class CaseInsensitiveComparator : public Comparator {
  public:
   const char* Name() const override { return "test.CaseInsensitive"; }
@@ -88,8 +88,8 @@ std::string RandomCase(std::string s, Random* rnd) {
 
 class ComparatorTest : public ::testing::TestWithParam<const char*> {
  protected:
-  // Everything is right and one line says that ranges are not filtered, however
-  // many files there are.
+  // All reads are right, and exactly one line says that ranges are not
+  // filtered, however many files there are.
   void CompareWith(const Comparator* comparator, const Keys& keys,
                    const Keys& queries) {
     const auto logger = std::make_shared<RecordingLogger>();
@@ -143,8 +143,9 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr size_t kPrefix = 4;
 
-  // Some hundred prefixes, some keys each. All keys have a whole prefix: what
-  // RocksDB's automatic prefix mode does with shorter ones is its own affair.
+  // Some hundred prefixes with some keys each. All keys have a whole prefix:
+  // what RocksDB's automatic prefix mode does with shorter keys does not
+  // concern Protean.
   PrefixTest() {
     Random rnd(kSeed);
     for (int prefix = 0; prefix < 200; prefix++) {
@@ -157,7 +158,7 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     SortUnique(&keys_);
   }
 
-  // Keys, neighbours of keys, and prefixes that no key has.
+  // Keys, neighbors of keys, and prefixes that no key has.
   Keys Targets() const {
     Random rnd(kSeed);
     Keys targets;
@@ -206,8 +207,8 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     }
   }
 
-  // Without any of the modes, RocksDB promises only the keys that share the
-  // target's prefix.
+  // Without these modes, RocksDB promises only the keys that share the target's
+  // prefix.
   void CompareWithinPrefixes(TwinDB* dbs, bool closed) {
     Random rnd(kSeed);
     for (const std::string& target : Targets()) {
@@ -274,7 +275,7 @@ TEST_P(PrefixTest, CappedPrefix) {
       std::shared_ptr<const SliceTransform>(NewCappedPrefixTransform(kPrefix)));
 }
 
-// The extractor comes to files that were written without one, and goes again.
+// The extractor is set after files were written without one, and removed again.
 TEST_P(PrefixTest, ExtractorThatChanges) {
   const std::string table = std::string("whole_key_filtering=") +
                             (GetParam() ? "true" : "false") + ";block_size=512";
@@ -299,7 +300,7 @@ TEST_P(PrefixTest, ExtractorThatChanges) {
   }
 }
 
-// Keys shorter than a prefix are in no prefix, but they are in the filter.
+// Keys shorter than a prefix have no prefix, but they are in the filter.
 TEST_P(PrefixTest, KeysOutOfTheDomain) {
   Random rnd(kSeed);
   for (int i = 0; i < 300; i++) {
@@ -351,7 +352,7 @@ TEST_F(OutliveTest, StockRocksDBAndBack) {
   dbs.Put("written without the plugin", "value");
   dbs.Flush();
 
-  // Some files with a filter, one without.
+  // Some files have a filter, one has none.
   ReopenWith(&dbs, protean);
   ASSERT_OK(dbs.protean()->VerifyChecksum());
   CompareAll(&dbs, keys_, BytewiseComparator());
@@ -375,8 +376,8 @@ TEST_F(OutliveTest, AnyPolicyReadsAnyBlock) {
   CompareAll(&dbs, keys_, BytewiseComparator());
 }
 
-// Files with RocksDB's own filters are read right, and get range filters as
-// they are rewritten.
+// Files with RocksDB's own filters are read correctly, and get range filters
+// when they are rewritten.
 TEST_F(OutliveTest, FilesWithBloomFilters) {
   Options options = ManySmallFiles(kLevels);
   options.statistics = CreateDBStatistics();

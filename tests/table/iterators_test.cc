@@ -1,5 +1,5 @@
-//  Iterators of every kind, with every option, find with ProteanTable what they
-//  find without it.
+//  Iterators of every kind, with every option, find the same with ProteanTable
+//  as without it.
 
 #include "rocksdb/attribute_groups.h"
 #include "tests/table/feature_fixture.h"
@@ -12,8 +12,8 @@ PROTEAN_FEATURE_TEST(IteratorsTest);
 
 // ---- Movements ----
 
-// Every change of direction, with each kind of bounds: of the iterators over
-// the files, only some have been where the others come from.
+// Every change of direction, with each kind of bounds: among the iterators over
+// files, only some have been where the others come from.
 TEST_P(IteratorsTest, TurningAround) {
   const auto dbs = NewTree();
   ExpectFilteredSeeks([&] {
@@ -34,7 +34,7 @@ TEST_P(IteratorsTest, TurningAround) {
   });
 }
 
-// A seek does not depend on where the one before it has left the iterator:
+// A seek does not depend on where the previous seek has left the iterator:
 // filtered, in the middle of a file, at the end, or going backwards.
 TEST_P(IteratorsTest, SeekAfterAnything) {
   const auto dbs = NewTree();
@@ -76,8 +76,8 @@ TEST_P(IteratorsTest, SeekAfterAnything) {
 
 // ---- Bounds ----
 
-// A scan in pages: each begins where the bound of the one before it lay, and
-// the slice of the bound is changed in place.
+// A scan in pages: each page begins at the bound of the previous one, and the
+// slice of the bound is changed in place.
 TEST_P(IteratorsTest, BoundsThatMoveWithTheScan) {
   const auto dbs = NewTree();
   const size_t all = CompareScans(dbs.get());
@@ -99,7 +99,7 @@ TEST_P(IteratorsTest, BoundsThatMoveWithTheScan) {
   });
 }
 
-// Downwards, with the lower bound at, above and below the keys that are there.
+// Backwards, with the lower bound at, above and below existing keys.
 TEST_P(IteratorsTest, LowerBounds) {
   const auto dbs = NewTree();
   for (bool upper : {false, true}) {
@@ -115,7 +115,7 @@ TEST_P(IteratorsTest, LowerBounds) {
           for (bool valid = it.SeekToLast(); valid;) valid = it.Prev();
         }
         if (it.Seek(queries_[i + width / 2]) && it.Prev()) it.Prev();
-        // Below the bound all targets are the same.
+        // Below the bound, all targets give the same result.
         if (i > 0 && it.Seek(queries_[i - 1])) it.Prev();
         if (i > 0) it.SeekForPrev(queries_[i - 1]);
       }
@@ -189,8 +189,8 @@ TEST_P(IteratorsTest, OpenOverFlushAndCompaction) {
 
 // ---- Options ----
 
-// Keys and values that pin_data pins stay where they are until the iterator
-// goes, whichever way it moves and however many files it leaves.
+// Keys and values that pin_data pins stay in place until the iterator is
+// destroyed, whichever way it moves and however many files it leaves.
 TEST_P(IteratorsTest, PinnedData) {
   const auto dbs = NewTree(ManySmallFiles(kLevels),
                            "block_size=512;use_delta_encoding=false");
@@ -277,8 +277,8 @@ TEST_P(IteratorsTest, Properties) {
                   .IsInvalidArgument());
 }
 
-// What an iterator gives up on is the same, since a filter only leaves out
-// files that have nothing to be skipped within the bounds.
+// An iterator gives up at the same limit of skipped keys, since a filter only
+// leaves out files that have nothing to be skipped within the bounds.
 TEST_P(IteratorsTest, MaxSkippableInternalKeys) {
   const auto dbs = NewTree();
   for (size_t i = 0; i < keys_.size(); i++) {
@@ -300,8 +300,8 @@ TEST_P(IteratorsTest, MaxSkippableInternalKeys) {
   }
 }
 
-// Values come when PrepareValue asks for them: from the blocks after an index
-// that knows their first keys, and from blob files.
+// Values are loaded when PrepareValue asks for them: from blocks whose first
+// keys are in the index, and from blob files.
 TEST_P(IteratorsTest, AllowUnpreparedValue) {
   ReadOptions options;
   options.allow_unprepared_value = true;
@@ -313,7 +313,7 @@ TEST_P(IteratorsTest, AllowUnpreparedValue) {
         db_options, "block_size=256;index_type=kBinarySearchWithFirstKey");
     ExpectFilteredSeeks(
         [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    // Without ever asking for a value.
+    // A walk that never asks for a value.
     std::string keys = dbs->Same([&](TwinDB::Twin twin) {
       const std::unique_ptr<Iterator> it(dbs->db(twin)->NewIterator(options));
       std::string all;
@@ -327,7 +327,7 @@ TEST_P(IteratorsTest, AllowUnpreparedValue) {
   }
 }
 
-// Files are left out by what their properties say, filters or not.
+// A table_filter leaves out files by their properties, with or without filters.
 TEST_P(IteratorsTest, TableFilter) {
   const auto dbs = NewTree();
   for (uint64_t rest : {0, 1}) {
@@ -379,8 +379,8 @@ TEST_P(IteratorsTest, ReadaheadAndCacheOptions) {
 
 // ---- Several column families ----
 
-// A key's columns come from several column families, of which some have other
-// filters, or none.
+// The columns of a key come from several column families, some of which have
+// other filters, or none.
 class CrossFamilyTest : public IteratorsTest {
  protected:
   void SetUp() override {

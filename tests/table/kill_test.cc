@@ -1,7 +1,8 @@
-//  kill -9, and power failures, at every mutation of files that loading,
-//  flushing, compacting, refreshing, saving samples, opening and closing make.
-//  What was acknowledged is there when the DB opens again, no answer is wrong,
-//  the samples are the old ones or the new ones, and refreshing goes on.
+//  kill -9, and power failures, at every mutation of files that happens during
+//  loading, flushing, compacting, refreshing, saving samples, opening and
+//  closing. Acknowledged writes are there when the DB opens again, no answer is
+//  wrong, the samples are either the old or the new ones, and refreshing
+//  continues.
 //
 //      build/kill_test                          each point once, as in the
 //      tests build/kill_test --gtest_filter=*Random* --seed=0 --seconds=3600
@@ -40,29 +41,29 @@ enum Phase {
 constexpr const char* kPhaseNames[] = {
     "open", "load", "flush", "save samples", "compaction", "close", "refresh"};
 
-// What the process that is killed leaves for the one that looks after it.
+// What the killed process records for the process that checks.
 struct Shared {
   std::atomic<int> phase;
   std::atomic<uint64_t> mutations;
-  // The writes that were begun, have returned, and were synced, since the DB
-  // was created.
+  // The numbers of writes that were begun, that have returned, and that were
+  // synced, since the DB was created.
   std::atomic<uint64_t> begun;
   std::atomic<uint64_t> written;
   std::atomic<uint64_t> synced;
-  // Hashes of samples files: those that have been begun to be saved.
+  // Hashes of all contents of the samples file whose saving was begun.
   static constexpr uint64_t kMaxSaves = 64;
   std::atomic<uint64_t> saves;
   std::atomic<uint64_t> hashes[kMaxSaves];
   std::atomic<bool> saved;  // to the end, at least once
-  // What the process that looks after it has found.
+  // What the checking process has found.
   std::atomic<uint64_t> lost_bytes;
   std::atomic<uint64_t> right;
   std::atomic<uint64_t> rewritten;
   std::atomic<uint64_t> parts_left;
 };
 
-// How a DB is opened: with poor filters at first, and better ones to refresh
-// to. FILE is the samples file. SuRF takes no samples.
+// How a DB is opened: first with poor filters, then with better ones for the
+// refresh. FILE is the samples file. SuRF takes no samples.
 struct Filters {
   const char* name;
   const char* before;
@@ -79,7 +80,7 @@ constexpr Filters kFilters[] = {
      "bits_per_key=16;sample_every=1;samples_file=FILE}}}"},
     {"SuRF", "surf:0:2", "surf:0:12"}};
 
-// Each test runs in processes that this one forks, which itself has no threads
+// Each test runs in processes that this one forks. This process has no threads
 // and opens no DB.
 class KillTest : public ::testing::Test {
  protected:
@@ -139,7 +140,7 @@ class KillTest : public ::testing::Test {
   std::string SamplesFile() const { return path_ + "/samples"; }
   static std::string CounterKey() { return "the number of writes"; }
 
-  // The n-th write, counted from 1, as it is in all processes.
+  // Write number n, counted from 1; the same in all processes.
   void AddWrite(uint64_t n, WriteBatch* batch, Contents* contents) const {
     Random rnd(static_cast<uint32_t>(1000003 * seed_ + n));
     rnd.Next();
@@ -196,8 +197,8 @@ class KillTest : public ::testing::Test {
         ->Samples();
   }
 
-  // All phases, until the process is killed at the mutation `kill_at`; 0 for
-  // not at all.
+  // Runs all phases, until the process is killed at the mutation `kill_at`; 0
+  // for not at all.
   void Live(uint64_t kill_at) const {
     const auto file_system = std::make_shared<FaultFileSystem>();
     file_system->KillAt(kill_at);
@@ -255,7 +256,7 @@ class KillTest : public ::testing::Test {
         RefreshResult result;
         ASSERT_OK(
             RefreshFilters(db.get(), db->DefaultColumnFamily(), {}, &result));
-        // A few writes may be too few to learn from.
+        // A few writes may be too few for sampling.
         if (must_refresh_) {
           EXPECT_GT(result.files_rewritten, 0u);
         }
@@ -302,7 +303,8 @@ class KillTest : public ::testing::Test {
     }
     NoteSave(options);
     db.reset();
-    // Only a process that was killed while it saved samples leaves a part.
+    // Only a process that was killed while it saved samples leaves a temporary
+    // file.
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       const std::string name = entry.path().filename();
       if (name.find(".replaced.") != std::string::npos) {
@@ -315,7 +317,7 @@ class KillTest : public ::testing::Test {
     }
   }
 
-  // Refreshing goes on where it was, and so do compactions.
+  // Refreshing continues where it was, and so do compactions.
   void GoOn(DB* db) const {
     ASSERT_OK(db->Flush(FlushOptions()));
     RefreshResult result;
@@ -338,8 +340,8 @@ class KillTest : public ::testing::Test {
     shared_->right += reads.answers().right;
   }
 
-  // One that has been saved as a whole. It may be missing as long as none has
-  // been, or as the folder may not have been synced since the first was.
+  // The samples file must be one that was saved completely. It may be missing
+  // until one has been saved, and until the folder has been synced since then.
   void CheckSamplesFile(bool power_fails) const {
     std::string contents;
     if (!ReadFileToString(Env::Default(), SamplesFile(), &contents).ok()) {
@@ -358,7 +360,7 @@ class KillTest : public ::testing::Test {
 
   // ---- A kill ----
 
-  // Returns false if the process has ended before that.
+  // Returns false if the process has ended before that mutation.
   bool Kill(uint64_t kill_at, bool power_fails, bool torn, uint32_t seed) {
     shared_->lost_bytes = shared_->right = shared_->rewritten =
         shared_->parts_left = 0;
@@ -384,7 +386,7 @@ class KillTest : public ::testing::Test {
     return true;
   }
 
-  // How many mutations there are in a process that is not killed.
+  // The number of mutations in a process that is not killed.
   uint64_t CountMutations() {
     NewDB();
     EXPECT_EQ(0, InAnotherProcess([this] { Live(0); }));
@@ -436,14 +438,14 @@ TEST_P(KillAtEachPointTest, OnceEach) {
     met[shared_->phase] = true;
     ASSERT_FALSE(HasFailure()) << kPhaseNames[shared_->phase];
   }
-  // Threads in the background may delete a file sooner or later.
+  // Background threads may delete a file earlier or later.
   EXPECT_LE(missed, mutations / 20);
   for (int phase = 0; phase < kPhases; phase++) {
     EXPECT_TRUE(met[phase] || kill.step > 1) << kPhaseNames[phase];
   }
 }
 
-// The points of all policies are much the same.
+// The mutations under all policies are nearly the same.
 INSTANTIATE_TEST_SUITE_P(
     Losses, KillAtEachPointTest,
     ::testing::Values(KillCase{"Killed", kFilters[0], false, 1},

@@ -1,6 +1,6 @@
-//  Reads of SST files that fail: every part of the file, in every way, when the
-//  file is opened and later. Each answer is right or an error; a filter that
-//  cannot be read costs reads and nothing else, and the log says so once.
+//  Failing reads of SST files: of every part of the file, in every way, when
+//  the file is opened and later. Each answer is right or an error; a filter
+//  that cannot be read only costs reads, and the log says so once.
 //
 //      build/read_faults_test                          all of it, as in the
 //      tests build/read_faults_test --gtest_filter=*Random* --seed=0
@@ -16,7 +16,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A kind of filters, and stock RocksDB, which shows what an error has to be.
+// A kind of filters; and stock RocksDB, which shows which errors are expected.
 struct Filters {
   const char* name;
   const char* table;
@@ -38,7 +38,7 @@ struct Keeping {
   const char* name;
   const char* table;
   int max_open_files;
-  // Filters are read time and again, since the cache holds none for long.
+  // Filters are read repeatedly, since the cache cannot hold any for long.
   bool reads_filters;
 };
 
@@ -118,7 +118,7 @@ class ReadFaultsTest : public ::testing::Test {
     ASSERT_GT(files_.size(), 6u);
   }
 
-  // Opens the DB over a file system that fails, with nothing in any cache.
+  // Opens the DB over a failing file system, with empty caches.
   Status Open() {
     Close();
     file_system_ = std::make_shared<FaultFileSystem>();
@@ -152,8 +152,8 @@ class ReadFaultsTest : public ::testing::Test {
            statistics_->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED);
   }
 
-  // The log names each file at most once for each time that it was opened, and
-  // only files of which something was out of reach.
+  // The log names each file at most once for each time it was opened, and only
+  // files with a part that could not be read.
   void CheckLog() const {
     const std::set<std::string> failed =
         file_system_->files_with_failed_reads();
@@ -169,7 +169,7 @@ class ReadFaultsTest : public ::testing::Test {
     }
   }
 
-  // What came of faults.
+  // The effects of the faults.
   struct Outcome {
     Status opened;
     Answers answers;
@@ -177,14 +177,14 @@ class ReadFaultsTest : public ::testing::Test {
     size_t unfiltered_files = 0;
     size_t failed_files = 0;
 
-    // What stock RocksDB does, too.
+    // Stock RocksDB does the same.
     std::string Summary() const {
       if (!opened.ok()) return "open: " + CodeOf(opened);
       return answers.failed() > 0 ? "some answers fail" : "all is answered";
     }
   };
 
-  // Opens and reads the DB under faults; then, without them, all is well.
+  // Opens and reads the DB with faults; then, without faults, everything works.
   Outcome RunCase(BlockKind kind, ReadFault fault, bool at_open, uint64_t where,
                   uint64_t limit, uint32_t seed) {
     Outcome outcome;
@@ -204,7 +204,7 @@ class ReadFaultsTest : public ::testing::Test {
       outcome.injected = file_system_->failed_reads();
       file_system_->HealReads();
       const Answers healed = Glance(seed + 1);
-      // But a partition of an index that was to be pinned at open is missed
+      // A partition of an index that was to be pinned at open stays missing
       // until the file is opened again, as in stock RocksDB.
       if (!at_open) {
         EXPECT_EQ(0u, healed.failed());
@@ -321,7 +321,7 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
           EXPECT_GT(outcome.injected, 0u);
         }
         if (filters.name == std::string("levels")) {
-          // Only Get asks the filter of level 0, which is RocksDB's.
+          // Only Get asks the filter of level 0, which is RocksDB's own.
           EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
         } else {
           EXPECT_EQ(outcome.failed_files, outcome.unfiltered_files);

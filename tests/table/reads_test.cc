@@ -1,5 +1,5 @@
-//  What is read and what is counted: nothing where the filters know that there
-//  is nothing, and no more than one sorted run where the next key is looked
+//  Counts of reads and of statistics: no block is read where the filters know
+//  that there is nothing, and only one sorted run where the next key is looked
 //  for.
 
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A DB of ProteanTable with the keys 1000, 2000, ..., big endian. A filter with
-// 16 real bits is exact on them.
+// A DB with ProteanTable and the keys 1000, 2000, ... in big endian. A filter
+// with 16 real bits is exact for them.
 class ReadsTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kKeys = 20000;
@@ -40,7 +40,8 @@ class ReadsTest : public ::testing::Test {
 
   void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
-  // Every third key each in the last level, in the level before, in level 0.
+  // Every third key goes to the last level, to the level before it, and to
+  // level 0.
   void FillLevels() {
     Open();
     for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
@@ -80,8 +81,8 @@ class ReadsTest : public ::testing::Test {
     return options_.statistics->getTickerCount(ticker);
   }
 
-  // Looks for the first key at or above `lo`, or for the last one at or below,
-  // in the whole DB or up to a bound. "" if there is none.
+  // Looks for the first key at or above `lo`, or for the last key at or below
+  // it, in the whole DB or up to a bound. Returns "" if there is none.
   std::string Seek(const std::string& lo, ReadOptions options = {}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
     it->Seek(lo);
@@ -98,7 +99,8 @@ class ReadsTest : public ::testing::Test {
     return it->Valid() ? it->key().ToString() : "";
   }
 
-  // Blocks read from files, and blocks of any kind found in the cache.
+  // Number of blocks read from files, and of blocks of any kind found in the
+  // cache.
   static uint64_t BlocksUsed() {
     return get_perf_context()->block_read_count +
            get_perf_context()->block_cache_hit_count;
@@ -181,8 +183,8 @@ TEST_F(ReadsTest, EmptyRangeAcrossFiles) {
   EXPECT_EQ(0u, BlocksUsed());
 }
 
-// The block stores too little of keys longer than 64 bytes to tell that the
-// file goes on past the range: the next file has its say.
+// The filter block stores too little of keys longer than 64 bytes to know that
+// the file goes on behind the range: the next file must be asked, too.
 TEST_F(ReadsTest, EmptyRangeAmongLongKeys) {
   const std::string prefix(100, 'p');
   Open();
@@ -247,8 +249,8 @@ TEST_F(ReadsTest, SeeksAreCounted) {
 
 // ---- Open seeks ----
 
-// Each of the three runs has a key next to the target, and only that of the
-// nearest one is read. A block too many is read where the nearest key is the
+// Each of the three runs has a key next to the target, and only the run of the
+// nearest key is read. One block too many is read where the nearest key is the
 // first one of the next block.
 TEST_F(ReadsTest, OpenSeeksReadOneRun) {
   for (const char* policy : {"surf:0:16", "surf:0:8", "proteus:16"}) {
@@ -286,7 +288,7 @@ TEST_F(ReadsTest, ScansReadEachBlockOnce) {
   EXPECT_EQ(blocks[false], blocks[true]);
 }
 
-// Runs whose next key is far away are not read for the first results.
+// Runs whose next key is far away are not read for the first results of a scan.
 TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
   Open();
   for (int run = 0; run < 10; run++) {
@@ -294,7 +296,7 @@ TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
       ASSERT_OK(
           db_->Put(WriteOptions(), BigEndian(1000000 * run + i), "value"));
     }
-    // So that the files' bounds do not tell.
+    // All files span the same range, so that their bounds do not decide.
     ASSERT_OK(db_->Put(WriteOptions(), BigEndian(5), "first"));
     ASSERT_OK(db_->Put(WriteOptions(), BigEndian(~uint64_t{0}), "last"));
     ASSERT_OK(db_->Flush(FlushOptions()));
@@ -307,13 +309,13 @@ TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
     ASSERT_EQ(BigEndian(3000000 + i), it->key().ToString());
   }
   EXPECT_LE(BlocksUsed(), 2u);
-  // There and back, over runs that wait.
+  // Forward and back, over runs that wait.
   it->Prev();
   ASSERT_EQ(BigEndian(3000059), it->key().ToString());
 }
 
-// Markers of many files in the same place make RocksDB's iterator seek again,
-// which must end.
+// Markers of many files at the same place make RocksDB's iterator seek again;
+// this must end.
 TEST_F(ReadsTest, ManyMarkersInOnePlace) {
   options_.max_sequential_skip_in_iterations = 0;
   for (const char* policy : {"surf:0:0", "proteus:12", "prefixbloom:12"}) {
@@ -342,8 +344,8 @@ TEST_F(ReadsTest, ManyMarkersInOnePlace) {
   }
 }
 
-// Who limits the keys that may be skipped does not mean markers, and those who
-// look at all versions do not see them.
+// A limit of skipped keys does not count markers, and iterators over all
+// versions do not see markers.
 TEST_F(ReadsTest, MarkersAreNotSeen) {
   FillLevels();
   ReadOptions options;
@@ -422,7 +424,7 @@ TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
 
 // ---- Filters of RocksDB's own ----
 
-// They go on filtering Gets until compaction makes range filters.
+// The old filters keep filtering Gets until compaction makes range filters.
 TEST_F(ReadsTest, FiltersOfRocksDB) {
   for (const char* policy :
        {"filter_policy=bloomfilter:14", "filter_policy=ribbonfilter:14",
@@ -498,7 +500,7 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
 
 // ---- What opening costs ----
 
-// Opening looks up the number of blocks that the plain table looks up.
+// Opening a file looks up the same number of blocks as with the plain table.
 TEST_F(ReadsTest, OpeningLooksUpNoMore) {
   for (const char* more :
        {"cache_index_and_filter_blocks=true",
@@ -526,8 +528,8 @@ TEST_F(ReadsTest, OpeningLooksUpNoMore) {
   }
 }
 
-// Readers that are charged to the block cache cost the same where a file's
-// filter is RocksDB's own.
+// Table readers charged to the block cache cost the same if a file's filter is
+// RocksDB's own.
 TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
   std::map<std::string, size_t> charged;
   const auto table = [&](const std::string& name, const std::string& policy) {
@@ -555,8 +557,8 @@ TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
     Open();
     charged[name] = cache->GetPinnedUsage();
   }
-  // Charges come in pieces of 256 KiB, whose handles in the cache are as large
-  // as malloc happens to make them.
+  // Charges are made in pieces of 256 KiB, and the sizes of their cache handles
+  // depend on malloc.
   EXPECT_NEAR(charged["BlockBasedTable"], charged["ProteanTable"], 1 << 10);
 }
 

@@ -1,5 +1,5 @@
-//  A block-based table whose iterators are made by the test: to watch what
-//  RocksDB asks of a table's iterator, and to answer what the test wants.
+//  A block-based table whose iterators the test creates, to watch what RocksDB
+//  asks of a table's iterator, and to answer what the test wants.
 
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What the test makes of the iterator of a file. `inner` is the table's own,
-// `caller` who it is for. Returned iterators are owned by the caller.
+// Creates the iterator of a file. `inner` is the iterator of the table itself,
+// `caller` what it is for. The caller owns the returned iterator.
 struct SpiedFile {
   const std::string name;
   std::unique_ptr<InternalIterator> inner;

@@ -1,5 +1,5 @@
 //  A RocksDB with ProteanTable and its twin, a plain RocksDB without any
-//  filter, which hold the same writes and must give the same answers.
+//  filter, which get the same writes and must give the same answers.
 
 #pragma once
 
@@ -30,8 +30,8 @@ inline const std::string& Pick(const Keys& keys, Random* rnd) {
   return keys[rnd->Uniform(static_cast<int>(keys.size()))];
 }
 
-// Options under which a few records make files on every level, as the test
-// arranges them.
+// Options with which a few records make files on every level, arranged by the
+// test.
 inline Options ManySmallFiles(int num_levels) {
   Options options;
   options.disable_auto_compactions = true;
@@ -61,7 +61,7 @@ class RecordingLogger : public Logger {
     lines_.emplace_back(line);
   }
 
-  // The lines that hold all of `words`.
+  // The lines that contain all of `words`.
   Keys Lines(const Keys& words) const {
     std::lock_guard<std::mutex> lock(mutex_);
     Keys found;
@@ -162,7 +162,7 @@ class TwinDB {
     Open();
   }
 
-  // Does the same to both.
+  // Does the same with both twins.
   void Both(const std::function<Status(DB*)>& operation) {
     for (auto& db : dbs_) ASSERT_OK(operation(db.get()));
   }
@@ -240,11 +240,12 @@ class TwinDB {
   };
 };
 
-// An iterator over each twin. Every movement is made on both and compared.
+// An iterator over each twin. Every movement is made with both, and the results
+// are compared.
 class TwinIterator {
  public:
-  // Bounds are set by the functions below; setting them here, even to
-  // something else later, is what tells RocksDB that there are any.
+  // Bounds are set by the functions below; setting them here, even if they are
+  // replaced later, tells RocksDB that there are bounds.
   TwinIterator(TwinDB* dbs, const ReadOptions& options, bool lower, bool upper,
                int snapshot = -1)
       : TwinIterator(Of(dbs, snapshot), options, lower, upper) {}
@@ -267,11 +268,11 @@ class TwinIterator {
     };
   }
 
-  // What is compared of a valid iterator besides its key and value.
+  // Describes what is compared of a valid iterator besides its key and value.
   using Describer = std::function<std::string(const Iterator&)>;
   void CompareAlso(const Describer& describer) { also_ = describer; }
 
-  // Takes effect with the next seek.
+  // The bound takes effect with the next seek.
   void SetLower(const std::string& bound) {
     lower_ = bound;
     lower_slice_ = lower_;
@@ -281,7 +282,7 @@ class TwinIterator {
     upper_slice_ = upper_;
   }
 
-  // All return whether the iterators are valid, and the same.
+  // All of these return whether the iterators are valid, which must be equal.
   bool Seek(const std::string& target) {
     history_ = "Seek " + Hex(target);
     return Both([&](Iterator* it) { it->Seek(target); });
@@ -307,7 +308,7 @@ class TwinIterator {
     return Both([](Iterator* it) { it->Prev(); });
   }
 
-  // Takes the place of the DB as it is now, or as of a snapshot.
+  // Refreshes the iterators to the present state of the DB, or to a snapshot.
   void Refresh(TwinDB* dbs, int snapshot = -1) {
     for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
       ASSERT_OK(iterators_[twin]->Refresh(dbs->At(twin, snapshot).snapshot));
@@ -331,7 +332,7 @@ class TwinIterator {
 
   std::string Describe(Iterator* it) const {
     if (!it->Valid()) return it->status().ToString();
-    // A value that allow_unprepared_value has left alone until now.
+    // Loads a value that allow_unprepared_value has left out.
     if (!it->PrepareValue()) return it->status().ToString();
     return Hex(it->key()) + " => " + it->value().ToString() + also_(*it);
   }
@@ -386,7 +387,7 @@ inline void CompareMultiGets(TwinDB* dbs, const Keys& keys, int snapshot = -1,
   }
 }
 
-// From end to end, both ways. Returns the number of keys.
+// Walks from end to end, in both directions. Returns the number of keys.
 inline size_t CompareScans(TwinDB* dbs, int snapshot = -1,
                            const ReadOptions& options = {}) {
   TwinIterator it(dbs, options, /*lower=*/false, /*upper=*/false, snapshot);

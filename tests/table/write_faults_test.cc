@@ -1,7 +1,6 @@
-//  Disks that are full and writes that fail, at every point of flushes,
-//  compactions, refreshes and saved samples. Errors are reported, everything
-//  can be read all the while, the DB goes on or opens again, and filters are
-//  there after the next compaction.
+//  Full disks and failing writes, at every point of flushes, compactions,
+//  refreshes and saved samples. Errors are reported, everything stays readable,
+//  the DB continues or opens again, and the next compaction makes filters.
 //
 //      build/write_faults_test                         all of it, as in the
 //      tests build/write_faults_test --gtest_filter=*Random* --seed=0
@@ -22,7 +21,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A kind of filters, and a better one of the kind, to refresh to.
+// A kind of filters, and better filters of the same kind, to refresh to.
 struct Filters {
   const char* name;
   const char* before;
@@ -60,7 +59,7 @@ class ShortSleeps : public SystemClockWrapper {
   }
 };
 
-// RocksDB may wait for ever when a DB is closed while it recovers from a full
+// RocksDB may wait forever when a DB is closed while it recovers from a full
 // disk by itself: ErrorHandler::ClearBGError wakes no thread (9.10.0).
 class ResumedByHand : public EventListener {
  public:
@@ -93,10 +92,10 @@ class WriteFaultsTest : public ::testing::Test {
     filters_ = filters;
     options_ = UnthrottledFiles();
     options_.create_if_missing = true;
-    // Thousands of DBs are opened, each with a log.
+    // Thousands of DBs are opened, and each would allocate space for its WAL.
     options_.allow_fallocate = false;
     options_.info_log = log_;
-    // Else RocksDB itself tries to recover, again and again.
+    // Otherwise RocksDB itself would try to recover, again and again.
     options_.max_bgerror_resume_count = 0;
     options_.target_file_size_base = 4 * kFileSize;
     file_system_ = std::make_shared<FaultFileSystem>();
@@ -145,7 +144,7 @@ class WriteFaultsTest : public ::testing::Test {
     right_ += answers.right;
   }
 
-  // No part of a file is left that the DB does not know.
+  // Checks that there is no file that the DB does not know.
   void ExpectNothingLeft() const {
     Keys children;
     ASSERT_OK(Env::Default()->GetChildren(path_, &children));
@@ -159,7 +158,7 @@ class WriteFaultsTest : public ::testing::Test {
     all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
     return db_->CompactRange(all, nullptr, nullptr);
   }
-  // All files have filters of Protean's.
+  // Checks that all files have filters of Protean.
   void ExpectFilters() {
     ASSERT_OK(CompactAll());
     TablePropertiesCollection properties;
@@ -175,8 +174,8 @@ class WriteFaultsTest : public ::testing::Test {
     return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result_);
   }
 
-  // Prepares and does something again and again, each time with trouble from
-  // its next mutation on, until it ends before the trouble begins.
+  // Prepares and does something repeatedly, each time with a fault from the
+  // next mutation on, until it ends before the fault.
   void TroubleAtEachPoint(const Trouble& trouble, const std::string& where,
                           const std::function<void()>& prepare,
                           const std::function<Status()>& act) {
@@ -197,7 +196,7 @@ class WriteFaultsTest : public ::testing::Test {
         line.Count(s.ok() ? "done all the same" : "reported, " + CodeOf(s));
         if (!s.ok()) reported++;
         EXPECT_TRUE(s.ok() || s.IsIOError()) << s.ToString();
-        // Nothing is wrong with what is there.
+        // Checks that all data is right.
         ExpectAllRight(n);
       }
       file_system_->HealMutations();
@@ -207,12 +206,12 @@ class WriteFaultsTest : public ::testing::Test {
       }
       Status resumed = db_->Resume();
       if (resumed.ok()) {
-        // The DB is as good as new.
+        // Checks that the DB works again.
         Put("after resuming", std::to_string(n));
         resumed = db_->Flush(FlushOptions());
       }
       line.Count(resumed.ok() ? "resumed" : "had to be opened again");
-      // As a crash would find it, in every second case.
+      // Every second time, opens the DB in the state that a crash would leave.
       if (!resumed.ok() || n % 2 == 0) {
         ASSERT_OK(Open());
         line.Count("opened again");
@@ -261,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(Filters, WriteFaultsOfFiltersTest,
                          });
 
 TEST_P(WriteFaultsOfFiltersTest, Flush) {
-  // Level 0 has RocksDB's filters then.
+  // Level 0 then has filters of RocksDB.
   if (GetParam().name == std::string("levels")) return;
   for (const Trouble& trouble : {FullDisk(), FailedWrite(), RetryableWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
@@ -290,7 +289,7 @@ TEST_P(WriteFaultsOfFiltersTest, Compaction) {
   }
 }
 
-// From poor filters to better ones.
+// The refresh is from poor filters to better ones.
 TEST_P(WriteFaultsOfFiltersTest, Refresh) {
   for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
@@ -314,8 +313,8 @@ TEST_P(WriteFaultsOfFiltersTest, Refresh) {
           return s;
         });
     if (HasFailure()) return;
-    // The refresh has been ended everywhere by now; the next one does all that
-    // is left.
+    // The refresh has been interrupted at every point by now; the next one does
+    // the rest.
     ASSERT_OK(Refresh());
     ASSERT_OK(Refresh());
     EXPECT_EQ(0u, result_.files_rewritten);
@@ -364,13 +363,13 @@ TEST_F(WriteFaultsTest, SavedSamples) {
         EXPECT_EQ(before, after);
         line.Count("reported, " + CodeOf(s));
         line.Count("old file kept");
-        // Not even the part of a new one can be deleted from a disk on which
-        // nothing can be done.
+        // A disk that fails everything does not even allow the temporary file
+        // to be deleted.
         if (!trouble.stays) ExpectNothingLeft();
       } else {
         EXPECT_NE(before, after);
       }
-      // And once more at the end of the DB.
+      // The samples are saved once more when the DB is closed.
       log_->Clear();
       file_system_->FailMutations(1, trouble.error, /*stays=*/true);
       Close();
@@ -392,7 +391,7 @@ TEST_F(WriteFaultsTest, SavedSamples) {
   }
 }
 
-// Any trouble anywhere while RocksDB flushes and compacts as it likes.
+// Random faults while RocksDB flushes and compacts by itself.
 TEST_F(WriteFaultsTest, Random) {
   RandomRuns(2, [this](uint64_t seed) {
     Random rnd(static_cast<uint32_t>(seed));
@@ -412,7 +411,7 @@ TEST_F(WriteFaultsTest, Random) {
                    std::to_string(n));
       const uint64_t failed_before = file_system_->failed_mutations();
       file_system_->FailMutations(n, trouble.error, trouble.stays);
-      // The write that has failed may be there later, or not.
+      // The failed write may be there later, or not.
       std::string failed_key;
       Status s;
       for (int w = 0; w < 2000 && s.ok(); w++) {

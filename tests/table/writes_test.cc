@@ -1,5 +1,5 @@
-//  Whatever way records are written and deleted, they are read with
-//  ProteanTable as they are without it.
+//  In whatever way records are written and deleted, ProteanTable reads the same
+//  as the plain table.
 
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/merge_operator.h"
@@ -10,7 +10,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class WritesTest : public FeatureTest {
  protected:
-  // The tree as it is, reopened with what was in the log, and compacted.
+  // Compares the tree as it is, reopened with the data of its log, and
+  // compacted.
   void CompareThroughLife(TwinDB* dbs) {
     for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
       CompareReads(dbs, queries_, snapshot);
@@ -26,7 +27,7 @@ PROTEAN_FEATURE_TEST(WritesTest);
 
 // ---- Deletions ----
 
-// Ranges that begin and end anywhere, over many files of several levels, whose
+// Deletions of arbitrary ranges, over many files of several levels. Their
 // tombstones are cut at the borders of the files they are compacted into.
 TEST_P(WritesTest, RangeTombstonesOverFileBorders) {
   const auto dbs = NewTwins();
@@ -45,7 +46,7 @@ TEST_P(WritesTest, RangeTombstonesOverFileBorders) {
   CompareThroughLife(dbs.get());
 }
 
-// A file whose filter rules it out still deletes what lies below it.
+// A file whose filter rules it out still deletes keys in the levels below it.
 TEST_P(WritesTest, TombstonesOfFilteredFiles) {
   const auto dbs = NewTwins();
   dbs->Open();
@@ -54,7 +55,7 @@ TEST_P(WritesTest, TombstonesOfFilteredFiles) {
   }
   dbs->Flush();
   dbs->CompactLevel0Into(2, kFileSize);
-  // One file with keys far from its tombstones, one with tombstones only.
+  // One file has keys far from its tombstones, the other has tombstones only.
   dbs->Put("a", "value");
   dbs->DeleteRange("key1010", "key1050");
   dbs->Put("z", "value");
@@ -76,8 +77,8 @@ TEST_P(WritesTest, TombstonesOfFilteredFiles) {
   EXPECT_EQ(300u - 90u + 2u, CompareScans(dbs.get()));
 }
 
-// A file that reaches past its last key, because of a tombstone, and is
-// filtered there: the search goes on in the next file of the level.
+// A file that reaches past its last key because of a tombstone, and is filtered
+// there: the seek goes on in the next file of the level.
 TEST_P(WritesTest, TombstonesBehindTheLastKey) {
   const auto dbs = NewTwins();
   dbs->Open();
@@ -106,13 +107,13 @@ TEST_P(WritesTest, TombstonesBehindTheLastKey) {
   });
 }
 
-// Each key is written once before it is deleted, as SingleDelete demands.
+// Each key is written once before it is deleted, as SingleDelete requires.
 TEST_P(WritesTest, SingleDelete) {
   const auto dbs = NewTwins();
   dbs->Open();
   for (size_t part = 0; part < 3; part++) {
     for (size_t i = part; i < keys_.size(); i += 3) dbs->Put(keys_[i], "once");
-    // Deletes keys of the part before, which lie deeper by now.
+    // Deletes keys of the previous part, which are in deeper levels by now.
     for (size_t i = (part + 2) % 3; part > 0 && i < keys_.size(); i += 6) {
       dbs->Both(
           [&](DB* db) { return db->SingleDelete(WriteOptions(), keys_[i]); });
@@ -145,7 +146,7 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
     }
     dbs->TakeSnapshot();
   });
-  // The operands one by one.
+  // The operands, one by one.
   for (const std::string& key : queries_) {
     dbs->Same([&](TwinDB::Twin twin) {
       DB* db = dbs->db(twin);
@@ -282,15 +283,15 @@ TEST_P(WritesTest, BlobFiles) {
                                              &blob_files));
   EXPECT_GE(blob_files, 4u);
   CompareThroughLife(dbs.get());
-  // Every key, downwards.
+  // Every key, backwards.
   TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/false);
   for (const std::string& query : queries_) it.SeekForPrev(query);
 }
 
 // ---- Timestamps ----
 
-// Keys with timestamps, of which any may be asked for. Of a key, the filter
-// knows nothing of the time.
+// Keys with timestamps, read as of any of them. The filter does not know the
+// timestamps.
 class TimestampTest : public WritesTest {
  protected:
   std::unique_ptr<TwinDB> NewTimestampedTree(bool persisted) {
@@ -305,7 +306,7 @@ class TimestampTest : public WritesTest {
       std::string buffer;
       const Slice time = EncodeU64Ts(10 * (round + 1), &buffer);
       for (const std::string& key : keys_) {
-        // An assertion of RocksDB forbids timestamp() of the empty key.
+        // RocksDB asserts that timestamp() is not called for the empty key.
         if (key.empty()) continue;
         const bool put = rnd.OneIn(2);
         const bool gone = rnd.OneIn(10);
@@ -404,7 +405,7 @@ TEST_P(TimestampTest, NotPersisted) {
   ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
 }
 
-// Old versions go as the low bound of history rises.
+// Old versions are dropped as full_history_ts_low rises.
 TEST_P(TimestampTest, FullHistoryLow) {
   const auto dbs = NewTimestampedTree(/*persisted=*/true);
   std::string low;
@@ -418,7 +419,7 @@ TEST_P(TimestampTest, FullHistoryLow) {
     const Slice time = EncodeU64Ts(at, &buffer);
     ReadOptions options;
     options.timestamp = &time;
-    // An error before the low bound.
+    // Reads as of a time before full_history_ts_low fail.
     CompareGets(dbs.get(), queries_, -1, options);
     if (at >= 30) CompareAt(dbs.get(), options);
   }
