@@ -2,14 +2,14 @@
 
 #include <memory>
 
-#include "table/search_bounds.h"
+#include "table/seek/thread_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 void SetSearchBounds(const Slice* lower, const Slice* upper) {
-  SearchBounds::SetOfThread(std::make_shared<const SearchBounds>(lower, upper));
+  ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
 }
 
-void ClearSearchBounds() { SearchBounds::SetOfThread(nullptr); }
+void ClearSearchBounds() { ThreadBounds::SetCurrent(nullptr); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -10,7 +10,7 @@
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/table_builder.h"
 #include "table/rocksdb_internals/versions.h"
-#include "table/search_bounds.h"
+#include "table/seek/thread_bounds.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -60,7 +60,7 @@ bool IsMadeInCode(const ConfigOptions& config_options,
 // ReadOptions.
 void IgnoreThreadBounds(Logger* logger) {
   static std::atomic<bool> logged{false};
-  SearchBounds::Ignore();
+  ThreadBounds::Ignore();
   // There may be no log yet when the DB is opened.
   if (logger == nullptr || logged.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, logger,

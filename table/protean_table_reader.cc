@@ -1,14 +1,8 @@
 #include "table/protean_table_reader.h"
 
-#include <algorithm>
-
-#include "filter_policy/protean_filter_policy.h"
 #include "memory/arena.h"
-#include "monitoring/statistics_impl.h"
-#include "rocksdb/env.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
-#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -19,123 +13,7 @@ bool IsForUser(TableReaderCaller caller) {
          caller == TableReaderCaller::kSSTFileReader;
 }
 
-// Whether the filter could not hold the file's keys. The file's properties tell
-// before the filter is read.
-bool HoldsNoKeys(const BlockBasedFile& file) {
-  const auto properties = file.table()->GetTableProperties();
-  if (properties == nullptr) return false;
-  const auto kind = properties->user_collected_properties.find(kKindProperty);
-  return kind != properties->user_collected_properties.end() &&
-         kind->second == FindFilterType(FilterKind::kAlwaysTrue)->name;
-}
-
-FileDescription Describe(const BlockBasedFile& file,
-                         uint64_t log_period_seconds) {
-  FileDescription description;
-  description.family = file.family();
-  description.family_name = file.column_family();
-  description.path = file.name();
-  description.level = file.level();
-  description.properties = file.table()->GetTableProperties();
-  if (description.properties == nullptr) {
-    // The file is older than table properties.
-    description.properties = std::make_shared<TableProperties>();
-  }
-  description.env = file.env();
-  description.info_log = file.info_log();
-  description.log_period_seconds = log_period_seconds;
-  return description;
-}
-
-// What the policy uses of a file whose filter is used; nullptr otherwise.
-std::shared_ptr<SampleStore> SamplesOf(const BlockBasedFile& file,
-                                       FilterUse use) {
-  return use == FilterUse::kUsed
-             ? AsProteanFilterPolicy(file.filter_policy())->Samples()
-             : nullptr;
-}
-std::shared_ptr<TreeFilters> TreesOf(const BlockBasedFile& file,
-                                     FilterUse use) {
-  return use == FilterUse::kUsed
-             ? AsProteanFilterPolicy(file.filter_policy())->Filters()
-             : nullptr;
-}
-
-// Returns a number above the sequence numbers of all writes, and below the
-// largest one, which RocksDB's iterators use. At the same key, larger numbers
-// come first, so they are given to the files that are likely to have more keys
-// in a range: files of deeper levels, then files with more keys.
-SequenceNumber MarkerSequence(const BlockBasedFile& file) {
-  constexpr SequenceNumber kLast = kMaxSequenceNumber - 1;
-  constexpr int kMaxLevel = 255;
-  constexpr int kSizes = 64;
-  const auto properties = file.table()->GetTableProperties();
-  const uint64_t keys = properties == nullptr ? 0 : properties->num_entries;
-  const int size = FloorLog2(std::max<uint64_t>(keys, 1));
-  const int level = std::clamp(file.level(), 0, kMaxLevel);
-  return kLast - static_cast<SequenceNumber>((kMaxLevel - level) * kSizes +
-                                             (kSizes - 1 - size));
-}
-
 }  // namespace
-
-ProteanTableReader::ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file,
-                                       FilterUse use,
-                                       const std::string& db_session_id,
-                                       uint64_t log_period_seconds)
-    : file_(std::move(file)),
-      open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
-                 SamplesOf(*file_, use), TreesOf(*file_, use)),
-      table_(file_->table()),
-      has_range_filter_(use == FilterUse::kUsed),
-      timestamp_size_(file_->user_comparator()->timestamp_size()),
-      marker_sequence_(MarkerSequence(*file_)),
-      queue_(open_file_.queue()) {
-  // A damaged filter is reported now if the table keeps it in memory, otherwise
-  // when an iterator reads it.
-  if (!has_range_filter_) return;
-  Checked(file_->GetPinnedFilter());
-  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnheld);
-}
-
-const FilterBlock* ProteanTableReader::GetRangeFilter(
-    const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
-    FilterHold* hold) const {
-  if (!has_range_filter_) return nullptr;
-  FilterBitsReader* filter;
-  const Status s =
-      file_->GetFilter(read_options, lookup_context, hold, &filter);
-  if (s.IsCorruption()) {
-    open_file_.ReportDamage(s);
-  } else if (s.IsIOError() || s.IsMemoryLimit()) {
-    open_file_.ReportFailure(s);
-  }
-  return Checked(filter);
-}
-
-const FilterBlock* ProteanTableReader::Checked(FilterBitsReader* filter) const {
-  if (filter == nullptr) return nullptr;
-  // Policies of Protean make no other readers.
-  const FilterBlock& block =
-      static_cast<const ProteanFilterBitsReader*>(filter)->block();
-  if (block.CanFilter()) {
-    // An earlier read of the filter may have been damaged, but not the file.
-    open_file_.SetUse(FilterUse::kUsed);
-    return &block;
-  }
-  NoteUseless(block);
-  return nullptr;
-}
-
-void ProteanTableReader::NoteUseless(const FilterBlock& filter) const {
-  if (filter.status().ok()) {
-    open_file_.SetUse(FilterUse::kUnheld);
-  } else if (open_file_.ReportDamage(filter.status()) &&
-             filter.status().IsCorruption()) {
-    // RocksDB counts only the damage that it finds itself.
-    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
-  }
-}
 
 void ProteanTableReader::Sample(const MultiGetContext::Range& range) {
   for (auto key = range.begin(); key != range.end(); ++key) {
@@ -166,22 +44,22 @@ InternalIterator* ProteanTableReader::NewIterator(
     size_t compaction_readahead_size, bool allow_unprepared_value) {
   if (IsForUser(caller)) {
     if (RangeCounter* counter = RangeCounter::Current()) {
-      return counter->NewIterator(this, arena);
+      return counter->NewIterator(&file_, arena);
     }
   }
-  if (skip_filters || !has_range_filter_ || !IsForUser(caller)) {
+  if (skip_filters || !file_.has_range_filter() || !IsForUser(caller)) {
     return table_->NewIterator(read_options, prefix_extractor, arena,
                                skip_filters, caller, compaction_readahead_size,
                                allow_unprepared_value);
   }
-  const ProteanTableIterator::Arguments arguments = {
-      prefix_extractor, arena, caller, compaction_readahead_size,
-      allow_unprepared_value};
+  const FileIterator::Arguments arguments = {prefix_extractor, arena, caller,
+                                             compaction_readahead_size,
+                                             allow_unprepared_value};
   if (arena == nullptr) {
-    return new ProteanTableIterator(this, read_options, arguments);
+    return new ProteanTableIterator(&file_, read_options, arguments);
   }
   return new (arena->AllocateAligned(sizeof(ProteanTableIterator)))
-      ProteanTableIterator(this, read_options, arguments);
+      ProteanTableIterator(&file_, read_options, arguments);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -3,7 +3,7 @@
 #include "db/dbformat.h"
 #include "memory/arena.h"
 #include "rocksdb/table_properties.h"
-#include "table/protean_table_reader.h"
+#include "table/filtered_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -56,15 +56,15 @@ class AtWork {
 // Finds no key, but counts those that a search would find.
 class CountingIterator : public InternalIterator {
  public:
-  CountingIterator(RangeCounter* counter, ProteanTableReader* reader)
-      : counter_(counter), reader_(reader) {}
+  CountingIterator(RangeCounter* counter, FilteredFile* file)
+      : counter_(counter), file_(file) {}
 
   // A search in a sorted run begins with a seek, and goes on in the next files
   // with SeekToFirst.
   void Seek(const Slice& target) override {
     counter_->run_is_new_ = true;
     counter_->last_ = RangeCounter::EndKey();
-    const Slice lo = reader_->UserKey(target);
+    const Slice lo = file_->UserKey(target);
     Count(&lo);
   }
   void SeekToFirst() override { Count(nullptr); }
@@ -87,7 +87,7 @@ class CountingIterator : public InternalIterator {
   void CountByScan(const Slice* lo, const Slice& hi, uint64_t* count);
 
   KeyIterator NewKeyIterator() const {
-    return KeyIterator(reader_->file().table()->NewIterator(
+    return KeyIterator(file_->file().table()->NewIterator(
         counter_->file_options_, /*prefix_extractor=*/nullptr,
         /*arena=*/nullptr, /*skip_filters=*/true,
         TableReaderCaller::kUserApproximateSize,
@@ -101,7 +101,7 @@ class CountingIterator : public InternalIterator {
   bool FirstKeyShares(const Slice& bound, size_t shared);
 
   RangeCounter* const counter_;
-  ProteanTableReader* const reader_;
+  FilteredFile* const file_;
   EndKey first_;
   EndKey last_;
   Status status_;
@@ -123,7 +123,7 @@ void CountingIterator::Count(const Slice* lo) {
   if (lo == nullptr) counter_->JoinFiles(first_, &count);
   counter_->last_ = std::move(last_);
   totals->files++;
-  if (const auto properties = reader_->GetTableProperties()) {
+  if (const auto properties = file_->file().table()->GetTableProperties()) {
     totals->deletions += properties->num_deletions;  // of ranges too
   }
   totals->in_files += count;
@@ -138,7 +138,7 @@ bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared) {
   SeekUserKey(bound, it.get());
   status_ = it->status();
   return it->Valid() &&
-         reader_->UserKey(it->key()).starts_with(Slice(bound.data(), shared));
+         file_->UserKey(it->key()).starts_with(Slice(bound.data(), shared));
 }
 
 bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
@@ -147,7 +147,7 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
       TableReaderCaller::kUserApproximateSize};
   FilterHold hold;
   const FilterBlock* filter =
-      reader_->GetRangeFilter(counter_->file_options_, &lookup_context, &hold);
+      file_->GetRangeFilter(counter_->file_options_, &lookup_context, &hold);
   RangeCount counted;
   if (filter == nullptr ||
       !filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
@@ -186,7 +186,7 @@ void CountingIterator::CountByScan(const Slice* lo, const Slice& hi,
     SeekUserKey(*lo, it.get());
   }
   for (; it->Valid(); it->Next()) {
-    const Slice key = reader_->UserKey(it->key());
+    const Slice key = file_->UserKey(it->key());
     if (counter_->comparator_->CompareWithoutTimestamp(
             key, /*a_has_ts=*/false, hi, /*b_has_ts=*/false) >= 0) {
       break;
@@ -208,11 +208,11 @@ RangeCounter::RangeCounter(const Range& range, const Comparator* comparator,
 
 RangeCounter* RangeCounter::Current() { return current; }
 
-InternalIterator* RangeCounter::NewIterator(ProteanTableReader* reader,
+InternalIterator* RangeCounter::NewIterator(FilteredFile* file,
                                             Arena* arena) {
-  if (arena == nullptr) return new CountingIterator(this, reader);
+  if (arena == nullptr) return new CountingIterator(this, file);
   return new (arena->AllocateAligned(sizeof(CountingIterator)))
-      CountingIterator(this, reader);
+      CountingIterator(this, file);
 }
 
 void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {

@@ -19,7 +19,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableReader;
+class FilteredFile;
 
 class RangeCounter {
  public:
@@ -46,7 +46,7 @@ class RangeCounter {
 
   // The iterator that counts the keys of a file. In `arena`, unless that is
   // nullptr.
-  InternalIterator* NewIterator(ProteanTableReader* reader, Arena* arena);
+  InternalIterator* NewIterator(FilteredFile* file, Arena* arena);
 
  private:
   friend class CountingIterator;

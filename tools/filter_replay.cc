@@ -8,6 +8,7 @@
 #include "filter_policy/open_db/seek_backoff.h"
 #include "rocksdb/convenience.h"
 #include "table/filter_trial.h"
+#include "table/seek/seek_decision.h"
 #include "tools/file_facts.h"
 #include "util/hash.h"
 
@@ -24,52 +25,79 @@ double Draw(uint64_t a, uint64_t b) {
          0x1p-53;
 }
 
-// What a filter says to a read, as ProteanTableIterator understands it.
+// What the table iterator does with a read of a file, if the file has nothing
+// for it.
 struct Answer {
-  // Whether the file is read, if it has nothing for the read. By a seek whose
-  // end other files know.
+  // Whether the file is read, by a search whose end other files know.
   bool read = false;
-  // Whether a seek waits for others at its target, since the filter does not
-  // know where the file's next key is.
-  bool stays = false;
+  // Whether the file waits right behind the target, and would be read if no
+  // other file knew more.
+  bool knows_nothing = false;
 };
+
+// Follows a forward seek from marker to marker, as far as the search comes.
+// `marker` is where the file waits first.
+bool IsRead(const FilterBlock& filter, const ReadQuery& read,
+            const ReadTruth::End& end, Marker::Purpose purpose,
+            std::string marker) {
+  const SearchPosition stop = {end.found ? SearchPosition::Kind::kKey
+                                         : SearchPosition::Kind::kNone,
+                               end.key};
+  for (uint8_t moves = 0;; moves++) {
+    const bool is_reached =
+        end.found ? marker <= end.key
+                  : read.kind != ReadKind::kClosedSeek || marker < read.bound;
+    if (!is_reached) return false;
+    if (purpose != Marker::Purpose::kProbe || moves == Marker::kMaxMoves) {
+      return true;
+    }
+    std::string next;
+    if (DecideMove(filter, marker, stop, &next).action ==
+        SeekDecision::Action::kRead) {
+      return true;
+    }
+    marker = std::move(next);
+  }
+}
+
+Answer AnswerToSeek(const FilterBlock& filter, const ReadQuery& read,
+                    const ReadTruth::End& end) {
+  using Action = SeekDecision::Action;
+  Answer answer;
+  std::string marker;
+  const Slice bound(read.bound);
+  if (read.kind == ReadKind::kClosedSeekForPrev) {
+    answer.read = DecideSeekForPrev(filter, read.target, read.inclusive, bound,
+                                    /*lower_is_known=*/true, &marker)
+                      .action == Action::kRead;
+    return answer;
+  }
+  const SeekDecision decision =
+      DecideSeek(filter, read.target,
+                 read.kind == ReadKind::kClosedSeek ? &bound : nullptr,
+                 Waiting::kAllowed, &marker);
+  if (decision.action == Action::kWait) {
+    std::string next;
+    answer.knows_nothing =
+        marker == read.target + std::string(1, '\0') &&
+        DecideMove(filter, marker, SearchPosition(), &next).action == Action::kRead;
+    answer.read = IsRead(filter, read, end, decision.purpose, marker);
+  } else {
+    answer.read = decision.action == Action::kRead;
+  }
+  return answer;
+}
 
 Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
                 const ReadTruth::End& end) {
   Answer answer;
+  const FilterBlock* const block = filter.range_filter();
   if (read.kind == ReadKind::kGet) {
     answer.read = filter.MayMatch({read.target, read.target, true});
-    return answer;
-  }
-  const FilterBlock* const block = filter.range_filter();
-  if (block == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
+  } else if (block == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
     answer.read = true;
-    return answer;
-  }
-  if (read.kind == ReadKind::kClosedSeekForPrev) {
-    answer.read = block->RangeMayMatch(read.bound, read.target, read.inclusive);
-    return answer;
-  }
-  const bool closed = read.kind == ReadKind::kClosedSeek;
-  std::string marker;
-  if ((closed && !block->RangeMayMatch(read.target, read.bound,
-                                       /*hi_inclusive=*/false)) ||
-      !block->LowerBound(read.target, &marker) ||
-      (closed && marker >= read.bound)) {
-    return answer;
-  }
-  if (marker != read.target) {
-    answer.read = !end.found || marker <= end.key;
-  } else if (!block->LowerBoundIsLoose() ||
-             block->RangeMayMatch(marker, marker, /*hi_inclusive=*/true)) {
-    answer.read = true;
-    return answer;
   } else {
-    answer.read = true;
-    answer.stays = true;
-  }
-  if (answer.read && end.found && block->LowerBoundIsLoose()) {
-    answer.read = block->RangeMayMatch(marker, end.key, /*hi_inclusive=*/true);
+    answer = AnswerToSeek(*block, read, end);
   }
   return answer;
 }
@@ -88,8 +116,8 @@ struct Rate {
   }
 };
 struct Rates {
-  Rate read;   // of reads in vain
-  Rate stays;  // of all
+  Rate read;           // of reads in vain
+  Rate knows_nothing;  // of all reads
 };
 
 class Replay {
@@ -405,7 +433,7 @@ void Replay::Extrapolate(Contestant* contestant) const {
       Rates& known = rates[LevelOf(file)][kind_of(i)];
       const Answer& answer = contestant->answers[i];
       if (truth_.questions[i].in_vain) known.read.Add(answer.read);
-      known.stays.Add(answer.stays);
+      known.knows_nothing.Add(answer.knows_nothing);
     }
   }
   // Of the nearest level that knows.
@@ -425,15 +453,16 @@ void Replay::Extrapolate(Contestant* contestant) const {
   for (uint32_t file = 0; file < family_.files.size(); file++) {
     if (contestant->files[file].known) continue;
     std::array<double, kReadKinds> read{};
-    std::array<double, kReadKinds> stays{};
+    std::array<double, kReadKinds> knows_nothing{};
     for (size_t kind = 0; kind < kReadKinds; kind++) {
       read[kind] = share_of(LevelOf(file), kind, &Rates::read, 1);
-      stays[kind] = share_of(LevelOf(file), kind, &Rates::stays, 0);
+      knows_nothing[kind] =
+          share_of(LevelOf(file), kind, &Rates::knows_nothing, 0);
     }
     for (const uint32_t i : asked_[file]) {
       const double draw = Draw(i, file);
       contestant->answers[i] = {draw < read[kind_of(i)],
-                                draw < stays[kind_of(i)]};
+                                draw < knows_nothing[kind_of(i)]};
     }
   }
 }
@@ -489,7 +518,7 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     // Where no filter knows anything, the largest run is read first.
     size_t first = begin;
     for (size_t i = begin; i < end; i++) {
-      if (!contestant.answers[i].stays) {
+      if (!contestant.answers[i].knows_nothing) {
         first = end;
         break;
       }

@@ -89,28 +89,27 @@ const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
 }  // namespace
 
 FileIterator::~FileIterator() {
-  if (!in_arena_) {
+  if (arguments_.arena == nullptr) {
     delete iterator_;
   } else if (iterator_ != nullptr) {
     iterator_->~InternalIterator();
   }
 }
 
-void FileIterator::Make(const BlockBasedFile& file,
-                        const ReadOptions& read_options,
-                        const SliceTransform* prefix_extractor, Arena* arena,
-                        TableReaderCaller caller,
-                        size_t compaction_readahead_size,
-                        bool allow_unprepared_value) {
-  in_arena_ = arena != nullptr;
-  iterator_ = file.table_->NewIterator(
-      read_options, prefix_extractor, arena, /*skip_filters=*/false, caller,
-      compaction_readahead_size, allow_unprepared_value);
+void FileIterator::Make() {
+  iterator_ = file_.table_->NewIterator(
+      read_options_, arguments_.prefix_extractor, arguments_.arena,
+      /*skip_filters=*/false, arguments_.caller,
+      arguments_.compaction_readahead_size, arguments_.allow_unprepared_value);
   static const void* const exact_class =
-      ClassOfBlockBasedTableIterator(*file.table_);
+      ClassOfBlockBasedTableIterator(*file_.table_);
   if (ClassOf(*iterator_) == exact_class) {
     exact_ = static_cast_with_check<BlockBasedTableIterator>(iterator_);
   }
+  if (pinned_iters_manager_ != nullptr) {
+    iterator_->SetPinnedItersMgr(pinned_iters_manager_);
+  }
+  if (readahead_.has_value()) iterator_->SetReadaheadState(&*readahead_);
 }
 
 bool FileIterator::NextAndGetResult(IterateResult* result) {

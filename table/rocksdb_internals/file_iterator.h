@@ -1,6 +1,13 @@
-//  The iterator of an SST file, with what RocksDB keeps to itself.
+//  The iterator that the block-based table makes for a file.
+//
+//  Nearly always that is a BlockBasedTableIterator, and where keys are read one
+//  after the other, its functions are called directly instead of through its
+//  table of virtual functions. But RocksDB may put another iterator around it,
+//  as 11.6 and later do for files with embedded blobs.
 
 #pragma once
+
+#include <optional>
 
 #include "table/block_based/block_based_table_iterator.h"
 #include "table/internal_iterator.h"
@@ -8,48 +15,146 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The iterator that the block-based table makes for a file. Nearly always it is
-// a BlockBasedTableIterator, whose functions may then be called without a
-// virtual call; but RocksDB may wrap it in another iterator, as 11.6 and later
-// do for files with embedded blobs.
 class FileIterator {
  public:
-  FileIterator() = default;
+  // As for TableReader::NewIterator. The iterator is made in `arena` unless that
+  // is nullptr.
+  struct Arguments {
+    const SliceTransform* prefix_extractor;
+    Arena* arena;
+    TableReaderCaller caller;
+    size_t compaction_readahead_size;
+    bool allow_unprepared_value;
+  };
+
+  // RocksDB's iterator is made when it is first needed: making it costs a look
+  // at the file's index. `file` and `read_options` must outlive it.
+  FileIterator(const BlockBasedFile& file, const ReadOptions& read_options,
+               const Arguments& arguments)
+      : file_(file), read_options_(read_options), arguments_(arguments) {}
+  ~FileIterator();
   FileIterator(const FileIterator&) = delete;
   FileIterator& operator=(const FileIterator&) = delete;
-  ~FileIterator();
 
-  // Makes the iterator as TableReader::NewIterator does, in `arena` unless it
-  // is nullptr. REQUIRES: there is no iterator yet
-  void Make(const BlockBasedFile& file, const ReadOptions& read_options,
-            const SliceTransform* prefix_extractor, Arena* arena,
-            TableReaderCaller caller, size_t compaction_readahead_size,
-            bool allow_unprepared_value);
+  const SliceTransform* prefix_extractor() const {
+    return arguments_.prefix_extractor;
+  }
 
-  InternalIterator* get() const { return iterator_; }
-  InternalIterator* operator->() const { return iterator_; }
-  // The iterator if it is exactly of this class, else nullptr.
-  BlockBasedTableIterator* exact() const { return exact_; }
+  // RocksDB's iterator.
+  InternalIterator* Get() {
+    if (iterator_ == nullptr) Make();
+    return iterator_;
+  }
 
-  // Does what InternalIterator::NextAndGetResult does, with one virtual call
-  // less for each key.
+  // All that follows is as InternalIterator has it. An iterator that has not
+  // been made is invalid, and its status is OK.
+
+  void Seek(const Slice& target) { Get()->Seek(target); }
+  void SeekForPrev(const Slice& target) { Get()->SeekForPrev(target); }
+  void SeekToFirst() { Get()->SeekToFirst(); }
+  void SeekToLast() { Get()->SeekToLast(); }
+
+  bool Valid() const {
+    return exact_ != nullptr ? exact_->BlockBasedTableIterator::Valid()
+                             : iterator_ != nullptr && iterator_->Valid();
+  }
+  Status status() const {
+    return iterator_ != nullptr ? iterator_->status() : Status::OK();
+  }
+  IterBoundCheck UpperBoundCheckResult() {
+    if (exact_ != nullptr) {
+      return exact_->BlockBasedTableIterator::UpperBoundCheckResult();
+    }
+    return iterator_ != nullptr ? iterator_->UpperBoundCheckResult()
+                                : IterBoundCheck::kUnknown;
+  }
+
+  // These require Valid().
+
+  void Next() {
+    if (exact_ != nullptr) {
+      exact_->BlockBasedTableIterator::Next();
+    } else {
+      iterator_->Next();
+    }
+  }
+  void Prev() { iterator_->Prev(); }
+  // Costs one call a key less than through InternalIterator.
   bool NextAndGetResult(IterateResult* result);
-  // Stores what NextAndGetResult would have stored for the current entry.
+  Slice key() const {
+    return exact_ != nullptr ? exact_->BlockBasedTableIterator::key()
+                             : iterator_->key();
+  }
+  Slice user_key() const {
+    return exact_ != nullptr ? exact_->BlockBasedTableIterator::user_key()
+                             : iterator_->user_key();
+  }
+  Slice value() const {
+    return exact_ != nullptr ? exact_->BlockBasedTableIterator::value()
+                             : iterator_->value();
+  }
+  bool PrepareValue() {
+    return exact_ != nullptr ? exact_->BlockBasedTableIterator::PrepareValue()
+                             : iterator_->PrepareValue();
+  }
+  uint64_t write_unix_time() const {
+    return exact_ != nullptr
+               ? exact_->BlockBasedTableIterator::write_unix_time()
+               : iterator_->write_unix_time();
+  }
+  bool MayBeOutOfLowerBound() {
+    return exact_ != nullptr
+               ? exact_->BlockBasedTableIterator::MayBeOutOfLowerBound()
+               : iterator_->MayBeOutOfLowerBound();
+  }
+
+  bool IsKeyPinned() const { return Valid() && iterator_->IsKeyPinned(); }
+  bool IsValuePinned() const { return Valid() && iterator_->IsValuePinned(); }
+
+  // The manager that was set last, or nullptr.
+  PinnedIteratorsManager* pinned_iters_manager() const {
+    return pinned_iters_manager_;
+  }
+  void SetPinnedItersMgr(PinnedIteratorsManager* manager) {
+    pinned_iters_manager_ = manager;
+    if (iterator_ != nullptr) iterator_->SetPinnedItersMgr(manager);
+  }
+  void GetReadaheadState(ReadaheadFileInfo* info) {
+    if (iterator_ != nullptr) iterator_->GetReadaheadState(info);
+  }
+  void SetReadaheadState(ReadaheadFileInfo* info) {
+    if (iterator_ != nullptr) {
+      iterator_->SetReadaheadState(info);
+    } else {
+      readahead_ = *info;
+    }
+  }
+
+  // What InternalIterator does not tell:
+
+  // The result that NextAndGetResult would give for where the iterator is.
   bool GetResult(IterateResult* result);
 
-  // Records in the iterator's statistics that its last seek has passed a
-  // filter. Returns false if that has been recorded already.
+  // Tells the iterator's statistics that its last seek has passed a filter.
+  // Returns false if they know already.
   bool MarkFilterUsed();
-  // Whether a data block has been read since the last seek, and whether it was
-  // read in vain, because no value has been asked for since. An iterator of
-  // another class tells neither, which counts as true and false.
+  // Whether a data block has been read since the last seek, and whether that
+  // was in vain, since no value was asked for. An iterator of another class
+  // tells nothing: true and false.
   bool HasReadBlock() const;
   bool HasReadInVain() const;
 
  private:
+  void Make();
+
+  const BlockBasedFile& file_;
+  const ReadOptions& read_options_;
+  const Arguments arguments_;
   InternalIterator* iterator_ = nullptr;
+  // iterator_ if it is a BlockBasedTableIterator, and nothing derived from it.
   BlockBasedTableIterator* exact_ = nullptr;
-  bool in_arena_ = false;
+  PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
+  std::optional<ReadaheadFileInfo> readahead_;  // for iterator_
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -69,23 +69,13 @@ expect_none "table/rocksdb_internals depends on nothing else of table/" \
   "$(own 'table/rocksdb_' 'table/([^r]|r[^o]|ro[^c])' "$self_check")"
 # What iterators decide by and tell each other.
 expect_none "table/seek depends on no iterator, reader, counter or factory" \
-  "$(own 'table/(seek/|run_search|search_bounds)' 'table/(protean_table_|range_counter|filter_trial|rewrite_file)' \
-    'table/run_search\.cc')"
+  "$(own 'table/seek/' 'table/(protean_table_|range_counter|filter_trial|rewrite_file)')"
 
 # No file depends on itself by way of others: a header and what defines its functions are one unit.
-# Each line: a unit, and one that it includes although this one depends on it, too. They are to be taken apart.
-readonly known_cycles='
-table/run_search table/protean_table_iterator
-table/protean_table_reader table/protean_table_iterator
-table/protean_table_reader table/range_counter
-'
 # The list of all kinds of filters names those that use it.
 readonly lists='^filter_policy/filter_kinds\.cc '
 units=$(grep -vE "^tests/|$lists" <<<"$own_includes" | sed -E 's/\.(h|cc)\b//g' | awk '$1 != $2' | sort -u)
-expect_none "a known cycle is still there, or its line in this test can go" \
-  "$(grep . <<<"$known_cycles" | grep -vxF "$units" || true)"
-expect_none "no includes form a cycle" \
-  "$({ grep -vxF "$(grep . <<<"$known_cycles" || echo none)" <<<"$units" | tsort 2>&1 >/dev/null || true; })"
+expect_none "no includes form a cycle" "$({ tsort <<<"$units" 2>&1 >/dev/null || true; })"
 
 # ---- RocksDB's insides ----
 

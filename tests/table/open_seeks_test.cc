@@ -7,6 +7,7 @@
 
 #include "plugin/protean.h"
 #include "rocksdb/cache.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/statistics.h"

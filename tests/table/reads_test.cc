@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/sst_file_writer.h"

@@ -9,7 +9,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
-#include "table/run_search.h"
+#include "table/seek/run_search.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -6,7 +6,7 @@
 
 #include "plugin/search_bounds.h"
 #include "rocksdb/convenience.h"
-#include "table/search_bounds.h"
+#include "table/seek/thread_bounds.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -55,7 +55,7 @@ TEST_P(WritingIteratorsTest, DeleteNothing) {
   it.reset();
   std::string value;
   EXPECT_OK(db->Get(ReadOptions(), "m5", &value));
-  EXPECT_FALSE(SearchBounds::AreUsed());
+  EXPECT_FALSE(ThreadBounds::AreUsed());
   // A process says it once.
   static bool first = true;
   std::string log;

@@ -16,6 +16,7 @@
 #include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/search_bounds.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"

@@ -1,4 +1,4 @@
-//  What a thread has said of its searches that their ReadOptions do not say:
+//  The bounds that a thread sets for its searches where ReadOptions have none:
 //  see plugin/search_bounds.h.
 
 #pragma once
@@ -12,55 +12,55 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A thread's bounds. Iterators share them with it, so they never change.
-class SearchBounds {
+// One thread's bounds. Immutable, since iterators share them with the thread.
+class ThreadBounds {
  public:
-  // User keys without timestamps, which are copied; nullptr for none.
-  SearchBounds(const Slice* lower, const Slice* upper)
+  // User keys without timestamps, which are copied; nullptr for no bound.
+  ThreadBounds(const Slice* lower, const Slice* upper)
       : lower_(lower), upper_(upper) {}
 
-  // nullptr if there is none. The lower bound is inclusive, the upper one not.
+  // The inclusive lower bound and the exclusive upper bound, or nullptr.
   const Slice* lower() const { return lower_.get(); }
   const Slice* upper() const { return upper_.get(); }
 
-  // Whether a search that begins there begins outside. Backwards, the upper
-  // bound itself will do.
+  // Whether a search that starts at `user_key` starts outside of the bounds. A
+  // backward search may start at the upper bound itself.
   bool IsOutside(const Slice& user_key, bool backwards) const {
     return (lower() != nullptr && user_key.compare(*lower()) < 0) ||
            (upper() != nullptr &&
             user_key.compare(*upper()) >= (backwards ? 1 : 0));
   }
 
-  // Whether these are the same keys, or none.
-  static bool AreEqual(const SearchBounds* a, const SearchBounds* b) {
+  // Whether both are the same keys, or both nullptr.
+  static bool AreEqual(const ThreadBounds* a, const ThreadBounds* b) {
     return a == b ||
            (a != nullptr && b != nullptr && Equal(a->lower(), b->lower()) &&
             Equal(a->upper(), b->upper()));
   }
 
-  // This thread's, or nullptr.
-  static const std::shared_ptr<const SearchBounds>& OfThread() {
-    return Current();
+  // The calling thread's bounds, or nullptr.
+  static const std::shared_ptr<const ThreadBounds>& Current() {
+    return CurrentSlot();
   }
-  static void SetOfThread(std::shared_ptr<const SearchBounds> bounds) {
+  static void SetCurrent(std::shared_ptr<const ThreadBounds> bounds) {
     Use unused = Use::kNever;
     use_.compare_exchange_strong(unused, Use::kYes, std::memory_order_relaxed);
-    Current() = std::move(bounds);
+    CurrentSlot() = std::move(bounds);
   }
-  // False if no thread of this process has ever had any, which is cheaper to
-  // know, or if they are ignored.
+  // False if no thread of this process has ever set bounds, which is cheaper to
+  // check than the thread's own, or if bounds are ignored.
   static bool AreUsed() {
     return use_.load(std::memory_order_relaxed) == Use::kYes;
   }
-  // Has them ignored by the searches of this process that begin from now on.
-  static void Ignore() { use_.store(Use::kNoMore, std::memory_order_relaxed); }
+  // Makes all searches of this process ignore bounds from their next seek on.
+  static void Ignore() { use_.store(Use::kIgnored, std::memory_order_relaxed); }
 
  private:
-  static std::shared_ptr<const SearchBounds>& Current() {
-    static thread_local std::shared_ptr<const SearchBounds> current;
+  static std::shared_ptr<const ThreadBounds>& CurrentSlot() {
+    static thread_local std::shared_ptr<const ThreadBounds> current;
     return current;
   }
-  enum class Use { kNever, kYes, kNoMore };
+  enum class Use { kNever, kYes, kIgnored };
   static inline std::atomic<Use> use_{Use::kNever};
 
   class Bound {

@@ -1,0 +1,84 @@
+//  An SST file with its filter: what the iterators over it and the counter of its
+//  keys ask for. It is also the file's entry with its DB (open_file.h).
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "filter_policy/filter_block.h"
+#include "filter_policy/open_db/open_file.h"
+#include "table/rocksdb_internals/block_based_file.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Thread safe.
+class FilteredFile {
+ public:
+  // `use` is kUsed if `file` has a full filter block that was opened by a
+  // policy of Protean, and its user keys are in bytewise order when their
+  // timestamps are taken away. `db_session_id` names the open DB that
+  // the file belongs to; empty if there is none. `log_period_seconds` is how often
+  // the DB's log tells of the filters (open_families.h).
+  FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
+               const std::string& db_session_id, uint64_t log_period_seconds);
+  FilteredFile(const FilteredFile&) = delete;
+  FilteredFile& operator=(const FilteredFile&) = delete;
+
+  // Whether GetRangeFilter may return a filter.
+  bool has_range_filter() const { return has_range_filter_; }
+
+  // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
+  // through the block cache. `*hold` keeps it in memory for the caller.
+  // Returns nullptr if the filter is not available, for instance because it
+  // would have to be read and `read_options` forbids that; then the file may
+  // hold any key.
+  const FilterBlock* GetRangeFilter(const ReadOptions& read_options,
+                                    BlockCacheLookupContext* lookup_context,
+                                    FilterHold* hold) const;
+
+  // The user key without its timestamp, as filters know it.
+  Slice UserKey(const Slice& internal_key) const {
+    return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);
+  }
+
+  const BlockBasedFile& file() const { return *file_; }
+
+  // The sequence number of markers (protean_table_iterator.h), which no write
+  // has.
+  SequenceNumber marker_sequence() const { return marker_sequence_; }
+
+  // A new iterator's knowledge of whether waiting at markers pays.
+  SeekBackoff NewBackoff() const { return open_file_.NewBackoff(); }
+
+  // Whether an iterator has noted that the filter is slow to find the next key
+  // (LowerBoundIsSlow).
+  bool IsSlow() const { return is_slow_.load(std::memory_order_relaxed); }
+  void NoteSlow() { is_slow_.store(true, std::memory_order_relaxed); }
+
+  // The queue that samples queries that found nothing in this file, or nullptr.
+  QueryQueue* queue() const { return queue_; }
+
+  // Adds an iterator's counts of seeks, `events` in all.
+  void Add(const SeekTally& seeks, uint32_t events) {
+    open_file_.Add(seeks, events);
+  }
+
+ private:
+  // Returns the filter that a policy of Protean has opened, or nullptr if it is
+  // damaged or does not hold the keys.
+  const FilterBlock* Checked(FilterBitsReader* filter) const;
+  void NoteUseless(const FilterBlock& filter) const;
+
+  const std::unique_ptr<BlockBasedFile> file_;
+  mutable OpenFile open_file_;
+  // These members share a cache line, on which reads do not write.
+  const bool has_range_filter_;
+  const size_t timestamp_size_;
+  const SequenceNumber marker_sequence_;
+  QueryQueue* const queue_;
+  std::atomic<bool> is_slow_{false};
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,24 @@
+#include "table/seek/round_bounds.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+const std::shared_ptr<const ThreadBounds>& RoundBounds::Take(
+    const Slice* target, bool backwards) {
+  static const std::shared_ptr<const ThreadBounds> none;
+  const std::shared_ptr<const ThreadBounds>& current = ThreadBounds::Current();
+  const bool changed = !ThreadBounds::AreEqual(bounds_.get(), current.get());
+  if (target != nullptr) {
+    if (changed) is_outside_ = false;
+    bounds_ = current;
+    if (current != nullptr && current->IsOutside(*target, backwards)) {
+      is_outside_ = true;
+    }
+  } else if (changed) {
+    // Equal bounds that are set later belong to another search.
+    bounds_.reset();
+    return none;
+  }
+  return is_outside_ ? none : current;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,49 @@
+//  What a search (run_search.h) knows of the iterator over one of its files.
+
+#pragma once
+
+#include <cstdint>
+
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Where an iterator is.
+struct SearchPosition {
+  enum class Kind : uint8_t {
+    kNone,    // at no key
+    kKey,     // at this key of its file
+    kMarker,  // waits here; its file has no key below
+  };
+  Kind kind = Kind::kNone;
+  Slice user_key;
+};
+
+class SearchMember {
+ public:
+  // The user key at which the iterator is or waits. The key stays valid until
+  // the iterator moves.
+  virtual SearchPosition Position() const = 0;
+
+  // Samples that the file has no key in [lo, hi], or in [lo, hi) unless
+  // `hi_inclusive`.
+  virtual void RecordEmptyRange(const Slice& lo, const Slice& hi,
+                                bool hi_inclusive) const = 0;
+  // Samples that the file has no key from `target` to the end of the search, as
+  // far as the iterator's bounds tell where that is.
+  virtual void RecordNothingFrom(const Slice& target) const = 0;
+
+ protected:
+  ~SearchMember() = default;
+};
+
+// A member's entry in a search. SearchHandle owns it, and takes it out of the
+// search before it is destroyed.
+struct OpenRun {
+  const SearchMember* const member;
+  const void* const file;  // identifies the file
+  uint64_t round = 0;      // the latest round in which it was sought; 0: none
+  bool is_listed = false;  // in OpenRuns
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,130 @@
+#include "table/seek/seek_decision.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// No key of the file is below `upper`, as far as the seek looks.
+SeekDecision EmptyBelow(const FilterBlock& filter, const Slice& upper) {
+  return SeekDecision::Empty(filter.HasKeyAtOrAbove(upper));
+}
+
+// Stores `end`, or the first string behind it if `inclusive`, if the file
+// certainly has no key between `begin` and there, but keys from there on.
+// `begin` and `end` may point into `*marker`.
+bool MoveBehind(const FilterBlock& filter, const Slice& begin, const Slice& end,
+                bool inclusive, std::string* marker) {
+  if (filter.RangeMayMatch(begin, end, inclusive)) return false;
+  std::string behind;
+  behind.reserve(end.size() + 1 + kNumInternalBytes);
+  behind.append(end.data(), end.size());
+  if (inclusive) behind.push_back('\0');
+  // False only where the largest key is too long to be stored as a whole.
+  if (!filter.HasKeyAtOrAbove(behind)) return false;
+  marker->swap(behind);
+  return true;
+}
+
+// Turns a user key into one right below it: at most keys that share all but the
+// last byte and continue with 0xFF lie between the two. REQUIRES: !key->empty()
+void MoveBelow(std::string* key) {
+  if (key->back() == '\0') {
+    key->pop_back();
+  } else {
+    key->back() = static_cast<char>(static_cast<uint8_t>(key->back()) - 1);
+    key->append(8, '\xff');
+  }
+}
+
+}  // namespace
+
+SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
+                        const Slice* upper, Waiting waiting,
+                        std::string* marker) {
+  if (upper != nullptr &&
+      !filter.RangeMayMatch(target, *upper, /*hi_inclusive=*/false)) {
+    return EmptyBelow(filter, *upper);
+  }
+  if (waiting == Waiting::kForbidden) return SeekDecision::Read();
+  const bool is_probe = filter.LowerBoundIsLoose();
+  const bool may_step = is_probe && waiting != Waiting::kNotAtTarget;
+  bool may_hold;
+  if (may_step && filter.LowerBoundIsSlow()) {
+    // Prefixes are tried when the search has come to the marker.
+    may_hold = filter.MayHaveKeyAtOrAbove(target);
+    const Slice smallest = filter.header().smallest;
+    const Slice first = target.compare(smallest) < 0 ? smallest : target;
+    marker->assign(first.data(), first.size());
+  } else {
+    may_hold = filter.LowerBound(target, marker);
+  }
+  if (!may_hold) return SeekDecision::Empty();
+  // A marker must come after all versions of the target.
+  if (*marker == target &&
+      !(may_step &&
+        MoveBehind(filter, target, target, /*inclusive=*/true, marker))) {
+    return SeekDecision::Read();
+  }
+  if (upper != nullptr && upper->compare(*marker) <= 0) {
+    return EmptyBelow(filter, *upper);
+  }
+  return SeekDecision::Wait(is_probe ? Marker::Purpose::kProbe
+                                     : Marker::Purpose::kNextKey);
+}
+
+SeekDecision DecideSeekToFirst(const FilterBlock& filter, const Slice& upper) {
+  if (filter.RangeMayMatch(Slice(), upper, /*hi_inclusive=*/false)) {
+    return SeekDecision::Read();
+  }
+  // No key is below the bound, so all keys are above it, even where the stored
+  // part of the largest key cannot tell.
+  return filter.header().num_keys > 0
+             ? SeekDecision::Empty(/*has_key_beyond=*/true)
+             : EmptyBelow(filter, upper);
+}
+
+SeekDecision DecideSeekForPrev(const FilterBlock& filter, const Slice& target,
+                               bool inclusive, const Slice& lower,
+                               bool lower_is_known, std::string* marker) {
+  if (filter.RangeMayMatch(lower, target, inclusive)) {
+    return SeekDecision::Read();
+  }
+  if (lower_is_known && filter.HasKeyBelow(lower)) {
+    // An invalid iterator would send LevelIterator through all files before.
+    marker->assign(lower.data(), lower.size());
+    MoveBelow(marker);
+    return SeekDecision::Wait(Marker::Purpose::kEnd);
+  }
+  if (lower_is_known && filter.header().smallest.compare(target) <= 0) {
+    return SeekDecision::Read();
+  }
+  return SeekDecision::Empty();
+}
+
+SeekDecision DecideSeekToLast(const FilterBlock& filter, const Slice& lower,
+                              bool lower_is_known, std::string* marker) {
+  if (filter.MayHaveKeyAtOrAbove(lower)) return SeekDecision::Read();
+  if (!lower_is_known) return SeekDecision::Empty();
+  // The marker is not right below the bound, since the search may have come to
+  // this file from a target that is further down.
+  *marker = filter.header().largest.ToString();
+  return SeekDecision::Wait(Marker::Purpose::kEnd);
+}
+
+SeekDecision DecideMove(const FilterBlock& filter, const Slice& begin,
+                        const SearchPosition& stop, std::string* marker) {
+  const SeekDecision wait = SeekDecision::Wait(Marker::Purpose::kProbe);
+  if (stop.kind != SearchPosition::Kind::kNone &&
+      MoveBehind(filter, begin, stop.user_key,
+                 /*inclusive=*/stop.kind == SearchPosition::Kind::kKey, marker)) {
+    return wait;
+  }
+  // Prefixes are tried one after the other, where DecideSeek has not done so.
+  if (!filter.LowerBoundIsSlow() || !filter.LowerBound(begin, marker) ||
+      begin == *marker) {
+    return SeekDecision::Read();
+  }
+  return wait;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

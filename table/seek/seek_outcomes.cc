@@ -1,0 +1,59 @@
+#include "table/seek/seek_outcomes.h"
+
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+void SeekOutcomes::HandOver() {
+  file_->Add(tally_, kMaxTallied - until_hand_over_);
+  tally_ = SeekTally();
+  until_hand_over_ = kMaxTallied;
+}
+
+void SeekOutcomes::RecordFiltered() {
+  PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+  const BlockBasedFile& file = file_->file();
+  RecordTick(file.statistics(), file.IsLastLevel()
+                                    ? LAST_LEVEL_SEEK_FILTERED
+                                    : NON_LAST_LEVEL_SEEK_FILTERED);
+}
+
+void SeekOutcomes::RecordMatch(FileIterator* inner) {
+  PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
+  if (!inner->MarkFilterUsed()) return;
+  const BlockBasedFile& file = file_->file();
+  RecordTick(file.statistics(), file.IsLastLevel()
+                                    ? LAST_LEVEL_SEEK_FILTER_MATCH
+                                    : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+}
+
+void SeekOutcomes::CountRead(SeekKind kind, bool valid,
+                             const FileIterator& inner) {
+  if (valid) {
+    if (kind == SeekKind::kOpen) {
+      unsettled_ = Unsettled::kOpenSeek;
+    } else {
+      Count(kind, SeekEvent::kTruePositive);
+    }
+    return;
+  }
+  const Status s = inner.status();
+  if (s.IsTryAgain()) unsettled_ = Unsettled::kTryAgain;
+  if (!s.ok()) return;
+  // The block-based table may have asked the filter for the target's prefix
+  // besides, and have read nothing.
+  const bool filtered = inner.prefix_extractor() != nullptr &&
+                        !inner.HasReadBlock();
+  Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
+}
+
+void SeekOutcomes::CountUnsettled(const FileIterator& inner) {
+  if (unsettled_ == Unsettled::kOpenSeek) {
+    Count(SeekKind::kOpen, inner.HasReadInVain() ? SeekEvent::kFalsePositive
+                                                 : SeekEvent::kTruePositive);
+  }
+  unsettled_ = Unsettled::kNothing;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,242 @@
+//  Seek decisions against the truth: all small sets of short keys over two
+//  letters, under filters of several kinds, for all targets and bounds.
+
+#include "table/seek/seek_decision.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Action = SeekDecision::Action;
+using Keys = std::set<std::string>;
+
+// The strings of at most two letters 'a' and 'c', and their neighbors, which
+// are never keys.
+const std::vector<std::string>& Candidates() {
+  static const std::vector<std::string> candidates = {"a",  "aa", "ac",
+                                                      "c",  "ca", "cc"};
+  return candidates;
+}
+const std::vector<std::string>& Targets() {
+  static const std::vector<std::string> targets = [] {
+    Keys all = {"", "b", "d", std::string("a\0", 2), std::string("cc\0", 3)};
+    for (const std::string& key : Candidates()) {
+      all.insert({key, key + '\0', key + "b", key + '\xff'});
+    }
+    return std::vector<std::string>(all.begin(), all.end());
+  }();
+  return targets;
+}
+
+bool HasKeyIn(const Keys& keys, const std::string& lo, const std::string* hi) {
+  const auto key = keys.lower_bound(lo);
+  return key != keys.end() && (hi == nullptr || *key < *hi);
+}
+
+// Filters of the keys, from exact to ignorant.
+std::vector<std::string> Blocks(const std::vector<std::string>& keys) {
+  std::vector<std::string> blocks;
+  for (const SurfSuffix suffix : {SurfSuffix{0, 0}, SurfSuffix{0, 8}}) {
+    blocks.push_back(BuildSurfBlock(keys, suffix, FstOptions()));
+  }
+  for (const ProteusDesign& design :
+       {TrieAndSet(8, 16), TrieAndSet(0, 16), TrieAndSet(0, 8),
+        TrieAndSet(8, 0), TwoSets(8, 16)}) {
+    blocks.push_back(BuildProteusBlock(keys, design, /*bits_per_key=*/14));
+  }
+  return blocks;
+}
+
+class SeekDecisionTest : public testing::Test {
+ protected:
+  // Calls `check` with all sets of keys and their filters.
+  template <typename Check>
+  void ForAllFilters(const Check& check) {
+    size_t filters = 0;
+    for (uint32_t subset = 1; subset < 1u << Candidates().size(); subset++) {
+      std::vector<std::string> keys;
+      for (size_t i = 0; i < Candidates().size(); i++) {
+        if ((subset >> i & 1) != 0) keys.push_back(Candidates()[i]);
+      }
+      for (const std::string& bytes : Blocks(keys)) {
+        if (bytes.empty()) continue;
+        const FilterBlock block{Slice(bytes)};
+        ASSERT_OK(block.status());
+        SCOPED_TRACE("subset " + std::to_string(subset) + ", filter " +
+                     std::to_string(filters));
+        check(block, Keys(keys.begin(), keys.end()));
+        if (testing::Test::HasFailure()) return;
+        filters++;
+      }
+    }
+    EXPECT_GE(filters, 300u);
+  }
+
+  size_t count_[3] = {};
+  void Count(const SeekDecision& decision) {
+    count_[static_cast<size_t>(decision.action)]++;
+  }
+  void ExpectAllActions() const {
+    for (const size_t count : count_) EXPECT_GT(count, 0u);
+  }
+};
+
+TEST_F(SeekDecisionTest, ForwardSeeksMissNoKey) {
+  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+    for (const std::string& target : Targets()) {
+      for (size_t i = 0; i <= Targets().size(); i++) {
+        const std::string* const upper =
+            i < Targets().size() ? &Targets()[i] : nullptr;
+        const Slice bound(upper == nullptr ? Slice() : Slice(*upper));
+        for (const Waiting waiting : {Waiting::kForbidden, Waiting::kAllowed,
+                                      Waiting::kNotAtTarget}) {
+          std::string marker;
+          const SeekDecision decision =
+              DecideSeek(block, target, upper == nullptr ? nullptr : &bound,
+                         waiting, &marker);
+          Count(decision);
+          if (decision.action == Action::kEmpty) {
+            ASSERT_FALSE(HasKeyIn(keys, target, upper));
+            if (decision.has_key_beyond) {
+              ASSERT_NE(nullptr, upper);
+              ASSERT_TRUE(HasKeyIn(keys, *upper, nullptr));
+            }
+          } else if (decision.action == Action::kWait) {
+            ASSERT_NE(Waiting::kForbidden, waiting);
+            ASSERT_GT(marker, target);
+            ASSERT_FALSE(HasKeyIn(keys, target, &marker));
+            ASSERT_LE(marker, *keys.rbegin());
+            ASSERT_TRUE(upper == nullptr || marker < *upper);
+            ASSERT_NE(Marker::Purpose::kEnd, decision.purpose);
+            if (waiting == Waiting::kNotAtTarget) {
+              ASSERT_NE(target + '\0', marker);
+            }
+          }
+        }
+      }
+    }
+  });
+  ExpectAllActions();
+}
+
+TEST_F(SeekDecisionTest, SeekToFirstMissesNoKey) {
+  size_t empty = 0;
+  ForAllFilters([&](const FilterBlock& block, const Keys& keys) {
+    for (const std::string& upper : Targets()) {
+      const SeekDecision decision = DecideSeekToFirst(block, upper);
+      if (decision.action == Action::kRead) continue;
+      ASSERT_EQ(Action::kEmpty, decision.action);
+      empty++;
+      ASSERT_GE(*keys.begin(), upper);
+      ASSERT_TRUE(decision.has_key_beyond);
+    }
+  });
+  EXPECT_GT(empty, 0u);
+}
+
+TEST_F(SeekDecisionTest, BackwardSeeksMissNoKey) {
+  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+    for (const std::string& lower : Targets()) {
+      for (const std::string& target : Targets()) {
+        if (target < lower) continue;
+        for (const bool inclusive : {false, true}) {
+          for (const bool known : {false, true}) {
+            std::string marker;
+            const SeekDecision decision = DecideSeekForPrev(
+                block, target, inclusive, lower, known, &marker);
+            Count(decision);
+            if (decision.action == Action::kRead) continue;
+            const std::string behind =
+                inclusive ? target + '\0' : target;
+            ASSERT_FALSE(HasKeyIn(keys, lower, &behind));
+            if (decision.action == Action::kWait) {
+              ASSERT_TRUE(known);
+              ASSERT_EQ(Marker::Purpose::kEnd, decision.purpose);
+              ASSERT_LT(marker, lower);
+              ASSERT_LT(*keys.begin(), lower);
+            } else if (known) {
+              ASSERT_GT(*keys.begin(), target);
+            }
+          }
+        }
+      }
+    }
+  });
+  ExpectAllActions();
+}
+
+TEST_F(SeekDecisionTest, SeekToLastMissesNoKey) {
+  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+    for (const std::string& lower : Targets()) {
+      for (const bool known : {false, true}) {
+        std::string marker;
+        const SeekDecision decision =
+            DecideSeekToLast(block, lower, known, &marker);
+        Count(decision);
+        if (decision.action == Action::kRead) continue;
+        ASSERT_LT(*keys.rbegin(), lower);
+        ASSERT_EQ(known ? Action::kWait : Action::kEmpty, decision.action);
+        if (known) {
+          ASSERT_EQ(Marker::Purpose::kEnd, decision.purpose);
+          ASSERT_EQ(*keys.rbegin(), marker);
+        }
+      }
+    }
+  });
+  ExpectAllActions();
+}
+
+TEST_F(SeekDecisionTest, MovesMissNoKey) {
+  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+    for (const std::string& begin : Targets()) {
+      for (const std::string& stop_key : Targets()) {
+        if (stop_key < begin) continue;
+        for (const auto kind : {SearchPosition::Kind::kNone, SearchPosition::Kind::kKey,
+                                SearchPosition::Kind::kMarker}) {
+          std::string marker;
+          const SeekDecision decision =
+              DecideMove(block, begin, {kind, stop_key}, &marker);
+          Count(decision);
+          if (decision.action == Action::kRead) continue;
+          ASSERT_EQ(Action::kWait, decision.action);
+          ASSERT_EQ(Marker::Purpose::kProbe, decision.purpose);
+          ASSERT_GE(marker, begin);
+          ASSERT_FALSE(HasKeyIn(keys, begin, &marker));
+          ASSERT_LE(marker, *keys.rbegin());
+        }
+      }
+    }
+  });
+  EXPECT_GT(count_[static_cast<size_t>(Action::kRead)], 0u);
+  EXPECT_GT(count_[static_cast<size_t>(Action::kWait)], 0u);
+  EXPECT_EQ(0u, count_[static_cast<size_t>(Action::kEmpty)]);
+}
+
+// A file waits behind the key of another file, or at its marker.
+TEST_F(SeekDecisionTest, StopsAreKeptTo) {
+  const std::vector<std::string> keys = {"a", "z"};
+  const std::string bytes = BuildProteusBlock(keys, TrieAndSet(0, 8), 20);
+  const FilterBlock block{Slice(bytes)};
+  std::string marker;
+  SeekDecision decision =
+      DecideMove(block, "b", {SearchPosition::Kind::kKey, "c"}, &marker);
+  EXPECT_EQ(Action::kWait, decision.action);
+  EXPECT_EQ(std::string("c\0", 2), marker);
+  decision = DecideMove(block, "b", {SearchPosition::Kind::kMarker, "c"}, &marker);
+  EXPECT_EQ(Action::kWait, decision.action);
+  EXPECT_EQ("c", marker);
+  decision = DecideMove(block, "b", {SearchPosition::Kind::kKey, "z"}, &marker);
+  EXPECT_EQ(Action::kWait, decision.action) << "prefixes are tried";
+  EXPECT_EQ("z", marker);
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
