@@ -26,7 +26,7 @@ struct SortedRuns {
   int Level(size_t run) const {
     return static_cast<int>(count) - static_cast<int>(run);
   }
-  // How many times as large as the first one all runs are.
+  // The size of all runs together, in sizes of the first one.
   uint64_t Size() const;
   // The run of a record, by a random number; the last level's is 0.
   uint8_t Pick(uint64_t random) const;

@@ -138,7 +138,7 @@ std::string Domain(Rng* rng) {
 
 // ---- Names ----
 
-// What a kind of keys may be used for.
+// The uses of a kind of keys.
 enum Use : unsigned { kDataSet = 1, kNumbers = 2, kStrings = 4 };
 
 struct NamedType {

@@ -1,5 +1,5 @@
-//  What the cases of protean_limits share: memory and time of a piece of work,
-//  keys, DBs, and queries of absent keys.
+//  Common parts of the cases of protean_limits: memory and time of a piece of
+//  work, keys, DBs, and queries of absent keys.
 
 #pragma once
 
@@ -37,7 +37,7 @@ struct Cost {
 };
 Cost Measure(const std::function<void()>& work);
 
-// Where keys differ.
+// The bytes in which keys differ: early ones, or the last one in pairs.
 enum class Differ { kEarly, kInPairs };
 
 // Ascending keys of `size` bytes, spread evenly over the key space. The first 8

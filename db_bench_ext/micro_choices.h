@@ -1,4 +1,4 @@
-//  What the micro-benchmarks measure: kinds of keys, and filters.
+//  The subjects of the micro-benchmarks: kinds of keys, and filters.
 
 #pragma once
 

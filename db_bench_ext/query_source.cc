@@ -67,7 +67,7 @@ std::string QuerySource::NumberOf(const std::string& key) const {
   return key.substr(0, source_.key_bytes - source_.suffix_bytes);
 }
 
-// All keys from one number up to another, whatever follows the numbers.
+// The range of all keys whose numbers lie in [lo, hi].
 Query QuerySource::Between(const std::string& lo, const std::string& hi) const {
   return {lo + std::string(source_.suffix_bytes, '\0'),
           hi + std::string(source_.suffix_bytes, '\xff')};

@@ -104,7 +104,7 @@ QueryOptions DataSet::OptionsOf(WorkloadKind kind) const {
 
 std::vector<Query> DataSet::MakeQueries(WorkloadKind kind,
                                         uint64_t num_queries) {
-  // In turn, for the mixed workload.
+  // The mixed workload takes them in turn.
   const QuerySource even(
       OptionsOf(kind == WorkloadKind::kMixed ? WorkloadKind::kPoint : kind),
       source_, all_);

@@ -23,7 +23,7 @@ enum class WorkloadKind {
   kShortRange,  // numbers and times only: [N, N + 1 to N + 1024], N anywhere
 };
 
-// How the keys and queries of a workload come about.
+// The sources of the keys and queries of a workload.
 enum class WorkloadFamily {
   kDataSet,        // a DataSet; queries by WorkloadKind
   kDistributions,  // a KeySource and a QuerySource
@@ -89,8 +89,8 @@ struct Workload {
   KeySource source;  // of the keys; for data sets, its lengths only
   std::vector<std::string> keys;  // sorted, distinct
   std::vector<Query> queries;
-  // For filters that design themselves: queries drawn as `queries` are, but
-  // independently of them, that find nothing.
+  // Samples for filters that design themselves: queries that find nothing,
+  // drawn as `queries` are, but independently of them.
   std::vector<Query> samples;
 };
 

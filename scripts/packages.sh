@@ -35,7 +35,7 @@ install_packages() {
   apt_install "${missing[@]}"
 }
 
-# What a few tests are skipped without.
+# Installs packages without which a few tests are skipped.
 install_optional() {
   local missing=() package
   command -v apt-get >/dev/null && may_install || return 0

@@ -6,8 +6,8 @@
 #
 #   --targets=NAME,...   build only these, such as protean_bench
 #
-# Arguments of cmake: -DPROTEAN_ROCKSDB_SOURCE=DIR, -DPROTEAN_SYSTEM_ROCKSDB=OFF, -DPROTEAN_NATIVE=ON, -DPROTEAN_ASSERTIONS=ON, ...
-# With g++ 12, warnings are errors unless -DPROTEAN_WERROR=OFF says otherwise.
+# Arguments of cmake: -DPROTEAN_ROCKSDB_SOURCE=DIR, -DPROTEAN_SYSTEM_ROCKSDB=OFF, -DPROTEAN_NATIVE=ON,
+# -DPROTEAN_ASSERTIONS=ON, ... With g++ 12, warnings are errors unless -DPROTEAN_WERROR=OFF says otherwise.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 

@@ -110,8 +110,8 @@ provide_injected_tree() {
   exec 9>&-
 }
 
-# With assertions, kill points and sync points, and still so fast that a test finds its races. A shared library, because
-# each test would take 200 MB otherwise.
+# The build has assertions, kill points and sync points, and is still fast enough for a test to find its races. The library
+# is shared, because each test would take 200 MB otherwise.
 build_injected_tree() {
   local log options=(-DROCKSDB_PLUGINS=protean -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1"
     -DROCKSDB_BUILD_SHARED=ON -DWITH_TESTS=ON -DWITH_TOOLS=ON -DWITH_CORE_TOOLS=ON -DWITH_BENCHMARK_TOOLS=OFF
