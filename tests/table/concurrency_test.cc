@@ -74,7 +74,7 @@ TEST(ConcurrencyTest, AllAtOnce) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  // Files in memory, if nothing else is asked for.
+  // Files are in memory by default.
   if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
     setenv("TEST_TMPDIR",
            ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);

@@ -1,6 +1,6 @@
-//  SST files with embedded blobs, which RocksDB has since 11.6: iterators of
-//  such files are of another class than those of all others, and must be used
-//  as what they are.
+//  SST files with embedded blobs, which RocksDB has had since 11.6: iterators
+//  of such files are of another class than all others, and must be used
+//  accordingly.
 
 #include "table/rocksdb_internals/versions.h"
 
@@ -42,7 +42,7 @@ class EmbeddedBlobTest : public ::testing::TestWithParam<const char*> {
     EXPECT_OK(DestroyDB(path_, options_));
   }
 
-  // Both ways, and from every key.
+  // In both directions, and from every key.
   void ExpectTruth(Iterator* it) {
     auto expected = truth_.begin();
     for (it->SeekToFirst(); it->Valid(); it->Next(), ++expected) {
@@ -93,7 +93,7 @@ TEST_P(EmbeddedBlobTest, IngestedFiles) {
     ASSERT_OK(db->Get(ReadOptions(), key, &found));
     ASSERT_EQ(value, found);
   }
-  // Its filter is asked as ever.
+  // Its filter is asked as usual.
   SetPerfLevel(kEnableCount);
   get_perf_context()->Reset();
   ASSERT_OK(options_.statistics->Reset());

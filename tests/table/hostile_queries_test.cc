@@ -1,7 +1,7 @@
-//  An attack: an attacker who has the code and knows the keys builds the same
-//  DB, looks there for absent keys and empty ranges that its filters let
-//  through, and asks another DB for them, where each would be a read. Prints
-//  how many are, without salts and with them.
+//  An attack: the attacker has the code and knows the keys, builds the same DB,
+//  looks there for absent keys and empty ranges that its filters let through,
+//  and sends them to another DB, where each would cost a read. Prints how many
+//  do, without and with salts.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ constexpr int kKeys = 20000;
 constexpr int kKeySize = 16;
 constexpr size_t kAttacks = 200;
 
-// A DB of one file, of which no data block is in the cache.
+// A DB of one file, whose data blocks are never in the cache.
 class OneFileDB {
  public:
   OneFileDB(const std::string& policy, const std::vector<std::string>& keys,
@@ -50,7 +50,7 @@ class OneFileDB {
     db_.reset();
     EXPECT_OK(OpenDB(&db_, options_, path_));
   }
-  // Goes on with a copy of the files.
+  // Continues with a copy of the files.
   void Restore() {
     const std::string copy = path_ + "_copy";
     EXPECT_OK(DestroyDB(copy, options_));
@@ -132,8 +132,8 @@ class HostileQueriesTest : public testing::Test {
     std::sort(keys_.begin(), keys_.end());
   }
 
-  // A query that finds nothing. Near a key, so that it gets to the bottom of a
-  // trie: with its first bytes.
+  // A query that finds nothing. It shares its first bytes with a key, so that
+  // it gets to the bottom of a trie.
   Attack Guess(bool range, size_t near_bytes) {
     for (;;) {
       const std::string& key = keys_[random_.Uniform(kKeys)];
@@ -148,10 +148,11 @@ class HostileQueriesTest : public testing::Test {
     }
   }
 
-  // What the filters of `mine` let through and those of `other`, a DB of the
-  // same keys, do not: the work of hashes. (What shares a prefix with a key
-  // both let through, and any filter of that design.) Stores which share of all
-  // guesses the filters of `mine` let through.
+  // The queries that the filters of `mine` let through and those of `other`, a
+  // DB of the same keys, do not: these depend on the hashes. (Queries that
+  // share a prefix with a key are let through by both, and by any filter of
+  // that design.) Stores the share of all guesses that the filters of `mine`
+  // let through.
   std::vector<Attack> Collect(const OneFileDB& mine, const OneFileDB& other,
                               const Case& c, double* share) {
     std::vector<Attack> found;
@@ -183,8 +184,8 @@ class HostileQueriesTest : public testing::Test {
 }  // namespace
 
 TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
-  // Far beyond what chance explains. With two layers, a find has got past the
-  // first one, which will let it through again if that is a trie.
+  // A limit far beyond what chance explains. With two layers, a find has passed
+  // the first one, which lets it through again if it is a trie.
   const Case cases[] = {
       {"surf:8:0", false, 4, 0.05},
       {"surf:4:4", false, 4, 0.2},
@@ -222,7 +223,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     EXPECT_EQ(1.0, without);
     EXPECT_LT(with, c.most);
 
-    // A filter keeps its salt through all that can happen to a file.
+    // A filter keeps its salt through everything that can happen to a file.
     const auto own = Collect(*victim, *other, c, &blind);
     EXPECT_EQ(1.0, ShareRead(*victim, own));
     victim->Open();
@@ -232,7 +233,8 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
   }
 }
 
-// Files with salts of other processes, and of before there were any, in one DB.
+// Files with salts of other processes, and files from before there were salts,
+// in one DB.
 TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
   for (const std::string policy : {"surf:8:8", "proteus:12"}) {
     const std::string path = test::PerThreadDBPath("hostile_mixed");

@@ -80,7 +80,7 @@ class LevelsPolicyTest : public testing::Test {
     Flush(0);
   }
 
-  // The policy that the files' tables name, and the bits per key, by level.
+  // The policy named in the files' properties, and the bits per key, by level.
   std::map<int, std::string> PoliciesOfFiles() {
     TablePropertiesCollection tables;
     EXPECT_OK(db_->GetPropertiesOfAllTables(&tables));
@@ -98,7 +98,7 @@ class LevelsPolicyTest : public testing::Test {
     return policies;
   }
 
-  // Seeks in gaps of two, every one empty.
+  // Seeks in the gaps between keys, all of which are empty.
   void SeekInGaps() {
     for (int i = 0; i < kKeys; i++) {
       const std::string end = Key(20 * i + 8);
@@ -131,7 +131,7 @@ TEST_F(LevelsPolicyTest, EachLevelHasItsPolicy) {
   EXPECT_EQ("protean.SuRF", policies[1].substr(0, 12));
   EXPECT_EQ("protean.Proteus", policies[2].substr(0, 15));
 
-  // All three say no to Gets, and all but level 0's to seeks.
+  // All three filters deny Gets, and all except level 0's deny seeks.
   for (int i = 0; i < kKeys; i++) {
     std::string value;
     ASSERT_TRUE(db_->Get(ReadOptions(), Key(20 * i + 7), &value).IsNotFound());
@@ -179,7 +179,7 @@ TEST_F(LevelsPolicyTest, NoFilterInALevel) {
   }
 }
 
-// A policy of RocksDB's has no part in files that only the last one builds.
+// A policy of RocksDB has no part in files that only the last policy builds.
 TEST_F(LevelsPolicyTest, FilesFromOutside) {
   ASSERT_OK(Set("levels:bloomfilter:10,surf:0:8"));
   const std::string file = path_ + ".sst";
@@ -193,7 +193,7 @@ TEST_F(LevelsPolicyTest, FilesFromOutside) {
   ASSERT_OK(Env::Default()->DeleteFile(file));
 }
 
-// What is asked anywhere teaches the filters of all levels.
+// Queries of any level are samples for the filters of all levels.
 TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
   ASSERT_OK(
       Set("{id=protean.Levels;policies={proteus:10,bloomfilter:10,"
@@ -247,7 +247,7 @@ TEST_F(LevelsPolicyTest, Refused) {
   EXPECT_NE(std::string::npos, s.ToString().find("no policy")) << s.ToString();
 }
 
-// In an OPTIONS file, it begins a comment.
+// A # begins a comment in an OPTIONS file.
 TEST_F(LevelsPolicyTest, HashInAFileName) {
   ASSERT_OK(
       Set("{id=protean.Levels;policies={surf:0:4,{id=protean.Proteus;"
@@ -279,8 +279,8 @@ TEST_F(LevelsPolicyTest, HashInAFileName) {
   EXPECT_OK(Env::Default()->DeleteFile(path_ + "/a#b#c"));
 }
 
-// RocksDB writes the list with braces around it, and takes them off or not when
-// it reads it back, depending on its version.
+// RocksDB writes the list in braces, and removes them or not when it reads it
+// back, depending on its version.
 TEST_F(LevelsPolicyTest, BracesAroundTheList) {
   for (const std::string list :
        {"surf:0:8", "bloomfilter:10,surf:0:8",
@@ -330,7 +330,8 @@ TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
             2.9 * kKeys);
 }
 
-// A policy that is not Protean's, or none, leaves the files' filters working.
+// With another policy than Protean's, or none, the filters of existing files
+// keep working.
 TEST_F(LevelsPolicyTest, FiltersOutliveTheirPolicy) {
   for (const std::string policy : {"bloomfilter:10", "nullptr"}) {
     SCOPED_TRACE(policy);

@@ -1,5 +1,5 @@
-//  How Protean is selected: options strings, OPTIONS files, code; and what is
-//  refused.
+//  How Protean is selected: by options strings, OPTIONS files, and code; and
+//  what is refused.
 
 #include <gtest/gtest.h>
 
@@ -48,8 +48,8 @@ void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
 
 }  // namespace
 
-// The shortest line is the recommended one; a line that wants no filter says
-// so.
+// The shortest options string is the recommended one; to have no filter, it
+// must say so.
 TEST(OptionsTest, WithoutAPolicy) {
   for (const char* line :
        {"table_factory=ProteanTable", "table_factory={id=ProteanTable}",
@@ -74,7 +74,7 @@ TEST(OptionsTest, WithoutAPolicy) {
   EXPECT_EQ(nullptr, PolicyOf(none));
 }
 
-// Both survive the OPTIONS file.
+// Both settings survive the OPTIONS file.
 TEST(OptionsTest, WithoutAPolicyInTheFile) {
   const std::string path = test::PerThreadDBPath("protean_no_policy");
   for (bool filters : {true, false}) {
@@ -135,7 +135,8 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
     ConfigOptions config;
     config.ignore_unsupported_options = true;
     config.ignore_unknown_options = ignore;
-    // Where RocksDB ignores what it cannot parse, the error comes at open.
+    // If RocksDB ignores what it cannot parse, the error comes when the DB is
+    // opened.
     auto parse = [&](const std::string& policy) {
       Options options;
       options.create_if_missing = true;
@@ -167,7 +168,7 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
 
 namespace {
 
-// A policy that a program has made and not registered by its name.
+// A policy that a program has created and not registered by its name.
 class PolicyOfProgram : public FilterPolicy {
  public:
   explicit PolicyOfProgram(const char* name) : name_(name) {}
@@ -201,7 +202,7 @@ TEST(OptionsTest, PoliciesOfThePrograms) {
     options.table_factory->GetOptions<BlockBasedTableOptions>()->filter_policy =
         policy;
     std::unique_ptr<DB> db;
-    // Writes an OPTIONS file, and reads it again to see whether it is right.
+    // Writes an OPTIONS file, and reads it back to check it.
     ASSERT_OK(OpenDB(&db, options, path));
     ASSERT_OK(db->Put(WriteOptions(), "key", "value"));
     ASSERT_OK(db->Flush(FlushOptions()));
@@ -213,13 +214,13 @@ TEST(OptionsTest, PoliciesOfThePrograms) {
     ASSERT_OK(db->Get(ReadOptions(), "key", &value));
     EXPECT_EQ("value", value);
     db.reset();
-    // Who loads the file gets the other options.
+    // A program that loads the file gets the other options.
     DBOptions db_options;
     std::vector<ColumnFamilyDescriptor> families;
     ASSERT_OK(LoadLatestOptions(ConfigOptions(), path, &db_options, &families));
     EXPECT_EQ(nullptr, PolicyOf(families[0].options));
   }
-  // All other names are refused as before.
+  // All other names are refused as without Protean.
   ColumnFamilyOptions parsed;
   ExpectRefused(Parse("filter_policy=PolicyOfNobody", &parsed),
                 {"PolicyOfNobody", "surf:HASH_BITS:REAL_BITS",
@@ -267,7 +268,7 @@ TEST(OptionsTest, OptionsOfAnOpenDB) {
   EXPECT_EQ(8192u, table().block_size);
   EXPECT_STREQ("ProteanTable", db->GetOptions().table_factory->Name());
 
-  // Files that are written from then on have the new filter; the others keep
+  // Files written from then on have the new filter; the other files keep
   // theirs.
   ASSERT_OK(db->Put(WriteOptions(), "a", "before"));
   ASSERT_OK(db->Flush(FlushOptions()));
@@ -334,7 +335,7 @@ TEST(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
   ExpectRefused(s, {"real_suffix_bits", "40", "0 to 32"});
 }
 
-// A writer of SST files validates nothing: it must do without.
+// An SstFileWriter does not validate options: it must do without a filter.
 TEST(OptionsTest, BadNumbersInSstFileWriter) {
   const std::string name = test::PerThreadDBPath("protean_options") + ".sst";
   std::set<uint64_t> filter_sizes;
@@ -375,7 +376,7 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
   std::unique_ptr<DB> db;
   ASSERT_OK(OpenDB(&db, options, path));
   ASSERT_OK(db->Put(WriteOptions(), "k", "v"));
-  // Options that may change while the DB is open do so through a clone.
+  // Options that may change while the DB is open are changed in a clone.
   ASSERT_OK(db->SetOptions({{"write_buffer_size", "1000000"}}));
   db.reset();
 

@@ -1,5 +1,5 @@
-//  A real DB whose files design their filters themselves: right answers
-//  whatever happens, and filters that follow the queries.
+//  A DB whose files design their filters themselves: answers are always right,
+//  and filters follow the queries.
 
 #include <map>
 
@@ -22,7 +22,7 @@ std::string AnyKey(Random* rnd, bool text) {
          RandomString(rnd, std::string("\0x\xff", 3), 2);
 }
 
-// Compares a seek in [lo, hi) and what follows with the model.
+// Compares a seek in [lo, hi) and the following steps with the model.
 void CompareSeek(DB* db, const std::map<std::string, std::string>& model,
                  const std::string& lo, const std::string& hi) {
   const Slice upper(hi);
@@ -174,7 +174,7 @@ class AdaptationTest : public testing::Test {
 
   void Open() { EXPECT_OK(OpenDB(&db_, options_, path_)); }
 
-  // Long ranges anywhere, or short ones close after a key; none holds a key.
+  // Long ranges anywhere, or short ranges right after a key; none holds a key.
   std::vector<Query> Queries(bool close, uint64_t seed) const {
     Rng rng(seed);
     std::vector<Query> queries;
@@ -201,12 +201,13 @@ class AdaptationTest : public testing::Test {
     SeekEmptyRanges(db_.get(), queries);
   }
 
-  // The false positive rate of the DB's filters, by whether the files are read.
+  // The false positive rate of the DB's filters, measured by whether files are
+  // read.
   double RateInDB(const std::vector<Query>& queries) {
     uint64_t positives = 0;
     options_.statistics = CreateDBStatistics();
     db_.reset();
-    // Under another policy, which does not sample.
+    // Opened with another policy, which takes no samples.
     const auto table = options_.table_factory;
     options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
     Open();
@@ -224,7 +225,7 @@ class AdaptationTest : public testing::Test {
     return static_cast<double>(positives) / static_cast<double>(queries.size());
   }
 
-  // The rate of a filter of all keys that is made for these samples.
+  // The rate of a filter that is built of all keys for these samples.
   double FreshRate(const std::vector<Query>& samples,
                    const std::vector<Query>& queries) const {
     const auto policy = std::make_shared<ProteusFilterPolicy>(
@@ -266,7 +267,7 @@ TEST_F(AdaptationTest, FiltersFollowTheQueries) {
   const std::vector<Query> wide_again = Queries(/*close=*/false, 3);
   const std::vector<Query> close_again = Queries(/*close=*/true, 4);
 
-  // Designed from the keys alone.
+  // The filters are designed from the keys alone.
   EXPECT_LT(RateInDB(wide), 0.5);
   Run(wide);
   Compact();
@@ -275,7 +276,7 @@ TEST_F(AdaptationTest, FiltersFollowTheQueries) {
   EXPECT_LE(rate_wide, 1.1 * fresh_wide + kNoise);
   EXPECT_LT(rate_wide, 0.2);
 
-  // The shift.
+  // The queries shift.
   const double before = RateInDB(close_again);
   Run(close);
   Compact();
@@ -284,7 +285,7 @@ TEST_F(AdaptationTest, FiltersFollowTheQueries) {
   EXPECT_LE(rate_close, 1.1 * fresh_close + kNoise);
   EXPECT_LT(rate_close, before);
 
-  // And back.
+  // The queries shift back.
   Run(wide);
   Compact();
   EXPECT_LE(RateInDB(wide_again), 1.1 * fresh_wide + kNoise);
@@ -312,7 +313,7 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   EXPECT_EQ(2u + files.size(), DesignLines());
 }
 
-// The file that RocksDB itself writes.
+// The OPTIONS file that RocksDB itself writes.
 TEST_F(AdaptationTest, LogFile) {
   db_.reset();
   options_.info_log = nullptr;

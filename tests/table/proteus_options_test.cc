@@ -72,8 +72,8 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
     return s;
   }
 
-  // Refused when it is parsed and, where RocksDB ignores what it cannot parse,
-  // when the DB is opened.
+  // Such options are refused when they are parsed and, if RocksDB ignores what
+  // it cannot parse, when the DB is opened.
   void ExpectPolicyRefused(const std::string& policy,
                            const std::vector<std::string>& words) {
     SCOPED_TRACE(policy);
@@ -90,7 +90,7 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
     }
   }
 
-  // Refused when the DB is opened, by either table.
+  // Such options are refused when the DB is opened, by either table.
   void ExpectOptionsRefused(const ProteusPolicyOptions& policy_options,
                             const std::vector<std::string>& words) {
     BlockBasedTableOptions table;
@@ -292,7 +292,7 @@ TEST_P(ProteusOptionsTest, BadFilesAreRefusedAtOpen) {
   ExpectRefused(Open(), {file_ + ", line 2 ", "allowed: "});
 }
 
-// A writer of SST files validates nothing: it must do without.
+// An SstFileWriter does not validate options: it must do without a filter.
 TEST_P(ProteusOptionsTest, BadOptionsInSstFileWriter) {
   for (int bad = 0; bad < 5; bad++) {
     ProteusPolicyOptions options;

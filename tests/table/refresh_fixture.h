@@ -1,4 +1,4 @@
-//  A DB whose filters were made for other queries than it is asked.
+//  A DB whose filters were built for other queries than it gets.
 
 #pragma once
 
@@ -67,13 +67,13 @@ class RefreshTest : public ::testing::Test {
     ASSERT_OK(CompactLevel0(db_.get(), 3, kSstBytes));
     ASSERT_GT(Files().size(), 10u);
   }
-  // Filters for wide queries.
+  // Builds filters for wide queries.
   void FillForWide() {
     SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
     Fill();
   }
 
-  // Long ranges anywhere, or short ones close after a key, among the lowest
+  // Long ranges anywhere, or short ranges right after a key, among the lowest
   // keys only; none holds a key.
   std::vector<Query> Queries(bool close, uint64_t seed, size_t count = 3000,
                              double lowest = 0.4) const {
@@ -107,7 +107,7 @@ class RefreshTest : public ::testing::Test {
     db_.reset();
     Options options = options_;
     options.statistics = CreateDBStatistics();
-    // Under another policy, which does not sample.
+    // Opened with another policy, which takes no samples.
     options.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
     EXPECT_OK(OpenDB(&db_, options, path_));
     Run(queries);
@@ -153,7 +153,7 @@ class RefreshTest : public ::testing::Test {
         [&](const RefreshedFile& f) { return f.outcome == outcome; }));
   }
 
-  // All keys are there, and nothing else.
+  // Checks that the DB holds exactly its keys.
   void ExpectAllKeys() const {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     size_t i = 0;
@@ -169,8 +169,8 @@ class RefreshTest : public ::testing::Test {
     }
   }
 
-  // The rate, if that number of questions has been asked since the queue was
-  // made.
+  // The rate per second, if that number of questions has been asked since the
+  // queue was created.
   double QuestionsPerSecond(double questions) const {
     const std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - queue()->created();

@@ -1,5 +1,5 @@
-//  Filters that catch up with other queries: as good as after a full
-//  compaction, for a part of the bytes, within limits, and in the background.
+//  Refreshed filters are as good as after a full compaction, for a part of the
+//  bytes, within limits, and in the background.
 
 #include <condition_variable>
 #include <thread>
@@ -85,13 +85,13 @@ TEST_F(RefreshTest, NothingToDo) {
   FillForWide();
   const auto before = Levels();
   ASSERT_OK(Refresh());
-  // The samples are seeds.
+  // The samples come from a seed_file.
   EXPECT_FALSE(result_.rate_known);
   EXPECT_EQ(0u, result_.files_rewritten);
   EXPECT_EQ(before, Levels());
   EXPECT_EQ(result_.files.size(), Count(Outcome::kTooLittleGain));
 
-  // No file at all.
+  // A column family without files.
   keys_.clear();
   db_.reset();
   ASSERT_OK(DestroyDB(path_, options_));
@@ -124,7 +124,7 @@ TEST_F(RefreshTest, DryRunChangesNothing) {
         NUMBER_DB_SEEK, LAST_LEVEL_SEEK_FILTERED}) {
     EXPECT_EQ(0u, options_.statistics->getTickerCount(ticker)) << ticker;
   }
-  // What it has announced comes true.
+  // The refresh does what the dry run has announced.
   ASSERT_OK(Refresh());
   EXPECT_EQ(expected.files_rewritten, result_.files_rewritten);
   EXPECT_EQ(expected.bytes_rewritten, result_.bytes_rewritten);
@@ -148,7 +148,7 @@ TEST_F(RefreshTest, LimitOfBytes) {
     }
     if (file.outcome == Outcome::kLimitReached && file.new_fpr < 0) unread++;
   }
-  // What cannot be rewritten need not be read.
+  // Files that cannot be rewritten need not be read.
   EXPECT_GT(unread, 2u);
   EXPECT_LT(result_.bytes_read, 5 * kSstBytes);
 
@@ -201,7 +201,7 @@ TEST_F(RefreshTest, RateOfQuestions) {
     asked += std::max(file.asked_per_second, 0.0);
   }
   EXPECT_LE(asked, most);
-  // A few lie between two files.
+  // A few queries lie between two files.
   EXPECT_GE(asked, 0.95 * least);
 }
 
@@ -247,7 +247,7 @@ TEST_F(RefreshTest, Cancelled) {
   EXPECT_EQ(result_.files.size(), last.files);
   ExpectAllKeys();
 
-  // At once.
+  // Refreshing ends at once.
   const auto before = Levels();
   options.progress = [](const RefreshProgress&) { return false; };
   EXPECT_TRUE(Refresh(options).IsIncomplete());
@@ -255,14 +255,14 @@ TEST_F(RefreshTest, Cancelled) {
             Count(Outcome::kNotReached) + Count(Outcome::kNotAsked));
   EXPECT_EQ(before, Levels());
 
-  // While it pauses, or reads.
+  // Refreshing ends while it pauses, or reads.
   options.bytes_per_second = 1000;
   int calls = 0;
   options.progress = [&calls](const RefreshProgress&) { return ++calls < 10; };
   EXPECT_TRUE(Refresh(options).IsIncomplete());
   EXPECT_EQ(before, Levels());
 
-  // What is left.
+  // The rest is refreshed now.
   ASSERT_OK(Refresh());
   EXPECT_GT(result_.files_rewritten, 1u);
 
@@ -297,7 +297,7 @@ TEST_F(RefreshTest, InTheBackground) {
   EXPECT_EQ(0u, rewritten[1]);
   ExpectAllKeys();
 
-  // As good as never.
+  // A period that is as good as infinite.
   for (uint64_t seconds : {~uint64_t{0}, ~uint64_t{0} / 1000000 + 1}) {
     std::atomic<int> refreshes{0};
     {

@@ -1,5 +1,5 @@
-//  What a refresh leaves as it is: the tree of files, its keys, snapshots and
-//  column families, and what other threads do at the same time.
+//  A refresh preserves the tree of files, its keys, snapshots and column
+//  families, and does not disturb other threads.
 
 #include <condition_variable>
 #include <fstream>
@@ -101,7 +101,7 @@ TEST_F(RefreshTest, NeighboursThatShareAKey) {
   std::vector<const Snapshot*> snapshots;
   const std::string value(100, 'v');
   for (size_t i = 0; i < keys_.size(); i++) {
-    // Three times as many bytes as a file has.
+    // A limit of three times the size of a file.
     const int versions = i == 1000 ? 2000 : 1;
     for (int v = 0; v < versions; v++) {
       ASSERT_OK(db_->Put(WriteOptions(), keys_[i], value));
@@ -197,7 +197,7 @@ TEST_F(RefreshTest, ConcurrentWritesAndCompactions) {
   options_.level0_file_num_compaction_trigger = 2;
   SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
   Open();
-  // None of these keys is in the way of a query.
+  // None of these keys is within a query.
   std::atomic<bool> done{false};
   std::thread writer([&] {
     Random64 random(9);
@@ -254,7 +254,7 @@ TEST_F(RefreshTest, FilesThatAreGone) {
 
 namespace {
 
-// Holds up the first compaction until it is told to go on.
+// Blocks the first compaction until it is told to continue.
 class HoldCompaction : public EventListener {
  public:
   void OnCompactionBegin(DB* /*db*/,
@@ -334,7 +334,7 @@ TEST_F(RefreshTest, DamagedFile) {
   EXPECT_EQ(1u, Count(Outcome::kDamaged));
   EXPECT_GT(result_.files_rewritten, 2u);
   EXPECT_EQ(1u, Levels().count(damaged));
-  // The DB has not taken notice, and writes on.
+  // The DB has not noticed, and continues to write.
   ASSERT_OK(db_->Put(WriteOptions(), "key", "value"));
   ASSERT_OK(db_->Flush(FlushOptions()));
 }
@@ -367,7 +367,8 @@ TEST_F(RefreshTest, RefusesOthers) {
       expect("filter_policy=proteus:10", "Not implemented: range filters"));
 }
 
-// A policy without samples: only files whose filters answer worse.
+// With a policy without samples, only files whose filters are worse are
+// rewritten.
 TEST_F(RefreshTest, PolicyWithoutSamples) {
   options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
   Fill();
@@ -392,13 +393,13 @@ TEST_F(RefreshTest, PolicyWithoutSamples) {
   }
   ASSERT_OK(refresh_with("surf:0:8"));
   EXPECT_EQ(0u, result_.files_rewritten);
-  // Worse ones are not built.
+  // Worse filters are not built.
   ASSERT_OK(refresh_with("surf:0:0"));
   EXPECT_EQ(0u, result_.files_rewritten);
   ExpectAllKeys();
 }
 
-// Files without a filter, or with one of RocksDB's.
+// Files without a filter, or with a filter of RocksDB.
 TEST_F(RefreshTest, OtherFiltersAndNone) {
   const auto own = options_.table_factory;
   for (const bool bloom : {true, false}) {
@@ -427,7 +428,7 @@ TEST_F(RefreshTest, OtherFiltersAndNone) {
   }
 }
 
-// Points are denied by RocksDB's Bloom filters too.
+// RocksDB's Bloom filters deny points, too.
 TEST_F(RefreshTest, BloomFiltersForPoints) {
   const auto own = options_.table_factory;
   BlockBasedTableOptions table;
@@ -494,7 +495,7 @@ TEST_F(RefreshTest, EncryptedFiles) {
   options_.env = Env::Default();
 }
 
-// One family is refreshed by its own samples, through a wrapped DB.
+// A column family is refreshed with its own samples, through a wrapped DB.
 TEST_F(RefreshTest, ColumnFamilyOfATransactionDB) {
   TransactionDB* opened = nullptr;
   ASSERT_OK(

@@ -49,7 +49,7 @@ class ScarcityTest : public ::testing::Test {
   // Sets the table, with a cache that never holds more than `capacity` bytes.
   void SetTable(const std::string& table, size_t capacity,
                 bool charged = false) {
-    // A factory that is set would pass its options on to the new one.
+    // An existing factory would pass its options on to the new one.
     options_.table_factory.reset();
     ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table,
                                              &options_.table_factory));

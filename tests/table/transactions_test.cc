@@ -1,5 +1,5 @@
-//  Transactions over ProteanTable: uncommitted writes lie in memory, in the
-//  log, or in files whose filters know of them, and readers see what they may.
+//  Transactions over ProteanTable: uncommitted writes are in memory, in the
+//  WAL, or in files whose filters include them, and readers see what they may.
 
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
@@ -12,7 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// One transaction on each of both twins, with equal writes.
+// A transaction on each of the two twins, with equal writes.
 class TwinTransaction {
  public:
   using Begin = std::function<Transaction*(TwinDB::Twin)>;
@@ -26,7 +26,7 @@ class TwinTransaction {
     return transactions_[twin].get();
   }
 
-  // Does the same in both, with the same result.
+  // Does the same in both, and compares the results.
   Status Both(const std::function<Status(Transaction*)>& operation) const {
     const Status expected = operation((*this)[TwinDB::kPlain]);
     const Status got = operation((*this)[TwinDB::kProtean]);
@@ -34,7 +34,7 @@ class TwinTransaction {
     return expected;
   }
 
-  // Its iterators, which lay its writes over those of the DB.
+  // The transaction's iterators, which merge its writes with those of the DB.
   TwinIterator::Source Iterators(bool at_snapshot = false) const {
     return [this, at_snapshot](TwinDB::Twin twin, ReadOptions options) {
       Transaction* transaction = (*this)[twin];
@@ -63,7 +63,7 @@ class TwinTransaction {
   std::array<std::unique_ptr<Transaction>, 2> transactions_;
 };
 
-// Few, as there are many states of a transaction to walk in.
+// There are few keys, since there are many states of a transaction to walk in.
 WalkOptions ShortWalk() {
   WalkOptions walk;
   walk.seeks = 30;
@@ -120,14 +120,14 @@ class TransactionsTest : public FeatureTest {
     }
   }
 
-  // What the transaction sees, and what the others see.
+  // Compares what the transaction sees, and what others see.
   void Compare(TwinDB* dbs, const TwinTransaction& transaction) {
     transaction.CompareGets(queries_);
     CompareWalks(transaction.Iterators(), queries_, ReadOptions(), ShortWalk());
     CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
   }
 
-  // Not all ways to write with all filters, for the sake of time.
+  // To save time, not all write policies are combined with all filters.
   static std::vector<TxnDBWritePolicy> WritePolicies() {
     const std::string filter = GetParam().name;
     if (filter == "Proteus") return {WRITE_COMMITTED};

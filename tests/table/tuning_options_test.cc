@@ -1,4 +1,5 @@
-//  Whatever DB and reads are tuned to, answers stay right and filters in use.
+//  Whatever options of the DB and of reads are set, answers stay right and
+//  filters are used.
 
 #include <unordered_map>
 
@@ -68,7 +69,7 @@ TEST_P(TuningOptionsTest, MultiGetOptions) {
       CompareMultiGets(dbs.get(), queries_, -1, options);
     }
   }
-  // Sorted already, and with keys that come twice.
+  // Batches are sorted already or not, and some keys occur twice.
   ReadOptions options;
   for (bool sorted : {false, true}) {
     ExpectFilteredGets([&] {
@@ -94,7 +95,7 @@ TEST_P(TuningOptionsTest, MultiGetOptions) {
   }
 }
 
-// What may not be read from files is right or said to be incomplete.
+// Reads that may not access files are right, or say that they are incomplete.
 TEST_P(TuningOptionsTest, BlockCacheTier) {
   for (bool cached : {false, true}) {
     const auto dbs = NewTwins(ManySmallFiles(kLevels),
@@ -150,7 +151,7 @@ TEST_P(TuningOptionsTest, BlockCacheTier) {
   }
 }
 
-// Get from memtables or the log only.
+// Gets are answered from memtables or the WAL only.
 TEST_P(TuningOptionsTest, OtherReadTiers) {
   const auto dbs = NewTree();
   for (ReadTier tier : {kPersistedTier, kMemtableTier}) {
@@ -163,7 +164,7 @@ TEST_P(TuningOptionsTest, OtherReadTiers) {
   }
 }
 
-// A key that is there may exist; most that are not there are known not to.
+// An existing key may exist; most absent keys are known not to.
 TEST_P(TuningOptionsTest, KeyMayExist) {
   const auto dbs = NewTree();
   dbs->Compact();
@@ -286,8 +287,8 @@ TEST_P(TuningOptionsTest, ChangedTableOptions) {
   ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
 }
 
-// Another policy, no policy, RocksDB's own table, and back, all with the files
-// open. Those that are open keep the filters that they have.
+// The policy is changed to another one, none, RocksDB's own table, and back,
+// while all files are open. Open files keep the filters that they have.
 TEST_P(TuningOptionsTest, ChangedPolicies) {
   const auto dbs = NewTree();
   DB* db = dbs->protean();
@@ -306,8 +307,8 @@ TEST_P(TuningOptionsTest, ChangedPolicies) {
   dbs->Compact();
   ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
 
-  // What is refused changes nothing. The name of another table is RocksDB's
-  // own refusal.
+  // Refused changes have no effect. The name of another table is refused by
+  // RocksDB itself.
   EXPECT_TRUE(db->SetOptions({{"table_factory.filter_policy", "surf:99:0"}})
                   .IsInvalidArgument());
   EXPECT_TRUE(

@@ -1,4 +1,5 @@
-//  Whatever the table is tuned to, answers stay right and filters in use.
+//  Whatever options of the table are set, answers stay right and filters are
+//  used.
 
 #include "rocksdb/cache.h"
 #include "rocksdb/filter_policy.h"

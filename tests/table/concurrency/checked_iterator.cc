@@ -14,8 +14,8 @@ CheckedIterator::Bounds CheckedIterator::RandomBounds(Dice* dice) {
   size_t upper = dice->OneIn(2) ? dice->Below(kSlots)
                                 : std::min(kSlots - 1, lower + dice->Below(60));
   if (upper < lower) std::swap(lower, upper);
-  // Backwards, a search within the bounds of a thread may begin at the upper
-  // one, and then shows the key that is there, if any.
+  // Backwards, a seek within the bounds of a thread may begin at the upper
+  // bound, and then shows the key there, if any.
   if (bounds.of_thread) upper |= 1;
   if (dice->OneIn(2)) bounds.lower = lower;
   if (dice->OneIn(2)) bounds.upper = upper;
@@ -34,7 +34,7 @@ CheckedIterator::CheckedIterator(DB* db,
       lower_slice_(lower_),
       upper_slice_(upper_),
       family_(std::move(family)) {
-  // RocksDB copies them.
+  // RocksDB copies these options.
   ReadOptions options;
   options.snapshot = snapshot;
   options.fill_cache = !dice->OneIn(4);
@@ -76,7 +76,7 @@ size_t CheckedIterator::LastUpTo(size_t slot) const {
 
 void CheckedIterator::Seek(Dice* dice) {
   const size_t kind = dice->Below(8);
-  // Searches under the bounds of a thread must begin within.
+  // Seeks with bounds of a thread must begin within the bounds.
   if (kind == 0 && !(bounds_.of_thread && bounds_.lower)) {
     history_ = "SeekToFirst";
     expected_ = FirstFrom(0);
@@ -124,7 +124,7 @@ bool CheckedIterator::IsRight() const {
   if (!iterator_->Valid()) return expected_ == kNowhere;
   const Slice key = iterator_->key();
   if (expected_ == kNowhere) {
-    // Bounds of a thread may be overstepped.
+    // Iterators may go beyond the bounds of a thread.
     return bounds_.of_thread && ((bounds_.lower && key.compare(lower_) < 0) ||
                                  (bounds_.upper && key.compare(upper_) >= 0));
   }
@@ -166,7 +166,7 @@ std::string CheckedIterator::Walk(Dice* dice) {
     Seek(dice);
     return WalkOn(dice);
   }
-  // Nothing lies between equal bounds, where no search can begin.
+  // There is nothing between equal bounds, so no seek can begin there.
   if (Lower() >= Upper()) return "";
   SetSearchBounds(bounds_.lower ? &lower_slice_ : nullptr,
                   bounds_.upper ? &upper_slice_ : nullptr);

@@ -1,4 +1,5 @@
-//  An iterator of a DB that others write to, which knows what it must show.
+//  An iterator of a DB that other threads write to, which knows what it must
+//  show.
 
 #pragma once
 
@@ -14,7 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class CheckedIterator {
  public:
-  // Where bounds are set, as slots.
+  // The bounds, as slots.
   struct Bounds {
     std::optional<size_t> lower;
     std::optional<size_t> upper;
@@ -32,15 +33,15 @@ class CheckedIterator {
   CheckedIterator(const CheckedIterator&) = delete;
   CheckedIterator& operator=(const CheckedIterator&) = delete;
 
-  // Seeks somewhere, and makes some steps. Returns what is wrong, or an empty
-  // string. May be called by another thread each time.
+  // Seeks to a random place, and makes some steps. Returns what is wrong, or an
+  // empty string. Each call may come from another thread.
   std::string Walk(Dice* dice);
 
-  // Lets go of the column family's handle, without which RocksDB's iterators
+  // Releases the column family's handle, without which RocksDB's iterators
   // cannot seek: from now on, Walk only makes steps.
   void LeaveFamily() { family_.reset(); }
 
-  // Takes the place of a later snapshot.
+  // Refreshes the iterator to a later snapshot.
   Status Refresh(const Snapshot* snapshot,
                  std::shared_ptr<const Versions> versions);
 
@@ -49,15 +50,15 @@ class CheckedIterator {
 
   size_t Lower() const { return bounds_.lower.value_or(0); }
   size_t Upper() const { return bounds_.upper.value_or(kSlots); }
-  // The first key that is there from a slot on, and the last one at or before
-  // it, within the bounds.
+  // The first existing key from a slot on, and the last one at or before it,
+  // within the bounds.
   size_t FirstFrom(size_t slot) const;
   size_t LastUpTo(size_t slot) const;
 
   std::string WalkOn(Dice* dice);
   void Seek(Dice* dice);
   void Step(Dice* dice);
-  // Whether the iterator is where it must be.
+  // Whether the iterator is at the right position.
   bool IsRight() const;
   std::string Describe() const;
 

@@ -101,7 +101,7 @@ std::string Round::RandomPolicy(Dice* dice) const {
       return "{id=protean.Proteus;bits_per_key=12;level_bits=auto" + samples +
              "}";
     default:
-      // Another policy than that of the round, with the same file.
+      // A policy other than the round's, with the same samples file.
       return "{id=protean.Proteus;bits_per_key=12" + samples +
              ";samples_file=" + SamplesFile() + "}";
   }
@@ -121,8 +121,9 @@ Options Round::RandomOptions(Dice* dice) {
   options.max_background_jobs = 4;
   all_files_open_ = dice->OneIn(2);
   options.max_open_files = all_files_open_ ? -1 : 15;
-  // RocksDB's own dump crashes when it comes to a column family that is gone
-  // but for an iterator (DBImpl::DumpStats of 9.10.0, without Protean too).
+  // RocksDB's own dump of statistics crashes at a column family that is dropped
+  // but still used by an iterator (DBImpl::DumpStats of 9.10.0, without Protean
+  // too).
   handles_go_first_ = dice->OneIn(2);
   options.stats_dump_period_sec = handles_go_first_ ? 0 : 1;
   options.allow_concurrent_memtable_write = dice->OneIn(2);
@@ -155,7 +156,7 @@ Round::Round(Persistent* persistent, uint64_t seed)
           SamplesFile() + "}",
       &policy_));
   samples_ = AsProteanFilterPolicy(policy_.get())->Samples();
-  // The DB outlives the options, and so does all that is opened in it.
+  // The DB outlives the options, and so does everything that is opened in it.
   const Options options = RandomOptions(&dice_);
   EXPECT_OK(OpenDB(&db_, options, persistent_->path + "/db"));
   if (db_ != nullptr) family_ = db_->DefaultColumnFamily();
@@ -219,7 +220,7 @@ void Round::Ingest(size_t writer, Dice* dice) {
   });
 }
 
-// Deletes a range in which no key must always be.
+// Deletes a range without keys that must always exist.
 void Round::DeleteGap(Dice* dice) {
   const auto is_always = [](size_t key) {
     return KindOf(key) == KeyKind::kAlways;
@@ -310,7 +311,8 @@ void Round::ReadKeys(const Snapshot* snapshot, const Versions& versions,
   for (size_t i = 0; i < count; i++) check(slots[i], statuses[i], values[i]);
 }
 
-// Knows all that its snapshot must show.
+// An iterator of a snapshot, which knows everything that the snapshot must
+// show.
 void Round::ReadSnapshot(Dice* dice) {
   const Snapshot* snapshot = nullptr;
   std::shared_ptr<const Versions> versions;
@@ -358,7 +360,8 @@ void Round::ReadSnapshot(Dice* dice) {
   db_->ReleaseSnapshot(snapshot);
 }
 
-// Synchronizes with no other thread, and knows only what holds at all times.
+// An iterator that does not synchronize with any other thread, and knows only
+// what holds at all times.
 void Round::ReadLive(Dice* dice) {
   const size_t slot = dice->Below(kSlots);
   const size_t key = slot / 2;
@@ -390,7 +393,7 @@ void Round::ReadLive(Dice* dice) {
     CountResult counted;
     const Status s = ApproximateCount(
         db_.get(), family_, Range(lower_slice, upper_slice), &counted);
-    // Ranges that are deleted hide nothing that is always there.
+    // Deleted ranges hide no key that always exists.
     if (!s.ok() || counted.count < always.size()) {
       Fail("ApproximateCount" + range + ": " + s.ToString() + ", " +
            std::to_string(counted.count));
@@ -409,7 +412,7 @@ void Round::ReadLive(Dice* dice) {
   const bool backwards = dice->OneIn(2);
   if (backwards) {
     it->SeekForPrev(upper);
-    // A key at the bound itself is outside.
+    // A key at the bound itself is outside of the range.
     if (of_thread && it->Valid() && it->key() == upper) it->Prev();
     std::reverse(always.begin(), always.end());
   } else {
@@ -506,7 +509,7 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
     RefreshResult result;
     const Status s =
         RefreshFilters(db_.get(), family.get(), RefreshOptions(), &result);
-    // RocksDB's filters cannot be refreshed.
+    // RocksDB's own filters cannot be refreshed.
     if (!s.IsInvalidArgument()) Check(s, "RefreshFilters of a column family");
     refresher = std::make_unique<FilterRefresher>(
         db_.get(), family.get(), RefreshOptions(), /*period_seconds=*/1);
@@ -516,7 +519,7 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
         "GetFilterStatistics of a column family");
   refresher.reset();
 
-  // Its iterators may outlive the column family, its handle, and its options.
+  // Iterators may outlive the column family, its handle, and its options.
   Check(db_->DropColumnFamily(family.get()), "DropColumnFamily");
   const bool handle_goes = handles_go_first_ && dice->OneIn(2);
   family.reset();
@@ -533,7 +536,7 @@ void Round::Compact(Dice* dice) {
   if (dice->OneIn(4)) {
     const Status s = CompactLevel0(
         db_.get(), 1 + static_cast<int>(dice->Below(3)), 16 << 10);
-    // Others compact the same files, or files in the way.
+    // Other threads compact the same files, or files in the way.
     if (!s.IsAborted() && !s.IsInvalidArgument()) Check(s, "CompactFiles");
   } else {
     size_t begin = dice->Below(kSlots);
@@ -581,9 +584,9 @@ void Round::ChangeOptions(Dice* dice) {
     case 0:
       Check(db_->SetOptions({{"table_factory", RandomTable(dice)}}),
             "SetOptions of the table");
-      // The new table has a new cache, and the next one has another. RocksDB's
-      // iterators give back blocks after the table that had the last hold of
-      // their cache (PinnedIteratorsManager of 9.10.0, without Protean too).
+      // The new table has a new cache, and the next table has another one.
+      // RocksDB's iterators release blocks after the table that kept their
+      // cache alive (PinnedIteratorsManager of 9.10.0, without Protean too).
       caches_of_tables_.push_back(
           db_->GetOptions()
               .table_factory->GetOptions<BlockBasedTableOptions>()
@@ -605,7 +608,7 @@ void Round::ChangeOptions(Dice* dice) {
       cache_->SetCapacity(dice->Of({8 << 10, 64 << 10, 1 << 20}));
       break;
     case 4:
-      // Nothing changes.
+      // This call changes nothing.
       if (!db_->SetOptions({{"table_factory.filter_policy", "surf:99:0"}})
                .IsInvalidArgument()) {
         Fail("SetOptions takes surf:99:0");
@@ -629,7 +632,7 @@ void Round::Observe(Dice* dice) {
           "GetFilterStatistics");
     for (const LevelFilterStatistics& level : statistics.levels) {
       const uint64_t now = level.sums.closed.asked() + level.sums.open.asked();
-      // If files are closed and opened again, all may be closed for a moment.
+      // With few open files, all files may be closed for a moment.
       if (now < asked[level.level] && all_files_open_) {
         Fail("the seeks of level " + std::to_string(level.level) +
              " fall from " + std::to_string(asked[level.level]) + " to " +
@@ -689,7 +692,7 @@ void Round::UseSamples(Dice* dice) {
       }
       break;
     default:
-      // Saving replaces the file as a whole.
+      // Saving replaces the complete file.
       if (env->FileExists(SamplesFile()).ok()) {
         std::vector<SampleQuery> queries;
         std::vector<std::string> refused;
@@ -701,7 +704,7 @@ void Round::UseSamples(Dice* dice) {
   Pause(dice, 20);
 }
 
-// A DB that shares the policy, and with it the queues.
+// A second DB that shares the policy, and so the queues.
 void Round::UsePolicyInAnotherDB(Dice* dice) {
   const std::string path = persistent_->path + "/other";
   {
@@ -780,7 +783,7 @@ void Round::CompareAll() {
 
 void Round::Run(std::chrono::milliseconds duration) {
   if (db_ == nullptr) return;
-  // What is always there comes first.
+  // The keys that always exist come first.
   persistent_->truth.Alone([&](Versions* versions) {
     for (size_t key = 0; key < kKeys; key++) {
       if (KindOf(key) != KeyKind::kAlways || (*versions)[key] != 0) continue;

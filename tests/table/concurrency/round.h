@@ -19,7 +19,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What outlives a round.
+// The state that outlives a round.
 struct Persistent {
   std::string path;  // a folder for DBs and files
   Truth truth;
@@ -28,22 +28,22 @@ struct Persistent {
 
 class Round {
  public:
-  // Opens the DB as left by the rounds before, under options by chance.
+  // Opens the DB as the previous rounds have left it, with random options.
   Round(Persistent* persistent, uint64_t seed);
   ~Round();
 
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
-  // Lets all threads run for so long, or until the first failure; then compares
-  // what the DB holds, and closes it.
+  // Runs all threads for the given time, or until the first failure; then
+  // compares the contents of the DB, and closes it.
   void Run(std::chrono::milliseconds duration);
 
  private:
   static constexpr size_t kWriters = 2;
 
-  // What a thread does is called until the round is over. Each has dice of its
-  // own.
+  // Calls the function of a thread until the round is over. Each thread has its
+  // own random numbers.
   void Write(size_t writer, Dice* dice);
   void ReadSnapshot(Dice* dice);
   void ReadLive(Dice* dice);
@@ -60,27 +60,28 @@ class Round {
   void DeleteGap(Dice* dice);
   void ReadKeys(const Snapshot* snapshot, const Versions& versions, Dice* dice);
 
-  // Policies by strings.
+  // The policies, created from strings.
   std::string RandomPolicy(Dice* dice) const;
   std::string RandomTable(Dice* dice) const;
   std::string SamplesFile() const { return persistent_->path + "/samples"; }
   Options RandomOptions(Dice* dice);
 
-  // A version that no thread has written yet.
+  // Returns a version that no thread has written yet.
   Version NextVersion() {
     return next_version_.fetch_add(1, std::memory_order_relaxed);
   }
-  // The slot of a key that comes and goes, and belongs to the writer.
+  // Returns the slot of a key of this writer that comes and goes.
   size_t RandomOwnKey(size_t writer, Dice* dice) const;
 
-  // Both end the round, unless it is all right. Nothing else is shared by all
-  // threads: what synchronizes them would hide what is not synchronized.
+  // Both end the round unless all is right. The threads share nothing else:
+  // whatever synchronized them would hide missing synchronization.
   bool Check(const Status& s, const char* what);
   void CheckText(const std::string& wrong, const char* what);
   void Fail(const std::string& what);
   bool IsOver() const { return over_.load(std::memory_order_relaxed); }
 
-  // Iterators that their thread has done with; others walk and delete them.
+  // Iterators that their thread has passed on; other threads walk and delete
+  // them.
   void LeaveIterator(std::unique_ptr<CheckedIterator> iterator);
   std::unique_ptr<CheckedIterator> TakeIterator(Dice* dice);
 

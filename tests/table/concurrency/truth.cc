@@ -9,7 +9,7 @@ uint64_t Mix(uint64_t number) {
   return number ^ number >> 29;
 }
 
-// Two bytes, by which all keys differ.
+// The two bytes by which all keys differ.
 constexpr size_t kStep = 20;
 static_assert(kStep * kKeys < 0xffff);
 
@@ -30,7 +30,7 @@ std::string PossibleKey(size_t key) {
 std::string StringAt(size_t slot) {
   const size_t key = slot / 2;
   if (slot % 2 == 0) return PossibleKey(key);
-  // Close to the key, or anywhere before the next one.
+  // A string close to the key, or anywhere before the next one.
   if (key == 0 || key == kKeys - 1 || Mix(slot) % 2 == 0) {
     return PossibleKey(key) + '\0';
   }
@@ -38,7 +38,7 @@ std::string StringAt(size_t slot) {
 }
 
 KeyKind KindOf(size_t key) {
-  // Whole ranges are empty.
+  // Keys of some stripes never exist, so that whole ranges are empty.
   if (key / 16 % 3 == 0 && key > 0 && key + 1 < kKeys) return KeyKind::kNever;
   const uint64_t chance = Mix(key) % 8;
   return chance < 2   ? KeyKind::kAlways

@@ -1,11 +1,11 @@
-//  What a DB under concurrent writes must hold.
+//  The truth about a DB under concurrent writes.
 //
-//  Its possible keys are numbered in their order. Each is either always there,
-//  or comes and goes, or is never written; those that come and go belong to one
-//  writer each, in stripes that lie across each other. So even who knows
-//  nothing of the writers can tell much of an answer: which keys it must not
-//  leave out, which it must not show. A thread that stops the writers while it
-//  takes a snapshot knows all that the snapshot must show.
+//  Its possible keys are numbered in order. Each key either always exists, or
+//  comes and goes, or is never written. Each key that comes and goes belongs to
+//  one writer, in interleaved stripes. So a thread can check much of an answer
+//  without knowing the state of the writers: which keys must be there, and
+//  which must not. A thread that stops the writers while it takes a snapshot
+//  knows everything that the snapshot must show.
 
 #pragma once
 
@@ -21,31 +21,31 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Possible keys.
+// Number of possible keys.
 constexpr size_t kKeys = 3000;
 
-// A slot is a place in the order of all strings: slot 2i is that of key i, and
-// slot 2i + 1 that of a string between it and the next one. These are strings
-// at them.
+// A slot is a place in the order of all strings: slot 2i is key i, and slot 2i
+// + 1 is a string between key i and the next one. These functions return
+// strings at a slot.
 constexpr size_t kSlots = 2 * kKeys;
 std::string StringAt(size_t slot);
 inline std::string KeyAt(size_t key) { return StringAt(2 * key); }
-// The first key at a slot or behind it; kKeys if there is none.
+// The first key at or after a slot; kKeys if there is none.
 constexpr size_t FirstKeyAt(size_t slot) { return (slot + 1) / 2; }
 
 enum class KeyKind { kAlways, kSometimes, kNever };
 KeyKind KindOf(size_t key);
 
-// The writer who alone writes that key, out of `writers`.
+// The only writer of a key, among `writers`.
 inline size_t OwnerOf(size_t key, size_t writers) { return key % writers; }
 
-// What a writer writes, a number from 1 on.
+// The version that a write gives to a key, a number from 1 on.
 using Version = uint32_t;
-// The version of each key; 0 for a key that is not there.
+// The version of each key; 0 for a key that does not exist.
 using Versions = std::vector<Version>;
 
 std::string ValueOf(size_t key, Version version);
-// Whether the value is that of some version of this key.
+// Whether the value belongs to some version of this key.
 bool IsValueOf(size_t key, const Slice& value);
 
 // The versions that the DB holds. Thread safe.
@@ -57,7 +57,7 @@ class Truth {
   // other thread writes.
   template <typename Write>
   void Change(const Write& write) {
-    // So that those who wait to be alone get their turn.
+    // Gives threads that wait for exclusive access their turn.
     { const std::lock_guard<std::mutex> turn(turn_); }
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     write(&versions_);

@@ -1,5 +1,5 @@
-//  Reads of a DB of which all is known: each answer is right, or it is an
-//  error. Nothing else is.
+//  Checks reads of a DB whose contents are known: each answer is right or an
+//  error, and nothing else.
 
 #pragma once
 
@@ -18,10 +18,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a DB holds.
+// The contents of a DB.
 using Contents = std::map<std::string, std::string>;
 
-// How reads have been answered.
+// Counts of the answers.
 struct Answers {
   uint64_t right = 0;
   uint64_t wrong = 0;
@@ -41,13 +41,13 @@ struct Answers {
   }
 };
 
-// The part of a status that does not tell of a file.
+// The part of a status that does not name a file.
 inline std::string CodeOf(const Status& s) {
   const std::string text = s.ToString();
   return text.substr(0, text.find(':'));
 }
 
-// Every way to read. Wrong answers are failures of the test.
+// Reads in every way. Wrong answers are failures of the test.
 class CheckedReads {
  public:
   CheckedReads(DB* db, const Contents& contents,
@@ -56,7 +56,7 @@ class CheckedReads {
 
   const Answers& answers() const { return answers_; }
 
-  // Point reads, ranges and scans of keys in and around `keys`.
+  // Makes point reads, range reads and scans of keys in and around `keys`.
   const Answers& Everything(const Keys& keys, uint32_t seed) {
     Gets(keys);
     MultiGets(keys);
@@ -94,8 +94,8 @@ class CheckedReads {
     }
   }
 
-  // Seeks with and without bounds, and a few steps; half of the ranges are so
-  // narrow that they are empty in most files.
+  // Makes seeks with and without bounds, and a few steps; half of the ranges
+  // are so narrow that they are empty in most files.
   void Seeks(const Keys& keys, uint32_t seed, int count) {
     Random rnd(seed);
     for (int i = 0; i < count; i++) {
@@ -119,7 +119,7 @@ class CheckedReads {
       const auto seek = [&] {
         if (back) {
           it->SeekForPrev(hi);
-          // The last one at or below hi and within the bounds.
+          // The last key at or below hi and within the bounds.
           const auto after = bounded_above ? end : contents_.upper_bound(hi);
           CheckWalk("SeekForPrev ", hi, it.get(), first, end, after, steps,
                     back);
@@ -130,7 +130,7 @@ class CheckedReads {
         }
       };
       seek();
-      // An iterator that has failed can be used again.
+      // A failed iterator can be used again.
       if (!it->status().ok()) seek();
     }
   }
@@ -160,7 +160,7 @@ class CheckedReads {
                                         Range(lo, hi), &result);
       const auto expected = static_cast<uint64_t>(
           std::distance(contents_.lower_bound(lo), contents_.lower_bound(hi)));
-      // Keys of several runs, and deletions, may be counted as more.
+      // Keys in several runs, and deletions, may make the count too high.
       const bool right = result.IsExact()
                              ? result.count == expected
                              : result.count + result.deletions >= expected;
@@ -179,8 +179,9 @@ class CheckedReads {
     }
   }
 
-  // Follows an iterator for a number of steps. Its first key should be that at
-  // `next`, or, on the way back, the one before it; and all between the bounds.
+  // Follows an iterator for a number of steps. Its first key should be the key
+  // at `next` or, backwards, the key before it; then come all keys within the
+  // bounds.
   void CheckWalk(const char* what, const std::string& target, Iterator* it,
                  Contents::const_iterator first, Contents::const_iterator end,
                  Contents::const_iterator next, int steps, bool back) {

@@ -1,10 +1,10 @@
 //  A file system that fails where a test wants it to.
 //
-//  Reads of SST files fail by what the bytes are: data, filter, index. All that
-//  changes files (a mutation: create, append, sync, close, rename, delete) is
-//  counted; the n-th one fails, or is the last thing that the process does. A
-//  journal of it, which outlives the process, tells what a power failure would
-//  have taken away (power_failure.h).
+//  Reads of SST files fail depending on what they read: data, filter, index.
+//  Mutations (create, append, sync, close, rename, delete) are counted; the
+//  n-th one fails, or is the last action of the process. A journal of the
+//  mutations, which outlives the process, tells what a power failure would have
+//  lost (power_failure.h).
 
 #pragma once
 
@@ -53,7 +53,7 @@ inline const char* ToString(BlockKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-// What becomes of a read that meets such a part.
+// The outcome of a read that includes such a part.
 enum class ReadFault {
   kError,      // it fails
   kBadSector,  // it ends where the part begins, or fails if it begins there
@@ -70,7 +70,7 @@ inline const char* ToString(ReadFault fault) {
   return kNames[static_cast<size_t>(fault)];
 }
 
-// Where a part of a file lies.
+// The position of a part of a file.
 struct FilePart {
   BlockKind kind;
   uint64_t begin;
@@ -92,8 +92,8 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
                           options, ReadOptions(), &properties);
   if (!s.ok()) return s;
 
-  // In the order in which they are written, each up to the next one that is
-  // there.
+  // The parts in the order in which they are written; each ends where the next
+  // existing part begins.
   const auto begin_of = [&](const std::string& name) {
     BlockHandle handle;
     const Status found =
@@ -151,12 +151,11 @@ inline const char* ToString(Mutation mutation) {
   return kNames[static_cast<size_t>(mutation)];
 }
 
-// What the file system notes of each mutation that has been done: a letter for
-// what, and a path. All in one write, so that a process that is killed leaves
-// whole lines.
+// The journal of the mutations done: a letter for the kind, and a path. Each
+// line is a single write, so that a killed process leaves complete lines.
 class MutationJournal {
  public:
-  // Lines are appended to the file of that descriptor.
+  // Appends lines to the file of this descriptor.
   explicit MutationJournal(int descriptor) : descriptor_(descriptor) {}
 
   void Note(char what, const std::string& path, const std::string& more = "") {
@@ -174,15 +173,15 @@ class MutationJournal {
 
 // ---- The file system ----
 
-// Thread safe, but for what says how to fail, which is set while no thread uses
-// the file system.
+// Thread safe, except for the functions that set how to fail, which are called
+// while no thread uses the file system.
 class FaultFileSystem : public FileSystemWrapper {
  public:
   FaultFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
   const char* Name() const override { return "FaultFileSystem"; }
 
-  // From now on, reads that meet such a part fail, at most `limit` of them. The
-  // flipped bit is chosen by `where`.
+  // From now on, reads that include this part fail, at most `limit` of them.
+  // `where` chooses the flipped bit.
   void FailReads(BlockKind kind, ReadFault fault, uint64_t where = 0,
                  uint64_t limit = UINT64_MAX) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -192,16 +191,16 @@ class FaultFileSystem : public FileSystemWrapper {
     reads_to_fail_ = limit;
   }
   void HealReads() { FailReads(BlockKind::kData, ReadFault::kError, 0, 0); }
-  // Reads that have failed since this was made, and the names of their files.
+  // Number of reads that have failed so far, and the names of their files.
   uint64_t failed_reads() const { return failed_reads_; }
   std::set<std::string> files_with_failed_reads() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return files_with_failed_reads_;
   }
 
-  // From now on, the n-th mutation fails with `error`, n counted from 1; all
-  // that follow, too, if `stays`. An append that fails has written half of its
-  // data.
+  // From now on, the n-th mutation fails with `error`, counted from 1; if
+  // `stays`, all later mutations fail, too. A failed append has written half of
+  // its data.
   void FailMutations(uint64_t n, const IOStatus& error, bool stays) {
     const std::lock_guard<std::mutex> lock(mutex_);
     fail_at_ = mutations_ + n;
@@ -210,13 +209,13 @@ class FaultFileSystem : public FileSystemWrapper {
   }
   void HealMutations() { FailMutations(UINT64_MAX / 2, IOStatus::OK(), false); }
   uint64_t failed_mutations() const { return failed_mutations_; }
-  // The kind of the first one that failed since FailMutations.
+  // The kind of the first mutation that has failed since FailMutations.
   uint64_t failed_mutations(Mutation mutation) const {
     return failed_by_kind_[static_cast<size_t>(mutation)];
   }
 
-  // The n-th mutation, counted from 1 since this was made, kills the process:
-  // an append after half of its data, all else before it is done.
+  // Kills the process at the n-th mutation, counted from 1: an append after
+  // half of its data, all others before they are done.
   void KillAt(uint64_t n) { kill_at_ = n; }
   // Called before each mutation with its number.
   void SetObserver(std::function<void(uint64_t, Mutation)> observer) {
@@ -253,7 +252,7 @@ class FaultFileSystem : public FileSystemWrapper {
     *file = std::make_unique<WrittenFile>(this, name, std::move(*file));
     return s;
   }
-  // None of them is used by RocksDB with the options of these tests.
+  // RocksDB uses none of these functions with the options of the tests.
   IOStatus ReopenWritableFile(const std::string&, const FileOptions&,
                               std::unique_ptr<FSWritableFile>*,
                               IODebugContext*) override {
@@ -286,7 +285,7 @@ class FaultFileSystem : public FileSystemWrapper {
     if (!s.ok()) return s;
     std::string kept;
     if (journal_ != nullptr && target()->FileExists(to, options, dbg).ok()) {
-      // What it replaces, should it be undone.
+      // Notes the replaced file, so that the mutation can be undone.
       kept = to + kReplaced + std::to_string(mutations_);
       s = target()->LinkFile(to, kept, options, dbg);
       if (!s.ok()) return s;
@@ -340,7 +339,7 @@ class FaultFileSystem : public FileSystemWrapper {
                        std::function<void(FSReadRequest&, void*)> callback,
                        void* callback_argument, void** io_handle,
                        IOHandleDeleter* deleter, IODebugContext* dbg) override {
-      // Which calls Read.
+      // The base class calls Read.
       return FSRandomAccessFile::ReadAsync(request, options, callback,
                                            callback_argument, io_handle,
                                            deleter, dbg);
@@ -352,7 +351,7 @@ class FaultFileSystem : public FileSystemWrapper {
     const std::vector<FilePart> parts_;
   };
 
-  // Empty if the file is no whole SST file.
+  // Empty if the file is not a complete SST file.
   std::vector<FilePart> PartsOf(const std::string& path) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto known = parts_.find(path);
@@ -362,7 +361,7 @@ class FaultFileSystem : public FileSystemWrapper {
     return parts_[path] = parts;
   }
 
-  // Makes of a read what it shall be.
+  // Turns the result of a read into the outcome that was set.
   IOStatus Spoil(const std::string& name, const std::vector<FilePart>& parts,
                  uint64_t offset, Slice* result, char* scratch) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -388,7 +387,7 @@ class FaultFileSystem : public FileSystemWrapper {
         cut_at(part->begin);
         return IOStatus::OK();
       case ReadFault::kShort: {
-        // In the middle of what the read and the part share.
+        // In the middle of the bytes that the read and the part have in common.
         CountRead(name);
         const uint64_t from = std::max(offset, part->begin);
         cut_at(from + (std::min(end, part->end) - from) / 2);
@@ -430,7 +429,7 @@ class FaultFileSystem : public FileSystemWrapper {
     IOStatus Append(const Slice& data, const IOOptions& options,
                     IODebugContext* dbg) override {
       const auto write_half = [&] {
-        // As much as a full disk, or a dying process, may have written.
+        // Writes as much as a full disk, or a dying process, may have written.
         target()
             ->Append(Slice(data.data(), data.size() / 2), options, dbg)
             .PermitUncheckedError();
@@ -446,7 +445,8 @@ class FaultFileSystem : public FileSystemWrapper {
     }
     IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
       IOStatus s = file_system_->Mutate(Mutation::kSync);
-      // No power is lost but by what is noted: the disk need not be waited for.
+      // Power failures are simulated from the journal: there is no need to wait
+      // for the disk.
       if (s.ok()) s = target()->Flush(options, dbg);
       if (s.ok()) file_system_->Note('S', name_, std::to_string(size_));
       return s;
@@ -460,7 +460,7 @@ class FaultFileSystem : public FileSystemWrapper {
     }
     IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
       const IOStatus s = file_system_->Mutate(Mutation::kClose);
-      // Whether it succeeds or not, it is closed.
+      // The file is closed even if this fails.
       const IOStatus closed = target()->Close(options, dbg);
       return s.ok() ? closed : s;
     }
@@ -494,8 +494,8 @@ class FaultFileSystem : public FileSystemWrapper {
     const std::string name_;
   };
 
-  // What comes before a mutation. `half` is called if it fails, or the process
-  // ends here.
+  // Counts a mutation before it is done. `half` is called if it fails, or if
+  // the process ends here.
   IOStatus Mutate(Mutation mutation, const std::function<void()>& half = {}) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint64_t number = ++mutations_;

@@ -1,5 +1,5 @@
-//  What the fault tests have in common besides faults: flags for longer runs,
-//  and a table of what has been injected where, how often, and what came of it.
+//  Shared by the fault tests: flags for longer runs, and a table of the
+//  injected faults, their numbers, and their effects.
 
 #pragma once
 
@@ -31,14 +31,14 @@ DEFINE_uint64(seconds, 0, "Make random runs for so long");
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Lines of the table, by what and where.
+// The lines of the table, by what failed and where.
 class FaultReport {
  public:
   struct Line {
     std::string what;
     std::string where;
     uint64_t injected = 0;
-    // What was observed, in words, and how often.
+    // The observed effects and their numbers.
     std::vector<std::pair<std::string, uint64_t>> observed;
 
     void Count(const std::string& outcome, uint64_t times = 1) {
@@ -64,7 +64,7 @@ class FaultReport {
     return Lines().back();
   }
 
-  // In markdown.
+  // Prints the table in Markdown.
   static void Print() {
     if (Lines().empty()) return;
     std::stable_sort(
@@ -90,7 +90,7 @@ class FaultReport {
   }
 };
 
-// Makes `runs` runs, or as many as the flags say, each with a seed of its own.
+// Makes `runs` runs, or as many as the flags demand, each with its own seed.
 inline void RandomRuns(uint64_t runs,
                        const std::function<void(uint64_t seed)>& run) {
   using Clock = std::chrono::steady_clock;
@@ -126,7 +126,7 @@ inline void EmptyFolder(const std::string& path) {
 inline int RunFaultTests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  // Files in memory, if nothing else is asked for: every fault makes a new DB.
+  // Files are in memory by default, since every fault makes a new DB.
   if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
     setenv("TEST_TMPDIR",
            ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);

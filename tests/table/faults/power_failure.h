@@ -63,8 +63,8 @@ class PowerFailure {
     std::string replaced;  // what was there before, if anything
   };
 
-  // Not if another thread had just deleted it when the process was killed, and
-  // had not noted that yet.
+  // The file is missing if another thread had just deleted it when the process
+  // was killed, and had not noted that yet.
   static bool IsThere(const std::string& path) {
     return std::filesystem::exists(path);
   }
