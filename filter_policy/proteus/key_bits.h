@@ -77,6 +77,24 @@ inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
   if (byte < size) memset(bytes + byte, 0, size - byte);
 }
 
+// Sets all bits after the first `bits` of `size` bytes.
+inline void SetBehind(char* bytes, size_t size, uint32_t bits) {
+  size_t byte = bits / 8;
+  if (byte < size && bits % 8 != 0) {
+    bytes[byte] =
+        static_cast<char>(static_cast<uint8_t>(bytes[byte]) | 0xff >> bits % 8);
+    byte++;
+  }
+  if (byte < size) memset(bytes + byte, 0xff, size - byte);
+}
+
+// A key without the zeros at its end.
+inline Slice WithoutZeros(const Slice& key) {
+  size_t size = key.size();
+  while (size > 0 && key[size - 1] == '\0') size--;
+  return Slice(key.data(), size);
+}
+
 // Moves a prefix of `bits` bits, given by its bytes, on to the next one. False
 // if there is none; then it starts again with zeros.
 inline bool Increment(char* prefix, uint32_t bits) {

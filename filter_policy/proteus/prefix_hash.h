@@ -45,9 +45,8 @@ struct PrefixLength {
 
 // The head of a prefix of `key`, without the zeros at its end.
 inline Slice HeadOf(const Slice& key, const PrefixLength& length) {
-  size_t size = std::min<size_t>(key.size(), length.head_bytes);
-  while (size > 0 && key[size - 1] == '\0') size--;
-  return Slice(key.data(), size);
+  return WithoutZeros(
+      Slice(key.data(), std::min<size_t>(key.size(), length.head_bytes)));
 }
 
 // The factor of the head of a prefix of `key`.

@@ -1,6 +1,6 @@
 //  Proteus, 1PBF and 2PBF (Proteus paper, sections 3 and 4): filters of key
-//  prefixes whose lengths fit the queries. What a design consists of is in
-//  design.h; who chooses it, in cpfpr.h.
+//  prefixes whose lengths fit the queries. A design (design.h) tells what a
+//  filter consists of; DesignSearch (design_search.h) chooses it.
 //
 //    offset  size
 //         0     4   l1 of the trie, in bits; 0 if there is none
@@ -30,26 +30,26 @@
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/prefix_hash.h"
+#include "filter_policy/proteus/search_key.h"
 #include "filter_policy/proteus/uniform_trie.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-constexpr FilterKind kProteusKind{2};  // and of 1PBF and 2PBF
+constexpr FilterKind kProteusKind{2};  // also of 1PBF and 2PBF
 
 struct ProteusHeader {
   static constexpr size_t kSize = 88;
-  // The headers of the sets, which EncodeTo and DecodeFrom leave alone.
+  // Offsets of the headers of the sets, which EncodeTo and DecodeFrom ignore.
   static constexpr size_t kFirstSetOffset = 56;
   static constexpr size_t kSecondSetOffset = 72;
 
   ProteusDesign design;
-  // Nothing lies outside of these.
+  // The first 8 bytes of all keys lie between these.
   uint64_t smallest = 0;
   uint64_t largest = 0;
   uint32_t shortest_key = 0;
-  uint32_t neighbour_bits = 0;  // 0 if not known, or if they share none
+  uint32_t neighbour_bits = 0;  // KeyStatistics::NeighbourBits
   DesignReport report;
 
   void EncodeTo(char* out) const;
@@ -58,32 +58,10 @@ struct ProteusHeader {
   FilterReport Report() const;
 };
 
-// Writes the prefix of a key as it is in the trie of a design, into
-// TriePrefixBytes(design) bytes.
-inline size_t TriePrefixBytes(const ProteusDesign& design) {
-  return std::max(sizeof(uint64_t), size_t{BytesForBits(design.trie_bits)});
-}
-// Of a key that begins with these 64 bits. REQUIRES: trie_bits <= 64
-inline void CopyTriePrefix(uint64_t word, const ProteusDesign& design,
-                           char* prefix) {
-  EncodeFixed64(prefix, EndianSwapValue(HighBits(word, design.trie_bits) >>
-                                        design.trie_lead));
-}
-inline void CopyTriePrefix(const Slice& key, const ProteusDesign& design,
-                           char* prefix) {
-  if (design.trie_bits <= 64) {
-    CopyTriePrefix(LoadBits64(key, 0), design, prefix);
-  } else {
-    const size_t size = BytesForBits(design.trie_bits);
-    CopyPadded(key, prefix, size);
-    ClearBehind(prefix, size, design.trie_bits);
-  }
-}
-
 class Proteus : public RangeFilter {
  public:
-  // Opens a payload in place, which was built with that salt. `payload` must
-  // outlive the filter and be followed by kReadPadding readable bytes.
+  // Opens, in place, a payload that was built with `salt`. The payload must
+  // outlive the filter and be followed by kReadPadding readable bytes. Returns
   // Corruption if it is damaged.
   static Status Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter);
@@ -91,8 +69,8 @@ class Proteus : public RangeFilter {
   bool KeyMayMatch(const Slice& key) const override;
   void KeysMayMatch(size_t num_keys, Slice** keys,
                     bool* may_match) const override;
-  // Looks at no more than kMaxPrefixProbes prefixes within the range; in a
-  // series, at the shorter prefixes of each too.
+  // Tests at most kMaxPrefixProbes prefixes within the range, and in a series
+  // also the shorter prefixes of each.
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override;
 
@@ -108,61 +86,62 @@ class Proteus : public RangeFilter {
  private:
   explicit Proteus(const FilterSalt& salt) : salt_(salt) {}
 
-  // Bounds of more bytes are not compared prefix by prefix: they may match.
+  // Longer bounds are not compared prefix by prefix: they may match.
   static constexpr size_t kMaxBoundBytes = 4096;
-
-  // How many more prefixes a query may test.
-  using Budget = uint64_t;
-
   static constexpr size_t kMaxBatch = UniformTrie::kMaxBatch;
-  // Fewer keys are asked for one by one, since that takes no longer.
-  static constexpr size_t kLeastBatch = 8;
+  // Smaller batches take no longer if their keys are asked for one by one.
+  static constexpr size_t kMinBatch = 8;
 
+  // What is left of the limits of one range query.
+  struct Budget {
+    // Length of the longest prefix in the second layer that the bounds have.
+    uint32_t longest_bits;
+    // Number of prefixes that may still be tested.
+    uint64_t prefixes = kMaxPrefixProbes;
+  };
+
+  bool HasTrie() const { return header_.design.trie_bits > 0; }
+  bool HasSeries() const { return header_.design.stride_bits > 0; }
+  bool HasKeySet() const { return header_.design.key_set; }
+  bool SeriesContains(const Slice& key, uint32_t bits) const;
+
+  // Points.
   void BatchMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
   size_t KeepInTrie(size_t count, Slice** keys, Amq::Lookup* left) const;
   bool TrieContains(const Slice& key) const;
   uint64_t HashLongestPrefix(const Slice& key) const;
 
-  bool HasTrie() const { return header_.design.trie_bits > 0; }
-  bool HasSeries() const { return header_.design.stride_bits > 0; }
-  bool HasKeySet() const { return header_.design.key_set; }
+  // Ranges [lo, hi] of WordKeys or ByteKeys (search_key.h): of the whole
+  // filter, below the first set of prefixes, and in the second layer.
+  template <class Key>
+  bool LayersMayMatch(const Key& lo, const Key& hi, Budget budget) const;
+  template <class Key>
+  bool FirstMayMatch(const Key& lo, const Key& hi, Budget* budget) const;
+  template <class Key>
+  bool SecondMayMatch(const Key& lo, const Key& hi, Budget* budget) const;
 
-  // For designs whose prefixes fit into a word, with bounds that belong to the
-  // range.
-  bool WordsMayMatch(uint64_t lo, uint64_t hi) const;
-  bool FirstWordsMayMatch(uint64_t lo, uint64_t hi, Budget* budget) const;
-  bool SecondWordsMayMatch(uint64_t lo, uint64_t hi, Budget* budget) const;
-
-  // For all others; bounds are `size` bytes each.
-  bool BytesMayMatch(char* lo, char* hi, size_t size, size_t query_bytes) const;
-  bool FirstBytesMayMatch(const char* lo, const char* hi, size_t size,
-                          size_t query_bytes, Budget* budget) const;
-  bool SecondBytesMayMatch(const char* lo, const char* hi, size_t size,
-                           size_t query_bytes, Budget* budget) const;
-  bool SeriesContains(const Slice& key, uint32_t bits) const;
-
-  bool NextTriePrefix(const Slice& key, size_t size, std::string* next) const;
-  class Position;
-  class WordPosition;
-  uint32_t DistanceBits(uint32_t bits) const;
+  // Seeks.
+  template <class Key>
+  bool LowerBoundFrom(Key key, std::string* bound) const;
+  template <class Key>
+  bool MoveToTrie(Key* key, bool* moved) const;
+  template <class Key>
+  uint32_t AbsentPrefix(const Key& key) const;
+  uint32_t AbsentInSeries(const Slice& key) const;
   void FindWindows();
-  template <class AnyPosition>
-  uint32_t AbsentPrefix(const AnyPosition& position) const;
-  uint32_t AbsentInSeries(const Position& position) const;
-  template <class AnyPosition>
-  bool StoreBound(const AnyPosition& position, std::string* bound) const;
 
   ProteusHeader header_;
-  bool in_words_ = false;
+  bool in_words_ = false;  // whether no prefix has more than 64 bits
   UniformTrie trie_;
   const FilterSalt salt_;
   PrefixLength first_length_{0, salt_};
   PrefixLength length_{0, salt_};
   Amq first_set_;
   Amq set_;
-  // Of LowerBound without a trie: the length of the prefixes whose windows it
-  // stays in, 0 if there are none, and that of the prefixes that windows are.
+  // LowerBound without a trie stays in windows of the prefixes of this length;
+  // 0 if there are none.
   uint32_t window_prefix_ = 0;
+  // Length of the prefix that all keys in one window share.
   uint32_t window_begin_ = 0;
 };
 

@@ -1,0 +1,153 @@
+//  Proteus::RangeMayMatch (Proteus paper, section 4.1): the first layer says
+//  which of its prefixes in the range keys have, and the second layer is asked
+//  for its prefixes below those. Only the outermost prefixes of the trie need
+//  that: all keys below a prefix between them lie in the range.
+
+#include <algorithm>
+
+#include "filter_policy/proteus/proteus.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+bool IsZeroBehind(const Slice& key, size_t byte) {
+  return WithoutZeros(key).size() <= byte;
+}
+
+}  // namespace
+
+template <class Key>
+inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
+                                    Budget* budget) const {
+  // The longest prefixes that the bounds have and that are not too many.
+  uint32_t bits = Key::kMayHaveSeries ? budget->longest_bits : length_.bits;
+  uint64_t more;
+  while ((more = lo.PrefixesUpTo(hi, bits)) >= budget->prefixes) {
+    if (!Key::kMayHaveSeries || bits == length_.bits) return true;
+    bits -= header_.design.stride_bits;
+  }
+  budget->prefixes -= more + 1;
+  if constexpr (Key::kMayHaveSeries) {
+    if (HasSeries()) {
+      const PrefixLength length(bits, salt_);
+      for (typename Key::Prefixes prefixes(lo, length);; prefixes.Next()) {
+        // Zeros at the end may stand for shorter keys, which have no longer
+        // prefixes.
+        const Slice key = prefixes.key().Stripped();
+        if (SeriesContains(key, header_.design.LongestPrefix(key.size()))) {
+          return true;
+        }
+        if (more-- == 0) return false;
+      }
+    }
+  }
+  for (typename Key::Prefixes prefixes(lo, length_);; prefixes.Next()) {
+    if (set_.MayContain(prefixes.Hash())) return true;
+    if (more-- == 0) return false;
+  }
+}
+
+template <class Key>
+bool Proteus::FirstMayMatch(const Key& lo, const Key& hi,
+                            Budget* budget) const {
+  const uint32_t bits = first_length_.bits;
+  uint64_t more = lo.PrefixesUpTo(hi, bits);
+  if (more >= budget->prefixes) return true;
+  budget->prefixes -= more + 1;
+  typename Key::Prefixes prefixes(lo, first_length_);
+  for (bool at_lo = true;; at_lo = false) {
+    if (first_set_.MayContain(prefixes.Hash()) &&
+        SecondMayMatch(at_lo ? lo : prefixes.key(),
+                       more == 0 ? hi : prefixes.key().LastOfPrefix(bits),
+                       budget)) {
+      return true;
+    }
+    if (more-- == 0) return false;
+    prefixes.Next();
+  }
+}
+
+template <class Key>
+inline bool Proteus::LayersMayMatch(const Key& lo, const Key& hi,
+                                    Budget budget) const {
+  if (!HasTrie()) {
+    if (length_.bits == 0) return true;
+    return first_length_.bits > 0 ? FirstMayMatch(lo, hi, &budget)
+                                  : SecondMayMatch(lo, hi, &budget);
+  }
+  const uint32_t bits = header_.design.trie_bits;
+  const typename Key::TriePrefix lo_prefix(lo, header_.design);
+  if (lo.SharesPrefix(hi, bits)) {
+    return trie_.Contains(lo_prefix.data()) &&
+           (length_.bits == 0 || SecondMayMatch(lo, hi, &budget));
+  }
+  const typename Key::TriePrefix hi_prefix(hi, header_.design);
+  const UniformTrie::Matches matches =
+      trie_.Find(lo_prefix.data(), hi_prefix.data());
+  if (matches.between) return true;
+  if (length_.bits == 0) return matches.lo || matches.hi;
+  return (matches.lo && SecondMayMatch(lo, lo.LastOfPrefix(bits), &budget)) ||
+         (matches.hi && SecondMayMatch(hi.FirstOfPrefix(bits), hi, &budget));
+}
+
+bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
+                            bool hi_inclusive) const {
+  const uint64_t lo_word = LoadBits64(lo, 0);
+  uint64_t hi_word = LoadBits64(hi, 0);
+  if (lo_word >= hi_word) {
+    const int order = lo.compare(hi);
+    if (order > 0 || (order == 0 && !hi_inclusive)) return false;
+    if (order == 0 && HasKeySet() &&
+        !first_set_.MayContain(HashKey(lo, salt_))) {
+      return false;
+    }
+  }
+  const bool before_hi = !hi_inclusive && EndsBefore(hi, header_.shortest_key);
+  if (before_hi && IsZeroBehind(hi, sizeof(hi_word))) {
+    if (hi_word == 0) return false;
+    hi_word--;
+  }
+  if (hi_word < header_.smallest || lo_word > header_.largest) return false;
+  if (in_words_) {
+    return LayersMayMatch(WordKey(lo_word), WordKey(hi_word), {length_.bits});
+  }
+
+  // All prefixes that may be tested, or what the query has of them.
+  const size_t query_bytes = std::max(lo.size(), hi.size());
+  const uint32_t longest_bits = header_.design.LongestPrefix(query_bytes);
+  const size_t size =
+      BytesForBits(std::max(longest_bits, header_.design.first_bits()));
+  if (size > kMaxBoundBytes) return true;
+  const ByteKey lo_key(lo, size);
+  ByteKey hi_key(hi, size);
+  if (before_hi && IsZeroBehind(hi, size) && !hi_key.Decrement()) return false;
+  return LayersMayMatch(lo_key, hi_key, {longest_bits});
+}
+
+uint64_t ByteKey::PrefixesUpTo(const ByteKey& last, uint32_t bits) const {
+  // Subtracts the bits byte by byte, from the last one on. The bits of the last
+  // byte that do not count are zeros.
+  const uint32_t shared = SharedBits(slice(), last.slice());
+  if (shared >= bits) return 0;
+  const size_t size = BytesForBits(bits);
+  const auto unused = static_cast<unsigned>(8 * size - bits);
+  unsigned mask = 0xff << unused & 0xff;
+  unsigned __int128 difference = 0;
+  int borrow = 0;
+  for (size_t i = size, place = 0; i-- > shared / 8; place++, mask = 0xff) {
+    const int byte = static_cast<int>(last.slice()[i] & mask) -
+                     static_cast<int>(slice()[i] & mask) - borrow;
+    borrow = byte < 0;
+    if (place < sizeof(difference)) {
+      difference |= static_cast<unsigned __int128>(byte & 0xff) << (8 * place);
+    } else if ((byte & 0xff) != 0) {
+      return kManyPrefixes;
+    }
+  }
+  difference >>= unused;
+  return difference < kManyPrefixes ? static_cast<uint64_t>(difference)
+                                    : kManyPrefixes;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

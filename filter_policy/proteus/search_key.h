@@ -1,0 +1,256 @@
+//  Keys on their way through a search: WordKey where a design has no prefix of
+//  more than 64 bits, ByteKey for all other designs. Ranges (proteus_range.cc)
+//  and seeks (proteus_seek.cc) are written once, over either type.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/prefix_hash.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The bytes that the prefix of a key in the trie of a design takes.
+inline size_t TriePrefixBytes(const ProteusDesign& design) {
+  return std::max(sizeof(uint64_t), size_t{BytesForBits(design.trie_bits)});
+}
+// Writes the prefix of a key as the trie of a design stores it, into
+// TriePrefixBytes(design) bytes. The key begins with the 64 bits of `word`.
+// REQUIRES: trie_bits <= 64
+inline void CopyTriePrefix(uint64_t word, const ProteusDesign& design,
+                           char* prefix) {
+  EncodeFixed64(prefix, EndianSwapValue(HighBits(word, design.trie_bits) >>
+                                        design.trie_lead));
+}
+inline void CopyTriePrefix(const Slice& key, const ProteusDesign& design,
+                           char* prefix) {
+  if (design.trie_bits <= 64) {
+    CopyTriePrefix(LoadBits64(key, 0), design, prefix);
+  } else {
+    const size_t size = BytesForBits(design.trie_bits);
+    CopyPadded(key, prefix, size);
+    ClearBehind(prefix, size, design.trie_bits);
+  }
+}
+
+// Uninitialized bytes, which need no allocation unless they are many.
+class SmallBuffer {
+ public:
+  explicit SmallBuffer(size_t size) {
+    if (size > sizeof(inline_)) {
+      allocated_.reset(new char[size]);
+      data_ = allocated_.get();
+    }
+  }
+  char* data() { return data_; }
+  const char* data() const { return data_; }
+
+ private:
+  char inline_[64];
+  std::unique_ptr<char[]> allocated_;
+  char* data_ = inline_;
+};
+
+class WordKey {
+ public:
+  // Designs of this key type have no series.
+  static constexpr bool kMayHaveSeries = false;
+
+  explicit WordKey(uint64_t word) : word_(word) {}
+
+  uint64_t head() const { return word_; }
+
+  // Whether this key is the first one that has its prefix of `bits` bits;
+  // bits < 64.
+  bool Begins(uint32_t bits) const { return word_ << bits == 0; }
+  // Moves to the first key of the next prefix of that length. False if there is
+  // none.
+  bool NextPrefix(uint32_t bits) {
+    word_ = HighBits(word_, bits) + (uint64_t{1} << (64 - bits));
+    return word_ != 0;
+  }
+  // The first and the last key that have this key's prefix.
+  WordKey FirstOfPrefix(uint32_t bits) const {
+    return WordKey(HighBits(word_, bits));
+  }
+  WordKey LastOfPrefix(uint32_t bits) const {
+    return WordKey(word_ | ~HighBits(~uint64_t{0}, bits));
+  }
+
+  bool SharesPrefix(const WordKey& other, uint32_t bits) const {
+    return HighBits(word_ ^ other.word_, bits) == 0;
+  }
+  // The number of prefixes of `bits` bits after this key's own, up to and with
+  // that of `last`, which is not below this key; bits > 0.
+  uint64_t PrefixesUpTo(const WordKey& last, uint32_t bits) const {
+    return (last.word_ >> (64 - bits)) - (word_ >> (64 - bits));
+  }
+
+  uint64_t Hash(const PrefixLength& length) const {
+    return HashWord(word_, length);
+  }
+  // 64 bits from `bit` on; bit < 64.
+  uint64_t Window(uint32_t bit) const { return word_ << bit; }
+
+  struct TriePrefix {
+    TriePrefix(const WordKey& key, const ProteusDesign& design) {
+      CopyTriePrefix(key.word_, design, bytes);
+    }
+    const char* data() const { return bytes; }
+    char bytes[sizeof(uint64_t)];
+  };
+  // Moves to the first key of a prefix that the trie of a design stores.
+  void MoveToTriePrefix(const char* prefix, const ProteusDesign& design) {
+    word_ = LoadBigEndian(prefix, sizeof(word_)) << design.trie_lead;
+  }
+
+  // Stores the shortest string that no key from here on is below: a key may end
+  // where the zeros begin.
+  void CopyTo(std::string* bound) const {
+    char bytes[sizeof(word_)];
+    EncodeFixed64(bytes, EndianSwapValue(word_));
+    const Slice stripped = WithoutZeros(Slice(bytes, sizeof(bytes)));
+    bound->assign(stripped.data(), stripped.size());
+  }
+
+  // Successive prefixes of one length.
+  class Prefixes {
+   public:
+    Prefixes(const WordKey& first, const PrefixLength& length)
+        : length_(length),
+          step_(uint64_t{1} << (64 - length.bits)),
+          word_(first.word_ & (0 - step_)) {}
+
+    WordKey key() const { return WordKey(word_); }
+    void Next() { word_ += step_; }
+    uint64_t Hash() const { return HashWordPrefix(word_, length_); }
+
+   private:
+    const PrefixLength& length_;
+    const uint64_t step_;
+    uint64_t word_;
+  };
+
+ private:
+  uint64_t word_;
+};
+
+class ByteKey {
+ public:
+  static constexpr bool kMayHaveSeries = true;
+
+  // The first `size` bytes of a key, with zeros after its end.
+  ByteKey(const Slice& key, size_t size) : size_(size), bytes_(size) {
+    CopyPadded(key, bytes_.data(), size);
+  }
+  ByteKey(const ByteKey& other) : size_(other.size_), bytes_(size_) {
+    memcpy(bytes_.data(), other.bytes_.data(), size_);
+  }
+  ByteKey& operator=(const ByteKey&) = delete;
+
+  Slice slice() const { return Slice(bytes_.data(), size_); }
+  uint64_t head() const { return LoadBits64(slice(), 0); }
+
+  // As WordKey, with bits <= 8 * size; for Begins and Window, less than that.
+
+  bool Begins(uint32_t bits) const {
+    const char* const bytes = bytes_.data();
+    return (static_cast<uint8_t>(bytes[bits / 8]) & 0xff >> bits % 8) == 0 &&
+           WithoutZeros(slice()).size() <= bits / 8 + 1;
+  }
+  bool NextPrefix(uint32_t bits) {
+    ClearBehind(bytes_.data(), size_, bits);
+    return Increment(bytes_.data(), bits);
+  }
+  ByteKey FirstOfPrefix(uint32_t bits) const {
+    ByteKey first = *this;
+    ClearBehind(first.bytes_.data(), size_, bits);
+    return first;
+  }
+  ByteKey LastOfPrefix(uint32_t bits) const {
+    ByteKey last = *this;
+    SetBehind(last.bytes_.data(), size_, bits);
+    return last;
+  }
+  bool SharesPrefix(const ByteKey& other, uint32_t bits) const {
+    return SharedBits(slice(), other.slice()) >= bits;
+  }
+  static constexpr uint64_t kManyPrefixes = ~uint64_t{0};  // or more
+  uint64_t PrefixesUpTo(const ByteKey& last, uint32_t bits) const;
+  uint64_t Hash(const PrefixLength& length) const {
+    return HashPrefix(slice(), length);
+  }
+  uint64_t Window(uint32_t bit) const { return BitWindow(slice(), bit); }
+  // Without the zeros at the end.
+  Slice Stripped() const { return WithoutZeros(slice()); }
+
+  class TriePrefix {
+   public:
+    TriePrefix(const ByteKey& key, const ProteusDesign& design)
+        : bytes_(TriePrefixBytes(design)) {
+      CopyTriePrefix(key.slice(), design, bytes_.data());
+    }
+    const char* data() const { return bytes_.data(); }
+
+   private:
+    SmallBuffer bytes_;
+  };
+  void MoveToTriePrefix(const char* prefix, const ProteusDesign& design) {
+    if (design.trie_bits <= 64) {
+      char word[sizeof(uint64_t)];
+      EncodeFixed64(word, EndianSwapValue(LoadBigEndian(prefix, sizeof(word))
+                                          << design.trie_lead));
+      CopyPadded(Slice(word, sizeof(word)), bytes_.data(), size_);
+    } else {
+      CopyPadded(Slice(prefix, BytesForBits(design.trie_bits)), bytes_.data(),
+                 size_);
+    }
+  }
+  void CopyTo(std::string* bound) const {
+    const Slice stripped = Stripped();
+    bound->assign(stripped.data(), stripped.size());
+  }
+  // Turns the end of a range to which it does not belong into the last bits
+  // before it, which may need one more than `size` bytes: they go on with ones.
+  // False if there are none.
+  bool Decrement() {
+    for (size_t i = size_; i-- > 0;) {
+      if (bytes_.data()[i]-- != 0) return true;
+    }
+    return false;
+  }
+
+  class Prefixes;
+
+ private:
+  const size_t size_;
+  SmallBuffer bytes_;
+};
+
+class ByteKey::Prefixes {
+ public:
+  Prefixes(const ByteKey& first, const PrefixLength& length)
+      : length_(length),
+        key_(first.FirstOfPrefix(length.bits)),
+        head_(HashHead(key_.slice(), length)) {}
+
+  const ByteKey& key() const { return key_; }
+  void Next() { Increment(key_.bytes_.data(), length_.bits); }
+  uint64_t Hash() {
+    const uint64_t window = LoadBits64(key_.slice(), length_.head_bytes);
+    // The head has changed when the window has begun anew.
+    if (HighBits(window, length_.window_bits) == 0) {
+      head_ = HashHead(key_.slice(), length_);
+    }
+    return HashWindow(window, head_, length_);
+  }
+
+ private:
+  const PrefixLength& length_;
+  ByteKey key_;
+  uint64_t head_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
