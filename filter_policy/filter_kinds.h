@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,14 +38,15 @@ using OpenFilterFunction = Status (*)(const Slice& payload,
 struct PolicyType {
   const char* class_name;  // such as protean.SuRF
   const char* short_name;  // such as surf
-  const char* usage;  // of the short form, such as surf:HASH_BITS:REAL_BITS
+  std::string usage;  // of the short form, such as surf:HASH_BITS:REAL_BITS
 
   // A policy with default options.
-  std::unique_ptr<const FilterPolicy> (*make)();
+  std::function<std::unique_ptr<const FilterPolicy>()> make;
   // Parses the short form of a policy: `spec` begins with the short name.
   // Returns InvalidArgument, with what is allowed, if the rest is wrong.
-  Status (*parse)(const std::string& spec,
-                  std::unique_ptr<const FilterPolicy>* policy);
+  std::function<Status(const std::string& spec,
+                       std::unique_ptr<const FilterPolicy>* policy)>
+      parse;
 };
 
 struct FilterType {

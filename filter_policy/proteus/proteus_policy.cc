@@ -1,7 +1,8 @@
 #include "filter_policy/proteus/proteus_policy.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 #include "filter_policy/bounded_option.h"
@@ -17,7 +18,7 @@ using Options = ProteusPolicyOptions;
 constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
 
 const std::string kBitsOption = "bits_per_key";
-constexpr int kBitsDigits = 6;  // behind the point, as RocksDB writes numbers
+constexpr int kBitsDigits = 6;  // after the point, as RocksDB writes numbers
 const std::string kAmqOption = "amq";
 const std::string kLevelBitsOption = "level_bits";
 const std::string kCapacityOption = "sample_capacity";
@@ -25,15 +26,33 @@ const std::string kEveryOption = "sample_every";
 const std::string kSeedOption = "seed_file";
 const std::string kSamplesOption = "samples_file";
 
-const std::string kAutoAmq = "auto";
-const std::string kAutoLevelBits = "auto";
+const std::string kAuto = "auto";  // of amq and of level_bits
 const std::string kEqualLevelBits = "equal";
 
-// The kinds of sets that a value of the option allows; none if it is unknown.
+// The policies, which differ only in the designs that they search.
+struct Variant {
+  DesignSpace space;
+  const char* class_name;
+  const char* short_name;
+};
+constexpr Variant kVariants[] = {
+    {DesignSpace::kProteus, "protean.Proteus", "proteus"},
+    {DesignSpace::kOnePrefixFilter, "protean.PrefixBloom", "prefixbloom"},
+    {DesignSpace::kTwoPrefixFilters, "protean.TwoPrefixBloom", "prefixbloom2"},
+};
+
+const Variant& VariantOf(DesignSpace space) {
+  return *std::find_if(
+      std::begin(kVariants), std::end(kVariants),
+      [space](const Variant& variant) { return variant.space == space; });
+}
+
+// The kinds of sets that a value of the option allows; none if the value is
+// unknown.
 std::vector<AmqKind> ParseAmq(const std::string& name) {
   std::vector<AmqKind> kinds;
   for (const AmqType* type : AmqTypes()) {
-    if (name == type->name || name == kAutoAmq) kinds.push_back(type->kind);
+    if (name == type->name || name == kAuto) kinds.push_back(type->kind);
   }
   return kinds;
 }
@@ -61,28 +80,42 @@ Status ParseBits(const std::string& owner, const std::string& text,
   return Status::OK();
 }
 
-Status CheckAmq(const std::string& owner, const std::string& name) {
-  if (!ParseAmq(name).empty()) return Status::OK();
-  std::string allowed;
-  for (const AmqType* type : AmqTypes()) {
-    allowed += std::string(type->name) + ", ";
+// Checks an option whose value is one of a few words.
+Status CheckWord(const std::string& owner, const std::string& option,
+                 const std::string& word) {
+  std::vector<std::string> allowed;
+  if (option == kAmqOption) {
+    for (const AmqType* type : AmqTypes()) allowed.push_back(type->name);
+    allowed.push_back(kAuto);
+  } else {
+    allowed = {kAuto, kEqualLevelBits};
   }
-  return Status::InvalidArgument(owner + ": " + kAmqOption + "=" + name +
-                                 " is not allowed; allowed: " + allowed +
-                                 kAutoAmq);
+  std::string list;
+  for (const std::string& candidate : allowed) {
+    if (word == candidate) return Status::OK();
+    list += (list.empty() ? "" : ", ") + candidate;
+  }
+  return Status::InvalidArgument(owner + ": " + option + "=" + word +
+                                 " is not allowed; allowed: " + list);
 }
 
-Status CheckLevelBits(const std::string& owner, const std::string& name) {
-  if (name == kAutoLevelBits || name == kEqualLevelBits) return Status::OK();
-  return Status::InvalidArgument(owner + ": " + kLevelBitsOption + "=" + name +
-                                 " is not allowed; allowed: " + kAutoLevelBits +
-                                 ", " + kEqualLevelBits);
+std::pair<const std::string, OptionTypeInfo> WordOption(
+    const std::string& owner, const std::string& option, int offset) {
+  return {option, OptionTypeInfo(offset, OptionType::kString)
+                      .SetParseFunc(
+                          [owner, option](const ConfigOptions& /*options*/,
+                                          const std::string& /*name*/,
+                                          const std::string& text, void* addr) {
+                            const Status s = CheckWord(owner, option, text);
+                            if (s.ok()) *static_cast<std::string*>(addr) = text;
+                            return s;
+                          })};
 }
 
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
 
-TypeInfo* MakeTypeInfo(const std::string& owner) {
-  return new TypeInfo{
+TypeInfo MakeTypeInfo(const std::string& owner) {
+  return {
       {kBitsOption,
        OptionTypeInfo(offsetof(Options, bits_per_key), OptionType::kDouble)
            .SetParseFunc([owner](const ConfigOptions& /*options*/,
@@ -97,24 +130,8 @@ TypeInfo* MakeTypeInfo(const std::string& owner) {
                  DecimalText(*static_cast<const double*>(addr), kBitsDigits);
              return Status::OK();
            })},
-      {kAmqOption,
-       OptionTypeInfo(offsetof(Options, amq), OptionType::kString)
-           .SetParseFunc([owner](const ConfigOptions& /*options*/,
-                                 const std::string& /*name*/,
-                                 const std::string& text, void* addr) {
-             const Status s = CheckAmq(owner, text);
-             if (s.ok()) *static_cast<std::string*>(addr) = text;
-             return s;
-           })},
-      {kLevelBitsOption,
-       OptionTypeInfo(offsetof(Options, level_bits), OptionType::kString)
-           .SetParseFunc([owner](const ConfigOptions& /*options*/,
-                                 const std::string& /*name*/,
-                                 const std::string& text, void* addr) {
-             const Status s = CheckLevelBits(owner, text);
-             if (s.ok()) *static_cast<std::string*>(addr) = text;
-             return s;
-           })},
+      WordOption(owner, kAmqOption, offsetof(Options, amq)),
+      WordOption(owner, kLevelBitsOption, offsetof(Options, level_bits)),
       {kCapacityOption,
        BoundedOption(owner, offsetof(Options, sample_capacity), 1, kMaxCount)},
       {kEveryOption,
@@ -127,20 +144,21 @@ TypeInfo* MakeTypeInfo(const std::string& owner) {
 }
 
 const TypeInfo* TypeInfoOf(DesignSpace space) {
-  static const TypeInfo* const infos[] = {
-      MakeTypeInfo(ProteusFilterPolicy::ClassName(DesignSpace(0))),
-      MakeTypeInfo(ProteusFilterPolicy::ClassName(DesignSpace(1))),
-      MakeTypeInfo(ProteusFilterPolicy::ClassName(DesignSpace(2))),
-  };
-  return infos[static_cast<size_t>(space)];
+  static const auto* const infos = [] {
+    auto* all = new std::map<DesignSpace, TypeInfo>;
+    for (const Variant& variant : kVariants) {
+      (*all)[variant.space] = MakeTypeInfo(variant.class_name);
+    }
+    return all;
+  }();
+  return &infos->at(space);
 }
 
-// NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ
-template <DesignSpace kSpace>
-Status Parse(const std::string& spec,
+// Parses NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ.
+Status Parse(const Variant& variant, const std::string& spec,
              std::unique_ptr<const FilterPolicy>* policy) {
-  const std::string owner = ProteusFilterPolicy::ClassName(kSpace);
-  const std::string name = ProteusFilterPolicy::ShortName(kSpace);
+  const std::string owner = variant.class_name;
+  const std::string name = variant.short_name;
   const std::vector<std::string> parts = StringSplit(spec, ':');
   if (parts.size() < 2 || parts.size() > 3 || parts[0] != name ||
       spec.back() == ':') {
@@ -153,34 +171,32 @@ Status Parse(const std::string& spec,
   Status s = ParseBits(owner, parts[1], &options.bits_per_key);
   if (s.ok() && parts.size() == 3) {
     options.amq = parts[2];
-    s = CheckAmq(owner, options.amq);
+    s = CheckWord(owner, kAmqOption, options.amq);
   }
-  if (s.ok()) policy->reset(new ProteusFilterPolicy(kSpace, options));
+  if (s.ok()) policy->reset(new ProteusFilterPolicy(variant.space, options));
   return s;
-}
-
-template <DesignSpace kSpace>
-PolicyType TypeOf(const char* usage) {
-  return {ProteusFilterPolicy::ClassName(kSpace),
-          ProteusFilterPolicy::ShortName(kSpace), usage,
-          []() -> std::unique_ptr<const FilterPolicy> {
-            return std::make_unique<ProteusFilterPolicy>(kSpace);
-          },
-          Parse<kSpace>};
 }
 
 }  // namespace
 
 const FilterType& ProteusFilterType() {
-  static const FilterType type = {
-      kProteusKind,
-      "Proteus",
-      Proteus::Open,
-      {TypeOf<DesignSpace::kProteus>("proteus:BITS_PER_KEY[:AMQ]"),
-       TypeOf<DesignSpace::kOnePrefixFilter>("prefixbloom:BITS_PER_KEY[:AMQ]"),
-       TypeOf<DesignSpace::kTwoPrefixFilters>(
-           "prefixbloom2:BITS_PER_KEY[:AMQ]")}};
-  return type;
+  static const auto* const type = [] {
+    auto* made = new FilterType{kProteusKind, "Proteus", Proteus::Open, {}};
+    for (const Variant& variant : kVariants) {
+      made->policies.push_back(
+          {variant.class_name, variant.short_name,
+           variant.short_name + std::string(":BITS_PER_KEY[:AMQ]"),
+           [&variant] {
+             return std::make_unique<ProteusFilterPolicy>(variant.space);
+           },
+           [&variant](const std::string& spec,
+                      std::unique_ptr<const FilterPolicy>* policy) {
+             return Parse(variant, spec, policy);
+           }});
+    }
+    return made;
+  }();
+  return *type;
 }
 
 ProteusFilterPolicy::ProteusFilterPolicy(DesignSpace space,
@@ -190,32 +206,18 @@ ProteusFilterPolicy::ProteusFilterPolicy(DesignSpace space,
 }
 
 const char* ProteusFilterPolicy::ClassName(DesignSpace space) {
-  switch (space) {
-    case DesignSpace::kOnePrefixFilter:
-      return "protean.PrefixBloom";
-    case DesignSpace::kTwoPrefixFilters:
-      return "protean.TwoPrefixBloom";
-    default:
-      return "protean.Proteus";
-  }
+  return VariantOf(space).class_name;
 }
 
 const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
-  switch (space) {
-    case DesignSpace::kOnePrefixFilter:
-      return "prefixbloom";
-    case DesignSpace::kTwoPrefixFilters:
-      return "prefixbloom2";
-    default:
-      return "proteus";
-  }
+  return VariantOf(space).short_name;
 }
 
 Status ProteusFilterPolicy::CheckOptions() const {
   const std::string owner = Name();
   Status s = CheckBits(owner, options_.bits_per_key);
-  if (s.ok()) s = CheckAmq(owner, options_.amq);
-  if (s.ok()) s = CheckLevelBits(owner, options_.level_bits);
+  if (s.ok()) s = CheckWord(owner, kAmqOption, options_.amq);
+  if (s.ok()) s = CheckWord(owner, kLevelBitsOption, options_.level_bits);
   if (s.ok()) {
     s = CheckOptionRange(owner, kCapacityOption, options_.sample_capacity, 1,
                          kMaxCount);
@@ -257,7 +259,7 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
 
 std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
     const FilterBuildingContext& context, Env* env) const {
-  // Whoever writes files without a DB validates nothing: then bad options are
+  // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
   const bool valid = CheckOptions().ok();
   const ProteusPolicyOptions defaults;
@@ -267,7 +269,7 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = ParseAmq(options.amq);
   const std::string& column_family = ColumnFamilyOf(context);
-  if (options.level_bits == kAutoLevelBits) {
+  if (options.level_bits == kAuto) {
     NewFile file;
     file.level = context.level_at_creation;
     file.is_bottommost = context.is_bottommost;

@@ -18,25 +18,25 @@ struct ProteusPolicyOptions {
   static constexpr double kMinBitsPerKey = 2;
   static constexpr double kMaxBitsPerKey = 64;
 
-  // The size of each filter, or with level_bits=auto of all filters of the tree
-  // on average. 2 to 64.
+  // The size of each filter, or with level_bits=auto the average of all filters
+  // of the tree. 2 to 64.
   double bits_per_key = 12;
 
-  // How sets of prefixes are kept: the name of a kind of AMQ (amq.h), "bloom"
-  // or "ribbon", or "auto", by which the model weighs them all.
+  // The kind of the sets: the name of an AMQ (amq.h), "bloom" or "ribbon", or
+  // "auto", with which the model chooses.
   std::string amq = "auto";
 
-  // "equal": each filter has bits_per_key. "auto": small sorted runs have more
+  // "equal": each filter has bits_per_key. "auto": small sorted runs have more,
   // and the last level has less, for fewer false positives in all
   // (level_bits.h).
   std::string level_bits = "auto";
 
-  // Sample queries that are kept, and of how many queries that find nothing one
-  // is kept. Positive.
+  // The number of sample queries that are kept, and the number of empty queries
+  // out of which one is kept. Positive.
   uint32_t sample_capacity = QueryQueue::kDefaultCapacity;
   uint32_t sample_every = QueryQueue::kDefaultSampleEvery;
 
-  // See SampleStoreOptions.
+  // Files of sample queries (SampleStoreOptions).
   std::string seed_file;
   std::string samples_file;
 };
@@ -74,7 +74,8 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
 
   const DesignSpace space_;
   ProteusPolicyOptions options_;
-  // Made when it is first asked for: by then all options are set.
+  // The samples are made when they are first asked for: by then all options are
+  // set.
   mutable std::once_flag samples_made_;
   mutable std::shared_ptr<SampleStore> samples_;
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
