@@ -1,8 +1,8 @@
-//  Format versions 1 and 2 of Proteus are frozen by blocks that were written
-//  once and are checked in, golden_proteus/*.block, each with the answers that
-//  it gave. What golden_test.cc says of blocks of SuRF holds for them too: none
-//  is ever replaced or removed; if the builder is meant to write other bytes
-//  for the same keys, the new block is added as `name.2.block`.
+//  The filter blocks in golden_proteus/*.block were written once, each with the
+//  answers that it gave, and freeze the file format of Proteus. The rules of
+//  golden_test.cc hold for them too: a block that a release has written is
+//  never replaced or removed; if the builder is meant to write other bytes for
+//  the same keys, the new block is added as `name.2.block`.
 //
 //  With the environment variable PROTEAN_WRITE_GOLDEN=1, the test writes what
 //  does not exist yet.
@@ -61,7 +61,7 @@ Keys Chains() {
   return keys;
 }
 
-// With heads that are hashed in pieces, and once a lookup.
+// Keys whose heads are hashed in pieces, and once a lookup.
 Keys Long() {
   Lcg random(5);
   Keys keys;
@@ -83,7 +83,7 @@ struct Recipe {
   Keys keys;
   ProteusDesign design;
   double bits_per_key;
-  FilterSalt salt = {};  // with one, it is version 2
+  FilterSalt salt = {};  // none in version 1
 
   std::string Build() const {
     return BuildProteusBlock(keys, design, bits_per_key, salt);
@@ -145,7 +145,7 @@ std::filesystem::path Folder() {
          "golden_proteus";
 }
 
-// The n-th block of a recipe, from 1, and its answers.
+// The n-th block of a recipe, counted from 1, or its answers.
 std::filesystem::path PathOf(const Recipe& recipe, int n, const char* end) {
   const std::string number = n == 1 ? "" : "." + std::to_string(n);
   return Folder() / (recipe.name + number + end);
@@ -156,8 +156,8 @@ std::string ReadFile(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// How long modelling took is stored too. Of blocks to be compared, neither that
-// nor the checksum counts.
+// The block without the time that modelling took and without the checksum, so
+// that it can be compared with another one.
 std::string WithoutTime(std::string block) {
   if (block.size() < kHeaderSize) return block;
   const size_t payload = DecodeFixed32(&block[kPayloadOffset]);
@@ -166,8 +166,9 @@ std::string WithoutTime(std::string block) {
   return block;
 }
 
-// A line a query: points, then ranges, near keys and far from them. + for "may
-// match".
+// The answers, a line a query: points, then ranges, near keys and far from
+// them.
+// + stands for "may match".
 std::string Answers(const FilterBlock& block, const Keys& keys) {
   Lcg random(99);
   Keys queries = {"", "a", std::string("\0", 1), "\xff\xff"};
@@ -204,7 +205,6 @@ std::string Answers(const FilterBlock& block, const Keys& keys) {
 
 class ProteusGoldenTest : public testing::TestWithParam<Recipe> {
  protected:
-  // The number of blocks that the recipe has.
   static int CountBlocks(const Recipe& recipe) {
     int n = 0;
     while (std::filesystem::exists(PathOf(recipe, n + 1, ".block"))) n++;
@@ -288,7 +288,7 @@ TEST_P(ProteusGoldenTest, CutShort) {
   }
 }
 
-// A block whose recipe is gone would no longer be tested.
+// A block without a recipe would not be tested.
 TEST(ProteusGoldenFilesTest, HaveRecipes) {
   std::set<std::filesystem::path> known;
   for (const Recipe& recipe : Recipes()) {

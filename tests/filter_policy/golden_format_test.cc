@@ -1,0 +1,230 @@
+//  The golden blocks of SuRF hold what they are for: together, all that the
+//  format has. One of them is explained byte by byte.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "test_util/testharness.h"
+#include "tests/filter_policy/golden_fields.h"
+#include "tests/filter_policy/golden_recipes.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::string SuffixFeature(const BlockFields& block) {
+  if (block.hash_bits + block.real_bits == 0) return "no suffix";
+  if (block.hash_bits + block.real_bits == 64) return "64 suffix bits";
+  if (block.hash_bits == 0) return "real suffix";
+  return block.real_bits == 0 ? "hash suffix" : "both suffixes";
+}
+
+// What a block is an example of.
+std::set<std::string> FeaturesOf(const std::string& bytes) {
+  if (bytes[kKindOffset] == 0) return {"no filter"};
+  const BlockFields block(bytes);
+  std::set<std::string> features = {SuffixFeature(block)};
+  if (block.sections.size() > 3) features.insert("many sections");
+  if (block.sections.empty()) return features;
+  features.insert("codes of " + std::to_string(block.code_bits) + " bits");
+  for (const SectionFields& section : block.sections) {
+    features.insert(DescribeEncoding(block, section));
+    // More than one entry of the tables counts.
+    const bool many_nodes = section.nodes > 512;
+    if (many_nodes && section.terminators > 0) features.insert("terminators");
+    if (many_nodes && section.runs > 64) features.insert("runs");
+    if (section.run_codes > 100 * section.runs) features.insert("long runs");
+    if (section.child_encoding != 0 && section.exception_bits == 0) {
+      features.insert("exceptions of no bits");
+    }
+  }
+  return features;
+}
+
+// ---- One block, byte by byte ----
+//
+// The keys are app, apple, apply and band, with 4 hash and 8 real suffix bits,
+// and each level has another encoding:
+//
+//   node 0, dense         a -> node 1       b: leaf 0 (band)
+//   node 1, quotient      run pp, terminator: leaf 1 (app), l -> node 2
+//   node 2, sparse        e: leaf 2 (apple)                 y: leaf 3 (apply)
+
+struct Annotation {
+  size_t offset;
+  const char* bytes;  // in hex
+  const char* meaning;
+};
+
+const Annotation kAnnotated[] = {
+    // The envelope.
+    {0, "50 52 54 4E", "magic: PRTN"},
+    {4, "01", "format version"},
+    {5, "01", "kind: SuRF"},
+    {6, "00 00", "flags"},
+    {8, "46 33 76 C6", "CRC-32C of all other bytes"},
+    {12, "28 00 00 00", "offset of the payload: 40"},
+    {16, "04 00 00 00 00 00 00 00", "keys"},
+    {24, "03 00", "length of the smallest key"},
+    {26, "04 00", "length of the largest key"},
+    {28, "00 00 00 00", "zero"},
+    {32, "61 70 70", "the smallest key: app"},
+    {35, "62 61 6E 64", "the largest key: band"},
+    {39, "00", "zeros up to the payload"},
+    // The payload.
+    {40, "04", "hash suffix bits"},
+    {41, "08", "real suffix bits"},
+    {42, "00 00 00 00 00 00", "zeros"},
+    // The trie's header.
+    {48, "03 00 00 00", "height"},
+    {52, "03 00 00 00", "nodes"},
+    {56, "04 00 00 00", "leaves"},
+    {60, "03 00 00 00", "sections"},
+    {64, "0C 00 00 00", "bits of a value: 12"},
+    {68, "00 00 00 00", "zero"},
+    {72, "00 00 00 00 00 00 00 00 00 00 00 00", "no bytes below 60"},
+    {84, "26 10 01 02", "61 a, 62 b, 65 e, 6C l, 70 p, 79 y: codes 0 to 5"},
+    {88, "00 00 00 00 00 00 00 00", "no bytes from 80"},
+    {96, "00 00 00 00 00 00 00 00", "no bytes from C0"},
+    // The header of section 0.
+    {104, "01 00 00 00", "levels"},
+    {108, "01 00 00 00", "nodes"},
+    {112, "02 00 00 00", "edges: a, b"},
+    {116, "01 00 00 00", "edges that lead to nodes: a"},
+    {120, "00 00 00 00", "nodes with a terminator"},
+    {124, "00 00 00 00", "nodes with a run"},
+    {128, "00 00 00 00", "codes in runs"},
+    {132, "00", "remainder bits: none, LOUDS-Dense"},
+    {133, "01", "the edges that lead to nodes are listed"},
+    {134, "01", "bits of each one listed"},
+    {135, "00", "zero"},
+    // The header of section 1.
+    {136, "01 00 00 00", "levels"},
+    {140, "01 00 00 00", "nodes"},
+    {144, "01 00 00 00", "edges: l"},
+    {148, "01 00 00 00", "edges that lead to nodes: l"},
+    {152, "01 00 00 00", "nodes with a terminator"},
+    {156, "01 00 00 00", "nodes with a run"},
+    {160, "02 00 00 00", "codes in runs: pp"},
+    {164, "01", "remainder bits: one of three, LOUDS-Quotient"},
+    {165, "02", "the edges that lead to no node are listed"},
+    {166, "00", "bits of each one listed: none, the group has one edge"},
+    {167, "00", "zero"},
+    // The header of section 2.
+    {168, "01 00 00 00", "levels"},
+    {172, "01 00 00 00", "nodes"},
+    {176, "02 00 00 00", "edges: e, y"},
+    {180, "00 00 00 00", "edges that lead to nodes"},
+    {184, "00 00 00 00", "nodes with a terminator"},
+    {188, "00 00 00 00", "nodes with a run"},
+    {192, "00 00 00 00", "codes in runs"},
+    {196, "03", "remainder bits: all three, LOUDS-Sparse"},
+    {197, "01", "the edges that lead to nodes are listed"},
+    {198, "01", "bits of each one listed"},
+    {199, "00", "zero"},
+    // The arrays of section 0.
+    {200, "00 00 00 00 00 00 00 00", "before node 0: no edges"},
+    {208, "02 00 00 00 01 00 00 00", "in all: 2 edges, 1 leads to a node"},
+    {216, "03 00 00 00 00 00 00 00", "labels: codes 0 (a) and 1 (b)"},
+    {224, "00 00 00 00 00 00 00 00", "listed: edge 0"},
+    // The arrays of section 1.
+    {232, "00 00 00 00 00 00 00 00", "before the only group: no edges"},
+    {240, "01 00 00 00 01 00 00 00", "in all: 1 edge, which leads to a node"},
+    {248, "1D 00 00 00 00 00 00 00", "labels, first bit first: 1, 01, 1, 1"},
+    {256, "01 00 00 00 00 00 00 00", "remainder 1 of quotient 1: code 3 (l)"},
+    {264, "01 00 00 00 00 00 00 00", "the node has a terminator"},
+    {272, "00 00 00 00 00 00 00 00", "none before the first 512 nodes"},
+    {280, "01 00 00 00 00 00 00 00", "the node has a run"},
+    {288, "00 00 00 00 00 00 00 00", "none before the first 512 nodes"},
+    {296, "01 00 00 00 00 00 00 00", "a run begins at the first of 2 codes"},
+    {304, "00 00 00 00 00 00 00 00", "the first run begins at 0"},
+    {312, "24 00 00 00 00 00 00 00", "the run: codes 4, 4 (pp)"},
+    // The arrays of section 2.
+    {320, "00 00 00 00 00 00 00 00", "before the only group: no edges"},
+    {328, "02 00 00 00 00 00 00 00", "in all: 2 edges"},
+    {336, "02 00 00 00 00 00 00 00", "labels: the second edge is the last"},
+    {344, "2A 00 00 00 00 00 00 00", "remainders: codes 2 (e) and 5 (y)"},
+    // The values, of 12 bits: what follows the stored prefix, and the hash.
+    {352, "10 16 00 00 40 00 00 00",
+     "61'0 band, 00'1 app, 00'0 apple, 00'4 apply"},
+    {360, "00 00 00 00 00 00 00 00", "zeros that queries may read"},
+    {368, "00 00 00 00 00 00 00 00", "zeros that queries may read"},
+};
+
+std::string BytesOf(const Annotation& annotation) {
+  std::string hex = annotation.bytes;
+  hex.erase(std::remove(hex.begin(), hex.end(), ' '), hex.end());
+  std::string bytes;
+  EXPECT_TRUE(Slice(hex).DecodeHex(&bytes));
+  return bytes;
+}
+
+}  // namespace
+
+TEST(GoldenFormatTest, RecipesDescribeTheirBlocks) {
+  for (const Recipe& recipe : Recipes()) {
+    SCOPED_TRACE(recipe.name);
+    const std::string bytes = ReadFile(GoldenPath(recipe, 1));
+    ASSERT_FALSE(bytes.empty()) << "the recipe has no block yet";
+    EXPECT_EQ(recipe.contents, Describe(bytes));
+    EXPECT_LE(bytes.size(), 8192u) << "golden blocks are small";
+  }
+}
+
+// All that the format has is in some block.
+TEST(GoldenFormatTest, CoverTheFormat) {
+  std::set<std::string> found;
+  for (const Recipe& recipe : Recipes()) {
+    const std::string bytes = ReadFile(GoldenPath(recipe, 1));
+    ASSERT_FALSE(bytes.empty()) << recipe.name << " has no block yet";
+    found.merge(FeaturesOf(bytes));
+  }
+  const std::set<std::string> wanted = {"no filter",
+                                        "no suffix",
+                                        "hash suffix",
+                                        "real suffix",
+                                        "both suffixes",
+                                        "64 suffix bits",
+                                        "dense, child bits",
+                                        "dense, children listed",
+                                        "dense, leaves listed",
+                                        "quotient, child bits",
+                                        "quotient, children listed",
+                                        "quotient, leaves listed",
+                                        "sparse, child bits",
+                                        "sparse, children listed",
+                                        "sparse, leaves listed",
+                                        "terminators",
+                                        "runs",
+                                        "long runs",
+                                        "exceptions of no bits",
+                                        "many sections",
+                                        "codes of 1 bits",
+                                        "codes of 2 bits",
+                                        "codes of 3 bits",
+                                        "codes of 4 bits",
+                                        "codes of 5 bits",
+                                        "codes of 6 bits",
+                                        "codes of 7 bits",
+                                        "codes of 8 bits"};
+  for (const std::string& feature : wanted) {
+    EXPECT_EQ(1u, found.count(feature)) << "no block has: " << feature;
+  }
+}
+
+TEST(GoldenFormatTest, AnnotatedBytes) {
+  const std::string golden = ReadFile(GoldenFolder() / "annotated.block");
+  ASSERT_FALSE(golden.empty());
+  size_t end = 0;
+  for (const Annotation& annotation : kAnnotated) {
+    SCOPED_TRACE(annotation.meaning);
+    ASSERT_EQ(end, annotation.offset);
+    const std::string bytes = BytesOf(annotation);
+    EXPECT_EQ(Hex(bytes), Hex(golden.substr(end, bytes.size())));
+    end += bytes.size();
+  }
+  EXPECT_EQ(golden.size(), end);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
