@@ -9,11 +9,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The bytes that many bits take, in whole words.
+// The bytes that `bits` bits take, in whole words.
 inline uint64_t BitArrayBytes(uint64_t bits) { return (bits + 63) / 64 * 8; }
 
-// Takes `size` bytes off the front of `input` into `*part`; false if there are
-// fewer.
+// Takes `size` bytes off the front of `input`, and stores where they begin in
+// `*part`. False if there are fewer.
 inline bool TakeBytes(Slice* input, uint64_t size, const char** part) {
   if (input->size() < size) return false;
   *part = input->data();
@@ -56,57 +56,52 @@ inline uint64_t SelectFrom(const char* words, uint64_t begin, uint64_t rank) {
   }
 }
 
-// The position of the first set bit at or after `pos`, or `size`.
+// The word, or its complement to search for clear bits as for set ones.
+template <bool kSet>
+uint64_t LoadWordFor(const char* words, uint64_t index) {
+  return kSet ? LoadWord(words, index) : ~LoadWord(words, index);
+}
+
+// The position of the first bit with that value at or after `pos`, or `size`.
+template <bool kSet>
+uint64_t NextBit(const char* words, uint64_t size, uint64_t pos) {
+  if (pos >= size) return size;
+  uint64_t index = pos / 64;
+  uint64_t word = LoadWordFor<kSet>(words, index) & ~LowBits(pos % 64);
+  while (word == 0) {
+    if (64 * ++index >= size) return size;
+    word = LoadWordFor<kSet>(words, index);
+  }
+  const uint64_t found = 64 * index + __builtin_ctzll(word);
+  return found < size ? found : size;
+}
 inline uint64_t NextOne(const char* words, uint64_t size, uint64_t pos) {
-  if (pos >= size) return size;
-  uint64_t index = pos / 64;
-  uint64_t word = LoadWord(words, index) & ~LowBits(pos % 64);
-  while (word == 0) {
-    if (64 * ++index >= size) return size;
-    word = LoadWord(words, index);
-  }
-  const uint64_t found = 64 * index + __builtin_ctzll(word);
-  return found < size ? found : size;
+  return NextBit<true>(words, size, pos);
 }
-
-// The position of the first clear bit at or after `pos`, or `size`.
 inline uint64_t NextZero(const char* words, uint64_t size, uint64_t pos) {
-  if (pos >= size) return size;
-  uint64_t index = pos / 64;
-  uint64_t word = ~LoadWord(words, index) & ~LowBits(pos % 64);
-  while (word == 0) {
-    if (64 * ++index >= size) return size;
-    word = ~LoadWord(words, index);
-  }
-  const uint64_t found = 64 * index + __builtin_ctzll(word);
-  return found < size ? found : size;
+  return NextBit<false>(words, size, pos);
 }
 
-// The position of the last set bit before `pos` and at or after `begin`, or
-// `pos` if there is none.
-inline uint64_t PrevOne(const char* words, uint64_t begin, uint64_t pos) {
+// The position of the last bit with that value before `pos` and at or after
+// `begin`, or `pos` if there is none.
+template <bool kSet>
+uint64_t PrevBit(const char* words, uint64_t begin, uint64_t pos) {
   if (pos <= begin) return pos;
   uint64_t index = (pos - 1) / 64;
-  uint64_t word = LoadWord(words, index);
+  uint64_t word = LoadWordFor<kSet>(words, index);
   if (pos % 64 != 0) word &= LowBits(pos % 64);
   while (word == 0) {
     if (64 * index <= begin) return pos;
-    word = LoadWord(words, --index);
+    word = LoadWordFor<kSet>(words, --index);
   }
   const uint64_t found = 64 * index + 63 - __builtin_clzll(word);
   return found >= begin ? found : pos;
 }
-
-// The position of the last clear bit before `pos`, or `pos` if there is none.
+inline uint64_t PrevOne(const char* words, uint64_t begin, uint64_t pos) {
+  return PrevBit<true>(words, begin, pos);
+}
 inline uint64_t PrevZero(const char* words, uint64_t pos) {
-  uint64_t index = pos / 64;
-  uint64_t word =
-      pos % 64 == 0 ? 0 : ~LoadWord(words, index) & LowBits(pos % 64);
-  while (word == 0) {
-    if (index-- == 0) return pos;
-    word = ~LoadWord(words, index);
-  }
-  return 64 * index + 63 - __builtin_clzll(word);
+  return PrevBit<false>(words, 0, pos);
 }
 
 // Whether the bits of the last word that lie after `size` are zero.
@@ -114,7 +109,7 @@ inline bool TailIsZero(const char* words, uint64_t size) {
   return size % 64 == 0 || LoadWord(words, size / 64) >> (size % 64) == 0;
 }
 
-// Change an array that is being built, which must hold the word.
+// The functions below change an array that is being built and holds the word.
 
 inline void StoreWord(char* words, uint64_t index, uint64_t word) {
   EncodeFixed64(words + 8 * index, word);
@@ -123,8 +118,8 @@ inline void SetBit(char* words, uint64_t pos) {
   StoreWord(words, pos / 64,
             LoadWord(words, pos / 64) | uint64_t{1} << (pos % 64));
 }
-// Writes successive numbers into bits that are zero, and leaves all others as
-// they are.
+// Writes successive numbers into bits that are zero, and leaves all other bits
+// as they are.
 class BitWriter {
  public:
   BitWriter(char* words, uint64_t pos)

@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "filter_policy/fst/fst_section.h"
+#include "filter_policy/fst/fst_section_layout.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a level holds.
+// The numbers of what a level holds.
 struct FstLevelCounts {
   uint32_t nodes = 0;
   uint32_t edges = 0;
@@ -18,11 +18,12 @@ struct FstLevelCounts {
   uint32_t run_codes = 0;
 };
 
-// What may be used. By default everything; less is for comparison, and for
-// tests: whatever is used, the trie answers the same.
+// The encodings and devices that may be used: by default, all of them. Other
+// choices are for comparison and for tests. The answers of a trie do not depend
+// on them.
 struct FstOptions {
-  // The paper's R, section 2.4: for the sake of speed, LOUDS-Dense at the top
-  // may make the trie larger by one part in R than the smallest encoding would.
+  // The paper's R, section 2.4: to be faster, LOUDS-Dense at the top may make
+  // the trie larger by one part in R than the smallest encoding.
   uint64_t size_ratio = 64;
 
   bool reduce_alphabet = true;  // else every code has 8 bits
@@ -31,21 +32,21 @@ struct FstOptions {
   bool list_exceptions = true;  // else HasChild is always bits
   bool runs = true;             // else all runs are nodes with one edge each
 
-  // If not empty, the remainder bits of each level, the last one for all levels
-  // below; cut off at the bits of a code.
+  // If not empty, the remainder bits of each level. The last number counts for
+  // all levels below too. Numbers above the bits of a code mean the latter.
   std::vector<unsigned> forced;
 };
 
-// Partitions the levels, root first, into sections of least size, but with
-// LOUDS-Dense as far down as the size ratio allows. There are at most
-// FstHeader::kMaxSections, unless more are forced. Everything in the headers is
-// set but how the children are encoded.
+// Partitions the levels, root first, into sections of the smallest size, but
+// with LOUDS-Dense as far down as the size ratio allows. There are at most
+// FstHeader::kMaxSections, unless more are forced. The headers are complete,
+// but for the encoding of the children.
 std::vector<FstSectionHeader> ChooseEncoding(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options);
 
-// The bytes that the sections of that encoding take, headers included; the size
-// of HasChild is a guess.
+// The bytes that the sections of the chosen encoding take, headers included.
+// The size of HasChild is a guess.
 uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
                           unsigned code_bits, const FstOptions& options);
 

@@ -16,20 +16,22 @@
 //      S-LOUDS      1 bit an edge, set on the last edge of its node
 //      S-Labels     a bits an edge
 //
-//  The SuRF paper (section 2) has the first and the last. LOUDS-Dense costs 2^a
-//  bits a node, whatever its fanout, LOUDS-Sparse a + 1 bits an edge. Between
-//  them lies the fanout of 4 to 100 that the last levels over random keys have:
-//  with b = log2(2^a / fanout), LOUDS-Quotient takes about b + 2 bits an edge
-//  there, and finds one without a search: its quotient has one or two.
+//  The SuRF paper (section 2) has the first and the last encoding. LOUDS-Dense
+//  costs 2^a bits a node, whatever its fanout, LOUDS-Sparse a + 1 bits an edge.
+//  The last levels over random keys have a fanout of 4 to 100, for which
+//  neither is good. There, with b = log2(2^a / fanout), LOUDS-Quotient takes
+//  about b + 2 bits an edge, and finds an edge without a search, since a
+//  quotient has one or two edges.
 //
-//  For a group of nodes (one node in LOUDS-Dense, 2^k in the others), the
-//  *index* counts all edges, and all that lead to nodes, before the group. For
-//  edges, this is the only look-up table of select and of rank.
+//  For each group of nodes (one node in LOUDS-Dense, 2^k in the others), the
+//  *index* has two counts: of all edges before the group, and of those that
+//  lead to nodes. For edges, this is the only look-up table of select and of
+//  rank.
 //
-//  Which edges lead to nodes is stored in the smaller of two ways:
+//  The smaller of two encodings tells which edges lead to nodes:
 //    HasChild     1 bit an edge
 //    exceptions   the edges that differ from most others, in ascending order,
-//                 each by its place in its group
+//                 each as its position in its group
 //
 //  Where a stored key ends at a node because it is a prefix of other keys, the
 //  node has a *terminator*, which is no edge, has no label, and comes before
@@ -40,116 +42,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "filter_policy/bits/packed_array.h"
-#include "filter_policy/bits/rank_vector.h"
-#include "filter_policy/bits/select_vector.h"
+#include "filter_policy/fst/fst_section_layout.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a section begins with in the header of a trie; the arrays follow later.
-struct FstSectionHeader {
-  enum ChildEncoding : uint8_t {
-    kHasChildBits = 0,
-    kChildrenListed = 1,  // the exceptions lead to nodes
-    kLeavesListed = 2,    // the exceptions end in leaves
-  };
-
-  uint32_t levels = 0;
-  uint32_t nodes = 0;
-  uint32_t edges = 0;
-  uint32_t children = 0;     // edges that lead to nodes
-  uint32_t terminators = 0;  // nodes that have one
-  uint32_t runs = 0;         // nodes that have a run (fst.h)
-  uint32_t run_codes = 0;    // the sum of their lengths
-  uint8_t remainder_bits = 0;
-  ChildEncoding child_encoding = kHasChildBits;
-  uint8_t exception_bits = 0;  // of each exception
-
-  static constexpr size_t kSize = 32;
-
-  void EncodeTo(char* out) const {
-    const uint32_t numbers[] = {levels,      nodes, edges,    children,
-                                terminators, runs,  run_codes};
-    for (uint32_t number : numbers) {
-      EncodeFixed32(out, number);
-      out += 4;
-    }
-    out[0] = static_cast<char>(remainder_bits);
-    out[1] = static_cast<char>(child_encoding);
-    out[2] = static_cast<char>(exception_bits);
-    out[3] = 0;
-  }
-  void DecodeFrom(const char* in) {
-    for (uint32_t* number : {&levels, &nodes, &edges, &children, &terminators,
-                             &runs, &run_codes}) {
-      *number = DecodeFixed32(in);
-      in += 4;
-    }
-    remainder_bits = static_cast<uint8_t>(in[0]);
-    child_encoding = static_cast<ChildEncoding>(in[1]);
-    exception_bits = static_cast<uint8_t>(in[2]);
-  }
-
-  uint64_t exceptions() const {
-    return child_encoding == kChildrenListed ? children
-           : child_encoding == kLeavesListed ? edges - children
-                                             : 0;
-  }
-};
-
-// Where the arrays of a section lie, in bytes from the first, and how its nodes
-// are grouped. They follow each other without gaps.
-struct FstSectionLayout {
-  static constexpr unsigned kGroupQuotientBits = 7;
-
-  FstSectionLayout(const FstSectionHeader& header, unsigned code_bits)
-      : quotient_bits(code_bits - header.remainder_bits),
-        group_shift(header.remainder_bits == 0
-                        ? 0
-                        : kGroupQuotientBits - quotient_bits),
-        groups((uint64_t{header.nodes} + (uint64_t{1} << group_shift) - 1) >>
-               group_shift),
-        label_bits(
-            header.remainder_bits == 0 ? uint64_t{header.nodes} << code_bits
-            : quotient_bits == 0
-                ? header.edges
-                : header.edges + (uint64_t{header.nodes} << quotient_bits)) {
-    labels = (groups + 1) * 8;
-    remainders = labels + BitArrayBytes(label_bits);
-    children =
-        remainders + PackedArray::Bytes(header.edges, header.remainder_bits);
-    terminators =
-        children +
-        (header.child_encoding == FstSectionHeader::kHasChildBits
-             ? BitArrayBytes(header.edges)
-             : PackedArray::Bytes(header.exceptions(), header.exception_bits));
-    run_marks = terminators +
-                (header.terminators == 0 ? 0 : RankVector::Bytes(header.nodes));
-    run_starts =
-        run_marks + (header.runs == 0 ? 0 : RankVector::Bytes(header.nodes));
-    run_codes =
-        run_starts + (header.runs == 0
-                          ? 0
-                          : SelectVector::Bytes(header.run_codes, header.runs));
-    end = run_codes + PackedArray::Bytes(header.run_codes, code_bits);
-  }
-
-  unsigned quotient_bits;  // log2 of the quotients of a node
-  unsigned group_shift;    // log2 of the nodes in a group
-  uint64_t groups;
-  uint64_t label_bits;  // of D-Labels, the quotients, or S-LOUDS
-  // The index is first.
-  uint64_t labels;
-  uint64_t remainders;
-  uint64_t children;
-  uint64_t terminators;
-  uint64_t run_marks;
-  uint64_t run_starts;
-  uint64_t run_codes;
-  uint64_t end;
-};
-
-// The query side. Nodes are counted from 0 here.
+// The query side. Nodes are numbered from 0 in each section.
 class FstSection {
  public:
   // An edge: its number among those of the section, the position of its bit in
@@ -167,7 +64,7 @@ class FstSection {
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge of that code.
+  // The edge with a code.
   bool Find(uint32_t node, uint32_t code, Edge* edge) const {
     edge->code = code;
     if (remainder_bits_ == 0) {
@@ -222,7 +119,7 @@ class FstSection {
       edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
       return true;
     }
-    // Behind the edges of the last quotient stands its 1.
+    // The edges of the last quotient end with a 1.
     const uint64_t quotient = (uint64_t{node} + 1) << quotient_bits_;
     FirstOfQuotient(node, quotient, edge);
     edge->bit--;
@@ -277,8 +174,8 @@ class FstSection {
     return edge.index;
   }
 
-  // Whether an edge of the node leads to a node; if so, how many edges before
-  // it do is stored in `*children`.
+  // Whether an edge of the node leads to a node. If so, stores how many edges
+  // before it do.
   bool LeadsToNode(uint32_t node, uint32_t index, uint32_t* children) const {
     if (all_lead_) {
       *children = index;
@@ -293,8 +190,8 @@ class FstSection {
     return true;
   }
 
-  // How many edges before that one lead to nodes. The edge is the node's, or
-  // the first one after it.
+  // How many edges before this one lead to nodes. The edge is one of the
+  // node's, or the first one after them.
   uint32_t ChildrenBefore(uint32_t node, uint32_t index) const {
     if (all_lead_) return index;
     if (none_leads_) return 0;
@@ -311,7 +208,7 @@ class FstSection {
   bool HasTerminator(uint32_t node) const {
     return has_terminators_ && terminators_.Get(node);
   }
-  // Of the nodes before `node`, those with a terminator.
+  // The number of nodes before `node` that have a terminator.
   uint32_t TerminatorsBefore(uint32_t node) const {
     return has_terminators_ ? static_cast<uint32_t>(terminators_.Rank(node))
                             : 0;
@@ -319,22 +216,22 @@ class FstSection {
 
   // Whether any node has a run.
   bool HasRuns() const { return has_runs_; }
-  // The codes of the node's run are those of numbers [begin, end); both 0 if it
-  // has none.
+  // Stores the range [begin, end) of the node's run among the codes of all
+  // runs; both are 0 if the node has none.
   void Run(uint32_t node, uint32_t* begin, uint32_t* end) const {
     *begin = *end = 0;
     if (!has_runs_ || !run_marks_.Get(node)) return;
     *begin = static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
     *end = static_cast<uint32_t>(run_starts_.Next(*begin));
   }
-  // As many of the codes of [begin, end) as a word holds, the first one in its
-  // lowest bits; begin < end.
+  // The codes of [begin, end) that fit into a word, the first one in its lowest
+  // bits, and their number; begin < end.
   uint64_t RunCodes(uint32_t begin, uint32_t end, unsigned* count) const {
     *count = std::min<uint32_t>(end - begin, kLoadBits / code_bits_);
     return GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits);
   }
 
-  // Asks the cache for what Find reads first.
+  // Prefetches what Find reads first.
   void Prefetch(uint32_t node, uint32_t code) const {
     protean::Prefetch(index_ + 8 * (node >> group_shift_));
     if (remainder_bits_ == 0) {
@@ -343,13 +240,13 @@ class FstSection {
   }
 
  private:
-  // An entry of the index: what comes before its group.
+  // An entry of the index: the counts of what comes before its group.
   struct Counts {
     uint32_t edges;
     uint32_t children;
   };
 
-  // Of the group of that node; group_shift_ makes it the group's number.
+  // The entry for the group of a node.
   Counts Before(uint64_t node) const { return Entry(node >> group_shift_); }
   Counts Entry(uint64_t group) const {
     const uint64_t entry = LoadWord(index_, group);
@@ -380,7 +277,7 @@ class FstSection {
   }
 
   // The place where the edges of a quotient begin, if it has any. The quotient
-  // is the node's, or the first one after it.
+  // is one of the node's, or the first one after them.
   void FirstOfQuotient(uint32_t node, uint64_t quotient, Edge* edge) const {
     const uint64_t first = (uint64_t{node} >> group_shift_)
                            << FstSectionLayout::kGroupQuotientBits;
@@ -392,13 +289,13 @@ class FstSection {
     edge->index = static_cast<uint32_t>(bit - quotient);
   }
 
-  // Moves a place where the edges of a quotient begin to the first of them
-  // whose remainder is at least `remainder`, which is stored in `*stored`; to
-  // their end, and returns false, if there is none.
+  // Moves a place where the edges of a quotient begin to the first edge whose
+  // remainder is at least `remainder`, and stores that one's remainder. If
+  // there is none, moves to the end of the edges, and returns false.
   bool FirstInQuotient(uint64_t remainder, Edge* edge, uint64_t* stored) const {
     for (;;) {
-      // The edges are 0s up to the next 1. As many of them as one load brings
-      // the remainders of are searched at once.
+      // The edges are 0s up to the next 1. Those whose remainders one load
+      // brings are searched at once.
       const uint64_t ahead = GetBits(labels_, edge->bit, kLoadBits);
       const unsigned edges = std::min<unsigned>(
           remainders_per_load_, static_cast<unsigned>(__builtin_ctzll(
@@ -423,8 +320,8 @@ class FstSection {
     }
   }
 
-  // In LOUDS-Sparse, the node's first edge, all but its code, and the number
-  // after its last.
+  // In LOUDS-Sparse, stores the node's first edge without its code, and returns
+  // the number after its last edge.
   void FirstOfNode(uint32_t node, Edge* edge) const {
     uint64_t bit = Before(node).edges;
     const uint64_t skip = node & LowBits(group_shift_);
@@ -473,8 +370,8 @@ class FstSection {
     return true;
   }
 
-  // LeadsToNode, but always with the children before, where exceptions are
-  // listed.
+  // LeadsToNode where exceptions are listed. Always stores the number of edges
+  // before that lead to nodes.
   bool ListedChildren(uint32_t node, uint32_t index, uint32_t* children) const {
     const uint64_t group = uint64_t{node} >> group_shift_;
     const Counts before = Entry(group);
@@ -514,7 +411,7 @@ class FstSection {
   bool ValidateGroup(Counts before, Counts behind) const;
 
   static constexpr uint32_t kLinearSearch = 8;
-  static constexpr unsigned kLoadBits = 57;  // of GetBits
+  static constexpr unsigned kLoadBits = 57;  // limit of GetBits
 
   const char* index_ = nullptr;
   const char* labels_ = nullptr;
@@ -528,7 +425,7 @@ class FstSection {
   uint8_t quotient_bits_ = 0;
   uint8_t group_shift_ = 0;
   uint8_t remainders_per_load_ = 0;
-  // All edges lead to nodes, or none does.
+  // Whether all edges lead to nodes, and whether none does.
   bool all_lead_ = false;
   bool none_leads_ = false;
   FstSectionHeader::ChildEncoding child_encoding_ =

@@ -12,21 +12,22 @@ namespace {
 // More prefixes than any query may test.
 constexpr uint64_t kManyPrefixes = kMaxPrefixProbes + 1;
 
-// A bound's bits [begin, end) of the 64 that `rest` has of it from `from` on;
-// from <= begin < end <= from + 64
+// The bits [begin, end) of a bound. `rest` has its 64 bits from `from` on;
+// from <= begin < end <= from + 64.
 uint64_t BitsOf(uint64_t rest, uint32_t from, uint32_t begin, uint32_t end) {
   return rest << (begin - from) >> (64 - (end - begin));
 }
 
-// The probability that at least one of `count` prefixes is taken to be there.
+// The probability that a set with this false positive rate contains at least
+// one of `count` absent prefixes.
 double AnyOf(double rate, uint64_t count) {
   if (count > kMaxPrefixProbes || rate >= 1) return 1;
   return count == 1 ? rate : -std::expm1(count * std::log1p(-rate));
 }
 
-// The probability that, of `count` regions within a query, at most `most` are
-// let through by the first set, and all of these are resolved by the second
-// one: the sum of equation 4, up to that.
+// The probability that the first set lets at most `most` of `count` regions
+// within a query through, and that the second set resolves all of these: the
+// sum of equation 4, up to that term.
 double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
   if (most >= count) {
     return std::pow(1 - rate + rate * resolved, static_cast<double>(count));
@@ -42,7 +43,7 @@ double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
   return sum;
 }
 
-// The last bits before `hi`, as a bound that is continued with ones up to
+// Turns `hi` into the last bits before it, a bound that goes on with ones up to
 // `bytes` bytes. False if there are none.
 bool MakeInclusive(std::string* hi, size_t bytes) {
   while (!hi->empty() && hi->back() == '\0') hi->pop_back();
@@ -62,21 +63,11 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
     end += step;
     step *= 2;
   }
-  end = std::min(end, keys.size());
-  while (begin < end) {
-    const size_t middle = begin + (end - begin) / 2;
-    if (keys.Compare(middle, target) < 0) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  *index = begin;
+  *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
 }
 
 }  // namespace
 
-// The prefixes of that length from the lower to the upper bound.
 uint64_t CpfprModel::Query::CountAll(uint32_t bits) const {
   const uint32_t from = bounds_shared;
   if (bits <= from) return 1;
@@ -86,9 +77,6 @@ uint64_t CpfprModel::Query::CountAll(uint32_t bits) const {
   return std::min(hi - lo, kMaxPrefixProbes) + 1;
 }
 
-// Of a query whose bounds lie below different prefixes of `first` bits: the
-// prefixes of `bits` bits below the first one of them (L in the paper), and
-// below the last one (R).
 uint64_t CpfprModel::Query::CountLeft(uint32_t first, uint32_t bits) const {
   const uint32_t from = bounds_shared;
   if (bits - from > 64 || bits - first > 62) return kManyPrefixes;
@@ -101,8 +89,6 @@ uint64_t CpfprModel::Query::CountRight(uint32_t first, uint32_t bits) const {
   return std::min(BitsOf(hi_rest, from, first, bits), kMaxPrefixProbes) + 1;
 }
 
-// The prefixes that a query tests which the first layer has not resolved: I2 *
-// |L| + I3 * |R| of equation 5.
 uint64_t CpfprModel::Query::CountTested(uint32_t first, uint32_t bits) const {
   if (first <= bounds_shared) return CountAll(bits);
   uint64_t count = 0;
@@ -139,7 +125,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
   if (keys.size() == 0) return;
   const std::string smallest = keys[0];
   const std::string largest = keys[keys.size() - 1];
-  // By their first bytes, which decide most comparisons.
+  // Samples are sorted by their first bytes, which decide most comparisons.
   struct Entry {
     uint64_t head;
     const SampleQuery* sample;
@@ -172,19 +158,13 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     }
     const SampleQuery& sample = is_scan ? scan : *entry.sample;
     GallopTo(keys, sample.lo, &index);
-    const bool has_next = index < keys.size();
-    if (has_next) {
+    if (index < keys.size()) {
       const int to_hi = keys.Compare(index, sample.hi);
       if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
     }
-    const std::string left = index > 0 ? keys[index - 1] : std::string();
-    const std::string right = has_next ? keys[index] : std::string();
-    const Slice left_slice = left;
-    const Slice right_slice = right;
     Query query;
-    if (MakeQuery(sample.lo, sample.hi, sample.hi_inclusive,
-                  index > 0 ? &left_slice : nullptr,
-                  has_next ? &right_slice : nullptr, statistics, &query)) {
+    if (MakeQuery(sample.lo, sample.hi, sample.hi_inclusive, keys, index, index,
+                  statistics, &query)) {
       queries_.push_back(query);
     }
   }
@@ -193,7 +173,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
 }
 
 bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                           const Slice* left, const Slice* right,
+                           const KeyStore& keys, size_t keys_below, size_t next,
                            const KeyStatistics& statistics, Query* query) {
   Slice last = hi;
   std::string inclusive;
@@ -206,10 +186,12 @@ bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
     last = inclusive;
   }
   *query = {};
-  for (const Slice* key : {left, right}) {
-    if (key == nullptr) continue;
-    query->lo_shared = std::max(query->lo_shared, SharedBits(lo, *key));
-    query->hi_shared = std::max(query->hi_shared, SharedBits(last, *key));
+  // keys_below - 1 is above all indexes if there is no key below.
+  for (size_t neighbour : {keys_below - 1, next}) {
+    if (neighbour >= keys.size()) continue;
+    const std::string key = keys[neighbour];
+    query->lo_shared = std::max(query->lo_shared, SharedBits(lo, key));
+    query->hi_shared = std::max(query->hi_shared, SharedBits(last, key));
   }
   query->bytes = static_cast<uint32_t>(std::max(lo.size(), hi.size()));
   query->weight = 1;
@@ -221,7 +203,7 @@ bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   return true;
 }
 
-// Equations 1 and 5, and the same for a series.
+// Equations 1 and 5, also for a series.
 double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
                             double rate) const {
   const uint32_t shared = query.shared();
@@ -235,7 +217,7 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
   if (shared >= bits) return 1;
   double each = rate;
   if (design.stride_bits > 0) {
-    // All the lengths that no key shares must be taken to be there.
+    // The prefixes of all lengths that no key shares must be false positives.
     const uint32_t from = std::max(shared + 1, design.prefix_bits);
     const uint32_t lengths = (bits - from) / design.stride_bits + 1;
     each = std::pow(rate, lengths);
@@ -251,11 +233,11 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   if (query.shared() >= bits) return 1;
   const uint64_t regions = query.CountAll(first);
   if (regions > kMaxPrefixProbes) return 1;
-  // The prefixes that will have been tested at the end, on average: the
-  // regions, and what lies below those that the first set lets through.
+  // The average number of prefixes tested in the end: the regions, and the
+  // prefixes below those that the first set lets through.
   auto tested = static_cast<double>(regions);
-  // The probability that one region of that many prefixes is resolved, which a
-  // key shares or not.
+  // The probability that one region of `prefixes` prefixes is resolved.
+  // `shared` tells whether a key lies in it.
   auto resolve = [&](bool shared, uint64_t prefixes) {
     const double through = shared ? 1 : first_rate;
     tested += through * static_cast<double>(prefixes);
@@ -267,7 +249,7 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   }
   double all = resolve(query.lo_shared >= first, query.CountLeft(first, bits)) *
                resolve(query.hi_shared >= first, query.CountRight(first, bits));
-  // What the filter would have to test beyond its limit, it does not.
+  // The filter tests no prefixes beyond its limit.
   if (tested > kMaxPrefixProbes) return 1;
   if (regions > 2) {
     const uint64_t whole =

@@ -1,7 +1,7 @@
 #include "filter_policy/proteus/design_search.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "util/bloom_impl.h"
 
@@ -9,70 +9,29 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Queries that the first round, the two rounds of the search for two sets, and
-// the search for series look at.
-constexpr size_t kFirstRoundQueries = 4096;
+// Queries that the two rounds of the search for two sets, the search for
+// series, that for key sets, and the last round look at.
 constexpr size_t kGridQueries = 128;
 constexpr size_t kTwoSetQueries = 1024;
 constexpr size_t kSeriesQueries = 512;
 constexpr size_t kKeySetQueries = 2048;
-// Of the memory, for series.
+constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
+// Shares of the memory that a key set beside a series gets.
 constexpr double kSeriesKeyShares[] = {0, 0.5};
-// Designs of least rate, and of least cost, that meet the whole sample.
+// Number of designs of the lowest rates, and of those of the lowest costs, that
+// meet the whole sample.
 constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
 // What a false positive costs, a read of an SSD.
 constexpr double kFalsePositiveNanos = 200000;
-// What a query of a series or of two sets tests, roughly.
+// Prefixes that a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
-// For the sake of time, no more false positives than this are added.
-constexpr double kMostForTime = 0.002;
+// Limit of the false positives that are added to save time.
+constexpr double kMaxForTime = 0.002;
 
-// A set of this rate is not worth the time to test it.
-constexpr double kUselessRate = 0.9;
 // Deeper tries are not considered.
 constexpr uint32_t kMaxTrieBits = 512;
-
-// Bins of prefix counts: bin i holds those in [2^(i-1), 2^i), the last one
-// those that are too many.
-constexpr size_t kBins = 12;
-static_assert(kMaxPrefixProbes < 1 << (kBins - 2));
-
-// Less than the weight of any query.
-constexpr double kNoWeight = 1e-9;
-
-// How large a part of the queries shares that many bits with a key.
-class SharedShares {
- public:
-  void Add(uint32_t bits, double weight) {
-    queries_.emplace_back(bits, weight);
-    total_ += weight;
-  }
-  // Called once, between Add and AtLeast.
-  void Sort() {
-    std::sort(queries_.begin(), queries_.end());
-    double sum = 0;
-    for (size_t i = queries_.size(); i-- > 0;) {
-      queries_[i].second = sum += queries_[i].second;
-    }
-  }
-  // Of at least `bits` bits.
-  double AtLeast(uint32_t bits) const {
-    const auto first = std::lower_bound(queries_.begin(), queries_.end(),
-                                        std::make_pair(bits, -1.0));
-    return first == queries_.end() ? 0 : first->second / total_;
-  }
-  double total() const { return total_; }
-
- private:
-  std::vector<std::pair<uint32_t, double>> queries_;
-  double total_ = 0;
-};
-
-size_t BinOf(uint64_t prefixes) {
-  return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
-}
 
 }  // namespace
 
@@ -84,11 +43,11 @@ double DesignSearch::Candidate::Cost() const {
   return fpr + nanos / kFalsePositiveNanos;
 }
 
-// A promise that is broken weighs more than all else that the prior may gain,
-// and as little as the prior where there are samples.
+// A broken promise weighs more than all else that the prior may gain. Where
+// there are samples, it weighs as little as the prior.
 double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
   constexpr double kFactor = 50;
-  // The rate is an estimate by few queries.
+  // The rate is an estimate from a few queries.
   constexpr double kSafety = 0.9;
   if (promises_ == 0) return 0;
   const double bits = 8 * static_cast<double>(bytes) /
@@ -99,140 +58,17 @@ double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
   return promises_ * kFactor * std::max(promised_rate - kSafety * allowed, 0.0);
 }
 
-// On every `step`-th query.
-void DesignSearch::Evaluate(uint64_t bytes, size_t step,
+void DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
                             Candidate* candidate) const {
   const CpfprModel::Rates rates =
       model_.Average(candidate->design,
                      PlanPrefixSets(candidate->design, statistics_,
                                     bytes - candidate->trie_bytes),
-                     step);
+                     StepFor(num_queries));
   candidate->fpr = rates.all + Penalty(rates.promised, bytes);
 }
 
-// Algorithm 1. The lengths ascend; a first length of 0 means no trie.
-void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
-                               const std::vector<uint32_t>& lengths,
-                               uint64_t bytes,
-                               std::vector<Candidate>* found) const {
-  struct Bin {
-    double prefixes = 0;
-    double queries = 0;
-  };
-  const size_t step =
-      std::max<size_t>(1, model_.queries().size() / kFirstRoundQueries);
-  const size_t num_first = first_lengths.size();
-  const size_t num_lengths = lengths.size();
-  // For each pair the queries that test prefixes, and those that test too many
-  // in the last bin. What holds for all first lengths up to one is entered at
-  // the first one, and taken off after that one.
-  std::vector<Bin> bins((num_first + 1) * num_lengths * kBins);
-  auto bin = [&](size_t first, size_t length, uint64_t prefixes) -> Bin& {
-    const size_t number =
-        prefixes > kMaxPrefixProbes ? kBins - 1 : BinOf(prefixes);
-    return bins[(first * num_lengths + length) * kBins + number];
-  };
-  SharedShares all_shared;
-  SharedShares promised;
-  for (size_t q = 0; q < model_.queries().size(); q += step) {
-    const CpfprModel::Query& query = model_.queries()[q];
-    const uint32_t shared = query.shared();
-    const double weight = query.weight;
-    all_shared.Add(shared, weight);
-    if (query.promised) promised.Add(shared, weight);
-    const size_t begin_length =
-        std::upper_bound(lengths.begin(), lengths.end(), shared) -
-        lengths.begin();
-    const size_t end_first =
-        std::upper_bound(first_lengths.begin(), first_lengths.end(), shared) -
-        first_lengths.begin();
-    const size_t end_common =
-        std::upper_bound(first_lengths.begin(),
-                         first_lengths.begin() + end_first,
-                         query.bounds_shared) -
-        first_lengths.begin();
-    for (size_t j = begin_length; j < num_lengths; j++) {
-      if (end_common > 0) {
-        const uint64_t prefixes = query.CountAll(lengths[j]);
-        Bin& enter = bin(0, j, prefixes);
-        enter.prefixes += weight * static_cast<double>(prefixes);
-        enter.queries += weight;
-        Bin& leave = bin(end_common, j, prefixes);
-        leave.prefixes -= weight * static_cast<double>(prefixes);
-        leave.queries -= weight;
-      }
-      for (size_t i = end_common; i < end_first; i++) {
-        const uint64_t prefixes =
-            query.CountTested(first_lengths[i], lengths[j]);
-        Bin& enter = bin(i, j, prefixes);
-        enter.prefixes += weight * static_cast<double>(prefixes);
-        enter.queries += weight;
-        Bin& leave = bin(i + 1, j, prefixes);
-        leave.prefixes -= weight * static_cast<double>(prefixes);
-        leave.queries -= weight;
-      }
-    }
-  }
-  all_shared.Sort();
-  promised.Sort();
-
-  for (size_t i = 0; i < num_first; i++) {
-    if (i > 0) {
-      // What was entered for all first lengths from an earlier one on.
-      const size_t row = num_lengths * kBins;
-      for (size_t k = 0; k < row; k++) {
-        bins[i * row + k].prefixes += bins[(i - 1) * row + k].prefixes;
-        bins[i * row + k].queries += bins[(i - 1) * row + k].queries;
-      }
-    }
-    const uint32_t first = first_lengths[i];
-    KeyStatistics::TrieSize size;
-    if (first > 0) size = statistics_.SizeOfTrie(first, bytes);
-    if (size.bytes > bytes) continue;
-    Candidate candidate;
-    candidate.trie_bytes = size.bytes;
-    candidate.design.trie_bits = first;
-    candidate.design.trie_lead = size.lead;
-    if (first > 0) {
-      candidate.fpr =
-          all_shared.AtLeast(first) + Penalty(promised.AtLeast(first), bytes);
-      found->push_back(candidate);
-    }
-    for (size_t j = 0; j < num_lengths; j++) {
-      if (lengths[j] <= first) continue;
-      candidate.design.prefix_bits = lengths[j];
-      // Those that share so much with a key are certain; the last bin too.
-      const Bin* counts = &bins[(i * num_lengths + j) * kBins];
-      const double certain = all_shared.AtLeast(lengths[j]) +
-                             counts[kBins - 1].queries / all_shared.total();
-      for (AmqKind kind : kinds_) {
-        candidate.design.amq = kind;
-        const AmqPlan plan =
-            PlanAmq(kind, statistics_.Prefixes(lengths[j]), bytes - size.bytes);
-        if (plan.false_positive_rate > kUselessRate) continue;
-        const double log_negative = std::log1p(-plan.false_positive_rate);
-        double sum = certain;
-        candidate.prefixes = 0;
-        for (size_t k = 1; k + 1 < kBins; k++) {
-          // What is left of sums that should be zero.
-          if (counts[k].queries < kNoWeight) continue;
-          candidate.prefixes += counts[k].prefixes / all_shared.total();
-          sum -=
-              counts[k].queries / all_shared.total() *
-              std::expm1(counts[k].prefixes / counts[k].queries * log_negative);
-        }
-        const double reached = promised.AtLeast(first);
-        const double shared = promised.AtLeast(lengths[j]);
-        candidate.fpr = sum + Penalty(shared + (reached - shared) *
-                                                   plan.false_positive_rate,
-                                      bytes);
-        found->push_back(candidate);
-      }
-    }
-  }
-}
-
-// The depths that a trie in that many bytes can have, and 0.
+// The depths of tries that fit into `bytes`, and 0.
 std::vector<uint32_t> DesignSearch::TrieLengths(uint64_t bytes) const {
   // The size grows with the depth.
   uint32_t low = 0;
@@ -251,7 +87,7 @@ std::vector<uint32_t> DesignSearch::TrieLengths(uint64_t bytes) const {
   return lengths;
 }
 
-// Lengths from `first` to `last`, at most that many, evenly.
+// At most `most` lengths, evenly spread from `first` to `last`.
 std::vector<uint32_t> DesignSearch::PrefixLengths(uint32_t first, uint32_t last,
                                                   size_t most) const {
   std::vector<uint32_t> lengths;
@@ -269,8 +105,8 @@ std::vector<uint32_t> DesignSearch::PrefixLengths(uint32_t first, uint32_t last,
 
 namespace {
 
-// Of equals, those of longer prefixes are better: they resolve more of the
-// queries that none of these is like.
+// Among equal candidates, one with longer prefixes is better: it resolves more
+// of the queries that are like none of the samples.
 template <typename Candidate>
 bool IsLonger(const Candidate& a, const Candidate& b) {
   if (a.design.prefix_bits != b.design.prefix_bits) {
@@ -279,8 +115,8 @@ bool IsLonger(const Candidate& a, const Candidate& b) {
   return a.design.first_bits() > b.design.first_bits();
 }
 
-// Keeps the candidates of the least false positive rates, the best one first,
-// and after them those of the least costs.
+// Keeps the candidates of the lowest false positive rates, the best one first,
+// and after them those of the lowest costs.
 template <typename Candidate>
 void KeepBest(size_t most, std::vector<Candidate>* candidates) {
   auto keep = [&](size_t first, const auto& key) {
@@ -301,7 +137,7 @@ void KeepBest(size_t most, std::vector<Candidate>* candidates) {
 
 }  // namespace
 
-// What a plain Bloom filter does, however long the keys are.
+// A set of whole keys, as in a plain Bloom filter, however long the keys are.
 void DesignSearch::AddWholeKeys(uint64_t bytes,
                                 std::vector<Candidate>* found) const {
   for (AmqKind kind : kinds_) {
@@ -310,7 +146,7 @@ void DesignSearch::AddWholeKeys(uint64_t bytes,
     candidate.design.prefix_bits = static_cast<uint32_t>(
         8 * std::max<size_t>(statistics_.longest_key(), 1));
     candidate.prefixes = 1;
-    Evaluate(bytes, 1, &candidate);
+    Evaluate(bytes, kAllQueries, &candidate);
     found->push_back(candidate);
   }
 }
@@ -319,7 +155,8 @@ void DesignSearch::AddWholeKeys(uint64_t bytes,
 void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
                                 std::vector<Candidate>* found) const {
   constexpr uint32_t kStrides[] = {1, 2, 3, 4, 6, 8};
-  // As long as most queries: one long key must not make the grid coarse.
+  // The grid ends at the length of most queries: one long key must not make it
+  // coarse.
   std::vector<uint32_t> query_bytes;
   for (const CpfprModel::Query& query : model_.queries()) {
     query_bytes.push_back(query.bytes);
@@ -328,8 +165,6 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   std::nth_element(query_bytes.begin(), most, query_bytes.end());
   const uint32_t longest = std::min(*most + 1, statistics_.max_bits() / 8);
   const uint32_t spacing = std::max<uint32_t>(1, longest / 24);
-  const size_t step =
-      std::max<size_t>(1, model_.queries().size() / kSeriesQueries);
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
       Candidate candidate;
@@ -342,11 +177,11 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
         const PrefixSets sets =
             PlanPrefixSets(candidate.design, statistics_, bytes);
         if (sets.second.false_positive_rate > kUselessRate ||
-            sets.second.hashes > FindAmqType(kind)->most_hashes_per_key *
+            sets.second.hashes > FindAmqType(kind)->max_hashes_per_key *
                                      statistics_.num_keys()) {
           continue;
         }
-        Evaluate(bytes, step, &candidate);
+        Evaluate(bytes, kSeriesQueries, &candidate);
         candidate.prefixes = kUsualPrefixes;
         found->push_back(candidate);
       }
@@ -361,15 +196,10 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr size_t kGrid = 16;
   constexpr size_t kStarts = 3;
   constexpr double kShareStep = 0.1;
-  constexpr double kLeastShare = 0.15;
+  constexpr double kMinShare = 0.15;
   const uint32_t max_bits = statistics_.max_bits();
-  auto evaluate = [&](size_t num_queries, Candidate* candidate) {
-    const size_t step =
-        std::max<size_t>(1, model_.queries().size() / num_queries);
-    Evaluate(bytes, step, candidate);
-  };
 
-  // Evenly, and where queries part from the keys.
+  // Lengths are spread evenly, and lie where queries part from the keys.
   std::vector<uint32_t> lengths = PrefixLengths(1, max_bits, kGrid);
   std::vector<uint32_t> shared;
   for (const CpfprModel::Query& query : model_.queries()) {
@@ -394,7 +224,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
         candidate.design.first_prefix_bits = lengths[i];
         candidate.design.prefix_bits = lengths[j];
         candidate.prefixes = kUsualPrefixes;
-        evaluate(kGridQueries, &candidate);
+        Evaluate(bytes, kGridQueries, &candidate);
         grid.push_back(candidate);
       }
     }
@@ -409,7 +239,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0},   {0, -1, 0}, {0, 1, 0},
                              {1, 1, 0},  {-1, -1, 0}, {0, 0, 1},  {0, 0, -1}};
   for (Candidate& best : grid) {
-    evaluate(kTwoSetQueries, &best);
+    Evaluate(bytes, kTwoSetQueries, &best);
     for (int distance = std::max<int>(1, max_bits / kGrid / 2); distance > 0;
          distance /= 2) {
       for (bool better = true; better;) {
@@ -422,14 +252,14 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
           const double share =
               best.design.first_share + kShareStep * step.share;
           if (first < 1 || second <= first || second > max_bits ||
-              share < kLeastShare || share > 1 - kLeastShare) {
+              share < kMinShare || share > 1 - kMinShare) {
             continue;
           }
           Candidate next = best;
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
           next.design.first_share = share;
-          evaluate(kTwoSetQueries, &next);
+          Evaluate(bytes, kTwoSetQueries, &next);
           if (next.fpr < best.fpr) {
             best = next;
             better = true;
@@ -441,14 +271,12 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   }
 }
 
-// The designs found so far, with a set of whole keys in a part of what their
-// sets have, and such a set alone.
+// Gives the designs found so far a set of whole keys, in a part of the memory
+// of their sets, and tries such a set alone.
 void DesignSearch::SearchKeySets(uint64_t bytes,
                                  std::vector<Candidate>* found) const {
   constexpr double kShares[] = {0.2, 0.25, 0.3, 0.34, 0.37,
                                 0.4, 0.45, 0.5, 0.6};
-  const size_t step =
-      std::max<size_t>(1, model_.queries().size() / kKeySetQueries);
   std::vector<Candidate> with_key_set = *found;
   for (AmqKind kind : kinds_) {
     Candidate keys_only;
@@ -465,7 +293,7 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
       const PrefixSets sets =
           PlanPrefixSets(design, statistics_, bytes - candidate.trie_bytes);
       if (sets.first.false_positive_rate > kUselessRate) continue;
-      Evaluate(bytes, step, &candidate);
+      Evaluate(bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
     }
   }
@@ -474,7 +302,7 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   std::vector<Candidate> found;
   if (model_.queries().empty()) {
-    // Nothing to go by: keys all of whose bits are the same, say.
+    // There is nothing to go by: all bits of the keys are the same, say.
     AddWholeKeys(bytes, &found);
     return found.front().design;
   }
@@ -487,7 +315,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   SearchPairs(tries, lengths, bytes, &found);
   KeepBest(kFinalists, &found);
   if (lengths.size() < max_bits && !found.empty()) {
-    // All lengths around the best one.
+    // The second round takes all lengths around the best one.
     const uint32_t spacing =
         max_bits / static_cast<uint32_t>(lengths.size()) + 1;
     const uint32_t best = found.front().design.prefix_bits;
@@ -508,7 +336,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     }
   }
   if (statistics_.longest_key() > max_bits / 8) AddWholeKeys(bytes, &found);
-  // Proteus may be 2PBF as well, where nothing else is good.
+  // Proteus may also be 2PBF if nothing else is good.
   constexpr double kGood = 0.002;
   double least = 1;
   for (const Candidate& candidate : found) {
@@ -525,12 +353,12 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   }
 
   for (Candidate& candidate : found) {
-    Evaluate(bytes, 1, &candidate);
+    Evaluate(bytes, kAllQueries, &candidate);
   }
   KeepBest(kFinalists, &found);
-  // Too few bytes for anything?
+  // The bytes may be too few for anything.
   if (found.empty()) return ProteusDesign();
-  const double most = found.front().fpr + kMostForTime;
+  const double most = found.front().fpr + kMaxForTime;
   const Candidate* best = &found.front();
   for (const Candidate& candidate : found) {
     if (candidate.fpr <= most && candidate.Cost() < best->Cost()) {
@@ -543,12 +371,10 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
 void DesignSearch::AddSecondLayer(uint64_t set_bytes,
                                   ProteusDesign* design) const {
   constexpr uint32_t kNearest = 64;
-  const size_t step =
-      std::max<size_t>(1, model_.queries().size() / kFirstRoundQueries);
   const ProteusDesign alone = *design;
   Candidate candidate;
   candidate.design = alone;
-  Evaluate(set_bytes, step, &candidate);
+  Evaluate(set_bytes, kFirstRoundQueries, &candidate);
   double best = candidate.fpr;
   const uint32_t last =
       std::min(alone.trie_bits + kNearest, statistics_.max_bits());
@@ -559,7 +385,7 @@ void DesignSearch::AddSecondLayer(uint64_t set_bytes,
       const PrefixSets sets =
           PlanPrefixSets(candidate.design, statistics_, set_bytes);
       if (sets.second.false_positive_rate > kUselessRate) continue;
-      Evaluate(set_bytes, step, &candidate);
+      Evaluate(set_bytes, kFirstRoundQueries, &candidate);
       if (candidate.fpr < best) {
         best = candidate.fpr;
         *design = candidate.design;

@@ -1,6 +1,7 @@
 //  The search for the best design (Proteus paper, section 4.3, algorithm 1):
 //  all pairs (l1, l2), with the queries of a pair binned by how many prefixes
-//  they test. It differs from the paper's where time demands it:
+//  they test (design_search_pairs.cc). This search differs from the paper's
+//  where time demands it:
 //
 //  - A pair only costs a query something if the query shares at least l1 and
 //    less than l2 bits with a key; and while both bounds lie below one
@@ -13,6 +14,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "filter_policy/proteus/cpfpr.h"
@@ -23,13 +25,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class DesignSearch {
  public:
-  // What a query costs in a trie, in nanoseconds, as `filter_micro --costs`
-  // measures it. What it costs for each prefix that it tests in a set is in the
-  // set's AmqType.
+  // The cost of a query in a trie, in nanoseconds, as `filter_micro --costs`
+  // measures it. The cost of each prefix tested in a set is in the set's
+  // AmqType.
   static constexpr double kTrieNanos = 45;
 
-  // `kinds` are the allowed kinds of sets. The model outlives the search, as do
-  // the statistics.
+  // `kinds` are the allowed kinds of sets. The model and the statistics must
+  // outlive the search.
   DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
                std::vector<AmqKind> kinds)
       : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {
@@ -44,29 +46,40 @@ class DesignSearch {
 
   void ForbidKeySets() { key_sets_ = false; }
 
-  // The best design in `bytes` bytes: its false positive rate is the least, or
-  // little more and it is so much faster that this is worth it.
+  // The best design in `bytes` bytes: its false positive rate is the lowest, or
+  // a little above that if the design is faster by enough.
   ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
 
-  // Gives a design that is a trie alone a second layer in that many bytes that
-  // its trie, now built, has left, if that is worth it.
+  // Gives a design that is a trie alone a second layer in the `set_bytes` bytes
+  // that its trie, now built, has left, if that is worth it.
   void AddSecondLayer(uint64_t set_bytes, ProteusDesign* design) const;
 
  private:
+  // Number of queries that the first round looks at.
+  static constexpr size_t kFirstRoundQueries = 4096;
+  // A set of a higher rate is not worth the time to test it.
+  static constexpr double kUselessRate = 0.9;
+
   struct Candidate {
     ProteusDesign design;
     double fpr = 1;       // and the penalty
     double prefixes = 0;  // tested by a query, on average
     uint64_t trie_bytes = 0;
 
-    // Of false positives and of time.
+    // The cost of false positives and of time.
     double Cost() const;
   };
 
-  // What is added to the false positives of a design in that many bytes that
-  // is worse on the promised queries than a Bloom filter of RocksDB's.
+  // A design that is worse on the promised queries than RocksDB's Bloom filter
+  // of as many bytes has this added to its false positive rate.
   double Penalty(double promised_rate, uint64_t bytes) const;
-  void Evaluate(uint64_t bytes, size_t step, Candidate* candidate) const;
+  // Sets the candidate's false positive rate, estimated from at least
+  // `num_queries` queries or from all.
+  void Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate) const;
+  // Every how many-th query is taken so that at least `num_queries` are.
+  size_t StepFor(size_t num_queries) const {
+    return std::max<size_t>(1, model_.queries().size() / num_queries);
+  }
   void AddWholeKeys(uint64_t bytes, std::vector<Candidate>* found) const;
   void SearchKeySets(uint64_t bytes, std::vector<Candidate>* found) const;
 
@@ -84,7 +97,7 @@ class DesignSearch {
   const KeyStatistics& statistics_;
   const std::vector<AmqKind> kinds_;
   bool key_sets_ = true;
-  // The part of the prior among all queries, if any of it is promised.
+  // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
 };
 

@@ -1,9 +1,9 @@
 //  Keys as strings of bits, which go on with zeros after their last byte
 //  (Proteus paper, section 7.1): the key space has one length, and "a" is the
-//  same key as "a\0". A prefix of l bits is the first l of them.
+//  same key as "a\0". A prefix of l bits is the first l bits of a key.
 //
-//  Ranges are closed here. A range that ends before a key ends with the bits
-//  before those of that key, and goes on with ones.
+//  Ranges are closed here. The end of a range that excludes its upper bound is
+//  the bits before those of the bound, which go on with ones.
 
 #pragma once
 
@@ -19,12 +19,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The length of what two equal keys share.
+// The number of bits that two equal keys share.
 constexpr uint32_t kAllBits = std::numeric_limits<uint32_t>::max();
 
 inline uint32_t BytesForBits(uint32_t bits) { return (bits + 7) / 8; }
 
-// The 64 bits that start with that byte, the first one in the highest bit.
+// The 64 bits that start with byte `byte`, the first one in the highest bit.
 inline uint64_t LoadBits64(const char* data, size_t size, size_t byte) {
   return byte >= size ? 0 : LoadBigEndian(data + byte, size - byte);
 }
@@ -32,7 +32,7 @@ inline uint64_t LoadBits64(const Slice& key, size_t byte) {
   return LoadBits64(key.data(), key.size(), byte);
 }
 
-// The 64 bits from that bit on.
+// The 64 bits from bit `bit` on.
 inline uint64_t BitWindow(const Slice& key, uint32_t bit) {
   const uint64_t head = LoadBits64(key, bit / 8);
   const unsigned shift = bit % 8;
@@ -41,7 +41,7 @@ inline uint64_t BitWindow(const Slice& key, uint32_t bit) {
              : head << shift | LoadBits64(key, bit / 8 + 8) >> (64 - shift);
 }
 
-// How many bits two keys share.
+// The number of bits that two keys share.
 inline uint32_t SharedBits(const Slice& a, const Slice& b) {
   const size_t longer = std::max(a.size(), b.size());
   for (size_t byte = 0; byte < longer; byte += 8) {
@@ -107,15 +107,15 @@ inline bool Increment(char* prefix, uint32_t bits) {
   return carry == 0;
 }
 
-// Whether a range [lo, hi) ends before the bits of `hi`. If `hi` goes on with
-// zeros, a shorter key lies before it that is the same bits, unless all keys
-// have at least `shortest_key` bytes.
+// Whether a range [lo, hi) ends before the bits of `hi`. If `hi` ends with
+// zeros, a shorter key of the same bits lies before it, unless all keys are
+// long enough: they have at least `shortest_key` bytes.
 inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
   return !hi.empty() &&
          (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');
 }
 
-// Mixes two words into a hash. Where one is zero, so is the hash.
+// Mixes two words into a hash. If one is zero, so is the hash.
 inline uint64_t MixBits(uint64_t a, uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   const uint64_t folded =

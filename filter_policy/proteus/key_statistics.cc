@@ -11,10 +11,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The alphabet is taken from about that many keys.
+// The number of keys from which the alphabet is taken, roughly.
 constexpr size_t kAlphabetKeys = 4096;
 
-// The unsigned numbers of a histogram become those of all entries up to each.
+// Turns each entry of a histogram into the sum of all entries up to it.
 void Accumulate(std::vector<uint64_t>* counts) {
   uint64_t sum = 0;
   for (uint64_t& count : *counts) count = sum += count;
@@ -23,8 +23,8 @@ void Accumulate(std::vector<uint64_t>* counts) {
 }  // namespace
 
 KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
-  // How many keys share that many bits with the one before them, and with the
-  // nearer of their neighbours.
+  // For each number of bits, how many keys share just these with the previous
+  // key, and with the nearer of their neighbors.
   std::vector<uint64_t> shared_before(65);
   std::vector<uint64_t> shared_most(65);
   // Changes of long_prefixes_ from one length to the next; they wrap around.
@@ -33,9 +33,9 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
 
   size_t shortest = std::numeric_limits<size_t>::max();
   size_t longest = 0;
-  uint32_t shared = 0;    // of the last key, with the one before it
+  uint32_t shared = 0;    // bits that the last key shares with the previous one
   uint64_t distinct = 0;  // keys so far
-  // Odd, since the last bytes of counters recur with powers of two.
+  // The step is odd, since the last bytes of counters recur with powers of two.
   const size_t step = keys.size() / kAlphabetKeys | 1;
   size_t skip = 0;
   Slice last;
@@ -61,7 +61,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
         static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxBits));
     if (now >= kMaxBits) {
       if (now == kAllBits) {
-        // The same bits as the last key, only more of them.
+        // The key has the bits of the last key, followed by zeros.
         long_changes[std::min<size_t>(8 * last.size(), kMaxBits) + 1]++;
         long_changes[key_bits + 1]--;
         last = key;
@@ -129,11 +129,11 @@ uint64_t KeyStatistics::PrefixesOfSeries(uint32_t first_bits,
 std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
                                                       uint32_t lead) const {
   std::vector<FstLevelCounts> levels(BytesForBits(bits + lead));
-  // How many keys are alone with their prefix of that length.
+  // The number of keys that are alone with their prefix of a length.
   auto alone = [this](uint32_t length) {
     return unique_[std::min<size_t>(length, unique_.size() - 1)];
   };
-  // Where the bytes of the level begin and end.
+  // The bits of a level's byte are [begin, end).
   uint32_t begin = 0;
   for (size_t i = 0; i < levels.size(); i++) {
     const uint32_t end =
@@ -157,8 +157,8 @@ std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
 
 namespace {
 
-// The levels that a query for any prefix looks at, on average: those that are
-// not full, as far as there are nodes.
+// The average number of levels that a query for a random prefix looks at: the
+// levels that are not full, as far down as there are nodes.
 double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
   double visited = 1;
   for (size_t i = 1; i < levels.size(); i++) {
@@ -171,8 +171,8 @@ double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
 }  // namespace
 
 KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
-                                                  uint64_t most_bytes) const {
-  // A trie may be larger by one part in that many to be faster.
+                                                  uint64_t max_bytes) const {
+  // To be faster, a trie may be larger by one part in this ratio.
   constexpr uint64_t kSizeRatio = 64;
   struct Choice {
     TrieSize size;
@@ -190,7 +190,7 @@ KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
     least = std::min(least, bytes);
   }
   const uint64_t limit =
-      std::max(least, std::min(least + least / kSizeRatio, most_bytes));
+      std::max(least, std::min(least + least / kSizeRatio, max_bytes));
   const Choice* best = nullptr;
   for (const Choice& choice : choices) {
     if (choice.size.bytes <= limit &&

@@ -1,7 +1,7 @@
-//  What the model needs to know of a file's keys (Proteus paper, section 4.3,
+//  The facts of a file's keys that the model needs (Proteus paper, section 4.3,
 //  "Count Key Prefixes" and "Calculate Trie Memory"). One pass over the keys
-//  finds it, because what a key shares with the one before it tells from which
-//  length on it is a prefix of its own.
+//  finds them: what a key shares with the previous one tells from which length
+//  on it has a prefix of its own.
 
 #pragma once
 
@@ -15,8 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class KeyStatistics {
  public:
-  // Longer prefixes are not counted: they are taken to be as many as there are
-  // keys.
+  // Longer prefixes are not counted: each key is taken to have its own.
   static constexpr uint32_t kMaxBits = 8 * 512;
 
   explicit KeyStatistics(const KeyStore& keys);
@@ -27,32 +26,34 @@ class KeyStatistics {
   // Bits of the longest key, from 64 to kMaxBits.
   uint32_t max_bits() const { return max_bits_; }
 
-  // |K_l|: the distinct prefixes of `bits` bits, shorter keys continued with
-  // zeros.
+  // |K_l|: the number of distinct prefixes of `bits` bits. Shorter keys go on
+  // with zeros.
   uint64_t Prefixes(uint32_t bits) const {
     return bits <= max_bits_ ? prefixes_[bits] : distinct_;
   }
-  // The distinct prefixes of `bits` bits of keys that are at least as long.
+  // The number of distinct prefixes of `bits` bits of keys that are at least as
+  // long.
   uint64_t PrefixesOfLongKeys(uint32_t bits) const {
     return bits > max_bits_ ? 0 : long_prefixes_[bits];
   }
-  // About what a key shares with the next one: the least length of which there
-  // are half as many prefixes as keys.
+  // The number of bits that a key shares with the next one, roughly: the
+  // smallest length at which there are half as many prefixes as keys.
   uint32_t NeighbourBits() const;
-  // All prefixes that a series (design.h) holds.
+  // The number of prefixes that a series (design.h) holds.
   uint64_t PrefixesOfSeries(uint32_t first_bits, uint32_t stride_bits) const;
 
-  // The levels of a trie of all prefixes of `bits` bits, which have that many
-  // zeros in front of them (see ProteusDesign::trie_lead). Where several keys
-  // share such a prefix, the trie may be smaller than this says.
+  // The levels of a trie of all prefixes of `bits` bits, which have `lead`
+  // zeros in front of them (ProteusDesign::trie_lead). If several keys share
+  // such a prefix, the trie may be smaller.
   std::vector<FstLevelCounts> TrieLevels(uint32_t bits, uint32_t lead) const;
   // The size of the trie in bytes, roughly, with the best lead: the one that
-  // makes the trie least, or fast and not much larger, in at most `most_bytes`.
+  // makes the trie smallest, or faster and not much larger, in at most
+  // `max_bytes`.
   struct TrieSize {
     uint64_t bytes = 0;
     uint32_t lead = 0;
   };
-  TrieSize SizeOfTrie(uint32_t bits, uint64_t most_bytes) const;
+  TrieSize SizeOfTrie(uint32_t bits, uint64_t max_bytes) const;
 
  private:
   uint64_t num_keys_;
@@ -60,10 +61,11 @@ class KeyStatistics {
   size_t longest_key_ = 0;
   uint32_t max_bits_ = 0;
   unsigned code_bits_ = 8;
-  uint64_t distinct_ = 0;  // keys, as strings of bits
+  uint64_t distinct_ = 0;  // number of keys, as strings of bits
   std::vector<uint64_t> prefixes_;
   std::vector<uint64_t> long_prefixes_;
-  // For each number of bits, the keys that share less with all others.
+  // For each number of bits, the number of keys that share less with all
+  // others.
   std::vector<uint64_t> unique_;
 };
 

@@ -6,12 +6,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Short keys are as fast to read as they are small, and stay as they are. So do
-// those which coding does not make smaller by half.
-constexpr size_t kLeastCodedKey = 32;
+// Shorter keys are fast to read and small, and stay plain. So do keys that
+// coding does not make smaller by half.
+constexpr size_t kMinCodedKey = 32;
 
-// Makes the next key of the one before it. Returns where the one after it is
-// stored.
+// Turns `key` into the next key, which is stored at `stored`. Returns where the
+// key after that is stored.
 const char* DecodeNext(const char* stored, const char* end, std::string* key) {
   uint32_t shared = 0;
   uint32_t more = 0;
@@ -24,6 +24,19 @@ const char* DecodeNext(const char* stored, const char* end, std::string* key) {
 
 }  // namespace
 
+size_t KeyStore::LowerBound(const Slice& target, size_t begin,
+                            size_t end) const {
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (Compare(middle, target) < 0) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
 void KeyStore::AddChunk(size_t key_size) {
   size_t expected = 0;
   if (!chunks_.empty()) {
@@ -33,13 +46,13 @@ void KeyStore::AddChunk(size_t key_size) {
   full_bytes_ += OpenBytes();
   chunks_.emplace_back();
   chunks_.back().key_size = key_size;
-  // As much as the chunk before, and a little for longer keys.
+  // Reserves the size of the previous chunk, and a little for longer keys.
   chunks_.back().bytes.reserve(expected + expected / 16);
 }
 
 void KeyStore::Encode(Chunk* chunk) {
   const size_t most = chunk->bytes.size() / 2;
-  if (chunk->bytes.size() < kLeastCodedKey * kChunkKeys) return;
+  if (chunk->bytes.size() < kMinCodedKey * kChunkKeys) return;
   Chunk coded;
   coded.coded = true;
   coded.key_size = chunk->bytes.size();

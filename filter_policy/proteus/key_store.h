@@ -1,11 +1,11 @@
-//  The keys of a file, kept until its filter is designed; of very long ones,
-//  the first kMaxKeyBytes. Keys of one length take no more than their bytes,
-//  others 4 bytes more.
+//  The keys of a file, kept until its filter is designed. Only the first
+//  kMaxKeyBytes of very long keys are kept. Keys of one length take no more
+//  than their bytes, others 4 bytes more.
 //
-//  RocksDB ends a file by its size on disk, where long keys that are much like
-//  each other take a few bytes each. They must not take more here by a factor,
-//  so chunks of such keys are front coded, as RocksDB's data blocks are: a key
-//  is stored as the length of what it shares with the one before, and the rest.
+//  RocksDB limits the size of a file on disk, where similar long keys take a
+//  few bytes each. They must not take a multiple of that here, so chunks of
+//  such keys are front coded, like RocksDB's data blocks: a key is stored as
+//  the length of what it shares with the previous key, and the rest.
 
 #pragma once
 
@@ -20,7 +20,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class KeyStore {
  public:
-  static constexpr size_t kMaxKeyBytes = kMostPrefixBits / 8;
+  static constexpr size_t kMaxKeyBytes = kMaxPrefixBits / 8;
 
   void Append(Slice key) {
     if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
@@ -44,7 +44,7 @@ class KeyStore {
     return chunk.coded ? Decode(chunk, place) : At(chunk, place).ToString();
   }
 
-  // As Slice::compare: of the key of that index with another one.
+  // Compares a key, given by its index, with another one, as Slice::compare.
   int Compare(size_t index, const Slice& key) const {
     const Chunk& chunk = chunks_[index / kChunkKeys];
     const size_t place = index % kChunkKeys;
@@ -52,11 +52,15 @@ class KeyStore {
                        : At(chunk, place).compare(key);
   }
 
-  // Calls visit(key) for all keys in order. A key may be looked at until the
-  // call for the next one ends.
+  // The index in [begin, end) of the first key that is not below `target`, or
+  // `end`. The keys ascend.
+  size_t LowerBound(const Slice& target, size_t begin, size_t end) const;
+
+  // Calls visit(key) for all keys in order. A key stays valid until the call
+  // for the next one ends.
   template <typename Visitor>
   void ForEach(Visitor&& visit) const {
-    // The last key of a chunk is looked at beside the first one of the next.
+    // The last key of a chunk stays valid beside the first one of the next.
     Chunk decoded[2];
     size_t left = size_;
     for (size_t c = 0; c < chunks_.size(); c++) {
@@ -80,19 +84,19 @@ class KeyStore {
   }
 
  private:
-  // A chunk has less than 4 GB.
+  // The bytes of a chunk stay below 4 GB.
   static constexpr size_t kChunkKeys = 1024;
-  // Of a chunk that is front coded, each of so many keys is stored whole.
+  // A front coded chunk stores the first key of each group of this size whole.
   static constexpr size_t kGroupKeys = 8;
   static_assert(kChunkKeys % kGroupKeys == 0, "chunks are full when coded");
 
   struct Chunk {
     std::string bytes;
-    size_t key_size = 0;         // of all keys, if there are no ends
+    size_t key_size = 0;         // length of every key, if there are no ends
     std::vector<uint32_t> ends;  // else where each key ends in `bytes`
-    // Whether the keys are front coded, each behind two varints: what it shares
-    // with the one before, and how much more it has. Then `ends` tells where
-    // each group ends, and key_size how many bytes the keys have, all in all.
+    // Whether the keys are front coded, each after two varints: the length of
+    // what it shares with the previous key, and the length of the rest. Then
+    // `ends` tells where each group ends, and key_size the bytes of all keys.
     bool coded = false;
 
     size_t MemoryUsage() const {
@@ -111,15 +115,15 @@ class KeyStore {
   size_t OpenBytes() const {
     return chunks_.empty() ? 0 : chunks_.back().MemoryUsage();
   }
-  // Front codes a full chunk, if that is worth it.
+  // Front codes a full chunk if that is worth it.
   static void Encode(Chunk* chunk);
   static std::string Decode(const Chunk& chunk, size_t index);
-  // Into a chunk of the keys as they are, whose memory is used again.
+  // Decodes all keys into a plain chunk, whose memory is reused.
   static void DecodeAll(const Chunk& chunk, Chunk* plain);
 
-  // Begins a chunk whose first key has that size.
+  // Begins a chunk whose first key has `key_size` bytes.
   void AddChunk(size_t key_size);
-  // In smaller steps than a string would by itself.
+  // Grows in smaller steps than a string would by itself.
   [[gnu::noinline]] static void Grow(std::string* bytes, size_t size) {
     bytes->reserve(bytes->size() + bytes->size() / 8 + size);
   }
@@ -135,7 +139,7 @@ class KeyStore {
 
   std::vector<Chunk> chunks_;
   size_t size_ = 0;
-  size_t full_bytes_ = 0;  // of all chunks but the last
+  size_t full_bytes_ = 0;  // memory of all chunks but the last
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

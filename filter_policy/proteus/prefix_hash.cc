@@ -12,26 +12,26 @@ struct LastHead {
   size_t size = 0;  // 0 for none
   bool salted = false;
   uint32_t misses = 0;
-  char bytes[kMostSharedHead] = {};
+  char bytes[kMaxSharedHead] = {};
 };
 
-// After that many misses in a row, only one head out of kIdlePeriod is kept and
-// the next one compared with it: where a key is asked of one filter only, that
-// spares the copies. The period is a prime, so that it falls on the first of
-// the filters that a key is asked of soon, whatever their number (but 31).
-constexpr uint32_t kMostMisses = 8;
+// After this number of misses in a row, only one head out of kIdlePeriod is
+// kept, and the next one compared with it. That saves copies while each lookup
+// asks one filter only. The period is a prime, so that the head that is kept
+// will soon be a lookup's first one, for any number of filters but 31.
+constexpr uint32_t kMaxMisses = 8;
 constexpr uint32_t kIdlePeriod = 31;
 
 }  // namespace
 
 uint64_t HashHeadOnce(const Slice& head, uint64_t seed, bool salted) {
-  if (head.size() < kLeastSharedHead || head.size() > kMostSharedHead) {
+  if (head.size() < kMinSharedHead || head.size() > kMaxSharedHead) {
     return HashBytes(head.data(), head.size(), seed, salted);
   }
   static thread_local LastHead last;
   const uint32_t turn =
-      last.misses < kMostMisses ? 0 : last.misses % kIdlePeriod;
-  // By their bytes, since callers use their buffers again.
+      last.misses < kMaxMisses ? 0 : last.misses % kIdlePeriod;
+  // Heads are compared by their bytes, since callers reuse their buffers.
   if (turn <= 1 && last.size == head.size() && last.seed == seed &&
       last.salted == salted &&
       memcmp(last.bytes, head.data(), head.size()) == 0) {

@@ -1,10 +1,10 @@
-//  Hashes of key prefixes. A prefix of up to 64 bits is one word. Of a longer
-//  one, the last 57 to 64 bits are the *window*; the whole bytes before it, the
+//  Hashes of key prefixes. A prefix of up to 64 bits is one word. The last 57
+//  to 64 bits of a longer one are the *window*. The whole bytes before it, the
 //  *head*, are hashed apart, so that successive prefixes cost one mixing each.
 //
-//  All of it depends on the salt of the filter: the process' part goes into the
-//  hash of the head, and the file's into the window. The factor of a window
-//  that is zero would hide its head; with a salt, nobody knows which window
+//  The hashes depend on the salt of the filter: the process' part goes into the
+//  hash of the head, and the file's into the window. A window whose factor is
+//  zero would hide its head; with a salt, an attacker cannot know which window
 //  that is.
 
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What MixBits is given for a window, and for the hash of a head.
+// The factors that MixBits is given for a window, and for the hash of a head.
 inline uint64_t WindowFactor(uint64_t window, const FilterSalt& salt) {
   return window ^ (salt.file ^ 0x9e3779b97f4a7c15u);
 }
@@ -36,10 +36,10 @@ struct PrefixLength {
   uint32_t bits;
   uint32_t head_bytes;
   uint32_t window_bits;
-  // Of the hash of a head: prefixes of different lengths hash differently.
+  // The seed of a head's hash: prefixes of different lengths hash differently.
   uint64_t seed;
-  uint64_t no_head;      // the factor of a head of no bytes
-  uint64_t window_mask;  // makes a window its factor
+  uint64_t no_head;      // factor of a head of no bytes
+  uint64_t window_mask;  // turns a window into its factor
   bool salted;
 };
 
@@ -57,29 +57,29 @@ inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
       HashBytes(head.data(), head.size(), length.seed, length.salted));
 }
 
-// HashBytes(head.data(), head.size(), seed, salted), for heads that are worth
-// it not computed again but taken over from this thread's last call. A lookup
+// HashBytes(head.data(), head.size(), seed, salted). The hash of a long head is
+// not computed again if this thread's last call had the same head: a lookup
 // asks one filter of each sorted run for the same key.
 uint64_t HashHeadOnce(const Slice& head, uint64_t seed, bool salted);
-// Hash64 takes much longer from here on.
-constexpr size_t kLeastSharedHead = 241;
-// Bounds the memory that each thread needs.
-constexpr size_t kMostSharedHead = 1024;
+// Hash64 takes much longer from this length on.
+constexpr size_t kMinSharedHead = 241;
+// Limit of a shared head, which bounds the memory that each thread needs.
+constexpr size_t kMaxSharedHead = 1024;
 
-// The hash of a prefix by the factor of its head and its window, whose bits are
-// the highest ones of the word; the others are ignored.
+// The hash of a prefix from the factor of its head and from its window. The
+// bits of the window are the highest ones of the word; the others are ignored.
 inline uint64_t HashWindow(uint64_t window, uint64_t head,
                            const PrefixLength& length) {
   return MixBits(HighBits(window, length.window_bits) ^ length.window_mask,
                  head);
 }
 
-// The hash of a prefix of up to 64 bits, which are the highest ones of the word
-// and the others zeros.
+// The hash of a prefix of up to 64 bits, which are the highest ones of the
+// word. The other bits of the word are zeros.
 inline uint64_t HashWordPrefix(uint64_t prefix, const PrefixLength& length) {
   return MixBits(prefix ^ length.window_mask, length.no_head);
 }
-// The same; the other bits are ignored.
+// HashWordPrefix where the other bits are ignored.
 inline uint64_t HashWord(uint64_t word, const PrefixLength& length) {
   return HashWindow(word, length.no_head, length);
 }
@@ -90,20 +90,20 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
                     length);
 }
 
-// The same, for point lookups.
+// HashPrefix for point lookups.
 inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
-  if (length.head_bytes < kLeastSharedHead) return HashPrefix(key, length);
+  if (length.head_bytes < kMinSharedHead) return HashPrefix(key, length);
   const uint64_t head_hash =
       HashHeadOnce(HeadOf(key, length), length.seed, length.salted);
   return HashWindow(LoadBits64(key, length.head_bytes), HeadFactor(head_hash),
                     length);
 }
 
-// The hash of a whole key, of which kMostPrefixBits count. Unlike a prefix, it
-// goes on with nothing after its end: "a" and "a\0" differ.
+// The hash of a whole key, whose first kMaxPrefixBits bits count. Unlike those
+// of prefixes, the hashes of "a" and "a\0" differ.
 inline uint64_t HashKey(const Slice& key, const FilterSalt& salt) {
   const uint64_t seed = 0xa0761d6478bd642fu + salt.process;
-  const size_t size = std::min<size_t>(key.size(), kMostPrefixBits / 8);
+  const size_t size = std::min<size_t>(key.size(), kMaxPrefixBits / 8);
   return size <= 8
              ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
                        HeadFactor(seed + size))

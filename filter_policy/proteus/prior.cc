@@ -8,37 +8,38 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Queries of each kind: that many, or fewer for a file of few keys, whose
+// The number of queries of each kind. It is lower for a file of few keys, whose
 // design must not take longer than all else.
-constexpr size_t kMostOfKind = 256;
-constexpr size_t kLeastOfKind = 16;
+constexpr size_t kMaxOfKind = 256;
+constexpr size_t kMinOfKind = 16;
 constexpr size_t kKeysPerQuery = 32;
-// Beside many samples, the prior counts so little that it need not be exact.
+// The prior has little weight beside many samples, and need not be exact.
 constexpr size_t kManySamples = 1000;
-constexpr size_t kMostBesideSamples = 32;
-// So many times more of those that promise something, since that is a low rate.
+constexpr size_t kMaxBesideSamples = 32;
+// The factor for queries with a promise, since that is a low rate.
 constexpr size_t kPartsOfPromise = 4;
-// Queries behind a key are less than 2^kStepBits away from it, and ranges there
+// Queries behind a key are less than 2^kStepBits away from it, and their ranges
 // are less than 2^kLengthBits long.
 constexpr uint32_t kStepBits = 11;
 constexpr uint32_t kLengthBits = 5;
-// Of printed numbers, up to so many digits are counted up.
+// Limit of the digits of printed numbers that are counted up.
 constexpr size_t kStepDigits = 3;
 
 enum class Family {
-  kNumber,  // keys of up to 8 bytes
-  kRecord,  // longer ones of one length: a time and a sensor, say
-  kDigits,  // of one length, of characters: a number or a time that is printed
-  kText,    // of different lengths
+  kNumber,  // keys of one length, up to 8 bytes
+  kRecord,  // longer keys of one length: a time and a sensor, say
+  kDigits,  // printed keys of one length: a number or a time
+  kText,    // keys of different lengths
 };
 
-// What keys look like is told from that many of them.
+// The number of keys that tell what all keys look like.
 constexpr size_t kLooks = 64;
+// The index of one of these keys.
 size_t Look(const KeyStore& keys, size_t number) {
   return number * (keys.size() - 1) / (kLooks - 1);
 }
 
-// Whether all of their characters are printable.
+// Whether all characters of these keys are printable.
 bool ArePrintable(const KeyStore& keys) {
   for (size_t i = 0; i < kLooks; i++) {
     const std::string key = keys[Look(keys, i)];
@@ -66,8 +67,8 @@ class PriorMaker {
         prefixes_only_(prefixes_only),
         family_(FamilyOf(keys, statistics)),
         of_kind_(std::clamp(
-            keys.size() / kKeysPerQuery, kLeastOfKind,
-            num_samples < kManySamples ? kMostOfKind : kMostBesideSamples)),
+            keys.size() / kKeysPerQuery, kMinOfKind,
+            num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples)),
         random_(keys.size()) {}
 
   std::vector<CpfprModel::Query> Make() {
@@ -126,8 +127,8 @@ class PriorMaker {
     return family_ == Family::kDigits || family_ == Family::kText;
   }
 
-  // Where keys are printed, these points are promised too, so that their weight
-  // says how much worse they may be than the others.
+  // In printed keys, these points are promised too. Then their weight says how
+  // much worse they may be than the others.
   double WeightOfPointsBehind() const {
     switch (family_) {
       case Family::kDigits:
@@ -139,32 +140,32 @@ class PriorMaker {
     }
   }
 
-  // A key of that part of `parts` of the file.
+  // The index of a random key in a part of the file, of `parts` equal ones.
   size_t Index(size_t part, size_t parts) {
     const double place = (static_cast<double>(part) + Fraction()) /
                          static_cast<double>(parts) *
                          static_cast<double>(keys_.size());
     return std::min(static_cast<size_t>(place), keys_.size() - 1);
   }
-  // In [0, 1).
+  // A random number in [0, 1).
   double Fraction() {
     return static_cast<double>(random_() >> 11) / (uint64_t{1} << 53);
   }
-  // In [0, bound); bound > 0
+  // A random number in [0, bound); bound > 0.
   uint64_t Uniform(uint64_t bound) { return random_() % bound; }
 
   uint32_t BitsOf(const Slice& key) const {
     return static_cast<uint32_t>(8 * key.size());
   }
 
-  // Adds a random number to a key, its highest bit at that bit of the key.
-  // False if that takes it past the largest key of its length.
+  // Adds a random number to a key. The highest bit of the number is bit `bit`
+  // of the key. False if the sum is past the largest key of that length.
   bool Advance(uint32_t bit, std::string* key) {
     std::string step(key->size(), '\0');
     const uint64_t word = random_() | uint64_t{1} << 63;
     for (size_t i = bit / 8; i < step.size(); i++) {
       const size_t byte = i - bit / 8;
-      // Of 64 random bits, and zeros after them.
+      // The number has 64 random bits, and zeros after them.
       uint64_t bits = byte < 8 ? word << (8 * byte) : 0;
       bits >>= bit % 8;
       if (byte > 0 && byte <= 8 && bit % 8 != 0) {
@@ -181,8 +182,8 @@ class PriorMaker {
     return carry == 0;
   }
 
-  // The digits, or the letters, where the keys that it looks at have nothing
-  // else.
+  // Finds the first and the last character at each place: all digits, or all
+  // letters of a case, if the keys that are looked at have nothing else.
   void FindAlphabet() {
     alphabet_.resize(keys_[0].size(), {'~', ' '});
     for (size_t i = 0; i < kLooks; i++) {
@@ -208,9 +209,9 @@ class PriorMaker {
     return static_cast<char>(first + Uniform(last - first + 1));
   }
 
-  // Counts up the character at `place` by one or two, with carries to those
-  // before it, and takes the characters behind it from another key. False if
-  // that takes it past the last character of the alphabet in all places.
+  // Counts up the character at `place` by one or two, with carries to the
+  // characters before it, and takes the characters after it from another key.
+  // False if there is a carry out of the first place.
   bool CountUp(size_t place, std::string* key) {
     if (alphabet_.empty()) FindAlphabet();
     const std::string other = keys_[Uniform(keys_.size())];
@@ -229,30 +230,23 @@ class PriorMaker {
     return false;
   }
 
-  // The neighbours of keys_[index], and how many bits it shares with the
-  // nearer one.
-  std::string Left(size_t index) const {
-    return index > 0 ? keys_[index - 1] : std::string();
-  }
-  std::string Right(size_t index) const {
-    return HasRight(index) ? keys_[index + 1] : std::string();
-  }
-  bool HasRight(size_t index) const { return index + 1 < keys_.size(); }
+  // The number of bits that a key shares with the nearer of its neighbors.
   uint32_t Shared(size_t index) const {
     uint32_t shared = 0;
     if (index > 0) shared = SharedBits(keys_[index - 1], keys_[index]);
-    if (HasRight(index)) {
+    if (index + 1 < keys_.size()) {
       shared = std::max(shared, SharedBits(keys_[index], keys_[index + 1]));
     }
     return std::min(shared, BitsOf(keys_[index]));
   }
-  // The last bit of the number of 8 bytes in which a key parts from others,
-  // with which it shares `shared` bits.
+  // The last bit of the number of 8 bytes in which a key differs from others
+  // that share `shared` bits with it.
   static uint32_t Unit(uint32_t shared, uint32_t bits) {
     return std::min(64 * (shared / 64 + 1), bits) - 1;
   }
-  // The highest bit of a length: from an eighth of the distance to the nearest
-  // key, which shares so many bits, down to one. Longer ones are more likely.
+  // The highest bit of the length of a range: from an eighth of the distance to
+  // the nearest key, which shares `shared` bits, down to one. Longer lengths
+  // are more likely.
   uint32_t LengthBit(uint32_t shared, uint32_t bits) {
     const uint32_t last = Unit(shared, bits);
     const uint32_t nearer = family_ == Family::kNumber ? 3 : 0;
@@ -262,56 +256,40 @@ class PriorMaker {
            static_cast<uint32_t>(std::min(Uniform(range), Uniform(range)));
   }
 
-  // Adds a query between two keys, which are nullptr where there are none.
+  // Adds a query above the first `keys_below` keys, and below that of index
+  // `next` and those after it.
   bool Add(const Slice& lo, const Slice& hi, bool hi_inclusive,
-           const Slice* left, const Slice* right) {
-    // A character that is in none of the keys that were looked at may do that.
+           size_t keys_below, size_t next) {
+    // A character that the keys looked at do not have may break the order.
     if (IsInverted(lo, hi, hi_inclusive)) return false;
-    if (left != nullptr && left->compare(lo) >= 0) return false;
-    if (right != nullptr) {
-      const int order = right->compare(hi);
+    if (keys_below > 0 && keys_.Compare(keys_below - 1, lo) >= 0) return false;
+    if (next < keys_.size()) {
+      const int order = keys_.Compare(next, hi);
       if (order < 0 || (order == 0 && hi_inclusive)) return false;
     }
     CpfprModel::Query query;
-    if (!CpfprModel::MakeQuery(lo, hi, hi_inclusive, left, right, statistics_,
-                               &query)) {
+    if (!CpfprModel::MakeQuery(lo, hi, hi_inclusive, keys_, keys_below, next,
+                               statistics_, &query)) {
       return false;
     }
     queries_.push_back(query);
     return true;
   }
-  // In place of the key of that index.
+  // Adds a query in place of a key of the file.
   bool AddInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
                     bool hi_inclusive) {
-    const std::string left = Left(index);
-    const std::string right = Right(index);
-    const Slice left_slice = left;
-    const Slice right_slice = right;
-    return Add(lo, hi, hi_inclusive, index > 0 ? &left_slice : nullptr,
-               HasRight(index) ? &right_slice : nullptr);
+    return Add(lo, hi, hi_inclusive, index, index + 1);
   }
-  // Wherever it lies among the keys.
+  // Adds a query wherever it lies among the keys. The file is not asked for
+  // others.
   bool AddAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive) {
-    size_t begin = 0;
-    size_t end = keys_.size();
-    while (begin < end) {
-      const size_t middle = begin + (end - begin) / 2;
-      if (keys_.Compare(middle, lo) < 0) {
-        begin = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    // Others are not asked of the file.
-    if (begin == 0 || begin == keys_.size()) return false;
-    const std::string left = keys_[begin - 1];
-    const std::string right = keys_[begin];
-    const Slice left_slice = left;
-    const Slice right_slice = right;
-    return Add(lo, hi, hi_inclusive, &left_slice, &right_slice);
+    const size_t index = keys_.LowerBound(lo, 0, keys_.size());
+    return index > 0 && index < keys_.size() &&
+           Add(lo, hi, hi_inclusive, index, index);
   }
 
-  // The bound of a query for `key`, and whether it belongs to the range.
+  // The upper bound of a query for `key`, and whether the bound belongs to the
+  // range.
   Slice PointEnd(const Slice& key, std::string* end, bool* inclusive) const {
     *inclusive = !prefixes_only_ || !FirstBehindPrefix(key, end);
     return *inclusive ? key : Slice(*end);
@@ -363,7 +341,8 @@ class PriorMaker {
     if (lo.empty()) return false;
     std::string hi = lo;
     if (family_ == Family::kDigits) {
-      // From where it parts from its neighbours on; longer ranges are likelier.
+      // The place lies where the key differs from its neighbors, or later;
+      // longer ranges are more likely.
       const size_t first = std::min<size_t>(Shared(index) / 8, lo.size() - 1);
       const size_t places = lo.size() - first;
       return CountUp(first + std::min(Uniform(places), Uniform(places)), &hi) &&
@@ -372,7 +351,7 @@ class PriorMaker {
     return Advance(LengthBit(Shared(index), BitsOf(lo)), &hi) &&
            AddInPlaceOf(index, lo, hi, true);
   }
-  // Moves a key on to one of the 2^kStepBits numbers behind it.
+  // Moves a key to one of the 2^kStepBits numbers after it.
   bool Follow(size_t index, std::string* key) {
     if (family_ == Family::kDigits) {
       const size_t digits = Uniform(std::min(kStepDigits, key->size()));
@@ -439,10 +418,10 @@ class PriorMaker {
   const bool prefixes_only_;
   const Family family_;
   const size_t of_kind_;
-  // Of whose numbers the standard says which they are.
+  // The standard defines the numbers of this generator.
   std::mt19937_64 random_;
   std::vector<CpfprModel::Query> queries_;
-  // Of keys that are printed, the first and the last character at each place.
+  // The first and the last character at each place of printed keys.
   using Characters = std::pair<char, char>;
   std::vector<Characters> alphabet_;
 };

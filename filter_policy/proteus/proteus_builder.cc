@@ -8,7 +8,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// False if it is too large.
+// False if the trie is too large.
 bool ProteusBuilder::BuildTrie() {
   const auto start = std::chrono::steady_clock::now();
   const uint32_t bits = header_.design.trie_bits;
@@ -40,18 +40,18 @@ bool ProteusBuilder::BuildTrie() {
 }
 
 // Chooses a design and builds its trie, if it has one. A trie may turn out
-// larger than its estimate, but the size of the filter is a promise: if that
-// costs too much, the choice is made again, with that much less for the trie.
+// larger than its estimate, but the size of the filter is a promise. If that
+// costs too many false positives, the design is chosen again with less memory.
 bool ProteusBuilder::BuildChosen(const CpfprModel& model,
                                  const KeyStatistics& statistics,
                                  uint64_t bytes) {
-  // What is built may have that many times the false positives of what was
-  // chosen, and that many more.
+  // The built design may have kFactor times the false positives of the chosen
+  // one, and kMore more.
   constexpr double kFactor = 1.1;
   constexpr double kMore = 0.005;
-  constexpr uint64_t kLeastReserve = 64;
+  constexpr uint64_t kMinReserve = 64;
   DesignSearch search(model, statistics, settings_.kinds);
-  // It does not answer for prefixes.
+  // A set of whole keys does not answer for prefixes.
   if (prefixes_only()) search.ForbidKeySets();
   ProteusDesign& design = header_.design;
   uint64_t reserve = 0;
@@ -69,7 +69,7 @@ bool ProteusBuilder::BuildChosen(const CpfprModel& model,
       }
       return true;
     }
-    reserve += std::max(trie_size_, estimate) - estimate + kLeastReserve;
+    reserve += std::max(trie_size_, estimate) - estimate + kMinReserve;
     trie_.reset();
     trie_size_ = 0;
   }
@@ -96,9 +96,9 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   bool built = true;
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
-    // No more is known of a key.
-    design.trie_bits = std::min(design.trie_bits, kMostPrefixBits);
-    design.prefix_bits = std::min(design.prefix_bits, kMostPrefixBits);
+    // The key store keeps no more of a key.
+    design.trie_bits = std::min(design.trie_bits, kMaxPrefixBits);
+    design.prefix_bits = std::min(design.prefix_bits, kMaxPrefixBits);
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTrie();
   } else {
@@ -119,14 +119,14 @@ Status ProteusBuilder::Design(uint64_t bytes) {
   const auto spent = Clock::now() - start - trie_time_;
   report.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
-  // Write needs them for the sets only.
+  // Write needs the keys for the sets only.
   if (design.prefix_bits == 0 && !design.key_set) keys_.Clear();
   return Status::OK();
 }
 
 Status ProteusBuilder::Prepare(uint64_t* payload_size) {
   if (num_keys() == 0) {
-    // Nothing lies between these.
+    // No key lies between smallest and largest.
     header_.smallest = ~uint64_t{0};
     *payload_size = ProteusHeader::kSize;
     return Status::OK();
@@ -143,17 +143,17 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
                                   : settings_.bits_of_file(num_keys());
   const auto all =
       static_cast<uint64_t>(bits_per_key / 8 * static_cast<double>(num_keys()));
-  // Of a few keys, the filter may take more than its share.
-  constexpr uint64_t kLeastBytes = 64;
+  // A filter of a few keys may take more than its share.
+  constexpr uint64_t kMinBytes = 64;
   const uint64_t bytes =
-      std::max(all - std::min(all, overhead), std::max(kLeastBytes, all / 2));
+      std::max(all - std::min(all, overhead), std::max(kMinBytes, all / 2));
   const Status s = Design(bytes);
   *payload_size = ProteusHeader::kSize + trie_size_ + sets_.first.bytes +
                   sets_.second.bytes;
   return s;
 }
 
-// Adds the prefixes of that length of all keys.
+// Adds the prefixes of all keys.
 void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
   const PrefixLength length(bits, salt());
   if (bits <= 64) {
@@ -180,9 +180,9 @@ void ProteusBuilder::AddPrefixes(uint32_t bits, AmqBuilder* set) const {
   });
 }
 
-// Adds the prefixes of the series behind its first one: of each key all that it
-// has and that the one before it does not, in one look at the keys, so that a
-// single long one costs no more than its own prefixes.
+// Adds the prefixes of the series but for the first one: those that a key has
+// and the previous key has not. One pass over the keys adds them, so that a
+// single long key costs no more than its own prefixes.
 void ProteusBuilder::AddSeries(AmqBuilder* set) const {
   const uint32_t stride = header_.design.stride_bits;
   const uint32_t begin = header_.design.prefix_bits + stride;

@@ -1,6 +1,6 @@
-//  Builds the filters of proteus.h: keeps the keys of a file until all are
-//  there, chooses the design that suits them and the sample queries, and builds
-//  it.
+//  Builds the filters of proteus.h: keeps the keys of a file until all have
+//  come, then chooses the design that suits the keys and the sample queries,
+//  and builds it.
 
 #pragma once
 
@@ -17,19 +17,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
-  // What the whole filter takes, its envelope included.
+  // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
-  // If set, gives what it takes instead when all keys are there.
+  // If set, gives the bits per key instead, when all keys have come.
   std::function<double(uint64_t num_keys)> bits_of_file;
-  // The kinds of sets to choose from.
+  // The kinds of sets that may be chosen.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
-  // If set, what to build whatever the queries are.
+  // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
 };
 
 class ProteusBuilder : public RangeFilterBuilder {
  public:
-  // `samples` is called once, when all keys are there.
+  // `samples` is called once, when all keys have come.
   using Samples = std::function<std::vector<SampleQuery>()>;
   ProteusBuilder(ProteusSettings settings, Samples samples)
       : settings_(std::move(settings)), samples_(std::move(samples)) {}

@@ -11,19 +11,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr size_t kHeaderSize = 8;
-// What one number of a suffix holds.
+// The bits of one number of a suffix.
 constexpr unsigned kPieceBits = 56;
 
 uint64_t TableBytes(size_t levels) { return (4 * levels + 7) / 8 * 8; }
 
-// The suffix bits of a leaf on that level.
+// The suffix bits of a leaf on a level.
 uint32_t SuffixWidth(uint32_t prefix_bits, size_t level) {
   const uint64_t stored = 8 * (level + 1);
   return prefix_bits > stored ? static_cast<uint32_t>(prefix_bits - stored) : 0;
 }
 
-// Calls visit(piece, width) for the numbers that the bits of a prefix after
-// its first `depth` bytes are stored as, until it returns false.
+// Calls visit(piece, width) for the numbers that store the bits of a prefix
+// after its first `depth` bytes, until it returns false.
 template <typename Visitor>
 void VisitPieces(const char* prefix, size_t prefix_bytes, size_t depth,
                  uint32_t width, const Visitor& visit) {
@@ -78,11 +78,11 @@ Status UniformTrie::Open(Slice* input, uint32_t lead) {
 }
 
 void UniformTrie::FindFullLevels(uint32_t lead) {
-  // Bytes must be their own codes.
+  // Each byte must be its own code.
   if (fst_.alphabet().size() < 256) return;
   const std::vector<uint32_t> starts = fst_.LevelStarts();
-  constexpr size_t kMostLevels = 3;
-  for (size_t i = 1; i < starts.size() && i <= kMostLevels; i++) {
+  constexpr size_t kMaxLevels = 3;
+  for (size_t i = 1; i < starts.size() && i <= kMaxLevels; i++) {
     const uint32_t end =
         i + 1 < starts.size() ? starts[i + 1] : fst_.num_nodes();
     if (end - starts[i] != uint32_t{1} << (8 * i - lead)) return;
@@ -108,7 +108,7 @@ inline int UniformTrie::CompareSuffix(uint32_t leaf, size_t depth,
   return order;
 }
 
-// Copies it there.
+// Copies the suffix of a leaf there.
 void UniformTrie::CopySuffix(uint32_t leaf, size_t depth, char* prefix) const {
   uint64_t bit;
   if (!FindSuffix(leaf, depth, &bit)) return;
@@ -134,7 +134,7 @@ bool UniformTrie::LowerBound(const char* prefix, char* next) const {
   if (!it.Valid()) return false;
   const Slice path = it.path();
   if (path.empty() || path.size() > levels_.size()) {
-    // Only in a damaged trie.
+    // The trie is damaged.
     memcpy(next, prefix, prefix_bytes_);
     return true;
   }
@@ -156,8 +156,8 @@ PROTEAN_CLONED bool UniformTrie::Contains(const char* prefix) const {
   return true;
 }
 
-// All go down together, a level at a time, so that the cache misses of a level
-// overlap.
+// All lookups go down together, a level at a time, so that the cache misses of
+// a level overlap.
 PROTEAN_CLONED void UniformTrie::ContainsEach(size_t count,
                                               const ShortPrefix* prefixes,
                                               bool* found) const {
@@ -193,37 +193,24 @@ PROTEAN_CLONED void UniformTrie::ContainsEach(size_t count,
   }
 }
 
-// Whether a prefix above `lo` lies below the node, whose path is the first
-// `depth` bytes of `lo`. If there is none, stores whether `lo` itself does.
-inline bool UniformTrie::FindAbove(Fst::Node node, size_t depth, const char* lo,
-                                   bool* found) const {
+// Whether the node, whose path is the first `depth` bytes of `bound`, has a
+// prefix above `bound` (below it, unless kAbove). If it has none, stores
+// whether it has `bound` itself.
+template <bool kAbove>
+inline bool UniformTrie::FindBeyond(Fst::Node node, size_t depth,
+                                    const char* bound, bool* found) const {
   Fst::Edge edge;
   while (depth < levels_.size()) {
-    const int wanted = Symbol(lo, depth++);
-    if (!fst_.Last(node, &edge) || edge.Symbol() > wanted) return true;
-    if (edge.Symbol() < wanted) return false;
-    if (!fst_.Follow(node, edge, &node)) {
-      const int order = CompareSuffix(node, edge, depth, lo);
-      *found = order == 0;
-      return order > 0;
+    const int wanted = Symbol(bound, depth++);
+    // The outermost edge decides.
+    if (!(kAbove ? fst_.Last(node, &edge) : fst_.First(node, &edge))) {
+      return true;
     }
-  }
-  *found = true;
-  return false;
-}
-
-// The same for a prefix below `hi`.
-inline bool UniformTrie::FindBelow(Fst::Node node, size_t depth, const char* hi,
-                                   bool* found) const {
-  Fst::Edge edge;
-  while (depth < levels_.size()) {
-    const int wanted = Symbol(hi, depth++);
-    if (!fst_.First(node, &edge) || edge.Symbol() < wanted) return true;
-    if (edge.Symbol() > wanted) return false;
+    if (edge.Symbol() != wanted) return (edge.Symbol() > wanted) == kAbove;
     if (!fst_.Follow(node, edge, &node)) {
-      const int order = CompareSuffix(node, edge, depth, hi);
+      const int order = CompareSuffix(node, edge, depth, bound);
       *found = order == 0;
-      return order < 0;
+      return kAbove ? order > 0 : order < 0;
     }
   }
   *found = true;
@@ -252,12 +239,12 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
     }
   }
   if (depth == levels_.size()) {
-    // Only in a damaged trie: the bounds differ, the levels are used up.
+    // The trie is damaged: the bounds differ, but there are no more levels.
     matches.between = true;
     return matches;
   }
 
-  // The bounds part here.
+  // The bounds differ here.
   const int lo_symbol = Symbol(lo, depth);
   const int hi_symbol = Symbol(hi, depth);
   depth++;
@@ -265,7 +252,7 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
   Fst::Node child;
   if (edge.Symbol() == lo_symbol) {
     if (fst_.Follow(node, edge, &child)) {
-      matches.between = FindAbove(child, depth, lo, &matches.lo);
+      matches.between = FindBeyond<true>(child, depth, lo, &matches.lo);
     } else {
       const int order = CompareSuffix(node, edge, depth, lo);
       matches.lo = order == 0;
@@ -277,7 +264,7 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
   if (edge.Symbol() < hi_symbol) {
     matches.between = true;
   } else if (fst_.Follow(node, edge, &child)) {
-    matches.between = FindBelow(child, depth, hi, &matches.hi);
+    matches.between = FindBeyond<false>(child, depth, hi, &matches.hi);
   } else {
     const int order = CompareSuffix(node, edge, depth, hi);
     matches.hi = order == 0;

@@ -1,19 +1,19 @@
-//  The trie of all key prefixes of l1 bits (Proteus paper, section 4.1). As far
-//  as prefixes share bytes they are in a Fast Succinct Trie; what follows the
-//  byte that tells a prefix from all others is stored as explicit bits. All
-//  prefixes have the same length, so no node has a terminator, and no run is
-//  skipped: an edge on level i is byte i.
+//  The trie of all key prefixes of l1 bits (Proteus paper, section 4.1). A Fast
+//  Succinct Trie holds each prefix up to the byte that tells it from all
+//  others; the bits after that byte are stored explicitly. All prefixes have
+//  the same length, so no node has a terminator, and no run is skipped: an edge
+//  on level i is byte i.
 //
 //    l1        4 bytes
 //    levels    4 bytes: the number of bytes that edges stand for, at most
 //              ceil(l1 / 8)
 //    leaves    4 bytes a level: the leaves on the levels above it; 4 zero bytes
 //              if their number is odd
-//    FST       without values; of the last byte of a prefix, bits after l1 are
-//              zero
+//    FST       without values; the bits after l1 in the last byte of a prefix
+//              are zero
 //    suffixes  level after level, for each leaf the l1 - 8 * (level + 1) bits
 //              that are missing, in the order of the leaves: numbers of 56
-//              bits, then one of what is left
+//              bits, then a number of the bits that are left
 
 #pragma once
 
@@ -32,7 +32,7 @@ class UniformTrie {
  public:
   // Takes a serialized trie off the front of `input`, whose bytes must outlive
   // this object and be followed by kReadPadding readable bytes. All prefixes
-  // begin with `lead` zeros. Corruption if it is damaged.
+  // begin with `lead` zeros. Returns Corruption if the trie is damaged.
   Status Open(Slice* input, uint32_t lead);
 
   uint32_t prefix_bits() const { return prefix_bits_; }
@@ -43,15 +43,15 @@ class UniformTrie {
 
   bool Contains(const char* prefix) const;
 
-  // The same for up to kMaxBatch prefixes of at most 64 bits: stores as many
-  // answers.
+  // Stores the answers of Contains for up to kMaxBatch prefixes of at most 64
+  // bits.
   static constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
   using ShortPrefix = char[sizeof(uint64_t)];
   void ContainsEach(size_t count, const ShortPrefix* prefixes,
                     bool* found) const;
 
-  // What lies in [lo, hi], where lo < hi. If there is a prefix between the two,
-  // nothing else matters.
+  // The prefixes in [lo, hi], where lo < hi. If there is one between the two,
+  // `lo` and `hi` are undefined.
   struct Matches {
     bool lo = false;
     bool hi = false;
@@ -66,8 +66,8 @@ class UniformTrie {
  private:
   struct Level {
     uint32_t first_leaf = 0;
-    uint32_t width = 0;      // of a suffix
-    uint64_t first_bit = 0;  // of the suffixes
+    uint32_t width = 0;      // bits of a suffix
+    uint64_t first_bit = 0;  // position of the first suffix
   };
 
   void FindFullLevels(uint32_t lead);
@@ -88,17 +88,16 @@ class UniformTrie {
   }
   int CompareSuffix(uint32_t leaf, size_t depth, const char* prefix) const;
   void CopySuffix(uint32_t leaf, size_t depth, char* prefix) const;
-  // Where the suffix begins of a leaf whose path is `depth` bytes long. False
-  // if it has none, or only in a damaged trie.
+  // Stores where the suffix of a leaf begins; the leaf's path is `depth` bytes
+  // long. False if the leaf has no suffix, or the trie is damaged.
   bool FindSuffix(uint32_t leaf, size_t depth, uint64_t* bit) const {
     const Level& level = levels_[depth - 1];
     *bit = level.first_bit + uint64_t{leaf - level.first_leaf} * level.width;
     return level.width > 0 && *bit + level.width <= suffix_bits_;
   }
-  bool FindAbove(Fst::Node node, size_t depth, const char* lo,
-                 bool* found) const;
-  bool FindBelow(Fst::Node node, size_t depth, const char* hi,
-                 bool* found) const;
+  template <bool kAbove>
+  bool FindBeyond(Fst::Node node, size_t depth, const char* bound,
+                  bool* found) const;
   int Symbol(const char* prefix, size_t depth) const {
     return fst_.Symbol(prefix[depth]);
   }
@@ -106,8 +105,8 @@ class UniformTrie {
   uint32_t prefix_bits_ = 0;
   size_t prefix_bytes_ = 0;
   Fst fst_;
-  // As many upper levels hold all prefixes that there can be. Below them, the
-  // number of a node follows from its prefix, and no level needs a look.
+  // The number of upper levels that hold all possible prefixes. Below them, the
+  // number of a node follows from its prefix, and these levels are not read.
   size_t full_levels_ = 0;
   uint32_t first_below_ = 0;  // the first node there
   std::vector<Level> levels_;
@@ -125,8 +124,8 @@ class UniformTrieBuilder {
   void Add(const char* prefix, size_t shared, size_t next_shared);
   void AddLast(const char* prefix, size_t shared);
 
-  // Stores the size of the serialized trie. Called once, after the last prefix.
-  // False if there are too many.
+  // Stores the size of the serialized trie. Must be called once, after the last
+  // prefix. False if there are too many prefixes.
   bool Prepare(uint64_t* size);
 
   // Writes the trie into that many zero bytes at `out`, which are followed by
@@ -148,7 +147,6 @@ class UniformTrieBuilder {
   };
 
   void AddSuffix(const char* prefix, size_t depth);
-  uint64_t TableSize() const;
 
   const uint32_t prefix_bits_;
   const size_t prefix_bytes_;
@@ -157,7 +155,7 @@ class UniformTrieBuilder {
   uint64_t fst_size_ = 0;
 };
 
-// The size in bytes that a trie of these levels has, roughly.
+// The size in bytes of a trie of these levels, roughly.
 uint64_t EstimateUniformTrie(uint32_t prefix_bits,
                              const std::vector<FstLevelCounts>& levels,
                              unsigned code_bits);
