@@ -1,5 +1,5 @@
-//  Sets of hashes, whatever their kind (amq_type.h): the seam between what a
-//  range filter hashes, and how the hashes are kept.
+//  Sets of hashes of any kind (amq_type.h): the seam between what a range
+//  filter hashes and how the hashes are kept.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// All kinds, the one that suits most filters first.
+// All kinds. The first one suits most filters.
 const std::vector<const AmqType*>& AmqTypes();
 // The kind with that number or name, or nullptr.
 const AmqType* FindAmqType(AmqKind kind);
@@ -23,8 +23,9 @@ const AmqType* FindAmqType(const std::string& name);
 // built or read; not thread safe. `type` must live as long as the process.
 void RegisterAmqType(const AmqType* type);
 
-// The best set of that kind for that many distinct hashes in at most `bytes`
-// bytes. Of kind kNone, which contains everything, if that is too little.
+// The best set of a kind for `hashes` distinct hashes in at most `bytes` bytes.
+// If the bytes are too few, the plan has the kind kNone, whose set contains
+// everything.
 AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes);
 
 // The query side. Immutable and thread safe.
@@ -40,14 +41,14 @@ class Amq {
     if (set_ != nullptr) set_->~AmqSet();
   }
 
-  // Reads a header. Corruption if it is inconsistent.
+  // Reads a header. Returns Corruption if it is inconsistent.
   Status DecodeHeader(const char* header);
   // Takes the data off the front of `input`, whose bytes must outlive this
-  // object. False if there are too few. Called once.
+  // object. False if there are too few. Must be called once.
   bool Open(Slice* input);
 
   AmqKind kind() const { return header_.kind; }
-  // Of the data.
+  // The size of the data.
   uint64_t bytes() const { return header_.bytes; }
 
   // Whether the set may contain the hash. Nearly all sets are Bloom filters,
@@ -58,9 +59,9 @@ class Amq {
   }
 
   // Moves the lookups that the set may contain to the front, in the same order,
-  // and returns their number. All are asked for before the first one is tested,
-  // so that their cache misses overlap. What becomes of the hashes is not
-  // defined.
+  // and returns their number. All are prefetched before the first one is
+  // tested, so that their cache misses overlap. The hashes are undefined
+  // afterwards.
   size_t Keep(size_t count, Lookup* lookups) const {
     if (bloom_ != nullptr) return bloom_->BloomSet::Keep(count, lookups);
     return set_ == nullptr ? count : set_->Keep(count, lookups);
@@ -69,8 +70,8 @@ class Amq {
  private:
   AmqHeader header_;
   AmqSet* set_ = nullptr;            // in memory_; nullptr contains everything
-  const BloomSet* bloom_ = nullptr;  // the same, if it is one
-  alignas(16) char memory_[AmqSet::kMostBytes];
+  const BloomSet* bloom_ = nullptr;  // set_ if it is a Bloom filter
+  alignas(16) char memory_[AmqSet::kMaxBytes];
 };
 
 // Collects the hashes of one set.
@@ -86,11 +87,11 @@ class AmqBuilder {
     if (count_ == kBatch) AddBatch();
   }
 
-  // Completes the set, which is of the kind that was planned, or of another one
-  // if that cannot hold the hashes.
+  // Completes the set. It has the planned kind, or another one if that kind
+  // cannot hold the hashes.
   void Finish();
 
-  // What building takes beside header and data, at most.
+  // The memory that building takes at most, besides header and data.
   static size_t MemoryUsage(const AmqPlan& plan);
 
  private:

@@ -1,6 +1,6 @@
-//  What a kind of AMQ consists of (approximate membership query; Proteus paper,
-//  section 2.1): a set of hashes that may answer "contained" for hashes that
-//  are not in it. A new kind is one file that describes itself by an AmqType,
+//  The parts of a kind of AMQ (approximate membership query; Proteus paper,
+//  section 2.1): a set of hashes that may answer "contained" for hashes that it
+//  does not hold. A new kind is one file that describes itself by an AmqType,
 //  and one line in amq.cc.
 
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Stored in filter blocks: never reuse a number. Each kind's own is beside its
-// AmqType.
+// The number of a kind, as stored in filter blocks: never reuse one. Each
+// kind's number is defined next to its AmqType.
 enum class AmqKind : uint8_t { kNone = 0 };
 
-// What is stored of a set beside its data, in 16 bytes:
+// The header of a set, which is stored apart from its data, in 16 bytes:
 //
 //    kind (1 byte), small[0] (1 byte), small[1] (1 byte), a zero byte,
 //    large (4 bytes), size of the data in bytes (8 bytes)
 //
-// `small` and `large` are what the kind makes of them.
+// Each kind gives its own meaning to `small` and `large`.
 struct AmqHeader {
   static constexpr size_t kSize = 16;
 
@@ -34,15 +34,15 @@ struct AmqHeader {
   void DecodeFrom(const char* in);
 };
 
-// How a set is going to be kept.
+// The header of a set to be built, and its expected properties.
 struct AmqPlan : AmqHeader {
   uint64_t hashes = 0;
-  // Of each query, by the formula of the kind.
+  // The expected rate, by the formula of the kind.
   double false_positive_rate = 1;
 };
 
-// One of several hashes that are looked up together, and the index of what it
-// is the hash of.
+// One of several hashes that are looked up together, and the index of the key
+// or prefix that it is the hash of.
 struct AmqLookup {
   uint64_t hash;
   uint32_t index;
@@ -58,9 +58,9 @@ class AmqSet {
   // As Amq::Keep.
   virtual size_t Keep(size_t count, AmqLookup* lookups) const = 0;
 
-  // No set takes more beside its data, so that a filter that has been opened
-  // needs no memory but its own.
-  static constexpr size_t kMostBytes = 64;
+  // The memory that a set takes at most besides its data. A filter reserves it
+  // within itself, so opening a set allocates nothing.
+  static constexpr size_t kMaxBytes = 64;
 };
 
 // The build side of a set.
@@ -70,8 +70,8 @@ class AmqSetBuilder {
 
   // Adds hashes, which may be repeated.
   virtual void Add(const uint64_t* hashes, size_t count) = 0;
-  // Completes the data, of as many bytes as planned, and returns the header:
-  // that of another kind if the hashes do not fit the one that was planned.
+  // Completes the data, of as many bytes as planned, and returns the header. It
+  // is that of another kind if the hashes do not fit the planned one.
   virtual AmqHeader Finish() = 0;
 };
 
@@ -79,25 +79,25 @@ struct AmqType {
   AmqKind kind;
   const char* name;  // in options and in designs
 
-  // What a query takes for each hash that it looks up, in nanoseconds, as
-  // `filter_micro --costs` measures it: the design search weighs it.
+  // The time in nanoseconds that a query takes for each hash, as `filter_micro
+  // --costs` measures it. The design search weighs it.
   double query_nanos;
-  // No more hashes of each key are added, for the sake of building time.
-  uint32_t most_hashes_per_key;
+  // Limit of the hashes per key, which bounds the time of building.
+  uint32_t max_hashes_per_key;
 
-  // The best set for that many distinct hashes, at least one, in at most
-  // `bytes` bytes. Of kind kNone if that is too little.
+  // The best set for `hashes` distinct hashes, at least one, in at most `bytes`
+  // bytes. The plan has the kind kNone if the bytes are too few.
   AmqPlan (*plan)(uint64_t hashes, uint64_t bytes);
 
   // A builder that puts its data into `plan.bytes` zero bytes at `data`.
   std::unique_ptr<AmqSetBuilder> (*new_builder)(const AmqPlan& plan,
                                                 char* data);
-  // What a builder takes beside header and data, at most.
+  // The memory that a builder takes at most, besides header and data.
   size_t (*builder_memory)(const AmqPlan& plan);
 
-  // Whether a header can be that of a set of this kind. It may be damaged.
+  // Whether a header, which may be damaged, can be that of a set of this kind.
   bool (*is_sane)(const AmqHeader& header);
-  // Makes the set with that data in AmqSet::kMostBytes bytes at `memory`.
+  // Makes the set with that data in AmqSet::kMaxBytes bytes at `memory`.
   // REQUIRES: is_sane(header)
   AmqSet* (*open)(const AmqHeader& header, const char* data, void* memory);
 };

@@ -13,10 +13,10 @@ namespace {
 
 constexpr uint64_t kLineBytes = BloomSet::kLineBytes;
 // Lines have 32-bit numbers.
-constexpr uint64_t kMostBytes = 0xffffffc0;
+constexpr uint64_t kMaxBytes = 0xffffffc0;
 constexpr int kHashBits = 64;
-constexpr int kMostProbes = 24;
-constexpr int kMostLines = 3;
+constexpr int kMaxProbes = 24;
+constexpr int kMaxLines = 3;
 
 // The false positive rate if each hash sets `probes` bits in each of `lines`
 // lines. How many hashes a line has is Poisson distributed; RocksDB's own
@@ -27,7 +27,7 @@ double Rate(double bits_per_hash, int probes, int lines) {
   const double first = std::max(0.0, std::floor(mean - 6 * deviation));
   const double last = std::ceil(mean + 7 * deviation) + 1;
   const double keep = std::pow(1 - 1.0 / (8 * kLineBytes), probes);
-  double weight = 1;  // how often a line has so many, to how often `first`
+  double weight = 1;  // frequency of lines with `hashes`, relative to `first`
   double weights = 0;
   double clear = std::pow(keep, first);  // the share of bits not set
   double rate = 0;
@@ -43,28 +43,28 @@ double Rate(double bits_per_hash, int probes, int lines) {
   return std::min(1.0, std::pow(rate / weights, lines));
 }
 
-// More lines gain the more, the more bits there are.
+// The gain from more lines grows with the number of bits.
 int LinesFor(double bits_per_hash) {
   return bits_per_hash < 6 ? 1 : bits_per_hash < 12 ? 2 : 3;
 }
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
-  bytes = std::min(bytes, kMostBytes) / kLineBytes * kLineBytes;
+  bytes = std::min(bytes, kMaxBytes) / kLineBytes * kLineBytes;
   if (bytes == 0) return plan;
   plan.kind = kBloomAmq;
   plan.hashes = hashes;
   plan.bytes = bytes;
-  // What is above changes nothing.
-  constexpr double kMostBits = 100;
-  const double bits_per_hash =
-      std::min(kMostBits,
-               8.0 * static_cast<double>(bytes) / static_cast<double>(hashes));
+  // More bits change nothing.
+  constexpr double kMaxBits = 100;
+  const double bits_per_hash = std::min(
+      kMaxBits, 8.0 * static_cast<double>(bytes) / static_cast<double>(hashes));
   const int lines = LinesFor(bits_per_hash);
-  // Half of all bits set, or, as lines differ, a little less.
+  // At the best number of probes, half of all bits are set, or a little less
+  // since lines differ.
   const int most =
       std::clamp(static_cast<int>(std::lround(bits_per_hash * 0.693 / lines)),
-                 1, kMostProbes);
+                 1, kMaxProbes);
   plan.small[1] = static_cast<uint8_t>(lines);
   for (int probes = std::max(1, most - 1); probes <= most; probes++) {
     const double rate = Rate(bits_per_hash, probes, lines);
@@ -102,7 +102,7 @@ class Builder : public AmqSetBuilder {
   }
 
  private:
-  // A line is asked for that many lines before its bits are set.
+  // A line is prefetched this number of lines before its bits are set.
   static constexpr size_t kAhead = 16;
 
   struct Pending {
@@ -133,14 +133,14 @@ class Builder : public AmqSetBuilder {
 bool IsSane(const AmqHeader& header) {
   const uint8_t probes = header.small[0];
   const uint8_t lines = header.small[1];
-  return header.bytes > 0 && header.bytes <= kMostBytes &&
-         header.bytes % kLineBytes == 0 && probes > 0 &&
-         probes <= kMostProbes && lines > 0 && lines <= kMostLines;
+  return header.bytes > 0 && header.bytes <= kMaxBytes &&
+         header.bytes % kLineBytes == 0 && probes > 0 && probes <= kMaxProbes &&
+         lines > 0 && lines <= kMaxLines;
 }
 
 }  // namespace
 
-// Line by line: few hashes that are absent get to their second one.
+// Tests line by line: few absent hashes get to their second line.
 size_t BloomSet::Keep(size_t count, AmqLookup* lookups) const {
   // Copies, since the compiler must assume that writing lookups changes this
   // object.
@@ -168,12 +168,12 @@ size_t BloomSet::Keep(size_t count, AmqLookup* lookups) const {
 }
 
 const AmqType& BloomAmqType() {
-  static_assert(sizeof(BloomSet) <= AmqSet::kMostBytes);
+  static_assert(sizeof(BloomSet) <= AmqSet::kMaxBytes);
   static const AmqType type = {
       kBloomAmq,
       "bloom",
       /*query_nanos=*/6,
-      /*most_hashes_per_key=*/4,
+      /*max_hashes_per_key=*/4,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         return std::make_unique<Builder>(plan, data);

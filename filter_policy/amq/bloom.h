@@ -1,8 +1,9 @@
-//  Bloom filters, probed as RocksDB's are (util/bloom_impl.h): the bits of a
-//  hash lie in one cache line. Because some lines are fuller than others, that
-//  costs as much as 1.2 times the false positives of an ideal Bloom filter at
-//  10 bits a hash, and 2 times at 18; so a hash has one to three lines here,
-//  with a part of its bits in each. Most queries still read one.
+//  Bloom filters, probed like RocksDB's (util/bloom_impl.h), in which the bits
+//  of a hash lie in one cache line. Since some lines are fuller than others,
+//  one line costs as much as 1.2 times the false positives of an ideal Bloom
+//  filter at 10 bits a hash, and 2 times at 18. So a hash has one to three
+//  lines here, with a part of its bits in each. Most queries still read one
+//  line.
 //
 //  header: small[0] probes a line, small[1] lines a hash
 
@@ -19,7 +20,7 @@ const AmqType& BloomAmqType();
 
 class BloomSet final : public AmqSet {
  public:
-  // Of the cache lines.
+  // The size of a cache line.
   static constexpr size_t kLineBytes = 64;
 
   BloomSet(const AmqHeader& header, const char* data)
@@ -39,7 +40,7 @@ class BloomSet final : public AmqSet {
   }
   size_t Keep(size_t count, AmqLookup* lookups) const override;
 
-  // The hash by which the next line of a hash is found.
+  // The hash that leads to the next line.
   static uint64_t NextLine(uint64_t hash) {
     hash *= 0x9fb21c651e98df25u;
     return hash ^ hash >> 32;
@@ -52,9 +53,9 @@ class BloomSet final : public AmqSet {
            size_t{FastRange32(Lower32of64(hash), num_lines)} * kLineBytes;
   }
 
-  // As FastLocalBloomImpl::HashMayMatch, but without a branch for each bit: a
-  // range tests many prefixes, and the cache misses of the next ones overlap
-  // only if it is foreseen where the test of each one ends.
+  // FastLocalBloomImpl::HashMayMatch without a branch for each bit: a range
+  // tests many prefixes, and the cache misses of the next ones overlap only if
+  // the branch predictor knows where the test of each one ends.
   static bool LineMayContain(const char* line, int probes, uint64_t hash) {
     uint32_t h = Upper32of64(hash);
     unsigned found = 1;

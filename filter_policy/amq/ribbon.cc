@@ -11,25 +11,25 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kMostHashes = 950000000;
+constexpr uint64_t kMaxHashes = 950000000;
 constexpr unsigned kSegmentBytes = sizeof(RibbonSettings::CoeffRow);
 constexpr unsigned kSlotsPerBlock = 8 * kSegmentBytes;
-constexpr unsigned kMostColumns = 8 * sizeof(RibbonSettings::ResultRow);
-constexpr uint32_t kMostBlocks = uint32_t{1} << 24;
-// RocksDB tries as many seeds.
+constexpr unsigned kMaxColumns = 8 * sizeof(RibbonSettings::ResultRow);
+constexpr uint32_t kMaxBlocks = uint32_t{1} << 24;
+// RocksDB tries the same number of seeds.
 constexpr uint32_t kSeedMask = 255;
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
-  if (hashes > kMostHashes) return plan;
+  if (hashes > kMaxHashes) return plan;
   const uint32_t slots = RibbonSolution::RoundUpNumSlots(
       RibbonConfig::GetNumSlots(static_cast<uint32_t>(hashes)));
   const uint32_t blocks = slots / kSlotsPerBlock;
   // A Bloom filter of the same size may have to take its place.
   constexpr uint64_t kUnit = BloomSet::kLineBytes;
   bytes = std::min(bytes / kUnit * kUnit,
-                   uint64_t{blocks} * kMostColumns * kSegmentBytes);
-  if (bytes == 0 || blocks >= kMostBlocks) return plan;
+                   uint64_t{blocks} * kMaxColumns * kSegmentBytes);
+  if (bytes == 0 || blocks >= kMaxBlocks) return plan;
   plan.kind = kRibbonAmq;
   plan.hashes = hashes;
   plan.bytes = bytes;
@@ -50,7 +50,7 @@ class Builder : public AmqSetBuilder {
     hashes_.insert(hashes_.end(), hashes, hashes + count);
   }
 
-  // Should the hashes not fit, which is next to impossible, the set becomes a
+  // If the hashes do not fit, which is next to impossible, the set becomes a
   // Bloom filter of the same size.
   AmqHeader Finish() override {
     const uint32_t first_seed =
@@ -81,7 +81,7 @@ class Builder : public AmqSetBuilder {
 
 class RibbonSet final : public AmqSet {
  public:
-  // Reads only.
+  // The solution only reads the data.
   RibbonSet(const AmqHeader& header, const char* data)
       : solution_(const_cast<char*>(data), header.bytes) {
     hasher_.SetOrdinalSeed(header.small[0]);
@@ -94,8 +94,8 @@ class RibbonSet final : public AmqSet {
 
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     for (size_t i = 0; i < count; i++) {
-      // Asks the cache. What it finds out costs less to find out again than to
-      // keep.
+      // Prefetches the segment. The other results are cheaper to compute again
+      // than to keep.
       uint64_t seeded;
       uint32_t segment;
       uint32_t columns;
@@ -118,21 +118,21 @@ class RibbonSet final : public AmqSet {
 };
 
 bool IsSane(const AmqHeader& header) {
-  // At least two blocks: RibbonSolution::RoundUpNumSlots.
+  // RibbonSolution::RoundUpNumSlots makes at least two blocks.
   return header.bytes > 0 && header.bytes % kSegmentBytes == 0 &&
-         header.large >= 2 && header.large < kMostBlocks &&
-         header.bytes <= uint64_t{header.large} * kMostColumns * kSegmentBytes;
+         header.large >= 2 && header.large < kMaxBlocks &&
+         header.bytes <= uint64_t{header.large} * kMaxColumns * kSegmentBytes;
 }
 
 }  // namespace
 
 const AmqType& RibbonAmqType() {
-  static_assert(sizeof(RibbonSet) <= AmqSet::kMostBytes);
+  static_assert(sizeof(RibbonSet) <= AmqSet::kMaxBytes);
   static const AmqType type = {
       kRibbonAmq,
       "ribbon",
       /*query_nanos=*/25,
-      /*most_hashes_per_key=*/2,
+      /*max_hashes_per_key=*/2,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         return std::make_unique<Builder>(plan, data);

@@ -1,7 +1,7 @@
-//  Ribbon filters, RocksDB's own (util/ribbon_impl.h): about 30 % fewer bits
-//  than Bloom filters for the same false positive rate, several times as long
-//  to build, twice to query. The data is as RocksDB lays it out, without its
-//  trailer.
+//  RocksDB's Ribbon filters (util/ribbon_impl.h): they take about 30 % fewer
+//  bits than Bloom filters of the same false positive rate, but several times
+//  as long to build, and twice as long to query. The data has RocksDB's layout,
+//  without its trailer.
 //
 //  header: small[0] seed, large 128-slot blocks
 

@@ -1,5 +1,5 @@
-//  RocksDB's Standard128 Ribbon over 64-bit hashes: the same parameters as in
-//  its own Ribbon filter policy.
+//  RocksDB's Standard128 Ribbon over 64-bit hashes, with the parameters of
+//  RocksDB's own Ribbon filter policy.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Part of the format.
+// These settings are part of the file format.
 struct RibbonRehasherSettings {
   static constexpr bool kIsFilter = true;
   static constexpr bool kHomogeneous = false;

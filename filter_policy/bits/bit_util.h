@@ -18,12 +18,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Marks a hot function, into which all calls inside it are inlined. In a
-// portable binary it is worth having twice: once for all CPUs, once for
-// x86-64-v3 (Intel since 2013, AMD since 2015), which can count bits. The
-// loader picks one. Where the compiler cannot do that, or the build is for such
-// a CPU anyway, the function exists once. (The sanitizers would be called
-// before they are set up.)
+// Marks a hot function, into which all its calls are inlined. A portable binary
+// has two copies of such a function: one for all CPUs, and one for x86-64-v3
+// (Intel since 2013, AMD since 2015), which can count bits. The loader picks
+// one. If the compiler cannot make two copies, or the build is for such a CPU
+// anyway, there is one copy. With sanitizers there is one too, because the
+// loader would call them before they are set up.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PROTEAN_CLONED
 #elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(__BMI2__) && \
@@ -52,8 +52,8 @@ inline int PopCount(uint64_t word) {
 #if defined(__POPCNT__) || !defined(__x86_64__)
   return __builtin_popcountll(word);
 #else
-  // The baseline of x86-64 has no such instruction, and the compiler's
-  // substitute is a call: this is inlined.
+  // The baseline of x86-64 has no such instruction, and the compiler would call
+  // a function instead. This code is inlined.
   word -= (word >> 1) & 0x5555555555555555;
   word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
   word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
@@ -64,15 +64,15 @@ inline int PopCount(uint64_t word) {
 // A word whose lowest `count` bits are set; `count` < 64.
 inline uint64_t LowBits(unsigned count) { return (uint64_t{1} << count) - 1; }
 
-// The smallest number of bits that can hold all numbers up to `max`.
+// The smallest number of bits that can hold every number up to `max`.
 inline unsigned BitsFor(uint64_t max) {
   return max == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(max));
 }
 
 #if defined(__x86_64__)
-// Whether the CPU has PDEP, and runs it in hardware: the first two generations
-// of AMD's Zen take hundreds of cycles for it. Asked at run time, so that a
-// portable binary profits too.
+// Whether the CPU runs PDEP in hardware: the first two generations of AMD's Zen
+// take hundreds of cycles for it. This is decided at run time, so that portable
+// binaries profit too.
 inline const bool kHasFastPdep = [] {
   __builtin_cpu_init();
   return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
@@ -81,10 +81,10 @@ inline const bool kHasFastPdep = [] {
 #endif
 
 // The position of the set bit of `word` that has `rank` set bits below it;
-// `rank` < PopCount(word). For any CPU.
+// `rank` < PopCount(word). Runs on any CPU.
 inline unsigned PortableSelectInWord(uint64_t word, unsigned rank) {
-  // Skip whole bytes by their counts, then clear the lower bits of the byte
-  // that is left.
+  // Skips whole bytes by their counts, then clears the lower bits of the next
+  // byte.
   unsigned shift = 0;
   for (;;) {
     const unsigned in_byte = PopCount((word >> shift) & 0xff);
@@ -97,13 +97,12 @@ inline unsigned PortableSelectInWord(uint64_t word, unsigned rank) {
   return shift + __builtin_ctzll(rest);
 }
 
-// The same, as fast as this CPU can.
+// PortableSelectInWord, as fast as this CPU can compute it.
 inline unsigned SelectInWord(uint64_t word, unsigned rank) {
 #if defined(__x86_64__)
   if (__builtin_expect(kHasFastPdep, true)) {
     uint64_t bit = uint64_t{1} << rank;
-    // Not the intrinsic, which only code that is compiled for such CPUs may
-    // use.
+    // Only code that is compiled for such CPUs may use the intrinsic.
     asm("pdep %1, %0, %0" : "+r"(bit) : "r"(word));
     return __builtin_ctzll(bit);
   }
@@ -121,7 +120,7 @@ inline uint32_t LowerBoundLabel(const char* labels, uint32_t begin,
   for (uint64_t pos = begin; pos < end; pos += 16) {
     const __m128i chunk =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(labels + pos));
-    // Unsigned chunk >= wanted, byte by byte.
+    // Tests chunk >= wanted, unsigned, byte by byte.
     const unsigned mask =
         _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, wanted), chunk));
     if (mask != 0) {
@@ -136,8 +135,8 @@ inline uint32_t LowerBoundLabel(const char* labels, uint32_t begin,
 #endif
 }
 
-// The first 8 of `size` bytes as a number that orders as they do; bytes that
-// are missing count as 0.
+// The first 8 of `size` bytes as a number that orders as they do; missing bytes
+// count as 0.
 inline uint64_t LoadBigEndian(const char* data, size_t size) {
   if (size >= 8) return EndianSwapValue(DecodeFixed64(data));
   uint64_t number = 0;

@@ -12,8 +12,8 @@ class RankVector {
  public:
   static constexpr uint64_t kBlockBits = 512;
 
-  // The size of a vector of that many bits. It begins with the bits; Complete
-  // writes the table after them.
+  // The size of a vector of `bits` bits. The vector begins with the bits;
+  // Complete writes the table after them.
   static uint64_t Bytes(uint64_t bits) {
     return BitArrayBytes(bits) + (Blocks(bits) * 4 + 7) / 8 * 8;
   }

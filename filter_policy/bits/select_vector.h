@@ -12,8 +12,8 @@ class SelectVector {
  public:
   static constexpr uint64_t kSampleRate = 64;
 
-  // The size of a vector of that many bits and ones. It begins with the bits;
-  // Complete writes the samples after them.
+  // The size of a vector of `bits` bits, `ones` of them set. The vector begins
+  // with the bits; Complete writes the samples after them.
   static uint64_t Bytes(uint64_t bits, uint64_t ones) {
     return BitArrayBytes(bits) + (Samples(ones) * 4 + 7) / 8 * 8;
   }
@@ -62,8 +62,8 @@ class SelectVector {
     return rank == ones && TailIsZero(words_, size);
   }
 
-  // The position of the set bit that has `rank` set bits before it; there is
-  // one.
+  // The position of the set bit that has `rank` set bits before it.
+  // REQUIRES: there is one
   uint64_t Select(uint64_t rank) const {
     const uint64_t sample = LoadWord32(samples_, rank / kSampleRate);
     return SelectFrom(words_, sample, rank % kSampleRate);

@@ -1,12 +1,13 @@
 //  The bytes that occur in a trie, numbered in their order.
 //
-//  Text uses 30 to 70 of the 256 bytes. The trie stores the number of a byte
-//  among those that occur, its *code*, in as few bits as that takes.
+//  Text uses 30 to 70 of the 256 bytes. The *code* of a byte is its number
+//  among the bytes that occur. The trie stores codes, in as few bits as they
+//  take.
 //
 //  Queries contain other bytes as well. They compare *symbols*: the symbol of a
-//  byte with code c is 2c + 1, and that of a byte which does not occur is 2c,
-//  where c is the code of the next one that does. So symbols order as bytes do,
-//  and an odd symbol can be found in the trie.
+//  byte with code c is 2c + 1. The symbol of a byte that does not occur is 2c,
+//  where c is the code of the next byte that does. So symbols order as bytes
+//  do, and only an odd symbol can be found in the trie.
 
 #pragma once
 
@@ -16,7 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class Alphabet {
  public:
-  // As stored: a bit for each byte.
+  // The size in a block: a bit for each byte.
   static constexpr size_t kSize = 32;
 
   Alphabet() = default;
@@ -36,7 +37,7 @@ class Alphabet {
   // The bits of a code, 1 to 8.
   unsigned code_bits() const { return code_bits_; }
 
-  // 0 to 511.
+  // The symbol of a byte, 0 to 511.
   int Symbol(uint8_t byte) const {
     if (size_ == 256) return 2 * byte + 1;
     const uint64_t word = words_[byte / 64];
@@ -44,7 +45,7 @@ class Alphabet {
     return 2 * code + static_cast<int>(word >> (byte % 64) & 1);
   }
 
-  // The byte of a code. For a code that no byte has, any byte.
+  // The byte of a code, or any byte for a code that no byte has.
   uint8_t Byte(unsigned code) const {
     if (size_ == 256 || code >= size_) return static_cast<uint8_t>(code);
     unsigned i = 3;

@@ -1,6 +1,6 @@
-//  Bytes for FstBuilder, whose numbers and short runs of bytes are copied in
-//  pieces of constant size, hence without branches: what is after their end is
-//  copied along, and overwritten by what follows.
+//  Bytes for FstBuilder. Numbers and short runs of bytes are copied in pieces
+//  of constant size, hence without branches: a copy may extend past their end,
+//  and is overwritten there by what follows.
 
 #pragma once
 
@@ -20,11 +20,11 @@ class ByteStack {
   size_t capacity() const { return capacity_; }
   const char* data() const { return bytes_.get(); }
 
-  // Whether that many bytes more would not make it grow.
+  // Whether `bytes` more bytes fit without growing.
   bool HasRoomFor(size_t bytes) const {
     return size_ + bytes + kSlack <= capacity_;
   }
-  // Makes room for that many bytes more, and for `least` in all.
+  // Makes room for `bytes` more bytes, and for `least` bytes in all.
   void Reserve(size_t bytes, size_t least) {
     if (!HasRoomFor(bytes)) Grow(std::max(size_ + bytes + kSlack, least));
   }
@@ -36,7 +36,7 @@ class ByteStack {
     size_ += bytes;
   }
 
-  // Appends what `other` holds from `begin` on. REQUIRES: room for it
+  // Appends the bytes of `other` from `begin` on. REQUIRES: room for them
   void PushTop(const ByteStack& other, size_t begin) {
     const size_t size = other.size_ - begin;
     if (size == 0) return;
@@ -57,7 +57,7 @@ class ByteStack {
 
  private:
   static constexpr size_t kPiece = 64;
-  // There is always room for that many bytes more.
+  // Room past the end that is always kept.
   static constexpr size_t kSlack = kPiece + 8;
 
   [[gnu::noinline]] void Grow(size_t capacity) {

@@ -41,7 +41,7 @@ std::vector<uint32_t> Fst::LevelStarts() const {
     starts.push_back(begin);
     begin = end;
     if (begin == header_.nodes) break;
-    // The first node of the next level but one is the first child of the next
+    // The level after the next one begins with the first child of the next
     // level's first node.
     node = NodeAt(begin, node);
     end = PlaceOf(node).edges_to_nodes + 1;
@@ -49,9 +49,9 @@ std::vector<uint32_t> Fst::LevelStarts() const {
   return starts;
 }
 
-// The levels, found one by one from the root, are as many as announced, hold
-// all nodes, and end where the sections do. Then every edge leads to a later
-// node.
+// Finds the levels one by one from the root. Their number must be the height,
+// they must hold all nodes, and end where the sections do. Then every edge
+// leads to a later node.
 bool Fst::ValidateHeight() const {
   uint64_t begin = 0;  // the nodes of the level
   uint64_t end = 1;

@@ -9,13 +9,13 @@
 //  before its edges.
 //
 //  A node can have a *run*: bytes that all keys below it share, and that are
-//  matched before its edges. So a path of nodes with one edge each, which text
-//  keys are full of, is one node (and "level" means edges on the path, not
-//  bytes).
+//  matched before its edges. So a path of nodes with one edge each, which is
+//  frequent in text keys, is one node. A "level" counts the edges on a path,
+//  not its bytes.
 //
-//  Successive levels that are best encoded in the same way form a section
-//  (fst_section.h): the upper ones usually in LOUDS-Dense, the lower ones in
-//  LOUDS-Sparse. Bytes are stored as codes (alphabet.h).
+//  Successive levels whose best encoding is the same form a section
+//  (fst_section.h): usually LOUDS-Dense for the upper levels, LOUDS-Sparse for
+//  the lower ones. Bytes are stored as codes (alphabet.h).
 //
 //    header     FstHeader
 //    alphabet   32 bytes
@@ -46,7 +46,7 @@ struct FstHeader {
   // 4 bytes of zero
 
   static constexpr size_t kSize = 24;
-  // Each takes a reader about 200 bytes of memory.
+  // A reader takes about 200 bytes of memory for each section.
   static constexpr size_t kMaxSections = 64;
 
   void EncodeTo(char* out) const {
@@ -82,7 +82,7 @@ class Fst {
     }
   };
 
-  // One section, and what the sections above hold in all, so that each can be
+  // A section with the totals of the sections above it, so that it can be
   // navigated as if the whole trie had its encoding (section 2.4).
   struct Section {
     FstSection levels;
@@ -102,10 +102,10 @@ class Fst {
   };
 
   // Takes a serialized FST off the front of `input`, whose bytes must outlive
-  // this object and be followed by kReadPadding readable bytes. Corruption if
-  // any count, table or length disagrees with the rest. After OK, no call with
-  // valid arguments reads outside those bytes. Which labels the edges have is
-  // not checked: there, the block's checksum stands alone.
+  // this object and be followed by kReadPadding readable bytes. Returns
+  // Corruption if any count, table or length disagrees with the rest. After OK,
+  // no call with valid arguments reads outside those bytes. The labels of the
+  // edges are not checked: only the block's checksum protects them.
   Status Open(Slice* input);
 
   uint32_t height() const { return header_.height; }
@@ -122,7 +122,7 @@ class Fst {
   // The root. REQUIRES: num_nodes() > 0
   Node Root() const { return {sections_.get(), 0}; }
 
-  // The node of that number, which is not above `from` in the trie;
+  // The node with a number, which is not above `from` in the trie;
   // number < num_nodes().
   Node NodeAt(uint32_t number, const Node& from) const {
     const Section* section = from.section;
@@ -134,10 +134,11 @@ class Fst {
     return node.section->first_node + node.local;
   }
 
-  // Compares the node's run with what `target` has after its first `*depth`
-  // bytes. 0 if that begins with the run, of which `*depth` is then advanced
-  // past the end. Below (above) 0 if all keys of the node are below (above)
-  // the target, which is above if the target ends within the run.
+  // Compares the node's run with the bytes of `target` after the first
+  // `*depth`. Returns 0 if these begin with the run; `*depth` is then advanced
+  // past its end. Returns a number below (above) 0 if all keys of the node are
+  // below (above) the target. They are above it if the target ends within the
+  // run.
   int CompareRun(const Node& node, const Slice& target, size_t* depth) const {
     const FstSection& levels = Levels(node);
     if (!levels.HasRuns()) return 0;
@@ -162,7 +163,7 @@ class Fst {
   // Appends the bytes of the node's run to `path`.
   void AppendRun(const Node& node, std::string* path) const;
 
-  // See Alphabet.
+  // Symbols and bytes are those of the alphabet (alphabet.h).
   int Symbol(char byte) const {
     return alphabet_.Symbol(static_cast<uint8_t>(byte));
   }
@@ -176,7 +177,7 @@ class Fst {
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge of that symbol.
+  // The edge with a symbol.
   bool Find(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
     return (symbol & 1) != 0 &&
@@ -246,7 +247,7 @@ class Fst {
                    node.section->edges_to_nodes +
                        Levels(node).ChildrenBefore(node.local, edge.index));
   }
-  // The same if it is known how many edges to nodes come before the edge.
+  // The place before the edge, given the number of edges to nodes before it.
   Place PlaceOf(const Node& node, const Edge& edge,
                 uint32_t edges_to_nodes) const {
     return PlaceAt(node, edge.index, edges_to_nodes,
@@ -261,7 +262,7 @@ class Fst {
                    node.local);
   }
 
-  // Asks the cache for what Find reads first.
+  // Prefetches what Find reads first.
   void Prefetch(const Node& node, int symbol) const {
     Levels(node).Prefetch(node.local, static_cast<uint32_t>(symbol) >> 1);
   }
@@ -271,7 +272,7 @@ class Fst {
     return node.section->levels;
   }
   // The place before an edge of the node's section, after the terminators of
-  // that many of its nodes.
+  // the first `nodes` of its nodes.
   Place PlaceAt(const Node& node, uint32_t edge, uint32_t edges_to_nodes,
                 uint32_t nodes) const {
     const Section& section = *node.section;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 
-// A record ends with the length of the run (4 bytes), and the numbers of edges
-// and of leaves (2 bytes each).
+// A record ends with the length of the run (4 bytes), the number of edges and
+// the number of leaves (2 bytes each).
 constexpr size_t kRecordEnd = 8;
 
 // Longer runs are always kept: as nodes they would be as many levels.
@@ -31,7 +31,7 @@ FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
 void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
   if (open_.empty()) {
     if (key.empty()) {
-      // The empty key alone needs no node, and nobody asks for its value.
+      // The empty key alone needs no node, and its value is never read.
       num_leaves_ = 1;
       return;
     }
@@ -80,8 +80,8 @@ void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
   longest_run_ = std::max(longest_run_, run.size());
 }
 
-// Chunks are never copied; they get larger up to a limit, so that few keys take
-// little and many keys are not in many chunks.
+// Chunks are never copied. They get larger up to a limit, so that a few keys
+// take little memory, and many keys are not in many chunks.
 void FstBuilder::AddChunk(size_t record_size) {
   const size_t size =
       std::clamp(records_bytes_ / 2, kSmallestChunk, kLargestChunk);
@@ -98,7 +98,7 @@ size_t FstBuilder::MemoryUsage() const {
   for (const Section& section : sections_) {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
-  // Prepare lists the nodes, and levels may double when they grow.
+  // Prepare lists the nodes, and the list of a level may double when it grows.
   if (sections_.empty()) bytes += 2 * num_nodes_ * sizeof(LevelNodes::Node);
   return bytes;
 }
@@ -117,7 +117,7 @@ void FstBuilder::ParseRecord(const char* end, Record* record) const {
 
 template <typename Visitor>
 void FstBuilder::VisitBackward(const Visitor& visit) const {
-  // For each node on the path, the children that are still to come.
+  // For each node on the path, the number of children still to come.
   std::vector<uint32_t> path;
   Record record;
   for (auto chunk = records_.rbegin(); chunk != records_.rend(); ++chunk) {
@@ -159,7 +159,7 @@ std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels() const {
   return levels;
 }
 
-// Fills the index of each section, and what the levels hold.
+// Fills the index of each section, and levels_.
 void FstBuilder::FillIndex(const std::vector<LevelNodes>& levels) {
   uint32_t leaves = 0;
   auto level = levels.begin();
@@ -189,7 +189,7 @@ void FstBuilder::FillIndex(const std::vector<LevelNodes>& levels) {
   }
 }
 
-// The smaller one.
+// Chooses the smaller encoding.
 void FstBuilder::ChooseChildEncoding(Section* section) const {
   FstSectionHeader* header = &section->header;
   if (!options_.list_exceptions) return;
@@ -251,7 +251,7 @@ bool FstBuilder::Prepare(uint64_t* size) {
   return true;
 }
 
-// The loops below do one thing each: that keeps what they write in registers.
+// Each loop below does one thing, which keeps the bits it writes in registers.
 
 void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
                              const Section& section) const {
@@ -280,8 +280,8 @@ void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
     }
     return;
   }
-  // An edge's place is the number of edges before it, and of quotients up to
-  // its own, which is a 1 so far.
+  // The position of an edge's bit is the number of edges before it plus the
+  // number of its quotient. The bit is still a 1.
   uint64_t index = 0;
   uint64_t cleared = 0;
   for (uint32_t i = begin, edge = rest.edges; i < node.num_edges; i++, edge++) {
@@ -348,7 +348,7 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
     BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
     const char* value = node.values;
     for (uint32_t i = 0; i < node.leaves; i++, value += value_bytes_) {
-      // Behind the last value comes at least the end of the record.
+      // At least the end of the record follows the last value.
       uint64_t bits = DecodeFixed64(value);
       if (value_bits_ < 64) bits &= LowBits(value_bits_);
       value_writer.Write(bits, value_bits_);
@@ -378,7 +378,7 @@ void FstBuilder::Write(char* out) {
       StoreWord(section.arrays, i, section.index[i]);
     }
     if (section.header.remainder_bits > 0 && section.layout.quotient_bits > 0) {
-      // All quotients without edges; every edge will clear a bit.
+      // So far, all quotients have no edges; every edge will clear a bit.
       char* labels = section.arrays + section.layout.labels;
       const uint64_t bits = section.layout.label_bits;
       memset(labels, 0xff, BitArrayBytes(bits));

@@ -1,17 +1,19 @@
 //  Builds a Fast Succinct Trie in one pass over sorted keys.
 //
-//  The paper (section 2.4) lets every level grow at its end. That takes levels
-//  that are known when a key arrives, which they are not if runs are skipped: a
-//  later key may part from the path in the middle of a run, and push down what
-//  lies below. So nodes are recorded in post-order instead, as soon as all keys
-//  below them have come; only the nodes on the path of the last key are open.
+//  The paper (section 2.4) lets every level grow at its end. The level of an
+//  edge must then be known when a key arrives. It is not known if runs are
+//  skipped: a later key may leave the path in the middle of a run, and push
+//  down what lies below. So nodes are recorded in post-order instead, as soon
+//  as all keys below them have come. Only the nodes on the path of the last key
+//  are open.
 //
-//    open nodes   a stack; their edges lie one after the other on another one,
-//                 because only the lowest of them grows
-//    records      a node each: its edges, values and run, 2 bytes an edge
+//    open nodes   a stack; their edges lie one after the other on a second
+//                 stack, because only the lowest node grows
+//    records      for each node its edges, values and run, 2 bytes an edge
 //
-//  Read from the end, the records are the nodes in pre-order, from the right to
-//  the left. That shows their levels, and each level is written from its end.
+//  Read from the end, the records are the nodes in pre-order, from right to
+//  left. Their levels follow from that order, and each level is written from
+//  its end.
 
 #pragma once
 
@@ -27,7 +29,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
-  // With each key, the lowest `value_bits` bits of a value are stored.
+  // The trie stores the lowest `value_bits` bits of a value with each key.
   explicit FstBuilder(unsigned value_bits, FstOptions options = {});
 
   // Adds the key up to the byte that tells it from its neighbours, or to its
@@ -41,19 +43,19 @@ class FstBuilder {
     if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
   }
 
-  // The same for the last key.
+  // Adds the last key.
   void AddLast(const Slice& key, size_t shared, uint64_t value);
 
-  // Decides on the encoding, and stores the size of the serialized trie; see
-  // fst.h for the format. Called once, after the last key; no key at all is
-  // fine. False if the trie is too large for 32-bit numbers.
+  // Decides on the encoding, and stores the size of the serialized trie
+  // (fst.h). Must be called once, after the last key; there may be no key at
+  // all. False if the trie is too large for 32-bit numbers.
   bool Prepare(uint64_t* size);
 
   // Writes the trie into that many zero bytes at `out`, which are followed by
   // kReadPadding zero bytes. Called once, after Prepare returned true.
   void Write(char* out);
 
-  // Bytes allocated at present, and what Prepare will allocate.
+  // The bytes allocated now, and the bytes that Prepare will allocate.
   size_t MemoryUsage() const;
 
  private:
@@ -69,7 +71,7 @@ class FstBuilder {
     uint32_t children;  // of the edges, those that lead to nodes
   };
 
-  // A closed node, as it is recorded.
+  // The record of a closed node.
   struct Record {
     const char* edges;  // 2 bytes each; the terminator is first
     uint32_t num_edges;
@@ -96,7 +98,7 @@ class FstBuilder {
     std::vector<Node> nodes;
   };
 
-  // A section on its way into the block.
+  // A section while it is written into the block.
   struct Section {
     FstSectionHeader header;
     FstSectionLayout layout;
@@ -104,8 +106,9 @@ class FstBuilder {
     char* arrays = nullptr;
   };
 
-  // How much of a level is left of the nodes that have been visited; counted
-  // in its section, leaves in the whole trie.
+  // The numbers of what precedes the visited nodes of a level, which are
+  // visited from the last one on: counted in the section, but leaves in the
+  // whole trie.
   struct LevelRest {
     size_t section;
     uint32_t nodes;
@@ -123,7 +126,7 @@ class FstBuilder {
     }
   };
 
-  // What few keys need is kept out of line, so that Add needs no registers for
+  // Code that few keys need is out of line, so that Add needs no registers for
   // it.
   [[gnu::noinline]] void Open(size_t depth) {
     open_.push_back({depth, edges_.size(), values_.size(), 0});
@@ -144,15 +147,15 @@ class FstBuilder {
     if (value_bits_ > 0) values_.PushNumber(value, value_bytes_);
     num_leaves_++;
   }
-  // Closes the lowest open node and hangs it into the one above, which is made
-  // if the path forks between the two, at `fork`.
+  // Closes the lowest open node, and gives the node above an edge to it. That
+  // node is made if the path forks between the two, at `fork`.
   void CloseLowest(const Slice& key, size_t fork);
   void AppendRecord(const OpenNode& node, const Slice& run);
 
   void AddChunk(size_t record_size);
   void ParseRecord(const char* end, Record* record) const;
-  // Calls visit(level, record) for all nodes, of which each level's come from
-  // the last to the first.
+  // Calls visit(level, record) for all nodes; those of each level come from the
+  // last to the first.
   template <typename Visitor>
   void VisitBackward(const Visitor& visit) const;
   std::vector<LevelNodes> ListLevels() const;
@@ -169,7 +172,7 @@ class FstBuilder {
   const FstOptions options_;
 
   std::vector<OpenNode> open_;
-  size_t lowest_depth_ = 0;  // of the last one
+  size_t lowest_depth_ = 0;  // depth of the last open node
   ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
   ByteStack values_;         // of their leaves, value_bytes_ each
   std::vector<ByteStack> records_;  // in chunks
@@ -180,7 +183,7 @@ class FstBuilder {
   uint64_t run_bytes_ = 0;
   size_t longest_run_ = 0;
 
-  // From Prepare to Write.
+  // The decisions of Prepare.
   bool keep_runs_ = false;
   unsigned code_bits_ = 8;
   char alphabet_[Alphabet::kSize] = {};

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max() / 4;
 
-// What another section costs in bits: its header, the last entry of its index,
-// and what the reader allocates for it.
+// The cost of one more section in bits: its header, the last entry of its
+// index, and the memory that the reader allocates for it.
 constexpr uint64_t kSectionCost = 8 * (FstSectionHeader::kSize + 8 + 256);
 
 void AddLevel(const FstLevelCounts& level, FstSectionHeader* section) {
@@ -25,7 +25,7 @@ void AddLevel(const FstLevelCounts& level, FstSectionHeader* section) {
   section->run_codes += level.run_codes;
 }
 
-// The size of a level in bits, but for what all encodings share.
+// The size of a level in bits, without the arrays that all encodings share.
 uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
                    unsigned remainder_bits, const FstOptions& options) {
   FstSectionHeader section;
@@ -46,7 +46,7 @@ uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
          uint64_t{level.edges} * remainder_bits + children;
 }
 
-// ChooseEncoding, where another section costs that many bits.
+// ChooseEncoding, where one more section costs `section_cost` bits.
 std::vector<FstSectionHeader> Partition(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options, uint64_t section_cost) {
@@ -60,8 +60,9 @@ std::vector<FstSectionHeader> Partition(
     return bits == code_bits || (bits == 0 ? options.dense : options.quotient);
   };
 
-  // From the bottom up: the least size of the levels from each one down if that
-  // one has that many remainder bits, and how many the next one has then.
+  // Choices from the bottom up, for each level and its number of remainder
+  // bits: the smallest size of the levels from there on down, and the remainder
+  // bits of the next level.
   struct Choice {
     uint64_t size = kNever;
     unsigned next = 0;
@@ -136,8 +137,8 @@ std::vector<FstSectionHeader> Partition(
 std::vector<FstSectionHeader> ChooseEncoding(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options) {
-  // Levels of which each needs another encoding than its neighbours are rare:
-  // dearer sections make do with fewer.
+  // Levels that need another encoding each than their neighbors are rare. If
+  // the sections are too many, a higher cost leads to fewer.
   for (uint64_t section_cost = kSectionCost;; section_cost *= 4) {
     std::vector<FstSectionHeader> sections =
         Partition(levels, code_bits, options, section_cost);
@@ -153,7 +154,7 @@ uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
   size_t depth = 0;
   for (const FstSectionHeader& section :
        ChooseEncoding(levels, code_bits, options)) {
-    // Every array begins with a word, and the index has one more entry.
+    // Each array is rounded up to words, and the index has one more entry.
     constexpr uint64_t kArrays = 5;
     bits += 8 * (FstSectionHeader::kSize + 8 + 8 * kArrays);
     for (uint32_t i = 0; i < section.levels; i++, depth++) {

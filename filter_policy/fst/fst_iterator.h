@@ -1,6 +1,6 @@
 //  Walks the leaves of a Fast Succinct Trie in key order (SuRF paper,
-//  section 2.4). The iterator keeps a cursor a level, so that moving on costs
-//  no rank or select until it enters a new node.
+//  section 2.4). The iterator keeps a cursor for each level, so that moving on
+//  costs no rank or select until it enters a new node.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstIterator {
  public:
-  // The trie must outlive the iterator. Not valid until positioned.
+  // The trie must outlive the iterator, which is not valid until positioned.
   explicit FstIterator(const Fst* fst);
   FstIterator(const FstIterator&) = delete;
   FstIterator& operator=(const FstIterator&) = delete;
@@ -26,10 +26,10 @@ class FstIterator {
   // Moves to the first leaf whose path is a prefix of `target`, or `target`
   // itself, or above it. In the first two cases IsPrefixOfTarget() is true, and
   // unless the leaf is a terminator, its key may lie on either side of the
-  // target. A terminator whose path is a proper prefix is passed over.
+  // target. A terminator whose path is a proper prefix is skipped.
   void Seek(const Slice& target);
   bool IsPrefixOfTarget() const { return prefix_of_target_; }
-  // The length of the path then.
+  // The length of the path if it is a prefix of the target.
   size_t prefix_length() const { return prefix_length_; }
 
   // REQUIRES: Valid()
@@ -41,7 +41,7 @@ class FstIterator {
   Slice path() const;
   // The leaf's number, in level order. REQUIRES: Valid()
   uint32_t leaf() const;
-  // Whether the leaf is a terminator: its key is its path, nothing more.
+  // Whether the leaf is a terminator, whose key is its path.
   // REQUIRES: Valid()
   bool IsTerminator() const {
     return depth_ == 0 || cursors_[depth_ - 1].edge.is_terminator;
@@ -53,7 +53,8 @@ class FstIterator {
     Fst::Edge edge;
   };
 
-  // Most tries are not higher, and then the iterator allocates nothing.
+  // The iterator allocates nothing for tries of at most this height, as most
+  // are.
   static constexpr uint32_t kInlineCursors = 12;
 
   void Reset();
@@ -61,17 +62,18 @@ class FstIterator {
   void Push(const Fst::Node& node, const Fst::Edge& edge) {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }
-  // The functions below go forward, towards later leaves, or backward.
+  // The functions below move forward, towards later leaves, or backward.
 
   // Pushes the first (last) edge of the node; false if it has none.
   bool PushEnd(const Fst::Node& node, bool first);
   // Goes down to the first (last) leaf of the node, or below the edge on top.
   void Enter(const Fst::Node& node, bool forward);
   void Descend(bool forward);
-  // Moves on from the edge on top, which leads or belongs to what has been
-  // visited, to the next (previous) leaf.
+  // Moves to the next (previous) leaf, from the edge on top, below which
+  // everything has been visited.
   void Move(bool forward);
-  // The node that the edge on top leads to, if it does and is not too deep.
+  // Stores the node that the edge on top leads to. False if it leads to none,
+  // or too deep.
   bool EnterChild(Fst::Node* node) const;
 
   const Fst* fst_;

@@ -61,8 +61,9 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
     return false;
   }
 
-  // As many quotients as the nodes have, or as many edges as announced. After
-  // that, no select and no search for a bit can run past the end.
+  // The labels must have as many quotients as the nodes have, or as many edges
+  // as the header says. Then no select and no search for a bit can run past the
+  // end.
   const uint64_t ones = CountOnes(labels_, 0, label_bits_);
   const uint64_t expected =
       remainder_bits_ == 0 ? header.edges : uint64_t{nodes_} << quotient_bits_;
@@ -75,8 +76,8 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
          ValidateIndex();
 }
 
-// Every entry counts what lies before its group, and none counts more than the
-// last one, which is right.
+// Every entry must count what lies before its group, and none may count more
+// than the last one, which is right.
 bool FstSection::ValidateIndex() const {
   const Counts first = Entry(0);
   const Counts total = Entry(groups_);
@@ -107,8 +108,8 @@ bool FstSection::ValidateIndex() const {
   return true;
 }
 
-// The counts of children agree with the bits, or the exceptions lie within the
-// group, in ascending order.
+// The counts of children must agree with the bits, or the exceptions must lie
+// within the group, in ascending order.
 bool FstSection::ValidateGroup(Counts before, Counts behind) const {
   if (behind.edges < before.edges || behind.children < before.children) {
     return false;

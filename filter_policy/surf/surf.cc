@@ -33,14 +33,14 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
 }
 
 // Goes one level down from `*node`, whose path, without its run, is the first
-// `*depth` bytes of `key`. Returns false when that decides the lookup, with the
-// answer in `*found`.
+// `*depth` bytes of `key`. Returns false if that decides the lookup; the answer
+// is then in `*found`.
 inline bool Surf::StepDown(const Slice& key, Fst::Node* node, size_t* depth,
                            bool* found) const {
   *found = false;
   if (fst_.CompareRun(*node, key, depth) != 0) return false;
   if (*depth == key.size()) {
-    // A terminator stands for exactly this key: its suffix can add nothing.
+    // A terminator stands for exactly this key, so its suffix adds nothing.
     *found = fst_.HasTerminator(*node);
     return false;
   }
@@ -93,16 +93,16 @@ PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
   }
 }
 
-// Whether the key of a leaf that shares its first `depth` bytes with `lo`, may
-// be lo or above.
+// Whether the key of a leaf, which shares its first `depth` bytes with `lo`,
+// may be `lo` or above.
 bool Surf::LeafMayReach(const Fst::Node& node, const Fst::Edge& edge,
                         size_t depth, const Slice& lo) const {
   return suffix_.real_bits == 0 ||
          suffix_.RealOfValue(ValueOf(node, edge)) >= suffix_.Real(lo, depth);
 }
 
-// Whether the key of a leaf that shares its first `depth` bytes with `hi`, may
-// be below hi, or hi itself if that belongs to the range.
+// Whether the key of a leaf, which shares its first `depth` bytes with `hi`,
+// may be below `hi`, or `hi` itself if that belongs to the range.
 bool Surf::LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
                              size_t depth, const Slice& hi,
                              bool hi_inclusive) const {
@@ -114,7 +114,7 @@ bool Surf::LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
   return hi_inclusive || !suffix_.RealIsWhole(hi, depth);
 }
 
-// Whether a key may be at or above `lo` below a node whose path, without its
+// Whether a node may have a key at or above `lo`. The node's path, without its
 // run, is the first `depth` bytes of `lo`. Only the last edge of each node
 // matters.
 bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
@@ -133,7 +133,9 @@ bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
   return true;
 }
 
-// The same for the other bound: only the first edge of each node matters.
+// Whether a node may have a key within the upper bound. The node's path,
+// without its run, is the first `depth` bytes of `hi`. Only the first edge of
+// each node matters.
 bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
                       bool hi_inclusive) const {
   for (uint32_t level = 0; level < fst_.height(); level++) {
@@ -161,8 +163,8 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
   Fst::Node node = fst_.Root();
   size_t depth = 0;
   for (uint32_t level = 0; level < fst_.height(); level++) {
-    // The path so far is a prefix of both bounds. All keys below may lie on one
-    // side of a bound.
+    // The path so far is a prefix of both bounds. The run may put all keys
+    // below on one side of a bound.
     const size_t above_run = depth;
     size_t hi_depth = depth;
     const int run_to_lo = fst_.CompareRun(node, lo, &depth);
@@ -188,8 +190,8 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
       continue;
     }
 
-    // The bounds part here. What is between them is in the range; what lies on
-    // the path of one bound must be compared with this one only.
+    // The bounds differ here. Keys between them are in the range; keys on the
+    // path of one bound must be compared with that bound only.
     const int hi_symbol = fst_.Symbol(hi[depth]);
     depth++;
     if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
@@ -209,14 +211,14 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
   return true;
 }
 
-// A clone cannot be virtual.
-
 FilterReport Surf::Report() const {
   FilterReport report;
   report.design = suffix_.Describe() + " (" + fst_.Describe() + ")";
   return report;
 }
 
+// The cloned functions are called from virtual ones, since a clone cannot be
+// virtual.
 bool Surf::KeyMayMatch(const Slice& key) const { return HasKey(key); }
 
 void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
@@ -264,8 +266,8 @@ uint64_t Surf::Iterator::real_suffix() const {
 }
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
-  // One byte past what it shares with its neighbours, unless it ends before
-  // that, being a prefix of the next key.
+  // The trie stores one byte past what the key shares with its neighbors,
+  // unless the key ends there because it is a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
   key_bytes_ += key.size();
   fst_.Add(key, shared, next_shared, suffix_.Value(key, depth, salt()));
@@ -283,13 +285,13 @@ Status SurfBuilder::Prepare(uint64_t* size) {
   }
   *size += kSuffixHeaderSize;
   if (*size >
-      std::max({kSmall, kMostBytesPerKey * num_keys(), key_bytes_ / 3})) {
+      std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes_ / 3})) {
     return Status::NotSupported(
         "SuRF: it would take " + std::to_string(*size / num_keys()) +
         " bytes per key, for keys of " +
         std::to_string(key_bytes_ / num_keys()) +
-        " bytes that differ late; allowed: " +
-        std::to_string(kMostBytesPerKey) + ", or a third of the keys");
+        " bytes that differ late; allowed: " + std::to_string(kMaxBytesPerKey) +
+        ", or a third of the keys");
   }
   return Status::OK();
 }

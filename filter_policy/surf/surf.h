@@ -22,8 +22,8 @@ constexpr FilterKind kSurfKind{1};
 
 class Surf : public RangeFilter {
  public:
-  // Opens a payload in place, which was built with that salt. `payload` must
-  // outlive the filter and be followed by kReadPadding readable bytes.
+  // Opens, in place, a payload that was built with `salt`. The payload must
+  // outlive the filter and be followed by kReadPadding readable bytes. Returns
   // Corruption if it is damaged.
   static Status Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter);
@@ -32,9 +32,9 @@ class Surf : public RangeFilter {
   void KeysMayMatch(size_t num_keys, Slice** keys,
                     bool* may_match) const override;
 
-  // Walks down the two bounds at once and stops as soon as the answer is sure.
-  // Costs as much as one point lookup as long as the bounds share a prefix, and
-  // at most two.
+  // Walks down the two bounds at once, and stops as soon as the answer is sure.
+  // Costs as much as one point lookup while the bounds share a prefix, and as
+  // much as two at most.
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override;
 
@@ -42,13 +42,13 @@ class Surf : public RangeFilter {
   // `target` if that key may lie on either side of it.
   bool LowerBound(const Slice& target, std::string* bound) const override;
 
-  // Counts by the leaves between the bounds on each level, without stepping
+  // Counts the leaves between the bounds on each level, without stepping
   // through them.
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                   RangeCount* count) const override;
 
   FilterReport Report() const override;
-  // The same for [lo, hi].
+  // CountRange for [lo, hi].
   RangeCount Count(const Slice& lo, const Slice& hi) const {
     RangeCount count;
     CountRange(lo, hi, /*hi_inclusive=*/true, &count);
@@ -65,8 +65,8 @@ class Surf : public RangeFilter {
     void SeekToLast() { it_.SeekToLast(); }
 
     // moveToNext (section 3.5): moves to the first key that may be at or above
-    // `target`. Returns true, the false positive flag, if that key may also be
-    // below it; false if it certainly is not, or if there is no such key.
+    // `target`. Returns the false positive flag: true if that key may also be
+    // below `target`; false if it certainly is not, or if there is no such key.
     bool Seek(const Slice& target);
 
     void Next() { it_.Next(); }
@@ -117,8 +117,8 @@ class Surf : public RangeFilter {
 };
 
 // Collects the keys of one SuRF in one pass. There is no SuRF of long keys that
-// share most of themselves with one neighbour each, and little with all others:
-// the trie would be as good as a copy of them.
+// share most of their bytes with one neighbor each, and few with all others:
+// the trie would be almost a copy of the keys.
 class SurfBuilder : public RangeFilterBuilder {
  public:
   explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {})
@@ -142,12 +142,12 @@ class SurfBuilder : public RangeFilterBuilder {
   bool HasHashes() const override { return suffix_.hash_bits > 0; }
 
  private:
-  // Of random integers; URLs take up to three times as much.
+  // The size of a trie of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
-  // A filter may take any of these, or a third of the keys.
+  // A filter may take the largest of these, or a third of the keys.
   static constexpr uint64_t kSmall = 64 << 10;
-  static constexpr uint64_t kMostBytesPerKey = 64;
+  static constexpr uint64_t kMaxBytesPerKey = 64;
 
   const SurfSuffix suffix_;
   FstBuilder fst_;

@@ -1,5 +1,5 @@
-//  Surf::CountRange. The keys between two bounds are counted as the leaves that
-//  the bounds enclose on each level of the trie, added up (SuRF paper,
+//  Surf::CountRange. The number of keys between two bounds is the sum of the
+//  leaves that the bounds enclose on each level of the trie (SuRF paper,
 //  section 3.5), without walking to the first leaf inside, and without
 //  stepping.
 
@@ -9,13 +9,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A bound on its way down. On each level it stands at the place in front of
-// which all leaves are below it.
+// A bound on its way down. On each level it has a place: all leaves before the
+// place are below the bound.
 //
-// As long as the path of the bound is in the trie, that is found as a lookup
-// finds it. Below that, all nodes that hang on the edges before the place come
-// before it, and all others after it, so the place is in front of the first of
-// those, whatever the bound is.
+// While the path of the bound is in the trie, a lookup finds the place. Below
+// that, all nodes on the edges before the place come before it, and all others
+// after it. So the next place is in front of the first of the other nodes, for
+// any bound.
 class CountBound {
  public:
   enum Side { kLow, kHigh, kHighInclusive };
@@ -61,11 +61,12 @@ class CountBound {
     return place_;
   }
 
-  // Whether all that follows is decided by the place.
+  // Whether the path of the bound is in the trie so far. If not, the place
+  // alone decides all that follows.
   bool on_path() const { return on_path_; }
   // Whether the key of the leaf at the bound may lie on either side of it.
   bool ambiguous() const { return ambiguous_; }
-  // How many bytes the two share then, at least.
+  // The number of bytes that the two share at least, if so.
   size_t shared() const { return depth_; }
 
  private:
@@ -82,8 +83,8 @@ class CountBound {
     return fst_.PlaceOf(fst_.NodeAt(number, from));
   }
 
-  // The place is in front of a leaf whose path is a prefix of the bound. Its
-  // suffix may tell that the leaf is on the other side.
+  // Passes the leaf after the place if its suffix tells that it is on the other
+  // side of the bound. The leaf's path is a prefix of the bound.
   void PassLeaf() {
     const uint64_t wanted = suffix_.Real(key_, depth_);
     const uint64_t stored =
@@ -125,7 +126,7 @@ PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
     count->count += to.leaves - from.leaves;
-    // No node hangs between the two, and the places below are the same.
+    // No node is between the two places, so the places below are the same.
     if (from.edges_to_nodes == to.edges_to_nodes && !low.on_path() &&
         !high.on_path()) {
       break;
@@ -137,7 +138,7 @@ PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
   count->high_shared = high.shared();
 }
 
-// A clone cannot be virtual.
+// A clone cannot be virtual, so this function calls it.
 bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                       RangeCount* count) const {
   *count = RangeCount();

@@ -29,7 +29,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
   return *info;
 }
 
-// surf:HASH_BITS:REAL_BITS
+// Parses surf:HASH_BITS:REAL_BITS.
 Status Parse(const std::string& spec,
              std::unique_ptr<const FilterPolicy>* policy) {
   const char* const owner = SurfFilterPolicy::kClassName();
@@ -91,7 +91,7 @@ Status SurfFilterPolicy::ValidateOptions(
 
 std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
     const FilterBuildingContext& /*context*/, Env* /*env*/) const {
-  // Whoever writes files without a DB validates nothing: then bad options are
+  // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
   const SurfPolicyOptions options =
       CheckOptions().ok() ? options_ : SurfPolicyOptions();

@@ -13,11 +13,11 @@ const FilterType& SurfFilterType();
 struct SurfPolicyOptions {
   static const char* kName() { return "SurfPolicyOptions"; }
 
-  // Bits of each key's hash: they lower the false positive rate of point
-  // queries to 2^-n of what the trie alone has. 0 to 32.
+  // Bits of each key's hash: n bits lower the false positive rate of point
+  // queries to 2^-n of the trie's own rate. 0 to 32.
   uint32_t hash_suffix_bits = 0;
 
-  // Bits of each key after its stored prefix: they help point and range
+  // Bits of each key after its stored prefix, which help point and range
   // queries. 0 to 32.
   uint32_t real_suffix_bits = 8;
 };

@@ -1,4 +1,4 @@
-//  The suffix bits that SuRF stores with each leaf, to tell keys apart that
+//  The suffix bits that SuRF stores with each leaf to tell apart keys that
 //  share the stored prefix (SuRF paper, sections 3.2 to 3.4).
 //
 //    value of a leaf = real << hash_bits | hash
@@ -32,7 +32,7 @@ struct SurfSuffix {
 
   uint32_t bits() const { return hash_bits + real_bits; }
 
-  // A trie with these suffixes, in words, such as "trie, 8 real bits".
+  // The trie with these suffixes in words, such as "trie, 8 real bits".
   std::string Describe() const {
     std::string text = "trie";
     if (hash_bits > 0) text += ", " + std::to_string(hash_bits) + " hash bits";
@@ -60,15 +60,15 @@ struct SurfSuffix {
   }
 
   // Whether the real bits hold all of `key` after its first `depth` bytes, and
-  // no shorter key has the same: then a key with the same prefix and the same
-  // real bits is `key` or above.
+  // no shorter key has the same real bits. Then a key with the same prefix and
+  // the same real bits is `key` or above.
   bool RealIsWhole(const Slice& key, size_t depth) const {
     return depth == key.size() ||
            (8 * (key.size() - depth) <= real_bits && key[key.size() - 1] != 0);
   }
 
-  // Appends the real bits to the prefix that they follow, with the zeros at
-  // their end left out: the key is not below the result.
+  // Appends the real bits to the prefix that they follow, without the zeros at
+  // their end. The key is not below the result.
   void AppendReal(uint64_t real, std::string* prefix) const {
     if (real_bits == 0) return;
     for (uint64_t left = real << (64 - real_bits); left != 0; left <<= 8) {

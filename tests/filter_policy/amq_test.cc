@@ -1,4 +1,4 @@
-//  Sets of hashes: nothing is missed, and as much is let through as planned.
+//  Sets of hashes miss no hash, and have the planned false positive rate.
 
 #include "filter_policy/amq/amq.h"
 
@@ -33,7 +33,7 @@ Hashes RandomHashes(size_t count, uint64_t seed) {
   return hashes;
 }
 
-// A set that was written and is opened, in memory of exactly its size.
+// A set that was written and opened again, in memory of exactly its size.
 class BuiltAmq {
  public:
   BuiltAmq(const AmqPlan& plan, const Hashes& hashes)
@@ -53,7 +53,7 @@ class BuiltAmq {
   const std::string& header() const { return header_; }
   const std::string& data() const { return data_; }
 
-  // Of absent hashes, those that it takes for present ones.
+  // The share of absent hashes that the set takes for present ones.
   size_t FalsePositives(size_t queries, uint64_t seed) const {
     size_t count = 0;
     for (uint64_t hash : RandomHashes(queries, seed)) {
@@ -144,7 +144,8 @@ TEST(AmqTest, TinySets) {
           EXPECT_EQ(1000u, amq.FalsePositives(1000, 3));
           continue;
         }
-        // Of a small set, chance decides more: only that it tells anything.
+        // Chance decides more in a small set, so that it only must tell
+        // anything.
         const double expected = 20000 * plan.false_positive_rate;
         EXPECT_LE(static_cast<double>(amq.FalsePositives(20000, 3)),
                   2 * expected + 100);
@@ -210,8 +211,8 @@ TEST(AmqTest, RepeatedHashes) {
   }
 }
 
-// Hashes that a Ribbon cannot hold: it becomes a Bloom filter, of which the
-// header says so, and which takes just as many bytes.
+// A Ribbon that cannot hold its hashes becomes a Bloom filter of the same size,
+// and the header says so.
 TEST(AmqTest, MoreHashesThanPlanned) {
   const Hashes hashes = RandomHashes(5000, 1);
   for (AmqKind kind : kKinds) {
@@ -236,7 +237,7 @@ TEST(AmqTest, DamagedHeaders) {
       const GuardedBlock copy(built.data());
       Slice input = copy.slice();
       Amq amq;
-      // Whatever is accepted can be asked.
+      // An accepted header gives a set that can be asked.
       if (!amq.DecodeHeader(header.data()).ok() || !amq.Open(&input)) {
         refused++;
         continue;
@@ -258,14 +259,14 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
     EXPECT_OK(decode(0, ""));
     EXPECT_TRUE(decode(0, "\x03").IsCorruption());
     EXPECT_TRUE(decode(0, "\xff").IsCorruption());
-    // No data, or more than can be addressed.
+    // These have no data, or more than can be addressed.
     EXPECT_TRUE(decode(8, std::string(8, '\0')).IsCorruption());
     EXPECT_TRUE(decode(8, std::string(8, '\xff')).IsCorruption());
     if (kind == kRibbonAmq) {
       EXPECT_TRUE(decode(4, std::string(4, '\0')).IsCorruption());
       EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
     }
-    // Cut short.
+    // The header is cut short.
     const GuardedBlock copy(
         Slice(built.data().data(), built.data().size() - 1));
     Slice input = copy.slice();

@@ -15,8 +15,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Bits at an odd address, of which about one in `one_in` is set, and zeros that
-// may be read after them.
+// Bits at an odd address, with zeros after them that may be read. About one bit
+// in `one_in` is set.
 class RandomBits {
  public:
   RandomBits(size_t size, int one_in, Random* rnd)
@@ -130,7 +130,7 @@ TEST(BitsTest, NumbersOfAnyWidth) {
     }
     std::string bytes(PackedArray::Bytes(kNumbers, width) + kReadPadding, '\0');
     {
-      // From the end, in two parts, as a trie is written.
+      // The numbers are written from the end, in two parts, as in a trie.
       const size_t half = kNumbers / 2 + 3;
       BitWriter second(bytes.data(), half * width);
       for (size_t i = half; i < kNumbers; i++) second.Write(numbers[i], width);

@@ -1,5 +1,5 @@
-//  The model against what it stands for, enumerated: the prefixes of the keys,
-//  the prefixes that each query tests, all designs.
+//  The model against an enumeration of what it predicts: the prefixes of the
+//  keys, the prefixes that each query tests, and all designs.
 
 #include "filter_policy/proteus/cpfpr.h"
 
@@ -85,7 +85,7 @@ TEST(KeyStatisticsTest, CountsOfSeries) {
     const KeyStore store = Stored(family.keys);
     const KeyStatistics statistics(store);
     const size_t longest = statistics.longest_key();
-    std::map<uint32_t, uint64_t> counts;  // of keys that are as long
+    std::map<uint32_t, uint64_t> counts;  // of keys at least as long
     for (size_t bytes = 1; bytes <= longest; bytes++) {
       const auto bits = static_cast<uint32_t>(8 * bytes);
       counts[bits] = PrefixesOf(family.keys, bits, bytes).size();
@@ -117,7 +117,7 @@ TEST(KeyStatisticsTest, NoKeys) {
   EXPECT_TRUE(model.queries().empty());
 }
 
-// What is told apart after the last bits that are counted still counts.
+// Keys that differ only after the last bits that are counted are distinct.
 TEST(KeyStatisticsTest, LongSharedPrefixes) {
   Keys keys;
   for (int i = 0; i < 256; i++) {
@@ -131,7 +131,7 @@ TEST(KeyStatisticsTest, LongSharedPrefixes) {
 
 namespace {
 
-// The levels of a trie of prefixes that are all different, counted.
+// Counts the levels of a trie of prefixes that all differ.
 std::vector<FstLevelCounts> CountLevels(const Keys& keys, uint32_t bits,
                                         uint32_t lead) {
   std::vector<FstLevelCounts> levels;
@@ -166,7 +166,7 @@ TEST(KeyStatisticsTest, LevelsOfTries) {
     const KeyStore store = Stored(family.keys);
     const KeyStatistics statistics(store);
     for (uint32_t bits : {1, 5, 8, 11, 16, 24, 30, 48, 64, 80, 200, 512}) {
-      // Keys that end in the same prefix are counted as if they did not.
+      // Keys with the same prefix are counted as if they had different ones.
       if (PrefixesOf(family.keys, bits).size() != family.keys.size()) continue;
       for (uint32_t lead : {0, 3, 7}) {
         SCOPED_TRACE(family.name + ", " + std::to_string(bits) +
@@ -220,7 +220,7 @@ struct SmallSpace {
   }
 
   // The probability that a design takes an empty query for one that is not,
-  // prefix by prefix. Negative if that would be too many prefixes.
+  // computed prefix by prefix. Negative if the prefixes are too many.
   double Probability(uint32_t lo, uint32_t hi, const ProteusDesign& design,
                      double first_rate, double rate) const {
     const uint32_t first = design.first_bits();
@@ -256,7 +256,7 @@ void CompareWithEnumeration(
   const KeyStatistics statistics(store);
   const CpfprModel model(store, statistics, samples);
   ASSERT_EQ(ranges.size(), model.queries().size());
-  // Rates that matter, whatever the size of the filter.
+  // These rates matter for filters of any size.
   const uint64_t bytes = 128;
   const uint32_t max_bits = 8 * space.bytes;
   std::vector<ProteusDesign> designs;
@@ -359,29 +359,29 @@ TEST(CpfprTest, SamplesThatDoNotCount) {
     EXPECT_EQ(outside, model.outside());
     return model.queries().size();
   };
-  // Holds a key.
+  // This query holds a key.
   EXPECT_EQ(0u, queries({{"b", "b", true}}));
   EXPECT_EQ(0u, queries({{"a", "b", true}}));
   EXPECT_EQ(0u, queries({{"c", "d", true}}));
   EXPECT_EQ(0u, queries({{"d", "d\x01", false}}));
   EXPECT_EQ(0u, queries({{"a", "z", true}, {"f", "z", true}}));
-  // Holds nothing.
+  // This query holds no key.
   EXPECT_EQ(1u, queries({{"c", "c", true}}));
   EXPECT_EQ(1u, queries({{"c", "d", false}}));
   EXPECT_EQ(1u, queries({{"d\x01", "f", false}}));
   EXPECT_EQ(1u, queries({{"a", "z", true}, {"c", "cc", true}}));
-  // Is nothing.
+  // This query is an empty range.
   EXPECT_EQ(0u, queries({{"c", "b", true}}));
   EXPECT_EQ(0u, queries({{"c", "c", false}}));
   EXPECT_EQ(0u, queries({{"z", "a", true}}));
-  // Is not asked.
+  // The file is not asked this query.
   EXPECT_EQ(0u, queries({{"a", "a", true}}, 1));
   EXPECT_EQ(0u, queries({{"a", "b", false}}, 1));
   EXPECT_EQ(0u, queries({{"g", "h", true}, {"f\x01", "g", true}}, 2));
   EXPECT_EQ(1u, queries({{"g", "h", true}, {"c", "c", true}}, 1));
 }
 
-// Every sample counts once, in whatever order.
+// Every sample counts once, in any order.
 TEST(CpfprTest, OrderOfSamples) {
   Random rnd(33);
   const Keys keys = KeyFamilies(300, 33)[3].keys;
@@ -546,7 +546,7 @@ TEST(CpfprTest, ChoosesAllowedKinds) {
   }
 }
 
-// Nothing fits.
+// No design fits.
 TEST(CpfprTest, NoBytes) {
   const Case c = CasesOfNumbers()[0];
   const KeyStore store = Stored(c.keys);

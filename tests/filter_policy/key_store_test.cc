@@ -1,5 +1,5 @@
-//  The keys that a builder keeps: as they were, in few bytes if they are much
-//  like each other.
+//  The keys that a builder keeps are the keys it was given. Similar keys take
+//  few bytes.
 
 #include "filter_policy/proteus/key_store.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-// Each key is looked at in its own call and in the next one.
+// Each key stays valid in its own call and in the next one.
 void ExpectKeys(const Keys& keys, const KeyStore& store) {
   ASSERT_EQ(keys.size(), store.size());
   size_t visited = 0;
@@ -60,8 +60,8 @@ TEST(KeyStoreTest, NumbersOfKeys) {
 }
 
 TEST(KeyStoreTest, KeysThatHurt) {
-  // Chunks of all kinds, one after another: short and long keys, alike and
-  // unlike, each a prefix of the next, the same ones, and any order.
+  // Chunks of all kinds follow each other: short and long keys, similar and
+  // different ones, each a prefix of the next, equal ones, and in any order.
   Random rnd(8);
   Keys keys(1500);
   for (int i = 0; i < 3000; i++) {
@@ -91,7 +91,7 @@ TEST(KeyStoreTest, VeryLongKeysAreCutOff) {
   ExpectKeys(cut, Stored(keys));
 }
 
-// RocksDB writes such keys in a few bytes each.
+// RocksDB stores each of these keys in a few bytes.
 TEST(KeyStoreTest, MemoryOfKeysThatAreAlike) {
   constexpr int kKeys = 100000;
   const std::string head(188, 'p');

@@ -1,5 +1,5 @@
-//  The hash of a head that is taken over from the last call is always that of
-//  the bytes that are asked for now.
+//  The hash of a head that is reused from the last call is always the hash of
+//  the bytes of the current call.
 
 #include "filter_policy/proteus/prefix_hash.h"
 
@@ -18,7 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr size_t kSizes[] = {
-    0, 1, 8, 240, kLeastSharedHead, 500, kMostSharedHead, kMostSharedHead + 1};
+    0, 1, 8, 240, kMinSharedHead, 500, kMaxSharedHead, kMaxSharedHead + 1};
 
 void ExpectSame(const Slice& head, uint64_t seed, bool salted = true) {
   ASSERT_EQ(HashBytes(head.data(), head.size(), seed, salted),
@@ -53,8 +53,8 @@ TEST(PrefixHashTest, SameBytesOtherBufferSaltOrSize) {
   }
 }
 
-// Any sequence of keys, each asked for any number of times, as long as it takes
-// to get into the idle state and out of it.
+// A sequence of keys, each asked for some number of times, which is long enough
+// to enter the idle state and to leave it.
 TEST(PrefixHashTest, AnySequenceOnAnyThread) {
   const auto run = [](uint32_t seed) {
     Random rnd(seed);
@@ -79,7 +79,8 @@ TEST(PrefixHashTest, AnySequenceOnAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Filters of different lengths and kinds, asked in turn for keys in one buffer.
+// Filters of different lengths and kinds are asked in turn for keys in one
+// buffer.
 TEST(PrefixHashTest, FiltersInTurn) {
   Random rnd(3);
   std::vector<std::string> keys;
@@ -123,7 +124,8 @@ TEST(PrefixHashTest, FiltersInTurn) {
       }
     }
   }
-  // Absent keys are not taken for the one before; prefixes of 64 bits tell few.
+  // Absent keys are not taken for the previous key; prefixes of 64 bits tell
+  // few keys apart.
   EXPECT_LT(found, asked / 4);
 }
 

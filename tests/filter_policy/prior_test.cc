@@ -84,7 +84,7 @@ TEST(PriorTest, CountsAsOneSample) {
   }
 }
 
-// Whatever the keys, the design that follows holds them all.
+// For any keys, a filter of the chosen design holds them all.
 TEST(PriorTest, DesignsHoldAllKeys) {
   for (const KeyFamily& family : HurtfulFamilies()) {
     SCOPED_TRACE(family.name);
@@ -105,8 +105,8 @@ TEST(PriorTest, DesignsHoldAllKeys) {
   }
 }
 
-// Nothing lies between keys of which each is a prefix of the next, as prefixes,
-// or which share all the bits that are looked at.
+// No query lies between keys that share all the bits that count, nor, as bits,
+// between keys of which each is a prefix of the next.
 TEST(PriorTest, NoQueryCanBeMade) {
   Keys chain;
   for (int i = 1; i <= 1100; i++) chain.push_back(std::string(i, 'a'));
@@ -168,7 +168,7 @@ class UntaughtTest : public testing::TestWithParam<UntaughtCase> {};
 INSTANTIATE_TEST_SUITE_P(Workloads, UntaughtTest, testing::ValuesIn(kUntaught),
                          [](const auto& test) { return test.param.name; });
 
-// One design, chosen without any query, serves all of these.
+// One design, chosen without any query, serves all of these queries.
 TEST_P(UntaughtTest, FiltersFromTheFirstFileOn) {
   Rng rng(43);
   KeySourceOptions key_options;
@@ -193,7 +193,7 @@ TEST_P(UntaughtTest, FiltersFromTheFirstFileOn) {
   EXPECT_EQ("from the keys alone", filter.proteus()->Report().basis);
 }
 
-// A few samples count, and do not make it forget all else.
+// A few samples count, and the design still serves other queries.
 TEST(PriorTest, ThreeSamples) {
   Rng rng(44);
   KeySource source;
@@ -222,8 +222,8 @@ TEST(PriorTest, ThreeSamples) {
   EXPECT_LT(RateOf(filter, points), 0.01);
 }
 
-// Points that look like keys, where keys are printed: a digit is another one,
-// or a text is cut, continued, or in other letters.
+// Points that look like printed keys: they have another digit, or are a text
+// that is cut, continued, or in other letters.
 TEST(PriorTest, PointsNearPrintedKeys) {
   class Random64 rnd(45);
   struct Case {
@@ -273,7 +273,7 @@ TEST(PriorTest, PointsNearPrintedKeys) {
   }
 }
 
-// A key that is cut or continued has a length that no key has.
+// A point that is cut or continued has a length that no key has.
 TEST(KeyLengthsTest, NeedNoProbe) {
   Keys keys;
   for (uint64_t i = 0; i < 10000; i++) keys.push_back(BigEndianKey(i * 1001));

@@ -1,5 +1,5 @@
-//  What is built against what was chosen: a trie that turns out larger than its
-//  estimate must not cost the design.
+//  The built design against the chosen one: a trie that turns out larger than
+//  its estimate must not spoil the design.
 
 #include "filter_policy/proteus/proteus_builder.h"
 
@@ -36,7 +36,8 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
         EXPECT_LE(static_cast<double>(bytes.size()),
                   std::max(1.02 * bits_per_key / 8 * keys.size(),
                            0.5 * bits_per_key / 8 * keys.size() + 400));
-        // In what the header and the builder's share of a small file leave.
+        // The design has the bytes that the header leaves, but a minimum in a
+        // small file.
         const double all = bits_per_key / 8 * static_cast<double>(keys.size());
         const auto room =
             static_cast<uint64_t>(std::max({all - 300, all / 2, 64.0}));

@@ -1,5 +1,6 @@
-//  What the model promises against what is observed, on the workloads of the
-//  Proteus paper; sizes; and filters without samples against RocksDB's Bloom.
+//  The false positive rates that the model predicts against those observed, on
+//  the workloads of the Proteus paper; sizes; and filters without samples
+//  against RocksDB's Bloom filter.
 
 #include <gtest/gtest.h>
 
@@ -134,7 +135,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     SCOPED_TRACE(proteus.Report().design);
     const double predicted = proteus.design_report().predicted_fpr;
     const double observed = ObservedRate(filter, queries);
-    // The samples, and the queries, are a sample themselves.
+    // Both the samples and the queries are random, so the rates may differ.
     const double noise =
         3 *
         std::sqrt(predicted * (1 - predicted) *
@@ -147,7 +148,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     const double bits =
         8.0 * static_cast<double>(filter.contents().size()) / kKeys;
     EXPECT_LE(bits, 1.02 * BitsOf(spec));
-    // A trie may need no more.
+    // A trie may need fewer bytes.
     if (proteus.design().prefix_bits > 0) {
       EXPECT_GE(bits, 0.98 * BitsOf(spec));
     }
@@ -165,7 +166,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
 
 namespace {
 
-// Keys and absent keys of the same kind.
+// Keys, and absent keys of the same kind.
 struct Halves {
   Keys keys;
   Keys absent;
@@ -219,7 +220,7 @@ TEST(PriorDesignTest, NoWorseThanBloomOnPoints) {
   }
 }
 
-// Of many keys, whatever the design, the filter takes what it was given.
+// A filter of many keys has the size it was given, with any design.
 TEST(PriorDesignTest, Sizes) {
   Rng rng(79);
   const Halves halves = Draw(SourceOf(KeyType::kU64).draw, &rng);
@@ -233,7 +234,7 @@ TEST(PriorDesignTest, Sizes) {
                             static_cast<double>(filter.contents().size()) /
                             static_cast<double>(halves.keys.size());
       EXPECT_LE(actual, 1.02 * BitsOf(spec)) << spec;
-      // No column of a Ribbon is needed beyond 32.
+      // A Ribbon never has more than 32 columns.
       const double least = std::min(BitsOf(spec), 32.0);
       EXPECT_GE(actual, 0.98 * least) << spec;
     }

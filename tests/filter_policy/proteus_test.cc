@@ -1,5 +1,5 @@
-//  Filters of every design against a std::set and, where the design is exact,
-//  against the prefixes that it stands for.
+//  Filters of every design against a std::set and, if the design is exact,
+//  against the prefixes that it holds.
 
 #include "filter_policy/proteus/proteus.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-// All strings of at most that many bytes of these.
+// All strings of up to a length of these bytes.
 Keys AllStrings(const std::string& bytes, size_t longest) {
   Keys strings = {""};
   for (size_t i = 0; i < strings.size(); i++) {
@@ -31,7 +31,7 @@ Keys AllStrings(const std::string& bytes, size_t longest) {
 
 const std::string kBytes("\x00\x01\x80\xff", 4);
 constexpr uint32_t kLongestPrefix = 20;
-// Of a few keys, so that no set is too small for what the trie leaves.
+// The size for a few keys, so that the trie leaves enough bytes for any set.
 constexpr double kManyBits = 4000;
 
 std::vector<ProteusDesign> ExactDesigns() {
@@ -45,7 +45,7 @@ std::vector<ProteusDesign> ExactDesigns() {
   return designs;
 }
 
-// Every pair of lengths, and series.
+// Designs of every pair of lengths, and series.
 std::vector<ProteusDesign> DesignsWithSets() {
   std::vector<ProteusDesign> designs;
   for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
@@ -72,7 +72,7 @@ std::vector<ProteusDesign> DesignsWithSets() {
       }
     }
   }
-  // The same with a set of whole keys.
+  // Each design without a first set also gets a set of whole keys.
   const size_t count = designs.size();
   for (size_t i = 0; i < count; i += 3) {
     if (designs[i].first_prefix_bits > 0) continue;
@@ -99,11 +99,12 @@ std::vector<Keys> SmallKeySets() {
   return sets;
 }
 
-// Bounds around all of these keys: shorter, as long, and longer.
+// Bounds around all of these keys: shorter ones, longer ones, and of their
+// lengths.
 Keys SmallBounds() {
   Keys bounds = AllStrings(kBytes, 2);
   for (const std::string& longer : AllStrings(kBytes, 3)) {
-    // Many of them are alike.
+    // Many of the designs are alike.
     if (longer.size() == 3 && (longer[0] == longer[1] || longer[2] == '\0')) {
       bounds.push_back(longer);
     }
@@ -120,8 +121,8 @@ Keys SmallBounds() {
   return bounds;
 }
 
-// How many of the sorted `keys` are below each of `bounds`, and how many are
-// not above it.
+// For each of `bounds`, how many of the sorted `keys` are below it, and how
+// many are not above it.
 struct Ranks {
   Ranks(const Keys& keys, const Keys& bounds) {
     for (const std::string& bound : bounds) {
@@ -149,7 +150,7 @@ std::string PrefixOf(std::string key, uint32_t bits) {
   return key;
 }
 
-// A bound as that many bytes, which is plenty, of zeros after it.
+// A bound with zeros after it, as a number of bytes that is large enough.
 constexpr size_t kPlenty = 80;
 std::string Bits(std::string bound) {
   bound.resize(kPlenty);
@@ -162,9 +163,9 @@ std::string BitsBefore(std::string bound) {
   return bound;
 }
 
-// Whether a key's prefix of that many bits lies in the range, as a filter of
-// them can know it: a bound that keys lie before is the bits before its own,
-// unless a shorter key may be those.
+// Whether a key's prefix of `bits` bits lies in the range, as a filter of these
+// prefixes can know it: an exclusive bound is the bits before its own, unless a
+// shorter key may have the bound's bits.
 bool PrefixInRange(const Keys& keys, uint32_t bits, const std::string& lo,
                    const std::string& hi, bool hi_inclusive) {
   size_t shortest = kPlenty;
@@ -235,7 +236,7 @@ TEST(ProteusTest, TriesKnowTheirPrefixes) {
             const bool answer =
                 proteus.filter().RangeMayMatch(lo, hi, inclusive);
             if (answer == expected) continue;
-            // It may know better by the smallest and the largest key.
+            // The filter may know better from the smallest and the largest key.
             ASSERT_TRUE(expected) << Show(lo, hi, inclusive);
             ASSERT_FALSE(PrefixInRange(keys, 64, lo, hi, inclusive))
                 << Show(lo, hi, inclusive);
@@ -281,7 +282,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
           }
         }
       }
-      // Points whose prefixes are nobody's are told, but for chance.
+      // Points whose prefixes no key has are recognized, except by chance.
       for (const std::string& point : bounds) {
         if (PrefixInRange(keys, design.prefix_bits, point, point, true)) {
           continue;
@@ -295,8 +296,8 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
   }
 }
 
-// Behind the prefix in the trie lies the next one: a search that ends up there
-// has skipped what is left of the first.
+// A search that ends at the next prefix of the trie has skipped the rest of the
+// first one.
 TEST(ProteusTest, LowerBoundsAmongNeighbours) {
   Keys keys;
   for (int i = 0; i < 100; i++) {
@@ -336,7 +337,7 @@ TEST(ProteusTest, InvertedRanges) {
   }
 }
 
-// ---- Families of keys, and designs by chance ----
+// ---- Families of keys, and random designs ----
 
 namespace {
 
@@ -429,10 +430,10 @@ TEST_P(FamilyTest, NoFalseNegatives) {
   }
 }
 
-// Batches of every size, with repeated and with empty keys, are answered as the
-// same keys one by one.
+// The answers of batches of every size, with repeated and with empty keys, are
+// those of the same keys one by one.
 TEST(ProteusTest, Batches) {
-  constexpr size_t kMostKeys = 70;
+  constexpr size_t kMaxKeys = 70;
   Random rnd(5);
   for (const KeyFamily& family : KeyFamilies(200, 5)) {
     std::vector<ProteusDesign> designs;
@@ -461,7 +462,7 @@ TEST(ProteusTest, Batches) {
       const double bits_per_key = 2 + rnd.Uniform(30);
       SCOPED_TRACE(family.name + ", " + design.Describe());
       const ForcedProteus proteus(family.keys, design, bits_per_key);
-      for (size_t size = 0; size <= kMostKeys; size++) {
+      for (size_t size = 0; size <= kMaxKeys; size++) {
         std::vector<Slice> slices;
         while (slices.size() < size) {
           slices.emplace_back(
@@ -471,9 +472,9 @@ TEST(ProteusTest, Batches) {
         }
         std::vector<Slice*> pointers;
         for (Slice& slice : slices) pointers.push_back(&slice);
-        bool answers[kMostKeys + 1];
+        bool answers[kMaxKeys + 1];
         for (const bool before : {false, true}) {
-          std::fill_n(answers, kMostKeys + 1, before);
+          std::fill_n(answers, kMaxKeys + 1, before);
           proteus.block().KeysMayMatch(size, pointers.data(), answers);
           for (size_t i = 0; i < size; i++) {
             ASSERT_EQ(proteus.block().KeyMayMatch(slices[i]), answers[i])

@@ -1,6 +1,6 @@
-//  What prefix filters have stumbled over: carries between bounds, tries that
-//  lose their second layer, keys shorter than the prefixes, long chains of keys
-//  each a prefix of the next; and how much work a query may cost.
+//  Traps for prefix filters: carries between bounds, tries that lose their
+//  second layer, keys shorter than the prefixes, and long chains of keys that
+//  are prefixes of each other. Also limits of the work of a query.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-// All designs of numbers of 64 bits.
+// Designs of all kinds for numbers of 64 bits.
 std::vector<ProteusDesign> AllDesignsOfWords() {
   std::vector<ProteusDesign> designs;
   for (uint32_t first = 0; first <= 64; first++) {
@@ -34,7 +34,7 @@ std::vector<ProteusDesign> AllDesignsOfWords() {
   return designs;
 }
 
-// Loose, for machines that are busy with something else.
+// The limit is loose, for busy machines.
 class Deadline {
  public:
   explicit Deadline(double seconds) : seconds_(seconds) {}
@@ -70,7 +70,7 @@ TEST(ProteusTrapsTest, RangeAcrossACarry) {
   }
 }
 
-// Where there is no key, that can be seen from any prefix but long ones.
+// Only long prefixes can tell that there is no key.
 TEST(ProteusTrapsTest, EmptyRangeAcrossACarry) {
   const Keys keys = {BigEndian(uint64_t{0x10} << 56),
                      BigEndian(uint64_t{0x30} << 56)};
@@ -81,7 +81,7 @@ TEST(ProteusTrapsTest, EmptyRangeAcrossACarry) {
   for (const ProteusDesign& design : AllDesignsOfWords()) {
     SCOPED_TRACE(design.Describe());
     const ForcedProteus proteus(keys, design, 2000);
-    // 0x10 and 0x17 part in the sixth bit.
+    // 0x10 and 0x17 differ first in the sixth bit.
     const uint32_t bits = std::max(design.trie_bits, design.prefix_bits);
     if (bits < 6) {
       EXPECT_TRUE(proteus.filter().RangeMayMatch(lo, hi, true));
@@ -113,13 +113,13 @@ TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
         for (const std::string& key : keys) {
           ASSERT_TRUE(proteus.block().KeyMayMatch(key));
           ASSERT_TRUE(proteus.block().RangeMayMatch(key, key, true));
-          // Differs in the last bit that is kept.
+          // This query differs in the last bit that is kept.
           std::string other = key;
           other[(prefix - 1) / 8] = static_cast<char>(other[(prefix - 1) / 8] ^
                                                       0x80 >> (prefix - 1) % 8);
           positives += proteus.block().KeyMayMatch(other);
           positives += proteus.block().RangeMayMatch(other, other, true);
-          // Is not kept.
+          // The bit that differs is not kept.
           if (prefix < 192) {
             other = key;
             other.back() = static_cast<char>(other.back() ^ 1);
@@ -187,7 +187,7 @@ Chain MakeChain(const std::string& name, const std::string& unit,
       chain.samples.push_back({key + "\x01", key + "\x01\xff", false});
     }
   }
-  // Bounds that share little but are long.
+  // These bounds share few bytes but are long.
   for (size_t i = 0; i < 200; i++) {
     chain.samples.push_back({unit + std::string(4000, '\x01'),
                              unit + std::string(4000, '\x02'), true});
@@ -202,7 +202,7 @@ std::vector<Chain> Chains() {
       MakeChain("ff, ffff, ...", "\xff", 2000),
       MakeChain("a00, a00a00, ...", std::string("a\0", 2), 1500),
   };
-  // A single long key among short ones.
+  // There is a single long key among short ones.
   Chain chain = MakeChain("one long key", "k", 1);
   for (int i = 0; i < 2000; i++) {
     chain.keys.push_back("l" + BigEndian(static_cast<uint64_t>(i) * 4001));
@@ -276,7 +276,7 @@ std::string Number(uint64_t number, size_t bytes) {
 }  // namespace
 
 TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
-  // Far apart, so that nothing but the number of prefixes decides.
+  // The keys are far apart, so that only the number of prefixes decides.
   Keys keys;
   for (uint64_t i = 0; i < 100; i++) keys.push_back(BigEndian(i << 40));
   for (uint32_t shift : {0, 3}) {

@@ -1,12 +1,12 @@
-//  SuRF over all subsets of small sets of keys that hurt, asked all queries
+//  SuRF over all subsets of small sets of difficult keys, asked all queries
 //  around them. Each answer must be the one that the definition of SuRF gives
 //  (SuRF paper, sections 3.1 to 3.5): no false negative, and no false positive
 //  but those that the stored prefixes and suffix bits make inevitable.
 //
 //  The model that gives these answers shares no code with the product, neither
 //  the suffix bits nor the comparison of keys: a mistake in shared code would
-//  be on both sides and never show. It knows nothing of tries. To the model, a
-//  leaf is an interval: of all strings that its key may be.
+//  be on both sides and never show. The model has no trie. Its leaves are
+//  intervals: of all strings that the key of a leaf may be.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ using Strings = std::vector<std::string>;
 
 // ---- The definition ----
 
-// Each bit as '0' or '1': these strings order as the bytes do.
+// The bits of a string as '0' and '1', which order as the bytes do.
 std::string Bits(const std::string& bytes) {
   std::string bits;
   for (char byte : bytes) {
@@ -37,7 +37,7 @@ std::string Bits(const std::string& bytes) {
   return bits;
 }
 
-// The first string whose bits begin like that.
+// The first string whose bits begin with these.
 std::string Bytes(const std::string& bits) {
   std::string bytes((bits.size() + 7) / 8, '\0');
   for (size_t i = 0; i < bits.size(); i++) {
@@ -55,11 +55,11 @@ struct Interval {
 Interval Just(const std::string& key) { return {Bits(key), Bits(key) + "0"}; }
 
 // The strings that share with `key` its first `depth` bytes and the `real_bits`
-// bits after them. A string that ends within these is padded with zeros, so
-// the first one does without the zero bytes at their end.
+// bits after them. A string that ends within these bits is padded with zeros,
+// so the first string does without the zero bytes at their end.
 //
-// If they end within a byte, so does `begin`, below every string that goes on
-// there with zeros: SuRF never takes such a string for the first one
+// If the bits end within a byte, so does `begin`, below every string that goes
+// on there with zeros: SuRF never takes such a string for the first one
 // (SurfSuffix::RealIsWhole).
 Interval WithSuffix(const std::string& key, size_t depth, size_t real_bits) {
   const std::string prefix = Bits(key.substr(0, depth));
@@ -85,7 +85,7 @@ size_t Shared(const std::string& a, const std::string& b) {
 
 // ---- The model ----
 
-// An interval whose ends are numbers: all ends that occur, in their order.
+// An interval whose ends are their numbers among all ends that occur, in order.
 struct Span {
   int begin = 0;
   int end = 0;
@@ -100,17 +100,17 @@ struct Leaf {
   std::string key;
   size_t depth = 0;   // bytes in the stored prefix
   std::string first;  // the first string that the key may be
-  Span span;          // all of them
+  Span span;          // all strings that the key may be
 };
 
-using Subset = uint32_t;  // of the keys, a bit each
+using Subset = uint32_t;  // of the keys, with a bit for each
 
 struct Query {
   std::string string;
-  Span span;          // of nothing else
-  Subset keys_below;  // the keys that are below it,
-  Subset keys_upto;   // or not above
-  // For each length, the keys that share that many bytes with it.
+  Span span;          // the string alone
+  Subset keys_below;  // the keys below the string
+  Subset keys_upto;   // the keys not above the string
+  // For each length, the keys that share at least that length with the string.
   std::vector<Subset> sharing;
 };
 
@@ -121,7 +121,7 @@ struct Answers {
   std::vector<const Leaf*> leaves;  // in the same order
   bool of_block = false;
 
-  // Of these two keys, a block knows 64 bytes.
+  // A block knows the first 64 bytes of its smallest and largest key.
   static std::string Known(const std::string& key) { return key.substr(0, 64); }
   static bool IsAbove(const std::string& string, const std::string& key) {
     return key.size() < 64 ? string > key : Known(string) > Known(key);
@@ -181,8 +181,8 @@ struct Answers {
   }
 };
 
-// The SuRFs with that many real bits of all subsets of `keys`. Keys and queries
-// ascend, and every key is a query.
+// The SuRFs of all subsets of `keys`, with a number of real bits. Keys and
+// queries ascend, and every key is a query.
 class Model {
  public:
   Model(const Strings& keys, const Strings& queries, size_t real_bits)
@@ -196,8 +196,8 @@ class Model {
       const std::string& key = keys[i];
       leaves_[i].resize(key.size() + 1);
       for (size_t shared = 0; shared <= key.size(); shared++) {
-        // The prefix has one byte more than is shared. If the key has no more,
-        // it is stored whole, with a terminator.
+        // The prefix has one byte more than is shared. If the key has no more
+        // bytes, it is stored whole, with a terminator.
         const bool whole = shared == key.size();
         const size_t depth = whole ? shared : shared + 1;
         const Interval interval =
@@ -250,12 +250,13 @@ class Model {
 
   const Strings keys_;
   std::vector<Query> queries_;
-  // Of each key, for each number of bytes that it may share with another one.
+  // The leaves of each key, for each number of bytes that it may share with
+  // another one.
   std::vector<std::vector<Leaf>> leaves_;
 };
 
-// Which pairs of strings have the same hash. The model does not know that, but
-// no two filters may disagree.
+// The pairs of strings that have the same hash. The model does not know them,
+// but no two filters may disagree.
 using HashPairs = std::map<std::pair<std::string, std::string>, bool>;
 
 double ShareOfSame(const HashPairs& pairs) {
@@ -266,7 +267,7 @@ double ShareOfSame(const HashPairs& pairs) {
 
 // ---- The checks; a Filter is a RangeFilter or a block ----
 
-// `hash` is nullptr if there are no hash bits.
+// Without hash bits, `hash` is nullptr.
 template <typename Filter>
 void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
                const Answers& answers, HashPairs* hash) {
@@ -321,8 +322,9 @@ bool SameCount(const RangeCount& a, const RangeCount& b) {
          (!a.high_ambiguous || a.high_shared == b.high_shared);
 }
 
-// Whether the keys counted are those inside the range and the ambiguous ones,
-// which share that many bytes with a bound, as no other key does.
+// Whether the keys counted are those inside the range and the ambiguous ones.
+// An ambiguous key shares the given bytes with its bound, and no other key
+// does.
 bool CountHolds(const RangeCount& count, Subset subset, Subset inside,
                 const Query& lo, const Query& hi) {
   Subset low = 0;
@@ -374,7 +376,7 @@ void CheckEnds(const FilterBlock& block, const std::vector<Query>& queries,
 
 // ---- Keys and queries ----
 
-// All strings of these letters up to a length, each after `head`, and `more`.
+// All strings of these letters up to a length, each after `head`; and `more`.
 Strings Words(const std::string& letters, size_t length,
               const std::string& head = "", const Strings& more = {}) {
   Strings words = {head};
@@ -387,8 +389,8 @@ Strings Words(const std::string& letters, size_t length,
   return words;
 }
 
-// The keys, each with every letter after it, without its last byte, and with
-// that byte one lower and one higher.
+// The keys, and each of them with every letter after it, without its last byte,
+// and with that byte one lower and one higher.
 Strings QueriesAround(const Strings& keys, const std::string& letters) {
   std::set<std::string> queries(keys.begin(), keys.end());
   for (const std::string& key : keys) {
@@ -419,8 +421,8 @@ class SurfExhaustiveTest : public testing::Test {
     const std::vector<Query>& queries = model.queries();
     HashPairs* const hash =
         suffix.hash_bits > 0 ? &hashes_[suffix.hash_bits] : nullptr;
-    // Filters with the same bytes answer alike, so of those that are also the
-    // same to the model, one is asked for all ranges.
+    // Filters with the same bytes give the same answers. So only one filter of
+    // those that are also the same to the model is asked for all ranges.
     std::set<std::string> checked;
     for (Subset subset = 0; subset >> keys.size() == 0; subset++) {
       SCOPED_TRACE("suffix " + std::to_string(suffix.hash_bits) + ":" +
@@ -434,7 +436,7 @@ class SurfExhaustiveTest : public testing::Test {
       const RangeFilter& filter = *block.filter();
       CheckKeys(filter, queries, answers, hash);
       CheckLowerBounds(filter, queries, answers);
-      // The false positive flag of moveToNext.
+      // This checks the false positive flag of moveToNext.
       Surf::Iterator it(static_cast<const Surf*>(block.filter()));
       for (const Query& query : queries) {
         const Leaf* leaf = answers.LeafOf(query);
@@ -463,7 +465,7 @@ class SurfExhaustiveTest : public testing::Test {
     }
   }
 
-  std::map<uint32_t, HashPairs> hashes_;  // by their bits
+  std::map<uint32_t, HashPairs> hashes_;  // by the number of hash bits
 };
 
 TEST_F(SurfExhaustiveTest, Suffixes) {
@@ -473,13 +475,13 @@ TEST_F(SurfExhaustiveTest, Suffixes) {
       {Words(bits, 2, "\0"_s, Words(bits, 2)), bits},
       {Words(ends, 2, "\xff", Words(ends, 2)), ends},
       {Words("ab", 2, "b", Words("ab", 2)), "ab"},
-      // Each key a prefix of the next one.
+      // Each key is a prefix of the next one.
       {Words("a", 6, "", {"aaab", "ab"}), "ab"},
       {Words("\0"_s, 3, "k", {"", "k\0\1"_s, "k\0\0\1"_s, "k\1"}), bits},
-      // Real bits that end within a byte.
+      // The real bits end within a byte.
       {{"", "x", "x\x20", "x\x40", "x\x60", "x\x60\0"_s, "x\x60\x60", "y"},
        "\0\x20\x60\x80"_s},
-      // Runs, and room for 32 real bits.
+      // These keys have runs, and room for 32 real bits.
       {{"k", "kabc", "kabc\0\0"_s, "kabcd", "kabcdefg", "kabcdefh", "kaz", "l"},
        "\0dez"_s}};
   const SurfSuffix suffixes[] = {{0, 0}, {4, 0}, {0, 4}, {2, 3},
@@ -490,7 +492,7 @@ TEST_F(SurfExhaustiveTest, Suffixes) {
       if (HasFatalFailure()) return;
     }
   }
-  // There are as many hash bits as were asked for.
+  // Each filter has the number of hash bits that it was given.
   EXPECT_NEAR(1.0 / 4, ShareOfSame(hashes_[2]), 0.3 / 4);
   EXPECT_NEAR(1.0 / 16, ShareOfSame(hashes_[4]), 0.3 / 16);
 }
@@ -511,7 +513,7 @@ TEST_F(SurfExhaustiveTest, Encodings) {
 }
 
 TEST_F(SurfExhaustiveTest, Blocks) {
-  // Of a longer key, a block stores 64 bytes.
+  // A block stores 64 bytes of a longer key.
   const std::string head(62, 'p');
   const Strings longer =
       Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});

@@ -1,6 +1,6 @@
-//  SuRF against a model of it that is plainly right: a list of leaves, each
-//  with its prefix and suffix bits, searched one by one. The filter must give
-//  the model's answer to every query, not only miss nothing.
+//  SuRF against a simple model: a list of leaves, each with its prefix and
+//  suffix bits, searched one by one. It is not enough that the filter has no
+//  false negatives: it must give the model's answer to every query.
 
 #include "filter_policy/surf/surf.h"
 
@@ -67,7 +67,7 @@ class SurfModel {
     return Real(leaf) < suffix_.Real(key, leaf.prefix.size());
   }
 
-  // Whether they are all above it, or at least not below.
+  // Whether all these keys are above `key`, or at least not below it.
   bool Above(const Leaf& leaf, const std::string& key, bool or_equal) const {
     if (leaf.whole_key) {
       return or_equal ? leaf.prefix >= key : leaf.prefix > key;
@@ -105,7 +105,7 @@ class SurfModel {
     for (const Leaf& leaf : leaves_) {
       if (Below(leaf, lo) || Above(leaf, hi, !hi_inclusive)) continue;
       result.count++;
-      // Certainly in the range: not ambiguous on either side.
+      // The key is certainly in the range: it is ambiguous on neither side.
       const bool above_lo = Above(leaf, lo, true);
       const bool at_hi = leaf.whole_key && leaf.prefix == hi;
       if (!above_lo) result.low_ambiguous = true;
@@ -154,7 +154,7 @@ class OwnedSurf {
 const SurfSuffix kSuffixes[] = {{0, 0},  {4, 0},  {0, 4},   {0, 8}, {3, 5},
                                 {0, 16}, {7, 13}, {32, 32}, {0, 1}, {1, 0}};
 
-// The keys of a range, by looking at all of them.
+// The number of keys in a range, found by a test of every key.
 uint64_t TrueCount(const Keys& keys, const std::string& lo,
                    const std::string& hi, bool hi_inclusive) {
   return static_cast<uint64_t>(
@@ -163,7 +163,7 @@ uint64_t TrueCount(const Keys& keys, const std::string& lo,
       }));
 }
 
-// What a count says when the ambiguous keys have been looked up: at each bound,
+// The exact count after the ambiguous keys have been looked up: at each bound,
 // the first key at or above it.
 uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
                        const std::string& hi, bool hi_inclusive,
@@ -180,7 +180,7 @@ uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
     const auto key = first(lo);
     const bool inside =
         key != keys.end() && shares(*key, lo, counted.low_shared);
-    // The same key may be at both bounds.
+    // One key may be at both bounds.
     if (!inside) count--;
     if (!inside && counted.high_ambiguous && counted.count == 1) return count;
   }
@@ -204,7 +204,7 @@ void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
   for (const std::string& key : keys) {
     ASSERT_TRUE(surf->KeyMayMatch(key)) << Hex(key);
   }
-  // All at once, which is more than a batch.
+  // All keys at once are more than a batch.
   std::vector<Slice> slices(queries.begin(), queries.end());
   std::vector<Slice*> pointers;
   for (Slice& slice : slices) pointers.push_back(&slice);
@@ -309,7 +309,7 @@ TEST(SurfTest, NoKeys) {
   EXPECT_EQ(0u, surf->Count("", "\xff").count);
 }
 
-// Every query over a small space, for random sets of keys from it.
+// All queries over a small space, for random sets of keys from it.
 TEST(SurfTest, ExhaustiveSmallSpaces) {
   Random rnd(301);
   for (const std::string& alphabet :
@@ -347,7 +347,8 @@ TEST(SurfTest, ExhaustiveEncodings) {
   }
 }
 
-// The same for nodes of every fanout, over all labels.
+// Every way to encode nodes of every fanout, over all labels, gives the same
+// answers.
 TEST(SurfTest, EncodingsOverAllLabels) {
   Random rnd(303);
   for (unsigned bits = 0; bits <= 8; bits++) {
@@ -374,8 +375,8 @@ TEST(SurfTest, EncodingsOverAllLabels) {
   }
 }
 
-// Runs of every length, whether they are kept or made nodes, in tries of which
-// few or many nodes have one.
+// Runs of every length, kept or turned into nodes, in tries of which few or
+// many nodes have one.
 TEST(SurfTest, Runs) {
   Random rnd(304);
   for (int round = 0; round < 100; round++) {
@@ -422,7 +423,8 @@ TEST(SurfTest, AllFamilies) {
   }
 }
 
-// Large enough for LOUDS-Dense levels, so compared with a sorted list only.
+// The sets are large enough for LOUDS-Dense levels, so filters are compared
+// with a sorted list only.
 TEST(SurfTest, NoFalseNegativesInLargeFilters) {
   for (const KeyFamily& family : KeyFamilies(200000, 17)) {
     SCOPED_TRACE(family.name);
@@ -441,7 +443,7 @@ TEST(SurfTest, NoFalseNegativesInLargeFilters) {
           ASSERT_TRUE(surf->RangeMayMatch(key, bound, false));
         }
       }
-      // Exact up to the two ends of the range.
+      // The count is exact up to the two ends of the range.
       const size_t last =
           std::min<size_t>(i + rnd.Uniform(1000), family.keys.size() - 1);
       const RangeCount counted = surf->Count(key, family.keys[last]);
@@ -479,7 +481,7 @@ TEST(SurfTest, PrefixKeysBetweenOthers) {
   }
 }
 
-// The real suffix is longer than what is left of the key.
+// The real suffix is longer than the rest of the key.
 TEST(SurfTest, SuffixLongerThanTheKey) {
   const OwnedSurf surf({"ab"}, {0, 16});
   EXPECT_TRUE(surf->KeyMayMatch("ab"));
@@ -498,7 +500,7 @@ TEST(SurfTest, VeryLongKeys) {
   EXPECT_EQ(2u, surf->Count(prefix + "b", "q").count);
 }
 
-// Levels that want another encoding each: there are only that many sections.
+// Even if each level needs another encoding, the number of sections is limited.
 TEST(SurfTest, ManyDifferentLevels) {
   Keys keys;
   constexpr size_t kLevels = 90;

@@ -1,7 +1,7 @@
-//  A new kind of AMQ is one file and one line: this file has one, and registers
-//  it. Options name it, the design search chooses it where it is best, filters
-//  keep their prefixes in it, and printers name it; no other line of Protean
-//  knows of it.
+//  A new kind of AMQ is one file and one line: this file defines a kind and
+//  registers it. Options name it, the design search chooses it where it is
+//  best, filters keep their prefixes in it, and printers name it; no other line
+//  of Protean knows of it.
 
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ const AmqType& SortedAmqType() {
       kSortedAmq,
       "sorted",
       /*query_nanos=*/1,
-      /*most_hashes_per_key=*/1,
+      /*max_hashes_per_key=*/1,
       [](uint64_t hashes, uint64_t bytes) {
         AmqPlan plan;
         if (4 * hashes > bytes) return plan;
@@ -160,8 +160,8 @@ TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
   }
 }
 
-// It claims to be the fastest, and has few false positives where there are bits
-// enough.
+// The toy claims to be the fastest kind, and has few false positives if it has
+// enough bits.
 TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   std::vector<std::string> keys;
   std::vector<SampleQuery> samples;
@@ -169,7 +169,8 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   for (int i = 0; i < 2000; i++) {
     const uint64_t key = random.Next();
     keys.push_back(BigEndian(key));
-    // Right after a key: only whole keys tell, and a trie of them is too large.
+    // These points lie right after a key. Only whole keys tell them apart, and
+    // a trie of whole keys is too large.
     samples.push_back({BigEndian(key + 1), BigEndian(key + 1), true});
   }
   std::sort(keys.begin(), keys.end());

@@ -131,7 +131,7 @@ TEST(UniformTrieTest, Families) {
   }
 }
 
-// The size is known roughly before the trie is built.
+// The estimate before the trie is built is close to its size.
 TEST(UniformTrieTest, EstimatedSize) {
   for (const KeyFamily& family : KeyFamilies(5000, 11)) {
     if (family.keys.size() < 1000) continue;

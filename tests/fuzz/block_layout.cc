@@ -173,7 +173,7 @@ bool BlockLayout::AddUniform() {
   uniform.levels = DecodeFixed32(At(uniform.header + 4));
   uniform.table = at_;
   const uint64_t table = (uint64_t{4} * uniform.levels + 7) / 8 * 8;
-  if (uniform.prefix_bits > kMostPrefixBits ||
+  if (uniform.prefix_bits > kMaxPrefixBits ||
       uniform.levels > BytesForBits(uniform.prefix_bits) || !Fits(table)) {
     return false;
   }

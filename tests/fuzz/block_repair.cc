@@ -389,16 +389,16 @@ bool FitUniform(std::string* block) {
 void FitDesign(char* header) {
   const bool has_trie = DecodeFixed32(header) > 0;
   uint32_t first = DecodeFixed32(header + 4);
-  uint32_t second = std::min(DecodeFixed32(header + 8), kMostPrefixBits);
-  uint32_t stride = std::min(DecodeFixed32(header + 12), kMostPrefixBits);
+  uint32_t second = std::min(DecodeFixed32(header + 8), kMaxPrefixBits);
+  uint32_t stride = std::min(DecodeFixed32(header + 12), kMaxPrefixBits);
   if (!has_trie) header[52] = 0;
   if (first != ~0u && (has_trie || second == 0)) first = 0;
-  if (first != ~0u && first > kMostPrefixBits) first %= kMostPrefixBits;
+  if (first != ~0u && first > kMaxPrefixBits) first %= kMaxPrefixBits;
   const uint32_t outer = has_trie       ? DecodeFixed32(header)
                          : first != ~0u ? first
                                         : 0;
   if (second > 0 && second <= outer) {
-    second = std::min(outer + 1 + second % 32, kMostPrefixBits);
+    second = std::min(outer + 1 + second % 32, kMaxPrefixBits);
     if (second <= outer) second = 0;
   }
   stride -= stride % 8;
