@@ -72,39 +72,38 @@ class PriorMaker {
         random_(keys.size()) {}
 
   std::vector<CpfprModel::Query> Make() {
-    using Maker = bool (PriorMaker::*)(size_t);
     struct Kind {
-      Maker make;
+      Family family;
+      bool (PriorMaker::*make)(size_t);
       double weight;
       size_t parts = 1;
     };
-    std::vector<Kind> kinds = {
-        {&PriorMaker::PointAlike, 2, kPartsOfPromise},
-        {&PriorMaker::PointBehind, WeightOfPointsBehind(),
-         IsPrinted() ? kPartsOfPromise : 1},
+    // In printed keys, points behind a key are promised too. Then their weight
+    // says how much worse they may be than the others.
+    using P = PriorMaker;
+    const Kind kinds[] = {
+        {Family::kNumber, &P::PointAlike, 2, kPartsOfPromise},
+        {Family::kNumber, &P::PointBehind, 0.5},
+        {Family::kNumber, &P::RangeAlike, 6},
+        {Family::kNumber, &P::RangeSpread, 0.5},
+        {Family::kNumber, &P::RangeBehind, 4},
+        {Family::kRecord, &P::PointAlike, 2, kPartsOfPromise},
+        {Family::kRecord, &P::PointBehind, 0.5},
+        {Family::kRecord, &P::RangeAlike, 10},
+        {Family::kRecord, &P::RangeSpread, 1},
+        {Family::kRecord, &P::RangeBehind, 0.5},
+        {Family::kDigits, &P::PointAlike, 2, kPartsOfPromise},
+        {Family::kDigits, &P::PointBehind, 0.1, kPartsOfPromise},
+        {Family::kDigits, &P::RangeAlike, 8},
+        {Family::kDigits, &P::RangeBehind, 0.5},
+        {Family::kText, &P::PointAlike, 2, kPartsOfPromise},
+        {Family::kText, &P::PointBehind, 0.18, kPartsOfPromise},
+        {Family::kText, &P::Sibling, 6},
+        {Family::kText, &P::PrefixScan, 2},
     };
-    switch (family_) {
-      case Family::kNumber:
-        kinds.push_back({&PriorMaker::RangeAlike, 6});
-        kinds.push_back({&PriorMaker::RangeSpread, 0.5});
-        kinds.push_back({&PriorMaker::RangeBehind, 4});
-        break;
-      case Family::kRecord:
-        kinds.push_back({&PriorMaker::RangeAlike, 10});
-        kinds.push_back({&PriorMaker::RangeSpread, 1});
-        kinds.push_back({&PriorMaker::RangeBehind, 0.5});
-        break;
-      case Family::kDigits:
-        kinds.push_back({&PriorMaker::RangeAlike, 8});
-        kinds.push_back({&PriorMaker::RangeBehind, 0.5});
-        break;
-      case Family::kText:
-        kinds.push_back({&PriorMaker::Sibling, 6});
-        kinds.push_back({&PriorMaker::PrefixScan, 2});
-        break;
-    }
     double all = 0;
     for (const Kind& kind : kinds) {
+      if (kind.family != family_) continue;
       const size_t begin = queries_.size();
       const size_t count = kind.parts * of_kind_;
       for (size_t i = 0; i < count; i++) (this->*kind.make)(Index(i, count));
@@ -125,19 +124,6 @@ class PriorMaker {
  private:
   bool IsPrinted() const {
     return family_ == Family::kDigits || family_ == Family::kText;
-  }
-
-  // In printed keys, these points are promised too. Then their weight says how
-  // much worse they may be than the others.
-  double WeightOfPointsBehind() const {
-    switch (family_) {
-      case Family::kDigits:
-        return 0.1;
-      case Family::kText:
-        return 0.18;
-      default:
-        return 0.5;
-    }
   }
 
   // The index of a random key in a part of the file, of `parts` equal ones.

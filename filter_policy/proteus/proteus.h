@@ -115,12 +115,18 @@ class Proteus : public RangeFilter {
   // filter, below the first set of prefixes, and in the second layer.
   template <class Key>
   bool LayersMayMatch(const Key& lo, const Key& hi, Budget budget) const;
+  // RangeMayMatch with ByteKeys. Out of line, since their buffers would slow
+  // down the other queries.
+  [[gnu::noinline]] bool BytesMayMatch(const Slice& lo, const Slice& hi,
+                                       bool before_hi) const;
   template <class Key>
   bool FirstMayMatch(const Key& lo, const Key& hi, Budget* budget) const;
   template <class Key>
   bool SecondMayMatch(const Key& lo, const Key& hi, Budget* budget) const;
 
   // Seeks.
+  [[gnu::noinline]] bool LowerBoundInBytes(const Slice& target,
+                                           std::string* bound) const;
   template <class Key>
   bool LowerBoundFrom(Key key, std::string* bound) const;
   template <class Key>

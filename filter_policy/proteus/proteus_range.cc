@@ -12,7 +12,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 bool IsZeroBehind(const Slice& key, size_t byte) {
-  return WithoutZeros(key).size() <= byte;
+  for (size_t i = byte; i < key.size(); i++) {
+    if (key[i] != '\0') return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -31,7 +34,8 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
   if constexpr (Key::kMayHaveSeries) {
     if (HasSeries()) {
       const PrefixLength length(bits, salt_);
-      for (typename Key::Prefixes prefixes(lo, length);; prefixes.Next()) {
+      for (typename Key::Prefixes prefixes(lo, length);;
+           prefixes.Next(length)) {
         // Zeros at the end may stand for shorter keys, which have no longer
         // prefixes.
         const Slice key = prefixes.key().Stripped();
@@ -42,8 +46,8 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
       }
     }
   }
-  for (typename Key::Prefixes prefixes(lo, length_);; prefixes.Next()) {
-    if (set_.MayContain(prefixes.Hash())) return true;
+  for (typename Key::Prefixes prefixes(lo, length_);; prefixes.Next(length_)) {
+    if (set_.MayContain(prefixes.Hash(length_))) return true;
     if (more-- == 0) return false;
   }
 }
@@ -57,14 +61,14 @@ bool Proteus::FirstMayMatch(const Key& lo, const Key& hi,
   budget->prefixes -= more + 1;
   typename Key::Prefixes prefixes(lo, first_length_);
   for (bool at_lo = true;; at_lo = false) {
-    if (first_set_.MayContain(prefixes.Hash()) &&
+    if (first_set_.MayContain(prefixes.Hash(first_length_)) &&
         SecondMayMatch(at_lo ? lo : prefixes.key(),
                        more == 0 ? hi : prefixes.key().LastOfPrefix(bits),
                        budget)) {
       return true;
     }
     if (more-- == 0) return false;
-    prefixes.Next();
+    prefixes.Next(first_length_);
   }
 }
 
@@ -109,13 +113,17 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
     hi_word--;
   }
   if (hi_word < header_.smallest || lo_word > header_.largest) return false;
-  if (in_words_) {
-    return LayersMayMatch(WordKey(lo_word), WordKey(hi_word), {length_.bits});
-  }
+  return in_words_ ? LayersMayMatch(WordKey(lo_word), WordKey(hi_word),
+                                    {length_.bits})
+                   : BytesMayMatch(lo, hi, before_hi);
+}
 
-  // All prefixes that may be tested, or what the query has of them.
-  const size_t query_bytes = std::max(lo.size(), hi.size());
-  const uint32_t longest_bits = header_.design.LongestPrefix(query_bytes);
+bool Proteus::BytesMayMatch(const Slice& lo, const Slice& hi,
+                            bool before_hi) const {
+  // The keys have all prefixes that may be tested, or what the query has of
+  // them.
+  const uint32_t longest_bits =
+      header_.design.LongestPrefix(std::max(lo.size(), hi.size()));
   const size_t size =
       BytesForBits(std::max(longest_bits, header_.design.first_bits()));
   if (size > kMaxBoundBytes) return true;

@@ -73,13 +73,12 @@ inline uint32_t Proteus::AbsentPrefix(const Key& key) const {
   const uint32_t bits = length_.bits;
   const uint32_t first_bits = header_.design.first_bits();
   if (!HasTrie()) {
-    if (window_prefix_ == 0 ||
-        (window_begin_ > 0 && key.Begins(window_begin_))) {
-      return 0;
-    }
+    if (window_begin_ > 0 && key.Begins(window_begin_)) return 0;
     if (first_bits > 0 && !first_set_.MayContain(key.Hash(first_length_))) {
       return first_bits;
     }
+  } else if (bits == 0) {
+    return 0;
   }
   if (first_bits > 0 && window_prefix_ != bits) {
     // There is a key below this prefix of l1 bits: how many prefixes of l2 bits
@@ -113,19 +112,17 @@ uint32_t Proteus::AbsentInSeries(const Slice& key) const {
 template <class Key>
 inline bool Proteus::LowerBoundFrom(Key key, std::string* bound) const {
   bool moved = false;
-  bool in_trie = !HasTrie();  // whether the trie has the key's prefix
+  // Whether the trie, if there is one, is known to have the key's prefix.
+  bool in_trie = !HasTrie();
   // Only a damaged filter, or a design whose lengths multiply, takes more
   // probes. Then nothing is skipped.
   for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
     if (!in_trie && !MoveToTrie(&key, &moved)) return false;
-    uint32_t absent = 0;
-    if (length_.bits > 0) {
-      if constexpr (Key::kMayHaveSeries) {
-        absent =
-            HasSeries() ? AbsentInSeries(key.Stripped()) : AbsentPrefix(key);
-      } else {
-        absent = AbsentPrefix(key);
-      }
+    uint32_t absent;
+    if constexpr (Key::kMayHaveSeries) {
+      absent = HasSeries() ? AbsentInSeries(key.Stripped()) : AbsentPrefix(key);
+    } else {
+      absent = AbsentPrefix(key);
     }
     if (absent == 0) {
       if (!moved) return true;
@@ -144,7 +141,12 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
   const uint64_t head = LoadBits64(target, 0);
   if (head > header_.largest) return false;
-  if (in_words_) return LowerBoundFrom(WordKey(head), bound);
+  if (!HasTrie() && !HasSeries() && window_prefix_ == 0) return true;
+  return in_words_ ? LowerBoundFrom(WordKey(head), bound)
+                   : LowerBoundInBytes(target, bound);
+}
+
+bool Proteus::LowerBoundInBytes(const Slice& target, std::string* bound) const {
   const ProteusDesign& design = header_.design;
   const size_t size = BytesForBits(
       std::max(design.first_bits(), design.LongestPrefix(target.size())));

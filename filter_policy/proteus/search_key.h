@@ -18,7 +18,7 @@ inline size_t TriePrefixBytes(const ProteusDesign& design) {
 }
 // Writes the prefix of a key as the trie of a design stores it, into
 // TriePrefixBytes(design) bytes. The key begins with the 64 bits of `word`.
-// REQUIRES: trie_bits <= 64
+// REQUIRES: 0 < trie_bits <= 64
 inline void CopyTriePrefix(uint64_t word, const ProteusDesign& design,
                            char* prefix) {
   EncodeFixed64(prefix, EndianSwapValue(HighBits(word, design.trie_bits) >>
@@ -68,7 +68,7 @@ class WordKey {
   // Moves to the first key of the next prefix of that length. False if there is
   // none.
   bool NextPrefix(uint32_t bits) {
-    word_ = HighBits(word_, bits) + (uint64_t{1} << (64 - bits));
+    word_ = ((word_ >> (64 - bits)) + 1) << (64 - bits);
     return word_ != 0;
   }
   // The first and the last key that have this key's prefix.
@@ -76,7 +76,7 @@ class WordKey {
     return WordKey(HighBits(word_, bits));
   }
   WordKey LastOfPrefix(uint32_t bits) const {
-    return WordKey(word_ | ~HighBits(~uint64_t{0}, bits));
+    return WordKey(word_ | LowBits(64 - bits));
   }
 
   bool SharesPrefix(const WordKey& other, uint32_t bits) const {
@@ -115,20 +115,20 @@ class WordKey {
     bound->assign(stripped.data(), stripped.size());
   }
 
-  // Successive prefixes of one length.
+  // Successive prefixes of one length, which is passed to every function.
   class Prefixes {
    public:
     Prefixes(const WordKey& first, const PrefixLength& length)
-        : length_(length),
-          step_(uint64_t{1} << (64 - length.bits)),
-          word_(first.word_ & (0 - step_)) {}
+        : step_(uint64_t{1} << (64 - length.bits)),
+          word_(first.word_ >> (64 - length.bits) << (64 - length.bits)) {}
 
     WordKey key() const { return WordKey(word_); }
-    void Next() { word_ += step_; }
-    uint64_t Hash() const { return HashWordPrefix(word_, length_); }
+    void Next(const PrefixLength& /*length*/) { word_ += step_; }
+    uint64_t Hash(const PrefixLength& length) const {
+      return HashWordPrefix(word_, length);
+    }
 
    private:
-    const PrefixLength& length_;
     const uint64_t step_;
     uint64_t word_;
   };
@@ -175,7 +175,12 @@ class ByteKey {
     return last;
   }
   bool SharesPrefix(const ByteKey& other, uint32_t bits) const {
-    return SharedBits(slice(), other.slice()) >= bits;
+    const char* const a = bytes_.data();
+    const char* const b = other.bytes_.data();
+    return memcmp(a, b, bits / 8) == 0 &&
+           (bits % 8 == 0 ||
+            static_cast<uint8_t>(a[bits / 8] ^ b[bits / 8]) >> (8 - bits % 8) ==
+                0);
   }
   static constexpr uint64_t kManyPrefixes = ~uint64_t{0};  // or more
   uint64_t PrefixesUpTo(const ByteKey& last, uint32_t bits) const;
@@ -232,23 +237,23 @@ class ByteKey {
 class ByteKey::Prefixes {
  public:
   Prefixes(const ByteKey& first, const PrefixLength& length)
-      : length_(length),
-        key_(first.FirstOfPrefix(length.bits)),
+      : key_(first.FirstOfPrefix(length.bits)),
         head_(HashHead(key_.slice(), length)) {}
 
   const ByteKey& key() const { return key_; }
-  void Next() { Increment(key_.bytes_.data(), length_.bits); }
-  uint64_t Hash() {
-    const uint64_t window = LoadBits64(key_.slice(), length_.head_bytes);
+  void Next(const PrefixLength& length) {
+    Increment(key_.bytes_.data(), length.bits);
+  }
+  uint64_t Hash(const PrefixLength& length) {
+    const uint64_t window = LoadBits64(key_.slice(), length.head_bytes);
     // The head has changed when the window has begun anew.
-    if (HighBits(window, length_.window_bits) == 0) {
-      head_ = HashHead(key_.slice(), length_);
+    if (HighBits(window, length.window_bits) == 0) {
+      head_ = HashHead(key_.slice(), length);
     }
-    return HashWindow(window, head_, length_);
+    return HashWindow(window, head_, length);
   }
 
  private:
-  const PrefixLength& length_;
   ByteKey key_;
   uint64_t head_;
 };
