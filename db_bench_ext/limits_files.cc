@@ -129,7 +129,7 @@ void MeasureFileSizes(const LimitsOptions& limits) {
   FileTable();
   for (const uint64_t count :
        {uint64_t{1}, uint64_t{1'000}, uint64_t{1'000'000}, uint64_t{10'000'000},
-        uint64_t{50'000'000}}) {
+        uint64_t{50'000'000}, uint64_t{400'000'000}}) {
     if (count <= limits.max_keys) MeasureFile(limits, count, 8);
   }
 }

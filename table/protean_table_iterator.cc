@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "db/dbformat.h"
-#include "monitoring/perf_context_imp.h"
+#include "rocksdb/perf_context.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 // Data blocks that this thread has found in the cache, as far as it counts.
-uint64_t DataBlocksInCache() {
-  return perf_context.block_cache_hit_count -
-         perf_context.block_cache_index_hit_count -
-         perf_context.block_cache_filter_hit_count;
+uint64_t DataBlocksInCache(const PerfContext& counters) {
+  return counters.block_cache_hit_count -
+         counters.block_cache_index_hit_count -
+         counters.block_cache_filter_hit_count;
 }
 
 // Whether seeks ask only for keys with the prefix of their target.
@@ -202,14 +202,15 @@ void ProteanTableIterator::SeekToFirst() {
 }
 
 void ProteanTableIterator::SeekInner(const Slice& target) {
-  const uint64_t read = perf_context.block_read_count;
-  const uint64_t found = DataBlocksInCache();
+  const PerfContext& counters = *get_perf_context();
+  const uint64_t read = counters.block_read_count;
+  const uint64_t found = DataBlocksInCache(counters);
   inner_.Seek(target);
   // Anything else, such as a block that was read ahead, or counters that are
   // switched off, tells nothing.
-  if (perf_context.block_read_count > read) {
+  if (counters.block_read_count > read) {
     backoff_.OnRead(/*from_cache=*/false);
-  } else if (DataBlocksInCache() > found) {
+  } else if (DataBlocksInCache(counters) > found) {
     backoff_.OnRead(/*from_cache=*/true);
   }
 }
