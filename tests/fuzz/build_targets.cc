@@ -5,8 +5,10 @@
 
 #include "filter_policy/proteus/key_bits.h"
 #include "tests/filter_blocks.h"
+#include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/list_input.h"
+#include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -99,6 +101,8 @@ void CheckKeys(const FilterBlock& block, const Keys& keys) {
 
 void CheckQueries(const FilterBlock& block, const Keys& keys,
                   const Keys& queries) {
+  const BlockExam exam = Examine(block, queries);
+  Check(exam.broken == nullptr, exam.broken);
   for (const std::string& lo : queries) {
     Check(LowerBoundHolds(block, keys, lo), "a search skips no key");
     const auto first = std::lower_bound(keys.begin(), keys.end(), lo);
@@ -151,7 +155,8 @@ void BuildSurf(const uint8_t* data, size_t size) {
     Check(key_bytes > 1000, "a small filter can be built");
     return;
   }
-  const FilterBlock block{Slice(bytes)};
+  const GuardedBlock copy(bytes);
+  const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");
   CheckKeys(block, input.keys());
   CheckQueries(block, input.keys(), input.queries());
@@ -210,7 +215,8 @@ void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
   const std::string bytes = BuildProteusBlock(input.keys(), settings,
                                               std::move(samples), input.Salt());
   Check(!bytes.empty(), "the filter can be built");
-  const FilterBlock block{Slice(bytes)};
+  const GuardedBlock copy(bytes);
+  const FilterBlock block(copy.slice());
   Check(block.status().ok(), "what was built can be opened");
   CheckKeys(block, input.keys());
   CheckQueries(block, input.keys(), input.queries());
