@@ -44,7 +44,7 @@ namespace {
 constexpr size_t kLinesToPrint = 40;
 constexpr unsigned kSecondsForARun = 30;
 
-// What a run that crashes or hangs leaves after.
+// What a run that crashes or hangs leaves behind.
 char reproduction[100];
 
 void SayHowToReproduce(int signal_number) {
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM, SIGTERM}) {
     signal(number, ROCKSDB_NAMESPACE::protean::SayHowToReproduce);
   }
-  // Files in memory, if nothing else is asked for: every run makes hundreds.
+  // Files are in memory by default, since every run makes hundreds.
   if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
     setenv("TEST_TMPDIR",
            ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);

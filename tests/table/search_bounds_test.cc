@@ -1,4 +1,4 @@
-//  Bounds that a thread sets for its searches, where no ReadOptions do.
+//  Bounds that a thread sets for its seeks, where ReadOptions have none.
 
 #include "plugin/search_bounds.h"
 
@@ -48,7 +48,7 @@ class SearchBoundsTest : public testing::Test {
     ASSERT_OK(db_->DeleteRange(WriteOptions(), begin, end));
     model_.erase(model_.lower_bound(begin), model_.lower_bound(end));
   }
-  // All of the memtable to a level, in files of some blocks.
+  // Moves the memtable to a level, in files of some blocks each.
   void FlushTo(int level) {
     ASSERT_OK(db_->Flush(FlushOptions()));
     if (level > 0) {
@@ -88,8 +88,8 @@ class SearchBoundsTest : public testing::Test {
   std::set<std::string> model_;
 };
 
-// Checks that an iterator shows the keys within its thread's bounds, and none
-// that is not there.
+// Checks that an iterator shows the keys within its thread's bounds, and no key
+// that does not exist.
 class BoundedWalk {
  public:
   BoundedWalk(Iterator* it, const std::set<std::string>& model,
@@ -100,7 +100,7 @@ class BoundedWalk {
     }
   }
 
-  // Begins a search at a target, which may lie outside of the bounds.
+  // Seeks to a target, which may be outside of the bounds.
   void Seek(const std::string& target) {
     done_ += " Seek " + Slice(target).ToString(true);
     it_->Seek(target);
@@ -144,7 +144,7 @@ class BoundedWalk {
     at_--;
   }
 
-  // Whether the iterator is at a key, as it should be.
+  // Whether the iterator is at a key, as expected.
   bool IsAtKey() const {
     EXPECT_OK(it_->status());
     const bool expected =
@@ -176,8 +176,8 @@ uint64_t BlocksRead() { return get_perf_context()->block_read_count; }
 
 }  // namespace
 
-// On all levels, in the memtable, under deletions of keys and of ranges, with
-// every filter, on keys that hurt.
+// Keys on all levels, in the memtable, under deletions of keys and of ranges,
+// with every filter, for difficult keys.
 TEST_F(SearchBoundsTest, KeysWithinAreFound) {
   for (const char* policy :
        {"surf:0:4", "surf:0:0", "proteus:12", "proteus:6", "prefixbloom:12",
@@ -249,8 +249,8 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
       while (walk.IsAtKey() && !rnd.OneIn(20)) {
         rnd.Uniform(4) < back ? walk.Prev() : walk.Next();
       }
-      // A search that begins beyond the bounds and leads away from them is not
-      // affected, nor is any one without.
+      // A seek that begins beyond the bounds and leads away from them is not
+      // affected, nor is a seek without bounds.
       BoundedWalk elsewhere(it.get(), model_, nullptr, nullptr);
       target = any_key();
       if (hi != nullptr && target > upper) {
@@ -271,7 +271,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
   }
 }
 
-// A search that finds nothing reads nothing, in either direction.
+// A seek that finds nothing reads nothing, in either direction.
 TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
   Open("surf:0:8");
   for (const int level : {2, 1, 0, 0}) {
@@ -307,8 +307,8 @@ TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
   EXPECT_GT(read_without, empty);
 }
 
-// An iterator that comes to the next file of a level is not under the bounds
-// that another search has set, however many iterators there are.
+// An iterator that comes to the next file of a level is not affected by bounds
+// of another seek, however many iterators there are.
 TEST_F(SearchBoundsTest, StepsAreNotSearches) {
   FillLevel2();
   const Slice first("k10000");
@@ -332,7 +332,8 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
     ClearSearchBounds();
     found.push_back(0);
   }
-  // All are stepped under bounds of others, in turns, and by another thread.
+  // All iterators are stepped under bounds of others, in turns, and by another
+  // thread.
   std::thread([&] {
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
@@ -354,7 +355,8 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
   }
 }
 
-// Nor is one that has been under the same bounds in an earlier search.
+// An iterator that had the same bounds in an earlier seek is not affected,
+// either.
 TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
   FillLevel2();
   const Slice lower("k10500");
@@ -367,7 +369,7 @@ TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
     ClearSearchBounds();
     int found = 0;
     backwards ? it->SeekToLast() : it->SeekToFirst();
-    // The bounds of another search.
+    // Sets the bounds of another seek.
     SetSearchBounds(&lower, &upper);
     for (; it->Valid(); backwards ? it->Prev() : it->Next()) found++;
     ClearSearchBounds();
@@ -376,8 +378,8 @@ TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
   }
 }
 
-// A search under lower bounds, backwards, does not go through all files below,
-// neither where filters are asked nor where they cannot be.
+// A backward seek with a lower bound does not go through all files below it,
+// whether or not filters can be asked.
 TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
   for (const char* policy : {"surf:0:8", "proteus:12", "nullptr", ""}) {
     SCOPED_TRACE(policy);
@@ -405,13 +407,13 @@ TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
       ASSERT_OK(it->status());
       EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
       EXPECT_LE(Closed().negatives - before.negatives, 10u);
-      // An index block, and a block of data or two; or of each file.
+      // An index block, and one or two data blocks; or as many for each file.
       EXPECT_LE(BlocksRead() - read, filtered ? 4u : 30u);
     }
   }
 }
 
-// Backwards, through more files than may be left out, each of which is read and
+// Backwards through more files than may be left out, each of which is read and
 // has nothing within the bounds.
 TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   // The trie has the first two bytes of the keys.

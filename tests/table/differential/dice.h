@@ -1,4 +1,5 @@
-//  All chance of a run, drawn from its seed: the same seed makes the same run.
+//  All random choices of a run, drawn from its seed: the same seed makes the
+//  same run.
 
 #pragma once
 
@@ -11,7 +12,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // SplitMix64, so that seeds mean the same with every standard library, and
-// seeds next to each other make runs that have nothing in common.
+// neighboring seeds make unrelated runs.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}

@@ -1,4 +1,4 @@
-//  What a run has done so far, one line an operation, and the first difference
+//  What a run has done so far, one line per operation, and the first difference
 //  between the twins.
 
 #pragma once
@@ -23,8 +23,8 @@ class Journal {
 
   void Note(const std::string& line);
 
-  // Records a difference, unless there is one already. All later work of the
-  // run is void.
+  // Records a difference, unless there is one already. The rest of the run does
+  // not count then.
   void Differ(const std::string& what);
   // Reports a difference if the strings differ. Returns whether they agree.
   bool Expect(const std::string& what, const std::string& plain,
@@ -40,10 +40,10 @@ class Journal {
   std::string difference_;
 };
 
-// Without the message, which may hold the name of a file.
+// A status without its message, which may contain the name of a file.
 std::string Describe(const Status& status);
 std::string Describe(const WideColumns& columns);
-// Bytes to be printed, shortened where they are many and the same.
+// Bytes in printable form; long runs of the same byte are shortened.
 std::string Brief(const Slice& bytes);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

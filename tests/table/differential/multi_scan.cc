@@ -45,8 +45,8 @@ MultiScanPlan DrawPlan(RandomRun* run, const View& view) {
   for (size_t i = 0; i + 1 < plan.keys.size(); i += dice.OneIn(3) ? 1 : 2) {
     plan.ranges.push_back(i);
   }
-  // On the way back, stock RocksDB 11.8.1 goes on with another range (and stops
-  // at an assertion) where a file holds no block of the one that is sought.
+  // Backwards, stock RocksDB 11.8.1 goes on with another range (and stops at an
+  // assertion) where a file holds no block of the one that is sought.
   if (plan.reverse && !plan.ranges.empty()) {
     plan.ranges = {dice.In(plan.ranges)};
   }

@@ -12,9 +12,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// These DBs begin with 64 MB of commits by default, which takes longer than all
-// else in a run. The option for less is private; explicit instantiation may
-// name it.
+// These DBs keep 64 MB of commits by default, whose allocation takes longer
+// than the rest of a run. The option for less is private; explicit
+// instantiation may name it.
 void SetCommitCacheBits(TransactionDBOptions* options, size_t bits);
 
 template <auto kBits>
@@ -76,8 +76,8 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
              : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
                          DbKind::kWritePrepared, DbKind::kWriteUnprepared});
   frozen = dice->Percent(65) || !live;
-  // With write buffers as small as those of a live run, and these policies,
-  // stock RocksDB may wait for a flush for ever.
+  // With write buffers as small as those of a live run, and with these
+  // policies, stock RocksDB may wait for a flush forever.
   if (kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared) {
     frozen = true;
   }
@@ -135,7 +135,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   DrawAgain(dice);
 }
 
-// What stays the same for the life of the column family.
+// Options that stay the same for the life of the column family.
 void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   ColumnFamilyOptions& options = family->options;
   family->timestamps = kind == DbKind::kPlain && dice->Percent(12);
@@ -153,7 +153,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
                          dice->OneIn(8) ? 12 : 40 + dice->Below(260),
                          family->shortest_key);
 
-  // Range deletes would leave it open whether a key is there.
+  // Range deletions would leave it open whether a key exists.
   const size_t keys = family->pool.keys().size();
   family->single_delete.resize(keys);
   family->is_put.resize(keys);
@@ -163,13 +163,13 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
     }
   }
 
-  // Not "max": stock iterators return its results from memory that is freed.
+  // Not "max": stock iterators return its results from freed memory.
   options.merge_operator = MergeOperators::CreateFromStringId("stringappend");
   options.max_sequential_skip_in_iterations =
       static_cast<uint64_t>(dice->Of({0, 1, 2, 3, 8}));
   DrawNewerOptions(dice, &options);
-  // Stock RocksDB loses its way in a MultiScan when it seeks on its own: over
-  // range tombstones, or where a key has many versions.
+  // A MultiScan of stock RocksDB goes wrong if RocksDB itself seeks within it:
+  // over range tombstones, or at keys with many versions.
   family->multi_scans =
       kHasMultiScan && !range_deletes && !family->timestamps && dice->OneIn(2);
   if (family->multi_scans) {
@@ -198,8 +198,8 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
     options.disable_auto_compactions = true;
     options.write_buffer_size = 1 << 20;
     options.arena_block_size = 8 << 10;
-    // Files have other sizes with filters than without, which must not make a
-    // difference to what is compacted together.
+    // Files with filters have other sizes than files without, which must not
+    // change what is compacted together.
     options.max_compaction_bytes = uint64_t{1} << 40;
   } else {
     options.write_buffer_size = static_cast<size_t>(dice->Of({4, 8, 32})) << 10;
@@ -252,7 +252,7 @@ void RunPlan::DrawExtractor(Dice* dice, FamilyPlan* family) {
 
 void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
   ColumnFamilyOptions& options = family->options;
-  // Looking ahead takes the prefix of every key.
+  // Readahead takes the prefix of every key.
   const bool look_ahead = dice->OneIn(6) && family->Domain() != nullptr;
   options.memtable_factory =
       std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
@@ -361,15 +361,16 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
       }
     }
     // The prefixes of a hash index are written as index blocks, and RocksDB
-    // would parse them as such to cache them: what they end with, bytes of a
-    // key, is no footer.
+    // would parse them as such to cache them: their last bytes, which are bytes
+    // of a key, are not a footer.
     if (dice->OneIn(6) && !hash_index) {
       add("prepopulate_block_cache", "kFlushOnly");
     }
   }
 
   family->tables[kPlain] = "id=BlockBasedTable;" + common;
-  // Sometimes RocksDB's own table asks the filters, or finds those of others.
+  // Sometimes RocksDB's own table asks the filters, or finds those of another
+  // policy.
   const std::string policy = DrawPolicy(dice, *family);
   std::string protean =
       Option("id", dice->OneIn(7) ? "BlockBasedTable" : "ProteanTable");

@@ -1,5 +1,5 @@
-//  What a run is made of: the kind of DB, its column families, and options that
-//  both twins share. Only the twin of Protean has filters.
+//  The plan of a run: the kind of DB, its column families, and options that
+//  both twins share. Only Protean's twin has filters.
 
 #pragma once
 
@@ -31,14 +31,14 @@ struct FamilyPlan {
   size_t shortest_key;
   bool timestamps;
 
-  // Drawn anew when the DBs are opened again.
+  // These are drawn again when the DBs are reopened.
   ColumnFamilyOptions options;
   std::array<std::string, 2> tables;  // strings of the table factories
   bool forward_only;                  // the memtable has no way back
   bool multi_scans;                   // may be read by CompareMultiScan
 
-  // The keys of `pool` that are only ever put when they are absent, and deleted
-  // by SingleDelete only, which is what that function asks for.
+  // The keys of `pool` that are put only when they are absent, and deleted by
+  // SingleDelete only, as that function requires.
   std::vector<bool> single_delete;
   std::vector<bool> is_put;  // of those
 
@@ -50,7 +50,8 @@ struct RunPlan {
   // `live` allows flushes and compactions in the background.
   RunPlan(Dice* dice, const std::string& directory, bool control, bool live);
 
-  // Changes what may change from one opening of the DBs to the next.
+  // Changes the options that may differ from one opening of the DBs to the
+  // next.
   void DrawAgain(Dice* dice);
   std::string ToString() const;
 
@@ -60,12 +61,12 @@ struct RunPlan {
   }
 
   std::string directory;
-  // Both are stock: a difference is a mistake of the test, or chance in
-  // RocksDB.
+  // Both twins are stock RocksDB: a difference is a mistake of the test, or
+  // nondeterminism in RocksDB.
   bool control;
   DbKind kind;
-  // Nothing is compacted or flushed but by the run itself, so that the twins
-  // have the same files, and may be asked for what depends on them.
+  // Only the run itself compacts and flushes, so that the twins have the same
+  // files, and answers that depend on the files can be compared.
   bool frozen;
   bool in_memory;
   bool range_deletes;

@@ -18,7 +18,7 @@ ReadOptions DrawReadOptions(RandomRun* run) {
   options.fill_cache = !dice.OneIn(4);
   options.async_io = dice.OneIn(4);
   options.optimize_multiget_for_io = dice.OneIn(2);
-  // These are of no concern to point reads.
+  // Point reads ignore these options.
   options.total_order_seek = dice.OneIn(4);
   options.auto_prefix_mode = dice.OneIn(8);
   return options;
@@ -63,7 +63,7 @@ void CompareGet(RandomRun* run, const View& view, const ReadOptions& options,
                       results[kPlain], results[kProtean]);
 }
 
-// What is not in memory may be missing, but nothing may be wrong.
+// Data that is not in memory may be missing, but nothing may be wrong.
 void CompareCachedGet(RandomRun* run, const View& view,
                       const ReadOptions& options, const ReadPoint& at) {
   const std::string key = view.family->pool.PickAround(&run->dice);
@@ -141,8 +141,8 @@ Strings MultiGetEntity(const View& view, Twin twin, const ReadOptions& options,
   return results;
 }
 
-// With timestamps, stock MultiGet asks whether what it finds in a row cache is
-// visible, but gives it the highest sequence number, so that nothing is.
+// With timestamps, stock MultiGet checks whether the result of a row cache is
+// visible, but gives it the highest sequence number, so that no result is.
 bool CanReadMany(const RandomRun& run, const View& view) {
   return run.plan.db_options.row_cache == nullptr || !view.family->timestamps;
 }
@@ -188,8 +188,8 @@ void CompareGetEntity(RandomRun* run, const View& view,
                       results[kPlain], results[kProtean]);
 }
 
-// KeyMayExist may say yes of a key that is not there, but not no of one that
-// is.
+// KeyMayExist may return true for an absent key, but not false for an existing
+// one.
 void CompareKeyMayExist(RandomRun* run, const View& view,
                         const ReadOptions& options, const ReadPoint& at) {
   if (view.transactions[kProtean] != nullptr) return;
@@ -212,8 +212,8 @@ void CompareKeyMayExist(RandomRun* run, const View& view,
       return;
     }
   }
-  // The value that may come along is not compared: RocksDB says of some that
-  // they do where they do not.
+  // The value, if any, is not compared: RocksDB says of some values that they
+  // were found where they were not.
 }
 
 }  // namespace

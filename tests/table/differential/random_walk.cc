@@ -63,14 +63,14 @@ void RandomWalk::DrawMode() {
   }
   if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
       view_.family->options.comparator == BytewiseComparator()) {
-    // Answers are those of total order, if all keys and bounds have a whole
-    // prefix. (RocksDB knows of wrong ones where they do not.)
+    // The answers are those of total order if all keys and bounds have a whole
+    // prefix. (RocksDB documents wrong answers where they do not.)
     mode_ = Mode::kAutoPrefix;
     options_.auto_prefix_mode = true;
     options_.total_order_seek = false;
     domain_ = all_keys;
   } else if (dice.OneIn(2) && all_keys != nullptr) {
-    // RocksDB takes the prefix of all keys that it meets, and of the target.
+    // RocksDB takes the prefix of all keys that it passes, and of the target.
     mode_ = Mode::kSamePrefix;
     options_.prefix_same_as_start = true;
     options_.total_order_seek = false;  // files are filtered all the same
@@ -78,7 +78,7 @@ void RandomWalk::DrawMode() {
   } else if (opt_in) {
     options_.total_order_seek = false;
   } else {
-    // What is out of the domain is in no prefix, hence promised by nothing.
+    // A target out of the domain has no prefix, so nothing is promised.
     mode_ = Mode::kImplicitPrefix;
     options_.total_order_seek = false;
     domain_ = extractor_;
@@ -89,34 +89,34 @@ void RandomWalk::DrawOptions() {
   Dice& dice = run_->dice;
   const RunPlan& plan = run_->plan;
   at_.Draw(run_, view_);
-  // All versions come with their types, and a value becomes a blob when it is
-  // flushed.
+  // All versions are shown with their types, and a value becomes a blob when it
+  // is flushed.
   if (view_.family->timestamps && dice.OneIn(4) &&
       (plan.frozen || !view_.family->options.enable_blob_files)) {
     at_.DrawStart(run_);
   }
 
-  // Memtables that cannot go backwards. Some of them have an iterator for the
+  // Some memtables cannot go backwards. Some of these have an iterator for the
   // total order that can, but not all.
   forward_only_ = view_.family->forward_only && view_.file_iterator == nullptr;
-  // The bloom filter of a memtable hides its keys but not its range tombstones,
-  // and RocksDB asserts on the way back that both are there.
+  // The Bloom filter of a memtable hides its keys but not its range tombstones,
+  // and going backwards, RocksDB asserts that both are there.
   if (plan.range_deletes && mode_ == Mode::kImplicitPrefix) {
     forward_only_ = true;
   }
-  // When such an iterator turns round, RocksDB seeks anew among files that are
-  // filtered by prefix, and with its own filters misses keys as well.
+  // When such an iterator changes direction, RocksDB seeks again among files
+  // that are filtered by prefix, and misses keys with its own filters as well.
   if (mode_ == Mode::kSamePrefix) forward_only_ = true;
 
-  // On the way back through all versions, stock RocksDB returns also those that
-  // were written after the iterator was made, if it holds their memtable; in
-  // live runs, that is a matter of chance.
+  // Backwards through all versions, stock RocksDB also returns versions written
+  // after the iterator was created, if it holds their memtable; in live runs,
+  // that is nondeterministic.
   if (at_.has_start() && !plan.frozen) forward_only_ = true;
 
-  // Tailing iterators know neither the way back, nor range tombstones, nor
-  // snapshots; and as memtables are flushed after their back, they may return
-  // old values, in stock RocksDB too. Blobs they look up in the files of the
-  // time when they were made. They take the prefix of every target and key.
+  // Tailing iterators do not support going backwards, range tombstones, or
+  // snapshots. As memtables are flushed meanwhile, they may return old values,
+  // in stock RocksDB too. They look up blobs in the files of the time when they
+  // were created. They take the prefix of every target and key.
   const SliceTransform* all_keys = view_.family->Domain();
   if (plan.frozen && !view_.family->options.enable_blob_files &&
       mode_ == Mode::kTotalOrder && !plan.range_deletes &&
@@ -130,7 +130,7 @@ void RandomWalk::DrawOptions() {
   }
   options_.verify_checksums = !dice.OneIn(4);
   options_.fill_cache = !dice.OneIn(4);
-  // Only a DB's iterators ask again for what is on its way.
+  // Only a DB's iterators ask again for data that is being read asynchronously.
   options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr;
   options_.adaptive_readahead = dice.OneIn(5);
   options_.auto_readahead_size = dice.OneIn(2);
@@ -138,22 +138,22 @@ void RandomWalk::DrawOptions() {
   options_.background_purge_on_iterator_cleanup = dice.OneIn(8);
   if (!options_.tailing && dice.OneIn(4)) {
     options_.pin_data = true;
-    // Blocks that are not cached, perhaps because they are not to be, cannot be
-    // pinned. Those of mapped files are cached if a flush did it, as long as
-    // there is room, which filters take too.
+    // Blocks that are not cached, perhaps because they must not be, cannot be
+    // pinned. Blocks of mapped files are cached if a flush did it, as long as
+    // there is room, which filters also take.
     same_pins_ = view_.same_shape && options_.fill_cache &&
                  !plan.db_options.allow_mmap_reads;
   }
-  // With blobs under merges, stock RocksDB returns freed memory as it goes
-  // back.
+  // With blobs under merges, stock RocksDB returns freed memory when it goes
+  // backwards.
   if (dice.OneIn(6)) {
     options_.allow_unprepared_value = true;
     values_ = dice.OneIn(2);
   }
   cached_only_ = !options_.tailing && dice.OneIn(12);
   if (view_.same_shape && !options_.tailing) {
-    // These let old versions through, or count them, so answers depend on how
-    // far the files are compacted.
+    // These options let old versions through, or count them, so answers depend
+    // on how far the files are compacted.
     if (dice.OneIn(8)) options_.ignore_range_deletions = true;
     if (dice.OneIn(8)) options_.max_skippable_internal_keys = 1 + dice.Below(8);
     if (dice.OneIn(8)) {
@@ -165,7 +165,7 @@ void RandomWalk::DrawOptions() {
   refresh_ = view_.refresh && !options_.ignore_range_deletions &&
              options_.max_skippable_internal_keys == 0 &&
              options_.table_filter == nullptr;
-  // Such an iterator takes over what has changed below it, between two steps.
+  // Such an iterator picks up changes below it, between two steps.
   if (refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data) {
     DrawNewerOptions(&dice, &options_);
   }
@@ -196,7 +196,7 @@ void RandomWalk::DrawOptions() {
 void RandomWalk::DrawBounds() {
   Dice& dice = run_->dice;
   const KeyPool& pool = view_.family->pool;
-  // The prefix of a bound is taken where it takes the place of the target.
+  // The prefix of a bound is taken if the bound replaces the target.
   const SliceTransform* domain = domain_;
   lower_ = pool.PickAround(&dice, domain);
   upper_ = dice.OneIn(2) ? pool.PickBehind(&dice, lower_)
@@ -204,7 +204,7 @@ void RandomWalk::DrawBounds() {
   if (domain != nullptr && !domain->InDomain(upper_)) {
     upper_ = pool.PickAround(&dice, domain);
   }
-  // Sometimes they are reversed, and nothing lies between them.
+  // Sometimes the bounds are reversed, so that the range is empty.
   if (pool.Less(upper_, lower_) && !dice.OneIn(16)) std::swap(lower_, upper_);
   if (has_lower_ && !has_upper_ && dice.OneIn(2)) lower_ = pool.keys().front();
   lower_slice_ = lower_;
@@ -230,8 +230,8 @@ std::string RandomWalk::DrawTarget() {
 void RandomWalk::Step() {
   if (!run_->journal.ok()) return;
   Dice& dice = run_->dice;
-  // A tailing iterator sees writes at once, but when depends on what it has
-  // in its hands.
+  // A tailing iterator sees new writes, but when it does depends on the blocks
+  // that it holds.
   if (options_.tailing && writes_at_seek_ != run_->num_writes)
     must_seek_ = true;
   if (must_seek_ || dice.OneIn(6)) {
@@ -269,7 +269,7 @@ void RandomWalk::DrawSeek() {
 void RandomWalk::Seek() {
   std::string target = DrawTarget();
   if (mode_ == Mode::kImplicitPrefix) {
-    // A lower bound takes the place of a target before it.
+    // A lower bound replaces a target before it.
     if (has_lower_ && view_.family->pool.Less(target, lower_)) target = lower_;
     if (!extractor_->InDomain(target)) return;
     prefix_ = extractor_->Transform(target).ToString();
@@ -293,8 +293,9 @@ void RandomWalk::SeekForPrev() {
 
 void RandomWalk::SeekToEnd(bool last) {
   if (last && forward_only_) return;
-  // With a filter, RocksDB's own too, what follows may be old values: when it
-  // seeks over hidden versions, it skips files that lack the prefix.
+  // With a filter, even RocksDB's own, the following entries may be old values:
+  // when RocksDB seeks over hidden versions, it skips files that lack the
+  // prefix.
   if (mode_ == Mode::kImplicitPrefix || mode_ == Mode::kSamePrefix) return;
   if (last) {
     Move("SeekToLast", [](Iterator* it) { it->SeekToLast(); });
@@ -370,8 +371,8 @@ void RandomWalk::Compare() {
   }
 }
 
-// RocksDB promises only the keys that share the target's prefix; what it says
-// past them depends on filters. Returns whether the entries must be the same.
+// RocksDB promises only the keys that share the target's prefix; the entries
+// behind them depend on filters. Returns whether the entries must be equal.
 bool RandomWalk::CompareInPrefix() {
   if (InPrefix(*plain())) return true;
   must_seek_ = true;
@@ -388,9 +389,9 @@ bool RandomWalk::InPrefix(const Iterator& it) const {
          extractor_->Transform(it.key()) == prefix_;
 }
 
-// A key that the iterator says is pinned must stay where it is. One that the
-// plain twin holds in memory is held by the other too, as the files are written
-// with the same options.
+// A key that the iterator reports as pinned must stay in place. A key that the
+// plain twin holds in memory is held by the other twin too, as the files are
+// written with the same options.
 void RandomWalk::ComparePinned() {
   const std::string property = "rocksdb.iterator.is-key-pinned";
   Pair<std::string> values;
@@ -412,7 +413,7 @@ std::string RandomWalk::DescribeEntry(Iterator* it) {
   if (view_.family->timestamps) entry += " @" + Hex(it->timestamp());
   if (values_) {
     entry += " => " + it->value().ToString();
-    // The columns of a version that is not the latest are not kept.
+    // The columns of a version other than the latest are not kept.
     if (!at_.has_start()) entry += " " + Describe(it->columns());
   }
   return entry;

@@ -1,6 +1,6 @@
-//  An iterator over each twin, with the same options, drawn, that are moved in
-//  the same way, drawn too, and compared after every step. Nothing is compared
-//  where RocksDB promises nothing.
+//  An iterator over each twin, with the same random options, which are moved in
+//  the same random way and compared after every step. Nothing is compared where
+//  RocksDB promises nothing.
 
 #pragma once
 
@@ -63,7 +63,7 @@ class RandomWalk {
   const View view_;
   const std::string name_;
   const SliceTransform* const extractor_;
-  // Where targets and bounds must lie.
+  // The range in which targets and bounds must lie.
   const SliceTransform* domain_ = nullptr;
   Mode mode_ = Mode::kTotalOrder;
   bool forward_only_ = false;
@@ -87,8 +87,8 @@ class RandomWalk {
   std::string movement_;
   bool must_seek_ = true;
   uint64_t writes_at_seek_ = 0;
-  // kImplicitPrefix: what the last seek has promised. From the ends, keys in
-  // their order as long as the direction stays.
+  // For kImplicitPrefix: what the last seek has promised. From either end, keys
+  // come in order as long as the direction stays.
   std::string prefix_;
   enum { kPrefix, kForward, kBackward } promised_ = kPrefix;
   std::vector<std::pair<Slice, std::string>> pins_;

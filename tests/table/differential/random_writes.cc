@@ -31,7 +31,7 @@ struct Write {
   std::string end;  // of a range
   std::string value;
   std::string timestamp;  // if the column family has timestamps
-  // The position of a key that is for SingleDelete.
+  // The position of a key that is written for SingleDelete.
   std::optional<size_t> single_position;
 
   WideColumns Columns() const {
@@ -83,7 +83,7 @@ Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
   } else if (kind < 14) {
     write.kind = Write::kDelete;
   } else if (kind < 17 && !family.timestamps) {
-    // With timestamps, what RocksDB merges depends on when it flushes.
+    // With timestamps, the merges that RocksDB does depend on when it flushes.
     write.kind = Write::kMerge;
   } else if (kind < 18 && !family.timestamps &&
              !(elsewhere && run->plan.Transactional())) {
@@ -92,8 +92,8 @@ Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
              !(elsewhere && run->plan.Transactional()) &&
              (run->plan.frozen || !family.timestamps)) {
     // With timestamps, the last level keeps range tombstones, but its keys lose
-    // their sequence numbers, and what was put after a tombstone lies under it:
-    // what is left depends on when RocksDB compacts.
+    // their sequence numbers, and a put after a tombstone is then below it: the
+    // remaining keys depend on when RocksDB compacts.
     write.kind = Write::kDeleteRange;
     write.key = family.pool.PickAround(&dice);
     write.end = family.pool.PickBehind(&dice, write.key);
@@ -110,7 +110,7 @@ Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
   return write;
 }
 
-// Takes back what drawing it has set down.
+// Undoes what drawing the write has recorded.
 void Forget(RandomRun* run, const Write& write) {
   if (!write.single_position.has_value()) return;
   std::vector<bool>& is_put = run->plan.families[write.family].is_put;
@@ -210,10 +210,11 @@ WriteOptions DrawWriteOptions(RandomRun* run) {
   return options;
 }
 
-// In a file that is ingested, all have one sequence number, and a range
-// tombstone with it lies after an entity or a blob of the same key. Where one
-// of its fragments begins there, iterators of stock RocksDB assert that it lies
-// before it. Merges may become the one, and puts the other, in compactions.
+// In an ingested file, all entries have one sequence number, and a range
+// tombstone with it comes after an entity or a blob of the same key. If one of
+// its fragments begins there, iterators of stock RocksDB assert that it comes
+// before. Merges may become entities, and puts may become blobs, in
+// compactions.
 bool MayComeBeforeTombstone(const FamilyPlan& family, const Write& point) {
   switch (point.kind) {
     case Write::kPutEntity:
@@ -226,7 +227,7 @@ bool MayComeBeforeTombstone(const FamilyPlan& family, const Write& point) {
   }
 }
 
-// A key that a transaction has locked cannot be written, by none of both.
+// Neither twin can write a key that a transaction has locked.
 void WriteOne(RandomRun* run, size_t family) {
   const Write write = DrawWrite(run, family, /*elsewhere=*/false);
   const WriteOptions options = DrawWriteOptions(run);
@@ -272,7 +273,7 @@ void ReadThrough(RandomRun* run, const OpenTransaction& open) {
   view.refresh = false;
   view.same_shape = false;
   for (Twin twin : kTwins) view.transactions[twin] = open.twins[twin].get();
-  // Stock iterators of unprepared transactions crash on the way back.
+  // Stock iterators of unprepared transactions crash when they go backwards.
   if (run->plan.kind == DbKind::kWriteUnprepared || run->dice.OneIn(2)) {
     ComparePointRead(run, view);
     return;
@@ -318,7 +319,8 @@ void CompactLevel0(RandomRun* run, size_t family) {
               CompactionOptions options;
               options.output_file_size_limit = file_size;
               const Status s = db->CompactFiles(options, handle, names, level);
-              // With compactions of its own, RocksDB may be at it already.
+              // With automatic compactions, RocksDB may be compacting the files
+              // already.
               return run->plan.frozen ? s : Status::OK();
             });
 }
@@ -345,12 +347,13 @@ void CompactRange(RandomRun* run, size_t family) {
             });
 }
 
-// Whole files go, with all versions in them, also those that a snapshot sees:
-// the same ones only where the files are the same.
+// Whole files are deleted, with all versions in them, including those that a
+// snapshot sees: the twins stay equal only if their files are the same.
 void DropFiles(RandomRun* run, size_t family) {
   if (!run->plan.frozen || !run->twins.SameShape(family)) return;
   const FamilyPlan& plan = run->plan.families[family];
-  // What lay under a file comes up again, and with it what should be put once.
+  // Entries below a deleted file become visible again, including keys that
+  // should be put once only.
   for (bool single : plan.single_delete) {
     if (single) return;
   }
@@ -393,7 +396,7 @@ void WriteMany(RandomRun* run) {
 
 void Ingest(RandomRun* run, size_t index) {
   FamilyPlan& family = run->plan.families[index];
-  // Transactions and timestamps ask for more than a file can promise.
+  // Transactions and timestamps require more than a file can promise.
   if (run->plan.Transactional() || family.timestamps) return;
   run->num_writes++;
   const KeyPool& pool = family.pool;
@@ -411,7 +414,7 @@ void Ingest(RandomRun* run, size_t index) {
       points.insert_or_assign(write.key, write);
     }
   }
-  // Fragments begin anywhere in a range, at the ends of others.
+  // Fragments may begin anywhere in a range, at the ends of other ranges.
   const auto is_left_out = [&](const Write& range) {
     return std::any_of(points.lower_bound(range.key),
                        points.lower_bound(range.end),

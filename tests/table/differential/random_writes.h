@@ -1,5 +1,6 @@
-//  Writes of all kinds to both, by all ways: one by one, in batches, in
-//  transactions, in files from outside; and what moves them down the levels.
+//  Writes of all kinds to both twins, in all ways: single, in batches, in
+//  transactions, and in ingested files; and the flushes and compactions that
+//  move them down the levels.
 
 #pragma once
 
@@ -11,7 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 struct RandomRun;
 
-// One to a dozen writes, by one of the ways.
+// One to a dozen writes, in one of the ways.
 void WriteSome(RandomRun* run);
 // Enough writes for a file or more.
 void WriteMany(RandomRun* run);

@@ -29,8 +29,8 @@ View RandomRun::Latest(size_t family) {
   }
   view.snapshots = true;
   view.same_shape = plan.frozen && twins.SameShape(family);
-  // RocksDB does not refresh iterators that know of prepared transactions
-  // right.
+  // RocksDB does not correctly refresh iterators that know of prepared
+  // transactions.
   view.refresh = plan.kind != DbKind::kWritePrepared &&
                  plan.kind != DbKind::kWriteUnprepared;
   return view;
@@ -51,7 +51,7 @@ bool RandomRun::Both(const std::string& what,
          statuses[kPlain].ok();
 }
 
-// The queries that Proteus is to think of first.
+// The queries that Proteus designs its first filters for.
 void RandomRun::WriteSeeds() {
   Env* env = twins.env(kProtean);
   for (const FamilyPlan& family : plan.families) {
@@ -77,14 +77,15 @@ void RandomRun::WriteSeeds() {
 bool RandomRun::Open() {
   journal.Note(plan.ToString() + "open");
   const Status s = twins.Open();
-  // Options that RocksDB refuses are a mistake of this test, or Protean's.
+  // If RocksDB refuses the options, the test or Protean is wrong.
   if (!s.ok()) journal.Differ("open: " + s.ToString());
   return s.ok();
 }
 
 void RandomRun::CloseAll() {
   walks.clear();
-  // What is prepared must not outlive its DB here: it would hold its locks.
+  // A prepared transaction must not outlive its DB here: it would hold its
+  // locks.
   EndTransactions(this);
   twins.Close();
 }
@@ -133,7 +134,7 @@ void RandomRun::Operation() {
     const Snapshot* snapshot = twins.snapshot(index)[kPlain];
     journal.Note("release snapshot " +
                  std::to_string(snapshot->GetSequenceNumber()));
-    // They must not outlive their snapshot.
+    // Iterators must not outlive their snapshot.
     for (size_t i = walks.size(); i > 0; i--) {
       if (walks[i - 1]->Uses(snapshot)) {
         walks.erase(walks.begin() + static_cast<ptrdiff_t>(i - 1));
@@ -179,7 +180,7 @@ bool RandomRun::Execute() {
   std::filesystem::create_directories(plan.directory);
   WriteSeeds();
   if (journal.ok()) Open();
-  // Something on several levels to begin with.
+  // Puts data on several levels to begin with.
   for (size_t rounds = dice.Below(6); rounds > 0 && journal.ok(); rounds--) {
     WriteMany(this);
     const size_t family = dice.Below(plan.families.size());

@@ -1,5 +1,5 @@
-//  One run: two databases with options drawn from a seed, and writes, reads and
-//  changes of their state, drawn too, until a difference or the end.
+//  One run: two databases with options drawn from a seed, and random writes,
+//  reads and changes of their state, until a difference or the end.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A transaction on both twins that is prepared or has writes to come.
+// A transaction on both twins that is prepared, or will get further writes.
 struct OpenTransaction {
   Pair<std::unique_ptr<Transaction>> twins;
   bool prepared = false;
@@ -32,8 +32,8 @@ struct RandomRun {
   // The latest state of a column family.
   View Latest(size_t family);
 
-  // Does the same to both, and expects the same status. Returns whether it is
-  // OK.
+  // Does the same to both twins, and expects the same status. Returns whether
+  // it is OK.
   bool Both(const std::string& what,
             const std::function<Status(Twin)>& operation);
 

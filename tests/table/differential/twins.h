@@ -1,4 +1,5 @@
-//  Two databases that hold the same writes, and what is open on them.
+//  Two databases that hold the same writes, and the objects that are open on
+//  them.
 
 #pragma once
 
@@ -24,7 +25,7 @@ class Twins {
   explicit Twins(const RunPlan* plan);
   ~Twins();
 
-  // Opens both as the plan says now.
+  // Opens both twins according to the present plan.
   Status Open();
   // Snapshots end here.
   void Close();
@@ -36,7 +37,7 @@ class Twins {
   }
   Env* env(Twin twin) const { return envs_[twin].get(); }
   const std::string& path(Twin twin) const { return paths_[twin]; }
-  // Options and families of the last Open().
+  // The options and families of the last Open().
   Options options(Twin twin, size_t family) const;
   const std::vector<ColumnFamilyDescriptor>& families(Twin twin) const {
     return families_[twin];
@@ -50,7 +51,7 @@ class Twins {
   }
 
   // Whether files and memtables of the column family hold the same internal
-  // keys in both, so that answers which depend on that must agree too.
+  // keys in both twins, so that answers that depend on them must be equal too.
   bool SameShape(size_t family) const;
 
  private:

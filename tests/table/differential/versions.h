@@ -1,5 +1,5 @@
-//  What the versions of RocksDB that Protean is tested with differ in, as far
-//  as the differential test has to know.
+//  The differences between the supported versions of RocksDB that the
+//  differential test has to know.
 
 #pragma once
 

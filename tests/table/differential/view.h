@@ -1,5 +1,5 @@
-//  What queries are asked of: a column family of both DBs, as it is, through a
-//  transaction, in a copy that is read only, or one SST file of it.
+//  The object of queries: a column family of both DBs, as it is, through a
+//  transaction, in a read-only copy, or one SST file of it.
 
 #pragma once
 
@@ -22,7 +22,7 @@ struct View {
   Pair<DB*> dbs = {};
   Pair<ColumnFamilyHandle*> handles = {};
   Pair<Transaction*> transactions = {};
-  // Instead of all of these.
+  // Replaces all of these.
   std::function<Iterator*(Twin, const ReadOptions&)> file_iterator;
   bool snapshots = false;    // those of the twins may be used
   bool same_shape = false;   // Twins::SameShape()
@@ -34,8 +34,8 @@ struct View {
                                         const ReadOptions& options) const;
 };
 
-// The time at which something is read: a snapshot, a timestamp, or now. It must
-// stay where it is while options that it has been set in are in use.
+// The time of a read: a snapshot, a timestamp, or now. It must stay in place
+// while options that refer to it are in use.
 class ReadPoint {
  public:
   void Draw(RandomRun* run, const View& view);
@@ -44,7 +44,7 @@ class ReadPoint {
     if (timestamps_) options->timestamp = &timestamp_slice_;
     if (!start_.empty()) options->iter_start_ts = &start_slice_;
   }
-  // Iterators only: all versions since some time.
+  // For iterators only: all versions since some time.
   void DrawStart(RandomRun* run);
 
   bool has_start() const { return !start_.empty(); }

@@ -20,7 +20,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A copy of both DBs that can only be read.
+// A read-only copy of both DBs.
 class Copies {
  public:
   ~Copies() {
@@ -77,7 +77,7 @@ std::string ListInternalKeys(Iterator* it) {
 void CompareFile(RandomRun* run, size_t family, const std::string& name) {
   Pair<std::unique_ptr<SstFileReader>> readers;
   for (Twin twin : kTwins) {
-    // Options of both twins, but over the same file.
+    // The options of both twins, but for the same file.
     Options options = run->twins.options(twin, family);
     options.env = run->twins.env(kProtean);
     readers[twin] = std::make_unique<SstFileReader>(options);
@@ -123,7 +123,7 @@ bool MayNameBlobs(const FamilyPlan& family, const KeyVersion& version) {
 void CompareKeyVersions(RandomRun* run, size_t index) {
   if (!run->plan.frozen || !run->twins.SameShape(index)) return;
   const FamilyPlan& family = run->plan.families[index];
-  // The count takes no time at which to read, and seeks within a prefix.
+  // The count ignores the time of the read, and seeks within a prefix.
   if (family.timestamps || family.options.prefix_extractor != nullptr) return;
   std::string begin = family.pool.PickAround(&run->dice);
   std::string end = family.pool.PickBehind(&run->dice, begin);
@@ -131,8 +131,8 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
   if (run->dice.OneIn(3)) end = family.pool.keys().back();
   const size_t most = run->dice.OneIn(4) ? 1 + run->dice.Below(20) : 100000;
   // Whether a compaction knows that there is nothing below a merge, and so
-  // merges for good, depends on how files were cut, hence on their sizes: keys
-  // with a merge that one of the twins still has are left out.
+  // merges completely, depends on how files were cut, hence on their sizes:
+  // keys with a merge in either twin are left out.
   Pair<std::vector<KeyVersion>> found;
   std::set<std::string> merged;
   run->Both(
@@ -145,7 +145,7 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
         }
         return s;
       });
-  // Then the twins may have cut their lists at different keys.
+  // In this case, the twins may have cut their lists at different keys.
   const auto is_cut = [&](Twin twin) { return found[twin].size() == most; };
   if (!merged.empty() && (is_cut(kPlain) || is_cut(kProtean))) return;
   Pair<std::string> versions;
@@ -172,8 +172,8 @@ void CompareFiles(RandomRun* run, size_t family) {
       names.push_back(file.db_path + file.name);
     }
   }
-  // Files may go at any time otherwise. With timestamps, or blobs, these
-  // readers do not do all that the DB does.
+  // Otherwise, files may be deleted at any time. With timestamps, or blobs,
+  // these readers do not support all that the DB does.
   if (!run->plan.frozen || run->plan.families[family].timestamps ||
       run->plan.families[family].options.enable_blob_files) {
     return;
@@ -239,9 +239,9 @@ void CompareCheckpoints(RandomRun* run) {
 }
 
 void CompareSecondaries(RandomRun* run) {
-  // What a transaction has prepared is for the primary to know.
+  // Only the primary knows what a transaction has prepared.
   if (run->plan.in_memory || run->plan.Pessimistic()) return;
-  // RocksDB 9.10.0 crashes as it reads a blob in a secondary with a block
+  // RocksDB 9.10.0 crashes when it reads a blob in a secondary with a block
   // cache.
   for (const FamilyPlan& family : run->plan.families) {
     if (family.options.enable_blob_files) return;

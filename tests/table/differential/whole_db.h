@@ -1,5 +1,5 @@
-//  Queries of the DB as a whole: its key versions, its files, its sizes, and
-//  copies of it that are read only.
+//  Queries of a whole DB: its key versions, its files, its sizes, and read-only
+//  copies of it.
 
 #pragma once
 
