@@ -21,7 +21,7 @@ RULES = [
          "a block does not open with Of, Those, That, It, By, The same, So many, or As many: name the subject"),
     Rule("person", "comment", re.compile(r"\b(nobody|somebody|anybody|whoever|whosoever)\b", re.IGNORECASE),
          "code is not nobody, somebody, anybody, or whoever: say the caller, the reader, no thread, RocksDB"),
-    Rule("count", "comment", re.compile(r"\bso (many|much)\b", re.IGNORECASE),
+    Rule("count", "comment", re.compile(r"\bso (many|much)\b(?!( \w+){0,3} that\b)", re.IGNORECASE),
          "a comment does not count with 'so many' or 'so much': say the number of what"),
     Rule("limit", "code", re.compile(r"\bk(Most|Least)[A-Z]\w*"), "limits are kMax... and kMin..., not kMost... or kLeast..."),
     Rule("backoff", "code", re.compile(r"\w*patience\w*", re.IGNORECASE), "the field's word is backoff, not patience"),

@@ -16,7 +16,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A number in [0, 1), always the same one.
+// A pseudorandom number in [0, 1) that depends on the arguments only.
 double Draw(uint64_t a, uint64_t b) {
   const uint64_t numbers[] = {a, b};
   return static_cast<double>(
@@ -25,24 +25,23 @@ double Draw(uint64_t a, uint64_t b) {
          0x1p-53;
 }
 
-// What the table iterator does with a read of a file, if the file has nothing
-// for it.
+// What the table iterator does with a read of a file that has nothing for it.
 struct Answer {
-  // Whether the file is read, by a search whose end other files know.
+  // Whether the file is read by a seek whose end other files know.
   bool read = false;
-  // Whether the file waits right behind the target, and would be read if no
+  // Whether the file waits right after the target, and would be read if no
   // other file knew more.
   bool knows_nothing = false;
 };
 
-// Follows a forward seek from marker to marker, as far as the search comes.
-// `marker` is where the file waits first.
+// Follows a forward seek from marker to marker until it ends. `marker` is where
+// the file waits first.
 bool IsRead(const FilterBlock& filter, const ReadQuery& read,
             const ReadTruth::End& end, Marker::Purpose purpose,
             std::string marker) {
-  const SearchPosition stop = {end.found ? SearchPosition::Kind::kKey
-                                         : SearchPosition::Kind::kNone,
-                               end.key};
+  const SearchPosition stop = {
+      end.found ? SearchPosition::Kind::kKey : SearchPosition::Kind::kNone,
+      end.key};
   for (uint8_t moves = 0;; moves++) {
     const bool is_reached =
         end.found ? marker <= end.key
@@ -80,7 +79,8 @@ Answer AnswerToSeek(const FilterBlock& filter, const ReadQuery& read,
     std::string next;
     answer.knows_nothing =
         marker == read.target + std::string(1, '\0') &&
-        DecideMove(filter, marker, SearchPosition(), &next).action == Action::kRead;
+        DecideMove(filter, marker, SearchPosition(), &next).action ==
+            Action::kRead;
     answer.read = IsRead(filter, read, end, decision.purpose, marker);
   } else {
     answer.read = decision.action == Action::kRead;
@@ -102,7 +102,8 @@ Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
   return answer;
 }
 
-// What the filters of some files have let through, of one kind of reads.
+// The share of reads of one kind that the filters of some files have let
+// through.
 struct Rate {
   uint64_t asked = 0;
   uint64_t answered = 0;
@@ -136,8 +137,8 @@ class Replay {
   Status Run();
 
  private:
-  // What has been found out of a file under one policy; of the first one, the
-  // filters as they are.
+  // The outcome for a file under one policy. The first policy stands for the
+  // existing filters.
   struct FileOutcome {
     bool known = false;
     double keys = 0;
@@ -154,7 +155,7 @@ class Replay {
 
   void Prepare();
   void ChooseFiles();
-  // It is gone, and was perhaps chosen.
+  // Leaves out a file that is gone and may have been chosen.
   void LeaveOut(uint32_t file) {
     if (!chosen_[file]) return;
     chosen_[file] = false;
@@ -166,7 +167,7 @@ class Replay {
   void Teach();
   Status BuildFilters(uint32_t file);
   void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
-  // Decides about the files that are not known, by the others.
+  // Estimates the outcomes of unknown files from those of the known ones.
   void Extrapolate(Contestant* contestant) const;
   void Sum(const Contestant& contestant, ReplayResult* result) const;
 
@@ -199,7 +200,8 @@ class Replay {
 
 void Replay::Prepare() {
   const size_t files = family_.files.size();
-  // Not every second one: reads of different kinds may take turns.
+  // Chosen at random, not every second read: reads of different kinds may
+  // alternate.
   replayed_.resize(reads_.size());
   for (size_t i = 0; i < reads_.size(); i++) {
     replayed_[i] = Draw(i, reads_.size()) < 0.5;
@@ -223,8 +225,8 @@ void Replay::Prepare() {
   }
 }
 
-// Small levels as a whole, as long as each level gets its share; of the others
-// the files that divide it evenly.
+// Takes small levels completely, as long as each level gets its share; from
+// larger levels, files at even distances.
 void Replay::ChooseFiles() {
   chosen_.assign(family_.files.size(), false);
   std::map<int, std::vector<uint32_t>> levels;
@@ -313,8 +315,8 @@ Status Replay::LookAtFiles() {
   return Status::OK();
 }
 
-// What BitsOfFile comes to in the end depends on how many files of the levels
-// there are, not on which: a level counts as one.
+// The final result of BitsOfFile depends on the number of files in the levels,
+// not on which files they are: a level counts as one.
 void Replay::TellTrees() {
   constexpr int kRewritten = 10;  // times, after which nothing changes
   std::vector<FileFilter> tree;
@@ -436,7 +438,7 @@ void Replay::Extrapolate(Contestant* contestant) const {
       known.knows_nothing.Add(answer.knows_nothing);
     }
   }
-  // Of the nearest level that knows.
+  // The share in the nearest level with known files.
   const auto share_of = [&](int level, size_t kind, Rate Rates::*which,
                             double otherwise) {
     double share = otherwise;
@@ -488,8 +490,8 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
       }
     }
   }
-  // From the files that were built to all; a level of which none was is like
-  // the others.
+  // Extrapolates from the built files to all files; a level without built files
+  // is assumed to be like the others.
   ReplaySum built;
   for (const auto& [level, sum] : result->levels) built.Add(sum);
   for (auto& [level, sum] : result->levels) {
@@ -505,8 +507,8 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     sum.build_nanos = build_nanos;
   }
 
-  // An open seek gives up waiting where that has been of no use for a while: in
-  // a level, or a file of level 0.
+  // An open seek gives up waiting if that has been useless for a while: in a
+  // level, or a file of level 0.
   std::map<std::pair<int, uint32_t>, SeekBackoff::Shared> shared;
   SeekBackoff::CachedReads none{0};
   const std::vector<Question>& questions = truth_.questions;
@@ -515,7 +517,7 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     end = begin;
     while (end < questions.size() && questions[end].read == read) end++;
     if (!replayed_[read]) continue;
-    // Where no filter knows anything, the largest run is read first.
+    // If no filter knows anything, the largest run is read first.
     size_t first = begin;
     for (size_t i = begin; i < end; i++) {
       if (!contestant.answers[i].knows_nothing) {

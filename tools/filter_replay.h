@@ -1,15 +1,15 @@
-//  How well filters do, measured: filter policies build the filters of a column
-//  family's files in memory, and reads are replayed over them.
+//  Measures how well filters do: filter policies build the filters of a column
+//  family's files in memory, and reads are replayed against them.
 //
 //  One half of the reads, chosen at random, teaches the policies that design
-//  their filters for queries, as a DB's own samples would. The other half is
-//  replayed: for each read, the files that it asks are known, and so is which
-//  of them it asks in vain (read_truth.h). A file is read if it is not in vain,
-//  or if its filter does not know better; so the blocks that a read costs add
-//  up.
+//  their filters for queries, as the samples of a DB would. The other half is
+//  replayed: for each read, it is known which files it asks, and which of them
+//  in vain (read_truth.h). A file is read if it has something for the read, or
+//  if its filter does not know better; the blocks of these files add up to the
+//  cost of the read.
 //
 //  Policies that give small runs more bits (level_bits.h) are told the tree as
-//  it comes to be once all files have been rewritten under the policy.
+//  it will be once all files have been rewritten under the policy.
 
 #pragma once
 
@@ -28,12 +28,12 @@ struct Candidate {
   std::shared_ptr<const FilterPolicy> policy;  // nullptr: no filters
 };
 
-// Of a level, or of all. What is not counted in reads or files is of all files
-// of the level, from those that were built.
+// Sums over a level, or over all levels. Keys, sizes and times cover all files
+// of the level, extrapolated from the files whose filters were built.
 struct ReplaySum {
   size_t files = 0;
   uint64_t bytes = 0;
-  // Of which filters were built.
+  // The files whose filters were built.
   size_t built_files = 0;
   uint64_t built_bytes = 0;
 
@@ -41,11 +41,12 @@ struct ReplaySum {
   double filter_bytes = 0;
   double build_nanos = 0;
 
-  // Of the reads that were replayed.
+  // The reads that were replayed.
   uint64_t in_vain = 0;          // asked a file that has nothing for them
-  uint64_t false_positives = 0;  // of these, read the file
+  uint64_t false_positives = 0;  // read such a file
   uint64_t blocks = 0;
-  // What the filters promise of those in vain, as far as they do.
+  // The false positives that the filters predict for reads in vain, and the
+  // number of these reads whose filter predicts a rate.
   double predicted = 0;
   uint64_t predicting = 0;
 
@@ -53,7 +54,7 @@ struct ReplaySum {
 
   double BitsPerKey() const { return keys > 0 ? 8 * filter_bytes / keys : 0; }
   double FalsePositiveRate() const;
-  // Negative if the filters promise nothing.
+  // Negative if no filter predicts a rate.
   double PredictedRate() const;
 };
 
@@ -65,28 +66,31 @@ struct ReplayResult {
 };
 
 struct ReplayReport {
-  // First the filters as they are, then those of the candidates.
+  // First the existing filters, then those of the candidates.
   std::vector<ReplayResult> results;
   uint64_t replayed = 0;  // reads
-  uint64_t taught = 0;    // samples that the policies had
+  uint64_t taught = 0;    // samples given to the policies
   size_t built_files = 0;
   uint64_t built_bytes = 0;
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
-  // Files whose filters, as they are, could not be asked: partitioned ones.
+  // Files whose existing filters could not be asked, because they are
+  // partitioned.
   size_t files_not_asked = 0;
-  uint64_t range_deletions = 0;  // which are not taken into account
+  uint64_t range_deletions = 0;  // which are ignored
 };
 
-// Builds filters of files of at most `max_bytes`, chosen evenly from each
-// level, for each candidate. Corruption names a file that is damaged.
+// Builds filters for files of at most `max_bytes` in all, chosen evenly from
+// each level, for each candidate, and replays the reads. Corruption names a
+// file that is damaged.
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
                    const ReportShare& progress, ReplayReport* report);
 
-// What the reads teach: the ranges in which they find nothing, one for each
-// read that asks a file in vain, unless `skip` says true of it.
+// The samples that the reads give: the ranges in which they find nothing, one
+// for each read that asks a file in vain, except for reads for which `skip` is
+// true.
 std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
                                    const ReadTruth& truth,
                                    const std::vector<bool>& skip);

@@ -19,7 +19,7 @@ cat >"$work/words.h" <<'END'
 // That of a block, so
 // many times.
 //
-// It may go on: only the first words of a block open it.
+// So many times that it counts. It may go on: only the first words of a block open it.
 int a = 1'000;  // By its end, nobody
                 // knows.
 /// "Those" in quotes.
