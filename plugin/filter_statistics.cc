@@ -77,9 +77,8 @@ void AddFiles(const FamilyState& family, FilterStatistics* statistics) {
               return std::tie(a.level, a.path) < std::tie(b.level, b.path);
             });
   LevelSums total;
-  for (const auto& [level, sums] : SumByLevel(family)) {
+  for (const auto& [level, sums] : SumByLevel(family, &total)) {
     statistics->levels.push_back({level, StatisticsOf(sums)});
-    total += sums;
   }
   statistics->total = StatisticsOf(total);
 }
@@ -179,7 +178,7 @@ FilterSums GetFilterSums(const std::string& folder) {
   begin.push_back('/');
   LevelSums total;
   for (const FamilyState& family : DBSession::StatesIn(begin)) {
-    for (const auto& [level, sums] : SumByLevel(family)) total += sums;
+    SumByLevel(family, &total);
   }
   return StatisticsOf(total);
 }

@@ -27,7 +27,7 @@ FileDescription Describe(const BlockBasedFile& file,
   description.family = file.family();
   description.family_name = file.column_family();
   description.path = file.name();
-  description.level = file.level();
+  description.level = std::max(file.level(), -1);
   description.properties = file.table()->GetTableProperties();
   if (description.properties == nullptr) {
     // The file is older than table properties.
@@ -37,20 +37,6 @@ FileDescription Describe(const BlockBasedFile& file,
   description.info_log = file.info_log();
   description.log_period_seconds = log_period_seconds;
   return description;
-}
-
-// What the policy uses of a file whose filter is used; nullptr otherwise.
-std::shared_ptr<SampleStore> SamplesOf(const BlockBasedFile& file,
-                                       FilterUse use) {
-  return use == FilterUse::kUsed
-             ? AsProteanFilterPolicy(file.filter_policy())->Samples()
-             : nullptr;
-}
-std::shared_ptr<TreeFilters> TreesOf(const BlockBasedFile& file,
-                                     FilterUse use) {
-  return use == FilterUse::kUsed
-             ? AsProteanFilterPolicy(file.filter_policy())->Filters()
-             : nullptr;
 }
 
 // Returns a number above the sequence numbers of all writes, and below the
@@ -72,12 +58,13 @@ SequenceNumber MarkerSequence(const BlockBasedFile& file) {
 }  // namespace
 
 FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
-                                       FilterUse use,
-                                       const std::string& db_session_id,
-                                       uint64_t log_period_seconds)
+                           FilterUse use, const std::string& db_session_id,
+                           uint64_t log_period_seconds)
     : file_(std::move(file)),
       open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
-                 SamplesOf(*file_, use), TreesOf(*file_, use)),
+                 use == FilterUse::kUsed
+                     ? AsProteanFilterPolicy(file_->filter_policy())
+                     : nullptr),
       has_range_filter_(use == FilterUse::kUsed),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       marker_sequence_(MarkerSequence(*file_)),

@@ -34,35 +34,20 @@ std::string LevelToString(int level, const LevelSums& sums) {
 
 }  // namespace
 
-LevelSums& LevelSums::operator+=(const FileState& file) {
+void LevelSums::Add(const FileState& file) {
   const TableProperties& properties = *file.properties;
   files++;
   entries += properties.num_entries;
   files_by_use[static_cast<size_t>(file.use)]++;
   seeks += file.seeks;
-  if (file.use != FilterUse::kUsed) return *this;
+  if (file.use != FilterUse::kUsed) return;
   keys += properties.num_filter_entries;
   filter_bytes += properties.filter_size;
   const double predicted = PredictedFprOf(properties.user_collected_properties);
-  if (predicted < 0) return *this;
+  if (predicted < 0) return;
   const auto file_keys = static_cast<double>(properties.num_filter_entries);
   predicted_positives += predicted * file_keys;
   predicted_keys += file_keys;
-  return *this;
-}
-
-LevelSums& LevelSums::operator+=(const LevelSums& other) {
-  files += other.files;
-  entries += other.entries;
-  for (size_t i = 0; i < kFilterUses; i++) {
-    files_by_use[i] += other.files_by_use[i];
-  }
-  keys += other.keys;
-  filter_bytes += other.filter_bytes;
-  predicted_positives += other.predicted_positives;
-  predicted_keys += other.predicted_keys;
-  seeks += other.seeks;
-  return *this;
 }
 
 double LevelSums::BitsPerKey() const {
@@ -75,12 +60,17 @@ double LevelSums::PredictedFpr() const {
   return predicted_keys == 0 ? -1 : predicted_positives / predicted_keys;
 }
 
-std::map<int, LevelSums> SumByLevel(const FamilyState& family) {
+std::map<int, LevelSums> SumByLevel(const FamilyState& family,
+                                    LevelSums* total) {
   std::map<int, LevelSums> levels;
   for (const auto& [level, seeks] : family.closed_files) {
     levels[level].seeks += seeks;
+    total->seeks += seeks;
   }
-  for (const FileState& file : family.open_files) levels[file.level] += file;
+  for (const FileState& file : family.open_files) {
+    levels[file.level].Add(file);
+    total->Add(file);
+  }
   return levels;
 }
 

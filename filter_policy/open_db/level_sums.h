@@ -49,8 +49,7 @@ struct LevelSums {
   // Seeks in open files and in files that have been closed.
   SeekCounts seeks;
 
-  LevelSums& operator+=(const FileState& file);
-  LevelSums& operator+=(const LevelSums& other);
+  void Add(const FileState& file);
 
   uint64_t used() const {
     return files_by_use[static_cast<size_t>(FilterUse::kUsed)];
@@ -62,8 +61,10 @@ struct LevelSums {
   double PredictedFpr() const;
 };
 
-// Negative levels are unknown.
-std::map<int, LevelSums> SumByLevel(const FamilyState& family);
+// Returns the sums by level, which is -1 if unknown. Adds all files to
+// `*total`.
+std::map<int, LevelSums> SumByLevel(const FamilyState& family,
+                                    LevelSums* total);
 
 // One line for a log, without the name of the column family.
 std::string ToLogLine(const std::map<int, LevelSums>& levels);

@@ -89,8 +89,9 @@ void OpenFamilies::LogIfDue(const File& file) {
   std::string line;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    LevelSums total;
     line = (family->name.empty() ? "unknown" : family->name) + ":" +
-           ToLogLine(SumByLevel(StateOf(*family)));
+           ToLogLine(SumByLevel(StateOf(*family), &total));
   }
   Log(InfoLogLevel::INFO_LEVEL, description.info_log,
       "Protean: column family %s", line.c_str());

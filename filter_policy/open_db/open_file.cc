@@ -1,34 +1,25 @@
 #include "filter_policy/open_db/open_file.h"
 
-#include <algorithm>
-
+#include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-FileDescription WithKnownLevel(FileDescription description) {
-  description.level = std::max(description.level, -1);
-  return description;
-}
-
-}  // namespace
-
 OpenFile::OpenFile(const std::string& db_session_id,
                    FileDescription description, FilterUse use,
-                   const std::shared_ptr<SampleStore>& samples,
-                   const std::shared_ptr<TreeFilters>& trees)
+                   const ProteanFilterPolicy* policy)
     : db_(DBSession::Join(
           DBSession::IdOf(db_session_id, description.info_log))),
-      file_(WithKnownLevel(std::move(description)), use) {
+      file_(std::move(description), use) {
   const FileDescription& file = file_.description;
   // A file that was written outside of the DB names no column family.
   const std::string& family =
       file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
+  const auto samples = policy == nullptr ? nullptr : policy->Samples();
   if (samples != nullptr) {
     samples_ = db_->Queue(samples, family, file.env, file.info_log);
   }
+  const auto trees = policy == nullptr ? nullptr : policy->Filters();
   if (trees != nullptr && file.level >= 0) {
     const FileFilter filter = {file.level, file.properties->num_filter_entries,
                                8 * file.properties->filter_size};

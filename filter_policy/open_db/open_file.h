@@ -16,14 +16,14 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+class ProteanFilterPolicy;
+
 // Thread safe.
 class OpenFile {
  public:
-  // `samples` and `trees` are the filter policy's; nullptr if the policy takes
-  // no samples, or does not plan by trees, or if the file's filter is not used.
+  // `policy` is nullptr if the file's filter is not used.
   OpenFile(const std::string& db_session_id, FileDescription description,
-           FilterUse use, const std::shared_ptr<SampleStore>& samples,
-           const std::shared_ptr<TreeFilters>& trees);
+           FilterUse use, const ProteanFilterPolicy* policy);
   ~OpenFile();
 
   OpenFile(const OpenFile&) = delete;

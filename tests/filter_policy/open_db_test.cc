@@ -6,6 +6,7 @@
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/db_session.h"
 #include "filter_policy/open_db/open_file.h"
+#include "filter_policy/proteus/proteus_policy.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -28,12 +29,11 @@ FileDescription Describe(int level, int family = 0,
   return description;
 }
 
-std::unique_ptr<OpenFile> Open(
-    const FileDescription& description, FilterUse use = FilterUse::kUsed,
-    const std::string& id = "open_db_test",
-    const std::shared_ptr<TreeFilters>& trees = nullptr) {
-  return std::make_unique<OpenFile>(id, description, use, /*samples=*/nullptr,
-                                    trees);
+std::unique_ptr<OpenFile> Open(const FileDescription& description,
+                               FilterUse use = FilterUse::kUsed,
+                               const std::string& id = "open_db_test",
+                               const ProteanFilterPolicy* policy = nullptr) {
+  return std::make_unique<OpenFile>(id, description, use, policy);
 }
 
 void Count(SeekKind kind, SeekEvent event, uint16_t times, OpenFile* file) {
@@ -101,7 +101,9 @@ TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
   only_inspected.reset();
   const FamilyState family = StateOf();
   EXPECT_EQ(1u, family.open_files.size());
-  const std::map<int, LevelSums> levels = SumByLevel(family);
+  LevelSums total;
+  const std::map<int, LevelSums> levels = SumByLevel(family, &total);
+  EXPECT_EQ(7u, total.seeks(SeekKind::kClosed, SeekEvent::kNegative));
   ASSERT_EQ(2u, levels.size());
   EXPECT_EQ(1u, levels.at(1).files);
   EXPECT_EQ(3u, levels.at(1).seeks(SeekKind::kClosed, SeekEvent::kNegative));
@@ -195,7 +197,7 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
   predicted.level = 2;
   const auto d = Open(predicted);
   LevelSums sums;
-  for (const auto& [level, of_level] : SumByLevel(StateOf())) sums += of_level;
+  EXPECT_EQ(2u, SumByLevel(StateOf(), &sums).size());
   EXPECT_EQ(4u, sums.files);
   EXPECT_EQ(3u, sums.used());
   EXPECT_EQ(48u, sums.entries);
@@ -207,19 +209,24 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
   EXPECT_EQ(0, LevelSums().BitsPerKey());
 }
 
-TEST(OpenFileTest, FiltersAreListedInTheirTree) {
-  const auto trees = std::make_shared<TreeFilters>();
-  auto file = Open(Describe(2), FilterUse::kUsed, "open_db_test", trees);
+TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
+  const ProteusFilterPolicy policy(DesignSpace::kProteus);
+  auto file = Open(Describe(2), FilterUse::kUsed, "open_db_test", &policy);
   // A file without a level is not in a tree.
   const auto outside =
-      Open(Describe(-1), FilterUse::kUsed, "open_db_test", trees);
-  const std::vector<FileFilter> found = trees->FiltersOf({nullptr, "family"});
+      Open(Describe(-1), FilterUse::kUsed, "open_db_test", &policy);
+  const auto other = Open(Describe(2));
+  const TreeFilters::Tree tree{nullptr, "family"};
+  const std::vector<FileFilter> found = policy.Filters()->FiltersOf(tree);
   ASSERT_EQ(1u, found.size());
   EXPECT_EQ(2, found[0].level);
   EXPECT_EQ(10u, found[0].keys);
   EXPECT_EQ(40u, found[0].bits);
+  ASSERT_NE(nullptr, file->queue());
+  EXPECT_EQ(file->queue(), outside->queue());
+  EXPECT_EQ(nullptr, other->queue());
   file.reset();
-  EXPECT_TRUE(trees->FiltersOf({nullptr, "family"}).empty());
+  EXPECT_TRUE(policy.Filters()->FiltersOf(tree).empty());
 }
 
 TEST(TreeFiltersTest, TreesAreToldApart) {
