@@ -22,7 +22,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Where the fields of the header are (filter_block.h).
+// The offsets of the header's fields (filter_block.h).
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
@@ -32,8 +32,8 @@ constexpr size_t kPayloadOffset = 12;
 constexpr size_t kHeaderSize = 32;
 constexpr size_t kSaltedHeaderSize = 48;
 
-// Whether what `block` says of the first of these ascending keys that is at or
-// above `target` is true.
+// Whether `block` answers correctly about the first of these ascending keys
+// that is at or above `target`.
 template <typename SortedKeys>
 bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
                      const std::string& target) {
@@ -59,7 +59,8 @@ inline std::string Finish(FilterBitsBuilder* builder) {
   return builder->Finish(&buffer).ToString();
 }
 
-// Completes the block of the keys added; false if they cannot be held.
+// Completes the block of the added keys; returns false if a filter cannot hold
+// them.
 inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
                         std::string* block) {
   FilterBlockHeader header;

@@ -1,4 +1,4 @@
-//  Sets of keys that hurt, and queries around them.
+//  Difficult sets of keys, and queries around them.
 
 #pragma once
 
@@ -17,15 +17,16 @@ struct KeyFamily {
 
 // Families of about `size` keys each, the same for the same seed: random and
 // dense integers, emails and URLs with long shared prefixes, chains of keys
-// each a prefix of the next, all keys of one byte, runs of 0x00 and 0xff, one
-// key, the empty key.
+// that are prefixes of the next one, all keys of one byte, runs of 0x00 and
+// 0xff, one key, the empty key.
 std::vector<KeyFamily> KeyFamilies(size_t size, uint32_t seed);
 
-// The key as 8 bytes, big endian, so that bytes order as numbers do.
+// The number as a key of 8 bytes, big endian, so that keys are ordered as
+// numbers.
 std::string BigEndian(uint64_t number);
 
-// Strings close to `key`: itself, its prefixes, its extensions, its neighbours
-// in the last byte.
+// Strings close to `key`: itself, its prefixes, its extensions, and its
+// neighbors in the last byte.
 std::vector<std::string> Around(const std::string& key);
 
 // A string over `alphabet` of at most `max_length` bytes.
@@ -36,7 +37,7 @@ std::string RandomString(Random* rnd, const std::string& alphabet,
 // that must follow it.
 std::string FinishPayload(RangeFilterBuilder* builder);
 
-// The bytes, to be printed.
+// The bytes in printable form.
 inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
 
 // Sorts and removes duplicates.

@@ -1,4 +1,4 @@
-//  Random keys that are the same everywhere, for golden blocks.
+//  Random keys that are the same on every platform, for golden blocks.
 
 #pragma once
 

@@ -16,7 +16,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Where an SST file keeps its filter, and how its blocks are checked.
+// The position of the filter in an SST file, and the type of the blocks'
+// checksums.
 struct FilterLocation {
   BlockHandle handle;
   Footer footer;
@@ -52,7 +53,7 @@ inline void ChangeBlock(const std::string& path, const BlockHandle& handle,
   ASSERT_EQ(size, bytes.size());
   contents.replace(offset, size, bytes);
   if (right_checksum) {
-    // The block, a byte for its compression, the checksum.
+    // The block, one byte for its compression, and the checksum.
     const uint32_t checksum = ComputeBuiltinChecksum(
         footer.checksum_type(), &contents[offset], size + 1);
     EncodeFixed32(&contents[offset + size + 1],
@@ -63,7 +64,7 @@ inline void ChangeBlock(const std::string& path, const BlockHandle& handle,
 }
 
 // Changes the file's filter block. With `right_checksum`, only Protean's own
-// checksum can tell.
+// checksum shows the change.
 inline void ChangeFilter(const std::string& path, bool right_checksum,
                          const std::function<void(std::string* bytes)>& change,
                          const std::string& block = kProteanFilterBlock) {

@@ -23,14 +23,14 @@ leave_out() {
   exit 77
 }
 
-# Without a word from Maven, it is not what fails.
+# If Maven has printed nothing, it is not the cause.
 if ! plugin/java/build_native.sh "--output=$work/native" $rocksdbjni 2>"$work/native.log"; then
   cat "$work/native.log"
   if is_out_of_reach "$work/native.log"; then leave_out; fi
   die "the native libraries do not build"
 fi
 
-# Many small DBs are opened and closed, which waits for a disk time and again. Libraries are loaded from there, too.
+# Many small DBs are opened and closed, which often waits for a disk. Libraries are loaded from there, too.
 temporary=""
 if [ -w /dev/shm ] && [ "$(df --output=avail -k /dev/shm | tail -n 1)" -gt 1000000 ]; then
   temporary=$(mktemp -d /dev/shm/protean_java.XXXXXX)
@@ -43,7 +43,7 @@ if [ -z "$temporary" ]; then
 fi
 trap 'rm -rf "${temporary:?}"' EXIT
 
-# Maven writes into the folders that it builds.
+# Maven writes into the folders that it builds in.
 rm -rf "$work/src" && mkdir "$work/src"
 for module in protean-rocksjava protean-kafka-streams; do
   mkdir "$work/src/$module"

@@ -1,4 +1,4 @@
-//  The facts of filters among the table properties of SST files.
+//  Facts about filters in the table properties of SST files.
 
 #include "plugin/filter_properties.h"
 
@@ -17,7 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A collector that an application has.
+// A collector of an application.
 class CountingCollector : public TablePropertiesCollector {
  public:
   const char* Name() const override { return "CountingCollector"; }
@@ -130,7 +130,7 @@ TEST_F(FilterPropertiesTest, TellsTheKindAndTheSize) {
   const TableProperties& table = *tables.begin()->second;
   EXPECT_NEAR(8.0 * static_cast<double>(table.filter_size) / kKeys,
               surf.bits_per_key, 0.1);
-  // As without Protean's.
+  // The application's collectors work as without Protean.
   EXPECT_EQ(std::to_string(kKeys),
             table.user_collected_properties.at("app.count"));
   EXPECT_EQ("protean.SuRF", table.filter_policy_name);
@@ -176,7 +176,7 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   EXPECT_NE("", taught.design);
 }
 
-// Each file has properties of its own, however it comes into being and whatever
+// Each file has its own properties, in whatever way it is created and whatever
 // other threads write at the same time.
 TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
   SetPolicy("{id=protean.Proteus;level_bits=equal}");
@@ -210,7 +210,7 @@ TEST_F(FilterPropertiesTest, FilesFromOutside) {
   ASSERT_OK(writer.Open(file));
   for (int i = 0; i < kKeys; i++) ASSERT_OK(writer.Put(Key(i), "value"));
   ASSERT_OK(writer.Finish());
-  // Stock RocksDB reads them.
+  // Stock RocksDB can read the properties.
   SstFileReader reader((Options()));
   ASSERT_OK(reader.Open(file));
   FilterProperties filter;

@@ -1,5 +1,5 @@
-//  Protean in a process whose locale writes fractions with a comma, as that of
-//  a JVM does in half of the world.
+//  Protean in a process whose locale writes fractions with a comma, as in many
+//  JVMs.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A locale of the machine's own is not sure to be there, so one is made: the
-// characters of ASCII, and a comma.
+// The machine may not have such a locale, so one is created: the characters of
+// ASCII, and a comma.
 bool MakeCommaLocale(const std::string& folder) {
   std::ofstream(folder + "/characters") << "<code_set_name> ANSI_X3.4-1968\n"
                                            "<escape_char> /\n"
@@ -38,7 +38,7 @@ bool MakeCommaLocale(const std::string& folder) {
                                        "thousands_sep \"\"\n"
                                        "grouping -1\n"
                                        "END LC_NUMERIC\n";
-  // localedef complains of all that the locale does not define.
+  // localedef complains about everything that the locale does not define.
   const std::string command = "localedef -c -i '" + folder + "/source' -f '" +
                               folder + "/characters' '" + folder +
                               "/comma' >'" + folder + "/log' 2>&1";
@@ -72,7 +72,7 @@ class LocaleTest : public testing::Test {
     return options;
   }
 
-  // The options that RocksDB has written for the DB last.
+  // The latest OPTIONS file that RocksDB has written for the DB.
   std::string StoredPolicy() const {
     DBOptions db_options;
     std::vector<ColumnFamilyDescriptor> column_families;
@@ -143,7 +143,7 @@ TEST_F(LocaleTest, TheDefaultOpensAndChanges) {
   db_.reset();
   EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=14.5"))
       << StoredPolicy();
-  // In a process with another locale.
+  // Runs in a process with the other locale.
   setlocale(LC_NUMERIC, "C");
   EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=14.5"))
       << StoredPolicy();
@@ -186,7 +186,7 @@ TEST_F(LocaleTest, PropertiesAndStatistics) {
   const auto json = nlohmann::json::parse(statistics.ToJson());
   EXPECT_NEAR(filter.predicted_fpr,
               json.at("total").at("predicted_fpr").get<double>(), 1e-5);
-  // Between labels, there are commas, too.
+  // There are commas between labels, too.
   std::istringstream text(ToPrometheus({statistics}));
   size_t fractions = 0;
   for (std::string line; std::getline(text, line);) {
@@ -199,7 +199,7 @@ TEST_F(LocaleTest, PropertiesAndStatistics) {
   EXPECT_GT(fractions, 0u);
 }
 
-// Files that were written when the locale decided.
+// Files that were written when the locale was still used.
 TEST_F(LocaleTest, PropertiesWithCommas) {
   TableProperties properties;
   properties.user_collected_properties = {{kKindProperty, "Proteus"},

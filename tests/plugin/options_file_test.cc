@@ -43,7 +43,7 @@ class OptionsFileTest : public testing::Test {
     Env::Default()->DeleteFile(path_ + ".events.samples");
   }
 
-  // Where the example says /data/, it becomes a path of this test's.
+  // /data/ in the example is replaced by a path of this test.
   void Load(const std::string& name) {
     std::string text;
     ASSERT_OK(ReadFileToString(Env::Default(), kExamples + name, &text));
@@ -84,7 +84,7 @@ class OptionsFileTest : public testing::Test {
     return digits;
   }
 
-  // The names of the files' policies, and the facts of Protean's filters.
+  // The names of the files' policies, and the properties of Protean's filters.
   std::vector<std::string> PolicyNames(ColumnFamilyHandle* family) {
     TablePropertiesCollection tables;
     EXPECT_OK(db_->GetPropertiesOfAllTables(family, &tables));
@@ -147,7 +147,7 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
   EXPECT_EQ((Names{"bloomfilter", "protean.Proteus"}),
             PolicyNames(handles_[1]));
 
-  // They are in use, in both column families.
+  // Filters are used in both column families.
   for (ColumnFamilyHandle* family : handles_) {
     ASSERT_OK(db_options_.statistics->Reset());
     for (int i = 0; i < 1000; i++) {
@@ -177,7 +177,8 @@ TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
             PolicyString(given[1].options).find("bloomfilter:10,proteus:12"));
   Open();
   Close();
-  // The second time, from what RocksDB wrote the first time.
+  // The second time, the options come from the file that RocksDB wrote the
+  // first time.
   for (int i = 0; i < 2; i++) {
     ASSERT_OK(
         LoadLatestOptions(ConfigOptions(), path_, &db_options_, &families_));
@@ -187,7 +188,7 @@ TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
       EXPECT_STREQ("ProteanTable", families_[k].options.table_factory->Name());
       EXPECT_EQ(PolicyString(given[k].options),
                 PolicyString(families_[k].options));
-      // As the example says.
+      // Set as the example says.
       const auto* table =
           families_[k]
               .options.table_factory->GetOptions<BlockBasedTableOptions>();
@@ -215,13 +216,13 @@ TEST_F(OptionsFileTest, SetOptionsChangesWhatTheNextFlushBuilds) {
   Fill(handles_[0], 3);
   EXPECT_EQ((Names{"protean.Proteus", "protean.SuRF", "protean.SuRF"}),
             PolicyNames(handles_[0]));
-  // A bad one changes nothing.
+  // An invalid value changes nothing.
   EXPECT_TRUE(
       db_->SetOptions(handles_[0], {{"table_factory.filter_policy", "surf:x"}})
           .IsInvalidArgument());
   Fill(handles_[0], 4);
   EXPECT_EQ(4u, PolicyNames(handles_[0]).size());
-  // RocksDB has written down what holds now.
+  // RocksDB has written the present values.
   Close();
   ASSERT_OK(
       LoadLatestOptions(ConfigOptions(), path_, &db_options_, &families_));
@@ -230,7 +231,7 @@ TEST_F(OptionsFileTest, SetOptionsChangesWhatTheNextFlushBuilds) {
       << PolicyString(families_[0].options);
 }
 
-// What the example says not to set.
+// An option that the example says not to set.
 TEST_F(OptionsFileTest, WhatNotToSet) {
   Load("OPTIONS.example.ini");
   std::string text;
@@ -247,7 +248,7 @@ TEST_F(OptionsFileTest, WhatNotToSet) {
       << s.ToString();
 }
 
-// A program into which Protean is not linked knows no such table factory.
+// A program without Protean does not know the table factory.
 TEST_F(OptionsFileTest, AnUnknownTableFactory) {
   Load("db_bench/proteus12.ini");
   std::string text;
@@ -269,7 +270,7 @@ TEST_F(OptionsFileTest, AnUnknownTableFactory) {
   families_.clear();  // DestroyDB would look into the table factory
 }
 
-// The section's name decides: then it is RocksDB's own table.
+// The name of the section decides: here, it is RocksDB's own table.
 TEST_F(OptionsFileTest, ASectionOfAnotherTable) {
   Load("db_bench/proteus12.ini");
   std::string text;

@@ -1,9 +1,9 @@
-//  Loads shared libraries one after the other and says what has become of it:
+//  Loads shared libraries one after the other and prints the result:
 //
 //      loading_program [local|global] LIBRARY | close NUMBER ...
 //
-//  `local` (as the Java VM does) and `global` say who sees the symbols of those
-//  that follow; `close 1` lets go of the first one.
+//  `local` (as in the Java VM) and `global` set the visibility of the symbols
+//  of the following libraries; `close 1` closes the first one.
 
 #include <dlfcn.h>
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   }
   using Registered = bool (*)();
   void* found = nullptr;
-  // The library that libprotean.so has loaded is there for itself alone.
+  // The library that libprotean.so has loaded is visible to itself only.
   const char* const binding = getenv("BINDING");
   if (binding != nullptr) {
     void* const handle = dlopen(binding, RTLD_LAZY | RTLD_NOLOAD);

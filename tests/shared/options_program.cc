@@ -1,5 +1,5 @@
-//  A program that knows nothing of Protean: it opens a DB with an OPTIONS file,
-//  or with none, and is compiled with RocksDB's public headers alone.
+//  A program without any reference to Protean: it opens a DB with an OPTIONS
+//  file, or without, and is compiled with RocksDB's public headers only.
 //
 //      options_program DB [OPTIONS_FILE]
 //

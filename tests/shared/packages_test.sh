@@ -59,11 +59,11 @@ done
 protean inspect --db=db --levels_only
 protean verify --db=db
 
-# Without Protean, the OPTIONS file of the DB cannot be read (of which ldb 9.10 dies), and nothing is touched.
+# Without Protean, the OPTIONS file of the DB cannot be read (ldb 9.10 aborts), and nothing is changed.
 before=$(cd db && sha256sum -- *.sst MANIFEST-* CURRENT)
 run ldb --db=db --try_load_options scan --max_keys=1 && die "ldb opens a ProteanTable without Protean"
 [ "$before" = "$(cd db && sha256sum -- *.sst MANIFEST-* CURRENT)" ] || die "ldb has changed the DB"
-# The files can be.
+# The SST files can be read.
 cp -r db plain
 rm plain/OPTIONS-*
 count=$(run ldb --db=plain dump --count_only | sed -n 's/^Keys in range: //p')

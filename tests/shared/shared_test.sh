@@ -36,7 +36,7 @@ expect() {
 
 case $rocksdb in
   *.a)
-    # As the distributions' libraries are made.
+    # Compiled like the libraries of distributions.
     shared=$work/librocksdb.so.0
     compile -shared -o "$shared" -Wl,-soname,librocksdb.so.0 -Wl,--whole-archive "$rocksdb" -Wl,--no-whole-archive \
       -lgflags -lsnappy -llz4 -lzstd -lbz2 -lz -lpthread -ldl
@@ -84,7 +84,7 @@ EOF_OPTIONS
 
 # ---- What works ----
 
-# One DB with Protean and without: what one process has written, the other one reads.
+# A DB used with Protean and without: what one process has written, the other one reads.
 db=$work/db
 options=("$work/options_program" "$db" "$work/OPTIONS")
 expect "preloaded" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean" "${options[@]}"
@@ -125,7 +125,7 @@ expect "an ancient one" "registered no" "ancient.so does not tell its version; P
   "$work/loading_program" local "$work/ancient.so" "$protean"
 expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
   "$work/loading_program" local "$work/other.so" "$shared" "$protean"
-# The right name is no proof.
+# The right file name is not enough.
 cp "$BINDING" "$lib/libprotean-rocksdb-8.0.0.so.1"
 expect "renamed" "registered no" "libprotean-rocksdb-8.0.0.so.1 is for another RocksDB than its name says" \
   "$work/loading_program" local "$work/other.so" "$protean"
