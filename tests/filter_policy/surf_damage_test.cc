@@ -12,6 +12,7 @@
 #include "tests/damage_stride.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/fuzz/block_contracts.h"
+#include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -39,6 +40,29 @@ void AskEverything(const Slice& bytes, const Keys& queries) {
 }
 
 }  // namespace
+
+// The tests of damage rest on this.
+TEST(GuardedBlockTest, ReadsOutsideCrash) {
+  const auto byte_at = [](const Slice& bytes, ptrdiff_t offset) {
+    return *static_cast<const volatile char*>(bytes.data() + offset);
+  };
+  for (const size_t size : {0, 1, 7, 100, 4096, 5000}) {
+    const std::string bytes(size, 'b');
+    GuardedMemory memory(size + 8);
+    const Slice at_end = memory.PlaceAtEnd(bytes);
+    ASSERT_EQ(bytes, at_end.ToString());
+    EXPECT_DEATH(byte_at(at_end, static_cast<ptrdiff_t>(size)), "");
+    const Slice at_begin = memory.PlaceAtBegin(bytes);
+    ASSERT_EQ(bytes, at_begin.ToString());
+    EXPECT_DEATH(byte_at(at_begin, -1), "");
+  }
+  for (size_t misalignment = 0; misalignment < 8; misalignment++) {
+    const GuardedBlock block("a block", misalignment);
+    EXPECT_EQ("a block", block.slice().ToString());
+    EXPECT_EQ(misalignment,
+              reinterpret_cast<uintptr_t>(block.slice().data()) % 8);
+  }
+}
 
 TEST(SurfDamageTest, EveryTruncation) {
   const Keys keys = SmallSet();
