@@ -108,7 +108,7 @@ variable_of() { local name=${1#--} && echo "${name//-/_}"; }
 set_option() { declare -g "$(variable_of "$1")=$2"; }
 
 # Prints the comment at the head of the script $1.
-print_head() { sed -n '1{/^#!/d}; /^#/!q; s/^# \{0,1\}//p' "$1"; }
+print_head() { sed -n '1{/^#!/d}; /^#/!q; /^# SPDX-/d; s/^# \{0,1\}//p' "$1"; }
 
 # The folder that keeps RocksDB from one checkout to the next.
 cache_folder() {
