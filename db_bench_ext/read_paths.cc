@@ -1,7 +1,7 @@
-//  The four hot read paths, with every block in the cache: Get, a closed seek, a
-//  scan and an open seek, over level-0 files that overlap. The queries are asked
-//  once to warm the caches and once more in CountedQueries, the function whose
-//  instructions scripts/count_instructions.sh counts.
+//  The four hot read paths, with every block in the cache: Get, a closed seek,
+//  a scan and an open seek, over level-0 files that overlap. The queries are
+//  asked once to warm the caches and once more in CountedQueries, the function
+//  whose instructions scripts/count_instructions.sh counts.
 
 #include <gflags/gflags.h>
 
@@ -21,7 +21,8 @@
 DEFINE_string(path, "point", "point, range, scan or open_seek");
 DEFINE_string(table_factory, "ProteanTable",
               "Table factory, as in an options string");
-DEFINE_uint64(runs, 1, "Level-0 files, each of which has its share of the keys");
+DEFINE_uint64(runs, 1,
+              "Level-0 files, each of which has its share of the keys");
 DEFINE_uint64(num, 200'000, "Keys");
 DEFINE_uint64(queries, 10'000, "Queries");
 DEFINE_uint64(scan_length, 50, "Keys that a scan reads");
@@ -50,9 +51,9 @@ std::string Key(uint64_t i) {
 
 std::unique_ptr<DB> Build() {
   Options options;
-  Check(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), options, "table_factory=" + FLAGS_table_factory,
-      &options));
+  Check(GetColumnFamilyOptionsFromString(ConfigOptions(), options,
+                                         "table_factory=" + FLAGS_table_factory,
+                                         &options));
   options.create_if_missing = true;
   options.disable_auto_compactions = true;
   options.compression = kNoCompression;
@@ -112,7 +113,8 @@ int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (FLAGS_path != "point" && FLAGS_path != "range" && FLAGS_path != "scan" &&
       FLAGS_path != "open_seek") {
-    fprintf(stderr, "read_paths: --path=%s; allowed: point, range, scan, open_seek\n",
+    fprintf(stderr,
+            "read_paths: --path=%s; allowed: point, range, scan, open_seek\n",
             FLAGS_path.c_str());
     return 1;
   }

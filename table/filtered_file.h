@@ -1,5 +1,5 @@
-//  An SST file with its filter: what the iterators over it and the counter of its
-//  keys ask for. It is also the file's entry with its DB (open_file.h).
+//  An SST file with its filter: what the iterators over it and the counter of
+//  its keys ask for. It is also the file's entry with its DB (open_file.h).
 
 #pragma once
 
@@ -19,8 +19,8 @@ class FilteredFile {
   // `use` is kUsed if `file` has a full filter block that was opened by a
   // policy of Protean, and its user keys are in bytewise order when their
   // timestamps are taken away. `db_session_id` names the open DB that
-  // the file belongs to; empty if there is none. `log_period_seconds` is how often
-  // the DB's log tells of the filters (open_families.h).
+  // the file belongs to; empty if there is none. `log_period_seconds` is how
+  // often the DB's log tells of the filters (open_families.h).
   FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                const std::string& db_session_id, uint64_t log_period_seconds);
   FilteredFile(const FilteredFile&) = delete;

@@ -11,8 +11,7 @@ namespace {
 
 // Data blocks that this thread has found in the cache, as far as it counts.
 uint64_t DataBlocksInCache(const PerfContext& counters) {
-  return counters.block_cache_hit_count -
-         counters.block_cache_index_hit_count -
+  return counters.block_cache_hit_count - counters.block_cache_index_hit_count -
          counters.block_cache_filter_hit_count;
 }
 
@@ -153,8 +152,8 @@ void ProteanTableIterator::Seek(const Slice& target) {
     const Waiting waiting = !may_wait ? Waiting::kForbidden
                             : again   ? Waiting::kNotAtTarget
                                       : Waiting::kAllowed;
-    const SeekDecision decision = DecideSeek(
-        *filter, user_key, bounds_.upper(), waiting, marker_.new_user_key());
+    const SeekDecision decision = DecideSeek(*filter, user_key, bounds_.upper(),
+                                             waiting, marker_.new_user_key());
     decided = Obey(decision, bounds_.ForwardKind());
     if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
         filter->LowerBoundIsSlow()) {
@@ -183,8 +182,8 @@ void ProteanTableIterator::SeekAgain(const Slice& target) {
 }
 
 // SeekToFirst is not sampled: where a search that began in the file before goes
-// on in this one, only LevelIterator knows its target. For the same reason there
-// is no marker to wait at: the search is at this file already.
+// on in this one, only LevelIterator knows its target. For the same reason
+// there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
   FilterHold hold;
@@ -345,7 +344,8 @@ void ProteanTableIterator::RecordNothingFrom(const Slice& target) const {
     return;
   }
   const SliceTransform* extractor = inner_.prefix_extractor();
-  if (!SeeksPrefixes(read_options_, extractor) || !extractor->InDomain(target)) {
+  if (!SeeksPrefixes(read_options_, extractor) ||
+      !extractor->InDomain(target)) {
     return;
   }
   // The range of which the block-based table has asked the filter.
@@ -375,10 +375,9 @@ void ProteanTableIterator::Sample(const Slice& target) {
 void ProteanTableIterator::SampleBackwards(const Slice& target,
                                            bool inclusive) {
   if (!status().ok()) return;
-  const bool found =
-      Valid() && !(IsWaiting() && marker_.IsEnd()) &&
-      (bounds_.lower() == nullptr ||
-       !bounds_.IsBelowLower(file_->UserKey(key())));
+  const bool found = Valid() && !(IsWaiting() && marker_.IsEnd()) &&
+                     (bounds_.lower() == nullptr ||
+                      !bounds_.IsBelowLower(file_->UserKey(key())));
   if (found ? !search_.IsJoined() : bounds_.lower() == nullptr) return;
   if (!file_->queue()->Tick()) return;
   if (found) {

@@ -9,24 +9,24 @@
 //  SeekToFirst asks that file's filter in the same way.
 //
 //  Otherwise the filter tells how far the search may skip: no key of the file
-//  lies below some bound. Then the iterator *waits* there without I/O, until the
-//  search gets there. It is valid while it waits, and its key is a marker: the
-//  bound as a user key with a sequence number that no write has yet. To
+//  lies below some bound. Then the iterator *waits* there without I/O, until
+//  the search gets there. It is valid while it waits, and its key is a marker:
+//  the bound as a user key with a sequence number that no write has yet. To
 //  RocksDB's iterators a marker is the key of a write that is too new to be
-//  seen. They order it among the keys of the other files, and if no key of these
-//  ends the search before, they pass it with Next. Only then is this file read.
-//  So an open seek over several sorted runs reads only those whose next key may
-//  be the first one, as the SuRF paper describes it (section 4), and a scan
-//  opens a run when it gets there.
+//  seen. They order it among the keys of the other files, and if no key of
+//  these ends the search before, they pass it with Next. Only then is this file
+//  read. So an open seek over several sorted runs reads only those whose next
+//  key may be the first one, as the SuRF paper describes it (section 4), and a
+//  scan opens a run when it gets there.
 //
 //  When the search reaches a marker and another file is at a key already, the
 //  search need not go further than to that key. If the filter says that nothing
 //  lies between the marker and that key, the iterator waits behind the key
-//  instead. So after the first read at the latest, an open seek is a closed one,
-//  which all filters are good at. Before the first read, the iterator moves on
-//  to the next marker of another file in the same way. Of files that wait at the
-//  same place, the one with the most keys is read first, as it is the likeliest
-//  to have the next key.
+//  instead. So after the first read at the latest, an open seek is a closed
+//  one, which all filters are good at. Before the first read, the iterator
+//  moves on to the next marker of another file in the same way. Of files that
+//  wait at the same place, the one with the most keys is read first, as it is
+//  the likeliest to have the next key.
 //
 //  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
 //  target]. If there are none, but the file has keys below the bound, the
@@ -34,10 +34,11 @@
 //  invalid, LevelIterator would go on through all files before this one.
 //
 //  Bounds that ReadOptions do not have may come from the thread
-//  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an iterator
-//  that is invalid has to end the search. Forward, kOutOfBound ends it in the
-//  level as above. Backwards, nothing does: LevelIterator goes on through some
-//  files before, none of which is read, and then stops at a key of one that is.
+//  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an
+//  iterator that is invalid has to end the search. Forward, kOutOfBound ends it
+//  in the level as above. Backwards, nothing does: LevelIterator goes on
+//  through some files before, none of which is read, and then stops at a key of
+//  one that is.
 
 #pragma once
 
@@ -177,8 +178,8 @@ class ProteanTableIterator final : public InternalIterator,
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
   // goes on in the next one, and its outcome is not known yet.
   void Settle(bool still_waits);
-  // Settles the last seek, and begins one to a user key, or to the first or last
-  // key if that is nullptr.
+  // Settles the last seek, and begins one to a user key, or to the first or
+  // last key if that is nullptr.
   void BeginSeek(const Slice* target, bool backwards, bool still_waits = false);
 
   // The file's filter, or nullptr. `*hold` keeps it in memory.

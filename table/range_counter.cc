@@ -208,8 +208,7 @@ RangeCounter::RangeCounter(const Range& range, const Comparator* comparator,
 
 RangeCounter* RangeCounter::Current() { return current; }
 
-InternalIterator* RangeCounter::NewIterator(FilteredFile* file,
-                                            Arena* arena) {
+InternalIterator* RangeCounter::NewIterator(FilteredFile* file, Arena* arena) {
   if (arena == nullptr) return new CountingIterator(this, file);
   return new (arena->AllocateAligned(sizeof(CountingIterator)))
       CountingIterator(this, file);

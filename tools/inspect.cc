@@ -362,9 +362,10 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
   page.title = target_.db().empty() ? Format("%zu SST files", operands.size())
                                     : target_.db();
   // c_str() drops the trailing zeros of TimeToString.
+  // NOLINTNEXTLINE(readability-redundant-string-cstr)
   page.time = Env::Default()
                   ->TimeToString(static_cast<uint64_t>(time(nullptr)))
-                  .c_str();  // NOLINT(readability-redundant-string-cstr)
+                  .c_str();
   s = ReplaceFile(Env::Default(), html_file_, RenderPage(page));
   if (!s.ok()) {
     return Status::IOError("--html=" + html_file_ +

@@ -13,7 +13,8 @@ void OpenRuns::RemoveIdle(uint64_t round) {
       std::partition(runs_.begin(), runs_.end(), [round](const OpenRun* run) {
         return run->round + kMaxIdleRounds >= round;
       });
-  std::for_each(idle, runs_.end(), [](OpenRun* run) { run->is_listed = false; });
+  std::for_each(idle, runs_.end(),
+                [](OpenRun* run) { run->is_listed = false; });
   runs_.erase(idle, runs_.end());
   crowded_size_ = std::max(kMinCrowdedSize, 2 * runs_.size());
 }

@@ -1,6 +1,6 @@
-//  The rounds of a search. Within a round, each file is sought at most once, and
-//  all for one key. (A search that goes on behind a range deletion does so in
-//  another round.)
+//  The rounds of a search. Within a round, each file is sought at most once,
+//  and all for one key. (A search that goes on behind a range deletion does so
+//  in another round.)
 
 #pragma once
 

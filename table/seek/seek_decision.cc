@@ -116,7 +116,8 @@ SeekDecision DecideMove(const FilterBlock& filter, const Slice& begin,
   const SeekDecision wait = SeekDecision::Wait(Marker::Purpose::kProbe);
   if (stop.kind != SearchPosition::Kind::kNone &&
       MoveBehind(filter, begin, stop.user_key,
-                 /*inclusive=*/stop.kind == SearchPosition::Kind::kKey, marker)) {
+                 /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
+                 marker)) {
     return wait;
   }
   // Prefixes are tried one after the other, where DecideSeek has not done so.

@@ -57,8 +57,8 @@ SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
 SeekDecision DecideSeekToFirst(const FilterBlock& filter, const Slice& upper);
 
 // A seek to the last key in [lower, target], or in [lower, target) unless
-// `inclusive`. `lower_is_known` tells whether RocksDB's iterators know the lower
-// bound, and so end the search at a marker below it.
+// `inclusive`. `lower_is_known` tells whether RocksDB's iterators know the
+// lower bound, and so end the search at a marker below it.
 SeekDecision DecideSeekForPrev(const FilterBlock& filter, const Slice& target,
                                bool inclusive, const Slice& lower,
                                bool lower_is_known, std::string* marker);

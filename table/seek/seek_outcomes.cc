@@ -43,8 +43,8 @@ void SeekOutcomes::CountRead(SeekKind kind, bool valid,
   if (!s.ok()) return;
   // The block-based table may have asked the filter for the target's prefix
   // besides, and have read nothing.
-  const bool filtered = inner.prefix_extractor() != nullptr &&
-                        !inner.HasReadBlock();
+  const bool filtered =
+      inner.prefix_extractor() != nullptr && !inner.HasReadBlock();
   Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
 }
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "plugin/protean.h"
-#include "rocksdb/cache.h"
 #include "rocksdb/advanced_cache.h"
+#include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/statistics.h"

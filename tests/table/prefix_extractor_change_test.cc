@@ -1,10 +1,11 @@
 //  prefix_extractor is set to nullptr while a compaction runs.
 //
-//  In RocksDB 9.10, the compaction then installs a SuperVersion with the options
-//  that it was begun with, and iterators over it go on to seek prefixes: they
-//  miss keys of other prefixes if the files have a prefix filter of any kind.
-//  These tests tell that defect from one of Protean's: an iterator misses keys
-//  only if its SuperVersion has an extractor, as it does in stock RocksDB.
+//  In RocksDB 9.10, the compaction then installs a SuperVersion with the
+//  options that it was begun with, and iterators over it go on to seek
+//  prefixes: they miss keys of other prefixes if the files have a prefix filter
+//  of any kind. These tests tell that defect from one of Protean's: an iterator
+//  misses keys only if its SuperVersion has an extractor, as it does in stock
+//  RocksDB.
 
 #include <gtest/gtest.h>
 
@@ -100,8 +101,8 @@ class PrefixExtractorChangeTest : public testing::Test {
   }
   uint64_t SuperVersionNumber() const {
     uint64_t number = 0;
-    EXPECT_TRUE(db_->GetIntProperty("rocksdb.current-super-version-number",
-                                    &number));
+    EXPECT_TRUE(
+        db_->GetIntProperty("rocksdb.current-super-version-number", &number));
     return number;
   }
 

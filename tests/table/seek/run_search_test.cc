@@ -32,9 +32,9 @@ class FakeMember : public SearchMember {
 
   SearchPosition Position() const override {
     if (!valid) return {};
-    return {waiting ? SearchPosition::Kind::kMarker
-                    : SearchPosition::Kind::kKey,
-            key};
+    return {
+        waiting ? SearchPosition::Kind::kMarker : SearchPosition::Kind::kKey,
+        key};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) const override {

@@ -20,8 +20,8 @@ using Keys = std::set<std::string>;
 // The strings of at most two letters 'a' and 'c', and their neighbors, which
 // are never keys.
 const std::vector<std::string>& Candidates() {
-  static const std::vector<std::string> candidates = {"a",  "aa", "ac",
-                                                      "c",  "ca", "cc"};
+  static const std::vector<std::string> candidates = {"a", "aa", "ac",
+                                                      "c", "ca", "cc"};
   return candidates;
 }
 const std::vector<std::string>& Targets() {
@@ -95,8 +95,8 @@ TEST_F(SeekDecisionTest, ForwardSeeksMissNoKey) {
         const std::string* const upper =
             i < Targets().size() ? &Targets()[i] : nullptr;
         const Slice bound(upper == nullptr ? Slice() : Slice(*upper));
-        for (const Waiting waiting : {Waiting::kForbidden, Waiting::kAllowed,
-                                      Waiting::kNotAtTarget}) {
+        for (const Waiting waiting :
+             {Waiting::kForbidden, Waiting::kAllowed, Waiting::kNotAtTarget}) {
           std::string marker;
           const SeekDecision decision =
               DecideSeek(block, target, upper == nullptr ? nullptr : &bound,
@@ -153,8 +153,7 @@ TEST_F(SeekDecisionTest, BackwardSeeksMissNoKey) {
                 block, target, inclusive, lower, known, &marker);
             Count(decision);
             if (decision.action == Action::kRead) continue;
-            const std::string behind =
-                inclusive ? target + '\0' : target;
+            const std::string behind = inclusive ? target + '\0' : target;
             ASSERT_FALSE(HasKeyIn(keys, lower, &behind));
             if (decision.action == Action::kWait) {
               ASSERT_TRUE(known);
@@ -198,8 +197,9 @@ TEST_F(SeekDecisionTest, MovesMissNoKey) {
     for (const std::string& begin : Targets()) {
       for (const std::string& stop_key : Targets()) {
         if (stop_key < begin) continue;
-        for (const auto kind : {SearchPosition::Kind::kNone, SearchPosition::Kind::kKey,
-                                SearchPosition::Kind::kMarker}) {
+        for (const auto kind :
+             {SearchPosition::Kind::kNone, SearchPosition::Kind::kKey,
+              SearchPosition::Kind::kMarker}) {
           std::string marker;
           const SeekDecision decision =
               DecideMove(block, begin, {kind, stop_key}, &marker);
@@ -229,7 +229,8 @@ TEST_F(SeekDecisionTest, StopsAreKeptTo) {
       DecideMove(block, "b", {SearchPosition::Kind::kKey, "c"}, &marker);
   EXPECT_EQ(Action::kWait, decision.action);
   EXPECT_EQ(std::string("c\0", 2), marker);
-  decision = DecideMove(block, "b", {SearchPosition::Kind::kMarker, "c"}, &marker);
+  decision =
+      DecideMove(block, "b", {SearchPosition::Kind::kMarker, "c"}, &marker);
   EXPECT_EQ(Action::kWait, decision.action);
   EXPECT_EQ("c", marker);
   decision = DecideMove(block, "b", {SearchPosition::Kind::kKey, "z"}, &marker);
