@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # The fuzzers: Protean's own code with the engine's instrumentation, and sanitizers, around a RocksDB without. A program
 # takes of it only what its target uses: what is instrumented and not run costs time all the same.
 #

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # cmake --install: the libraries, the headers, the command, and what find_package and pkg-config need.
 #
 # A component each for what is run, what is compiled with, and the command: runtime, development, tools.

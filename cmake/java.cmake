@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # The native half of protean-rocksjava (plugin/java): a library that the Java VM loads after RocksDB's and Protean's. It is
 # built on request, cmake --build build --target protean_jni, where a JDK has its headers.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Writes the manual pages of protean and its commands, and the completion for bash, as the command itself prints them:
 #
 #   cmake -DPROTEAN=COMMAND -DOUTPUT=FOLDER -P manual.cmake

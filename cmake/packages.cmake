@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # cpack -G DEB: the packages libprotean, libprotean-dev and protean-tools, for the RocksDB of the distribution. Made by
 # scripts/debian_packages.sh, which configures the build for /usr.
 

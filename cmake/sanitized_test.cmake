@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # sanitized_corpus_test: what the fuzzers start from and have found, and damaged filter blocks, read under AddressSanitizer
 # and UndefinedBehaviorSanitizer in an ordinary build.
 #

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # The shared library, which takes RocksDB's symbols from the process that it is loaded into, and libprotean, which any
 # process can load and which loads the shared library that fits the RocksDB there (plugin/shared/loader.cc).
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Run by cpack before it makes packages: takes the debug information out of static libraries, as it does itself with all else.
 file(GLOB_RECURSE archives "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*.a")
 foreach(archive IN LISTS archives)

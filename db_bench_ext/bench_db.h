@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The database that the engine benchmarks read: the same data in the same tree
 //  for every filter, and the measurements that RocksDB takes itself.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The output of protean_bench: a table, or a JSON object a line.
 
 #pragma once

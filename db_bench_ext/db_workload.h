@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A workload of protean_bench: records in a database, and queries.
 
 #pragma once

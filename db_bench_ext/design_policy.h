@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Designs of Proteus, 1PBF and 2PBF that are chosen by hand instead of by the
 //  model, to compare its predictions with the observed rates (Proteus paper,
 //  section 5.1). For benchmarks only.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Measures filters in memory: size, false positives and speed, and checks
 //  their answers against the truth.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Micro-benchmarks of filters in memory. One of three is run: each operation
 //  on its own (micro_operations.h); with --key_bytes, lookups in several sorted
 //  runs (micro_lookups.h); with --costs, the constants of the design search

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filters that the benchmarks compare, by the names of their --filter and
 //  --filters flags.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The trie of SuRF-Base without some of its parts, for benchmarks only.
 
 #pragma once

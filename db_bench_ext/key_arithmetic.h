@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Keys as big-endian numbers of their own length, so that bytes order as
 //  numbers do. Sums and differences saturate: no range wraps around the end of
 //  the key space.

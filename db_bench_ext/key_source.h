@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The generator of keys of all benchmarks. The kinds of keys, by their names
 //  in --key_type and --key_dist:
 //

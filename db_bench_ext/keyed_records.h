@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Records whose keys a KeySource draws, as the range workloads store them.
 
 #pragma once

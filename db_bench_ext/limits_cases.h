@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The cases of protean_limits. Each prints a table in Markdown, with a row for
 //  each policy, and checks all answers.
 

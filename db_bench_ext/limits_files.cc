@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Files of the largest keys, the largest files, and many files.
 
 #include <cinttypes>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Many column families and many iterators.
 
 #include <cinttypes>

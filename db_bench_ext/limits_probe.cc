@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "db_bench_ext/limits_probe.h"
 
 #include <malloc.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Common parts of the cases of protean_limits: memory and time of a piece of
 //  work, keys, DBs, and queries of absent keys.
 

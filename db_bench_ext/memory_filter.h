@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A filter of any policy in memory, outside of a database.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The subjects of the micro-benchmarks: kinds of keys, and filters.
 
 #pragma once

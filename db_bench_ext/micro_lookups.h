@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Micro-benchmarks of a lookup of an absent key in the filters of several
 //  sorted runs: they show what hashing the key only once gains.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Micro-benchmarks of each operation of a filter in memory: asking for points,
 //  ranges, batches, seeking, counting, building and opening, on every kind of
 //  keys and any number of threads.

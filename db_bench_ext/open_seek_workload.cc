@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "db_bench_ext/open_seek_workload.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The workload open_seeks: an application that never gives a bound. It seeks,
 //  reads a few keys and stops, as a join or a window does. The seeks are
 //  measured twice: under the filters that were built before the first query,

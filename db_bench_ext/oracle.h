@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An exact filter, to show what any filter could gain at best. It keeps the
 //  keys of each file in the process's memory, outside of every cache and
 //  budget; the filter block only says where. It works for files that this

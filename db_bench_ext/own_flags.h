@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The command line of a benchmark. RocksDB's library defines flags of its own,
 //  those of its trace tools, which a benchmark's --help leaves out.
 

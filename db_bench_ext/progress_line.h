@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A line of progress on a terminal, overwritten as work goes on. Without a
 //  terminal, nothing is printed.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Compares filters in a real RocksDB, with the same data, tree and queries for
 //  each of them.
 

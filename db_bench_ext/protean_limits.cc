@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The limits: how much time and memory it takes to build, open and ask the
 //  filters of the largest keys and files, of many files, column families and
 //  iterators, beside RocksDB's table with a Bloom filter. Every key is looked

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Measures the constants by which the design search weighs time: what a query
 //  of a Proteus filter costs in its trie, and for each prefix that it tests in
 //  a set of each kind.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Measures the queries of one kind on one database: time, block reads, and the
 //  filters' answers.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The generator of queries of all benchmarks. A query is a closed range
 //  [left, left + offset] with an offset that is uniform in [rmin, rmax], or a
 //  point if rmax is 0. By query distribution:

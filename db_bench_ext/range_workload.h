@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Closed seeks that find nothing, on any workload that filter_bench has, too
 //  (Proteus paper, sections 6.3 and 7.2, for ranges and strings).
 

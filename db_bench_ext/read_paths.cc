@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The four hot read paths, with every block in the cache: Get, a closed seek,
 //  a scan and an open seek, over level-0 files that overlap. The queries are
 //  asked once to warm the caches and once more in CountedQueries, the function

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "db_bench_ext/seed_samples.h"
 
 #include "filter_policy/protean_filter_policy.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Sample queries for filters that design themselves. The benchmarks give them
 //  to a policy before it builds any filter.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Shifting queries (Proteus paper, section 6.4): closed seeks that find
 //  nothing, first from one distribution, in the end from another, while new
 //  records are written among them and the tree compacts itself. A filter that

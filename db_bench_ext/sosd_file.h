@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Files in the form of SOSD's data sets: a 64-bit count, then numbers of 64
 //  bits, little endian.
 

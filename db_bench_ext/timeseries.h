@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The workload timeseries (SuRF paper, section 6): sensors that record events,
 //  with keys of a 64-bit timestamp in ns and a 64-bit sensor number, and values
 //  of 1 KB.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Values of one size, all different but cheap to make: cut from random bytes.
 
 #pragma once

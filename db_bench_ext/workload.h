@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The workloads of the benchmarks by name, and their keys and queries. All
 //  programs take them from here.
 

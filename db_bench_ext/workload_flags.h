@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Workloads by command line flags, which are the same in all programs.
 
 #pragma once

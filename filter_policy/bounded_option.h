@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Numeric options with an allowed range. A value outside of it is refused with
 //  a message that names the value and the range.
 

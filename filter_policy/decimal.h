@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Decimal fractions in text that programs read: options, table properties,
 //  logs, JSON. The separator is always a point. strtod and printf would take it
 //  from the process's locale (LC_NUMERIC), which a JVM sets to the user's.

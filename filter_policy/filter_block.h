@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filter block of an SST file: an envelope around the payload of the
 //  filter, the same for every kind of filter.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The kinds of filters. A new kind is a folder of its own, which describes
 //  itself by a FilterType, and one line in filter_kinds.cc. The code that opens
 //  blocks, registers policies, explains errors and prints help goes through the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Facts about the filter of an SST file, stored among the user-collected
 //  properties of the file, where RocksDB's own tools and calls show them
 //  (sst_dump --show_properties, DB::GetPropertiesOfAllTables). All values are

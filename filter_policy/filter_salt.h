@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The salt: what the hashes of a filter depend on besides the keys, so that an
 //  attacker who has not read the file cannot tell which absent keys the filter
 //  lets through. The salt is stored in the filter block and so stays with the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The number of bits per key that the filter of a new file should have, given
 //  all other files of the tree: the same memory on average, with fewer false
 //  positives.

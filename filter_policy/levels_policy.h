@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A filter policy for each level. The first policy of a list is for the files
 //  of level 0, the next one for level 1, and so on. The last policy is for all
 //  further levels, and for files that are written outside of a DB. The list may

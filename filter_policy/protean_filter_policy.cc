@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "filter_policy/protean_filter_policy.h"
 
 #include "cache/cache_reservation_manager.h"

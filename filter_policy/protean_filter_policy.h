@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The base of all filter policies of Protean: one compatibility name, so that
 //  each reads what any other has written, and the adapters between RocksDB's
 //  FilterBitsBuilder and FilterBitsReader and Protean's RangeFilterBuilder and

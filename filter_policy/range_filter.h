@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The interface of Protean's filters, and of their builders. A filter belongs
 //  to one SST file and knows its user keys, without timestamps, in bytewise
 //  order. Its errors are one-sided: there are false positives, but no false

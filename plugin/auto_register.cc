@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Registers Protean when a program that links the library starts. Not part of
 //  an in-tree build, where RocksDB registers its plugins itself.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The version of Protean, and the RocksDB that it was compiled for. Protean
 //  includes RocksDB's internal headers: it fits no other version, nor a RocksDB
 //  compiled with different flags that change the layout of classes.

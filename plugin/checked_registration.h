@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Registers Protean with a RocksDB from another build than its own: from a
 //  shared library (plugin/shared/binding.cc), or from another package.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugin/filter_properties.h"
 
 #include <cstdlib>

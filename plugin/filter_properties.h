@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Facts about the filters of SST files, from the files' table properties: no
 //  filter is read. Files written without Protean, or by a version before it
 //  wrote these properties, have none, which says nothing about their filters;

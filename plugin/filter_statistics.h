@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What the range filters of a running DB do: for people, dashboards and
 //  alarms.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  FilterStatistics as text, JSON, and in the text format of Prometheus.
 
 #include <cinttypes>

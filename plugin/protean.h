@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Protean for applications: range filters for RocksDB.
 //
 //  This header is optional. Once Protean is registered, an options string

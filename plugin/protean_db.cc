@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugin/protean_db.h"
 
 #include "rocksdb/table.h"

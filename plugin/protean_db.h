@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Approximate counts of keys in a range. Everything else works with any DB
 //  whose column families have the table factory ProteanTable: all of its
 //  iterators ask the filters.

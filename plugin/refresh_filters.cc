@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugin/refresh_filters.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Refreshes filters after a shift of the workload, without a full compaction.
 //
 //  A filter that designs itself does so when its file is written, for the

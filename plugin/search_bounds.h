@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Bounds for the seeks of a thread, for applications that cannot set them in
 //  ReadOptions.
 //

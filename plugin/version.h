@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The version of Protean, which the build reads from here too.
 
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes the reference of Protean's API from its public headers, with doxygen. Fails if anything in them is not documented.
 #
 #   scripts/api_reference.sh [--output=DIR]

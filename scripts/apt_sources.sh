@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The package sources of apt on this machine.
 
 # Prints the URIs of the package sources in an apt configuration folder (default: /etc/apt), each once, in apt's order:

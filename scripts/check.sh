@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Looks for faults in Protean, in one of several ways:
 #
 #   scripts/check.sh stress     RocksDB's stress test with Protean's filters, with RocksDB's assertions or sanitizers

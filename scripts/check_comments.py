@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the English of comments, and a few names, in the sources of C++, Java, Rust, Python, shell and CMake.
 
 A comment block is a run of lines that hold nothing but a comment, or the comment after the code of a line. A comment names

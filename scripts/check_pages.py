@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the links and the English of the Markdown pages.
 
 Prose is what stands in paragraphs and lists. Code, tables, headings and pictures are not prose.

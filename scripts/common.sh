@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What all scripts share; each sources it first. Strict mode, and no end without a reason: a command that fails, be it in a
 # function, a pipe or a substitution, is shown with its line.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Counts the instructions of the hot read paths under callgrind, with every block in the cache: Get, a closed seek, a scan and
 # an open seek, over one and four sorted runs. Prints instructions per query, a line for each policy.
 #
@@ -8,18 +9,11 @@
 #   --queries   queries for each figure; 5000
 #   POLICY      filter policies; block_based (stock, with Bloom filters), surf:0:4 and proteus:12
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build=build queries=5000 policies=()
-for arg in "$@"; do
-  case $arg in
-    --build=*) build=${arg#--build=} ;;
-    --queries=*) queries=${arg#--queries=} ;;
-    --help) sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-    -*) die "unknown option $arg; see --help" ;;
-    *) policies+=("$arg") ;;
-  esac
-done
+build=build queries=5000
+parse_options --build=DIR --queries=N POLICY... -- "$@"
+policies=("${arguments[@]}")
+cd "$project"
 [ ${#policies[@]} -gt 0 ] || policies=(block_based surf:0:4 proteus:12)
 command -v valgrind >/dev/null || die "valgrind is missing; install the package valgrind"
 [ -x "$build/read_paths" ] || die "$build/read_paths is missing; build it: cmake --build $build --target read_paths"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sets up, builds RocksDB's own db_bench with Protean in it, and runs it with the OPTIONS files of docs/examples/db_bench:
 # Gets of absent keys, seeks with and without a bound, and time series, each for RocksDB's Bloom filter and for Protean's.
 # Prints a table and draws a picture, in build/db_bench_run/, where the outputs of db_bench are kept, too. Command lines are

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes Debian packages for the RocksDB of the distribution, which must have 9.10.0, as Debian 13 does: libprotean,
 # libprotean-dev and protean-tools, in build/packages. Checks them with lintian, which must find no error.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sets up, builds, and runs the time-series workload of the SuRF paper (section 6) on a real RocksDB, once for each
 # filter. Prints the table, and draws from this run, in build/demo/, the picture of the README and the paper's figures 12
 # and 13.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts that make figures share: their command line, running the benchmarks, tables of text, bars and lines, and
 saving plots and reports."""
 

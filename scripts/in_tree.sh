@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds Protean as a plugin inside a RocksDB tree, with RocksDB's own Makefile and CMakeLists.txt, and checks RocksDB's
 # db_bench, ldb and sst_dump of each build on a DB that an OPTIONS file gives ProteanTable.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Proves and measures Protean in Kafka Streams: builds it, starts a Kafka broker of its own on free ports of this machine,
 # and runs plugin/java/protean-kafka-demo, an application with a join, windows and sessions.
 #

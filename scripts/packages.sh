@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The Debian packages that Protean is built with. Sourced after common.sh.
 #
 #   install_packages [PACKAGE...]   installs the missing ones of them and of the given ones; needs root or sudo only then

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints a table of the outputs of db_bench in a run of scripts/db_bench.sh, and draws a picture of it."""
 
 import os

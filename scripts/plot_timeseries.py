@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws the README's picture and figures 12 and 13 of the SuRF paper from a report of protean_bench."""
 
 import sys

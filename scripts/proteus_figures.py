@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints figures 4, 5, 7, 8 and 9 and table 2 of the Proteus paper as tables, and draws the figures: predicted and
 observed false positive rates of whole design spaces, false positive rates against bits per key on numbers and strings,
 queries that shift, and what modelling costs. Runs filter_bench and protean_bench, which must be built. Sections that

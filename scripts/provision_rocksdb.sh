@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Provides a built, unpatched RocksDB and prints two lines on stdout: its source tree, and a folder with its library
 # (librocksdb.a or librocksdb.so) and the commands that it was compiled with (compile_commands.json).
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # RocksDB source trees of versions that no Debian has, from the Rust crates that carry them. Sourced after common.sh.
 
 # The crates that carry these versions, each in a folder rocksdb/.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Included by RocksDB's own project() call when RocksDB is compiled with several files in one compiler run
 # (CMAKE_UNITY_BUILD). Excludes the files that cannot share a run with others, because they define the same names or macros.
 file(GLOB_RECURSE alone RELATIVE "${CMAKE_SOURCE_DIR}"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of the Debian packages that Protean builds with, then builds its programs and tests in build/.
 # Idempotent; needs root or sudo only while packages are missing.
 #

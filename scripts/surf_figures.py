@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints figures 7, 8, 9 and 14 of the SuRF paper as tables, and draws them: what each part of the trie gains, false
 positive rates and throughput against bits per key, and how throughput grows with threads. Runs filter_bench and
 filter_micro, which must be built.

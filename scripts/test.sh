@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sets up, builds and passes the tests.
 #
 #   scripts/test.sh [ARGUMENTS OF CTEST...]    such as -R surf

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Which filter an SST file would get if it were compacted now. The file's
 //  filter and keys are read apart from the DB, and filter policies build other
 //  filters from the keys in memory. The old and the new filters can be queried.

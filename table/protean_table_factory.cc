@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/protean_table_factory.h"
 
 #include <mutex>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The table factory that users select: RocksDB's block-based table, whose
 //  iterators ask the file's range filter before they read. Files are ordinary
 //  block-based tables, and any RocksDB reads them.

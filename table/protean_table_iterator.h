@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The iterator over an SST file that asks the file's filter before it reads
 //  anything. table/seek/seek_decision.h decides what a seek does; this iterator
 //  acts on it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/protean_table_reader.h"
 
 #include "memory/arena.h"

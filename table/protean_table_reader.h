@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The reader of an SST file. RocksDB's block-based table does the work, and
 //  asks the filter for Get and MultiGet. Only iterators for users are wrapped,
 //  if the file has a range filter (protean_table_iterator.h) or if keys are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Counting the keys of a range without reading them. An iterator over the
 //  memtables and files of a DB seeks the range; while a RangeCounter is at work
 //  in this thread, the iterators that the tables of Protean make for it do not

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Rewriting an SST file of an open DB, so that it gets the filter that the
 //  column family's policy builds now.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Under sanitizers, tests of damage take many times as long: they try every
 //  Nth damage there, if the variable PROTEAN_DAMAGE_STRIDE is N.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Filter blocks for tests: built by a policy or from a trie of any encoding,
 //  and damaged.
 

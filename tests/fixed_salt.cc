@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Linked into each test: filters have the same salt each time, and so the same
 //  false positives.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Bytes that end where the readable memory ends: a read beyond them crashes,
 //  with a sanitizer or without one.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tests/key_families.h"
 
 #include <gtest/gtest.h>

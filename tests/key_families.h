@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Difficult sets of keys, and queries around them.
 
 #pragma once

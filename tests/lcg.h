@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Random keys that are the same on every platform, for golden blocks.
 
 #pragma once

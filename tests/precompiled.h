@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What most tests include of other projects, compiled once (CMakeLists.txt). A
 //  test includes what it uses all the same: builds with sanitizers or ccache do
 //  without this.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  SST files whose blocks are damaged on disk.
 
 #pragma once

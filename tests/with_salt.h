@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Filters that are built in a scope have a given salt.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean advise: recommends filters for a DB.
 
 #include <algorithm>

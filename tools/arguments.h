@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The flags of a command: --name=value or --name value; for booleans, --name
 //  or --name=false. Other arguments are operands, and so are all arguments
 //  after --.

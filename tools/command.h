@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The commands of `protean` and their interface: flags, a help text that
 //  teaches, and what the command does. A new command is a file of its own, a
 //  function below, and a line in protean_main.cc.

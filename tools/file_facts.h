@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What an SST file says about itself and its filter.
 
 #pragma once

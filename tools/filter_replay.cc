@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/filter_replay.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Measures how well filters do: filter policies build the filters of a column
 //  family's files in memory, and reads are replayed against them.
 //

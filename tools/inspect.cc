@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean inspect: shows which filters there are.
 
 #include <ctime>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The results of `protean inspect` as one self-contained HTML page: the tree
 //  with its files, colored by what their filters do, the memory of each level,
 //  the designs, and the earlier designs in the log. The page itself is

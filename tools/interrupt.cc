@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/interrupt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

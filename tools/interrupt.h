@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Ctrl-C as a request to stop after the current piece of work.
 
 #pragma once

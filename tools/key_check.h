@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Checks that the filter of a file finds all keys of the file. Everything
 //  rests on that promise: a filter that denies a key makes the key's data
 //  invisible.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Reading the MANIFEST of a DB, without opening the DB.
 
 #pragma once

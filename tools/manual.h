@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The manual pages of `protean` and of its commands, and its completion for
 //  bash. They are made of what --help prints, so there is nothing else to keep
 //  up to date.

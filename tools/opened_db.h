@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB that a command opens with the DB's own options, for what cannot be done
 //  with the files alone.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The output of commands: tables and lines for people, or, with --json, one
 //  object per line for programs.
 

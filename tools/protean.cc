@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The main program of the `protean` command.
 
 #include <unistd.h>

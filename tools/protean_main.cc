@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "plugin/build_info.h"
 #include "tools/command.h"
 #include "tools/manual.h"

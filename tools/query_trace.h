@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Reads traces of a DB's operations, as DB::StartTrace writes them.
 
 #pragma once

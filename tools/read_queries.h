@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The reads of an application, with which filters are judged.
 
 #pragma once

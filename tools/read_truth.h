@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What reads find in the sorted runs of a column family, independent of
 //  filters: which files a read asks, which of them it asks in vain, and how
 //  many blocks a visit costs. The truth is found by reading the files without

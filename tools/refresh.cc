@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #include <algorithm>

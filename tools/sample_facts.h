@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Facts about sample queries, by themselves and relative to the keys of a
 //  file. These facts decide which filter suits the queries.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean samples: merging samples, apart from the command.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The target of a command: the column families of a DB, or some SST files. No
 //  DB is opened: the MANIFEST says which files there are, and the OPTIONS file
 //  how they are read. A process that has the DB open does not notice; files

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean verify: checks that filters find what the files hold.
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints a C++ header with its plain comments turned into Doxygen's; a filter for doxygen.
 
 The first comment of a header describes the file. A comment on lines of its own describes what follows, up to an empty line or

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Sets of hashes of any kind (amq_type.h): the seam between what a range
 //  filter hashes and how the hashes are kept.
 

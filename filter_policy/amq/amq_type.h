@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The parts of a kind of AMQ (approximate membership query; Proteus paper,
 //  section 2.1): a set of hashes that may answer "contained" for hashes that it
 //  does not hold. A new kind is one file that describes itself by an AmqType,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Bloom filters, probed like RocksDB's (util/bloom_impl.h), in which the bits
 //  of a hash lie in one cache line. Since some lines are fuller than others,
 //  one line costs as much as 1.2 times the false positives of an ideal Bloom

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  RocksDB's Ribbon filters (util/ribbon_impl.h): they take about 30 % fewer
 //  bits than Bloom filters of the same false positive rate, but several times
 //  as long to build, and twice as long to query. The data has RocksDB's layout,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  RocksDB's Standard128 Ribbon over 64-bit hashes, with the parameters of
 //  RocksDB's own Ribbon filter policy.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Operations on bits that are stored in little-endian words: bit i is bit
 //  i mod 64 of word i / 64. The functions that read may load the word after
 //  the last bit.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Word-level primitives of the succinct structures: unaligned loads,
 //  population count, select in a word, and the search of a label in a run of
 //  bytes. All of them read bytes in place, at any alignment.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A read-only array of small numbers, each of the same number of bits.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A read-only bit vector that answers rank1 in constant time: one look-up
 //  table entry of 32 bits for each basic block of 512 bits, then a population
 //  count inside the block, which is one cache line (SuRF paper, section 2.6).

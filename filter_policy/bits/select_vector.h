@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A read-only bit vector that answers select1: the positions of every 64th set
 //  bit are stored, and the words after the sample are counted (SuRF paper,
 //  section 2.6).

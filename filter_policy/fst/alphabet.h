@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The bytes that occur in a trie, numbered in their order.
 //
 //  Text uses 30 to 70 of the 256 bytes. The *code* of a byte is its number

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Bytes for FstBuilder. Numbers and short runs of bytes are copied in pieces
 //  of constant size, hence without branches: a copy may extend past their end,
 //  and is overwritten there by what follows.

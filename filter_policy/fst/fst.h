@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Fast Succinct Trie, the query side (SuRF paper, section 2).
 //
 //  An FST is a static trie over bytes, with a value for each key. Nodes are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Builds a Fast Succinct Trie in one pass over sorted keys.
 //
 //  The paper (section 2.4) lets every level grow at its end. The level of an

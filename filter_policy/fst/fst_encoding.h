@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Chooses how the levels of a Fast Succinct Trie are encoded.
 
 #pragma once

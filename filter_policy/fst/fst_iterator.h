@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Walks the leaves of a Fast Succinct Trie in key order (SuRF paper,
 //  section 2.4). The iterator keeps a cursor for each level, so that moving on
 //  costs no rank or select until it enters a new node.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A section of a Fast Succinct Trie: successive levels in one encoding.
 //
 //  The edges of a section, each taken as the number (node << a | code) with

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  How a section of a Fast Succinct Trie (fst_section.h) is laid out in a
 //  filter block.
 

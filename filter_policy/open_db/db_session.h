@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What an open DB knows of its files: the column families with their open
 //  files (open_families.h), and the queues of sample queries that the DB uses.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Whether seeks ask the filter of a file.
 
 #pragma once

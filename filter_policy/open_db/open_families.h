@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The column families of an open DB and their open files. A file that is
 //  closed leaves its counts to its level, so that the sums of a level never
 //  fall while the DB is open.

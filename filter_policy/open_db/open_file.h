@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An open SST file. Its table reader registers it with the DB, and thereby
 //  uses everything that files of a DB share: the queue of sample queries, the
 //  tree by which new filters are planned, what iterators over the level have

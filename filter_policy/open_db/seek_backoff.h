@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Whether waiting at markers (table/protean_table_iterator.h) pays in open
 //  seeks, which ask the filter for nothing else. A marker spares a read if the
 //  search ends before the marker. If the search comes to the marker, as it

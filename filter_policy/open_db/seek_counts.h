@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Outcomes of seeks in SST files whose filters were asked.
 //  plugin/filter_statistics.h defines the outcomes.
 //

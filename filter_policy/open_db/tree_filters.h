@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filters of the open files of each tree, by which the sizes of new
 //  filters are planned (level_bits.h). RocksDB does not tell a filter policy
 //  what is in the tree; the readers of the SST files do. With max_open_files =

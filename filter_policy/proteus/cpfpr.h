@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The contextual prefix FPR model (Proteus paper, sections 3 and 4.3): the
 //  false positive rate that a design would have on a sample of queries.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The design that a filter chooses for itself (Proteus paper, section 4).
 //
 //  Two layers. The first is the trie of all prefixes of l1 bits, or, in 2PBF, a

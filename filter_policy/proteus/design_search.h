@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The search for the best design (Proteus paper, section 4.3, algorithm 1):
 //  all pairs (l1, l2), with the queries of a pair binned by how many prefixes
 //  they test (design_search_pairs.cc). This search differs from the paper's

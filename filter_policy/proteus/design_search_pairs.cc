@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  DesignSearch::SearchPairs: algorithm 1 of the Proteus paper (section 4.3),
 //  the search through all pairs (l1, l2) of a trie and a set.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Keys as strings of bits, which go on with zeros after their last byte
 //  (Proteus paper, section 7.1): the key space has one length, and "a" is the
 //  same key as "a\0". A prefix of l bits is the first l bits of a key.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The facts of a file's keys that the model needs (Proteus paper, section 4.3,
 //  "Count Key Prefixes" and "Calculate Trie Memory"). One pass over the keys
 //  finds them: what a key shares with the previous one tells from which length

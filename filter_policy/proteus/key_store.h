@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The keys of a file, kept until its filter is designed. Only the first
 //  kMaxKeyBytes of very long keys are kept. Keys of one length take no more
 //  than their bytes, others 4 bytes more.

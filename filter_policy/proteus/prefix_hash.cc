@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "filter_policy/proteus/prefix_hash.h"
 
 #include <cstring>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Hashes of key prefixes. A prefix of up to 64 bits is one word. The last 57
 //  to 64 bits of a longer one are the *window*. The whole bytes before it, the
 //  *head*, are hashed apart, so that successive prefixes cost one mixing each.

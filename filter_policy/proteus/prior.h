@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The prior: the queries for which a file's filter is designed before any
 //  sample query has come, and in part later too, since some queries to come are
 //  like none of the samples.

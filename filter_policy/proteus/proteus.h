@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Proteus, 1PBF and 2PBF (Proteus paper, sections 3 and 4): filters of key
 //  prefixes whose lengths fit the queries. A design (design.h) tells what a
 //  filter consists of; DesignSearch (design_search.h) chooses it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Builds the filters of proteus.h: keeps the keys of a file until all have
 //  come, then chooses the design that suits the keys and the sample queries,
 //  and builds it.

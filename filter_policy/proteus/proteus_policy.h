@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filter policies that design a filter for every SST file: Proteus, and
 //  its relatives 1PBF and 2PBF.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Proteus::RangeMayMatch (Proteus paper, section 4.1): the first layer says
 //  which of its prefixes in the range keys have, and the second layer is asked
 //  for its prefixes below those. Only the outermost prefixes of the trie need

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Proteus::LowerBound: where the next key may be. The trie knows the next
 //  prefix of l1 bits. A set does not: if the next key is likely to be near,
 //  successive prefixes are tested, up to the end of a *window* of some of them,

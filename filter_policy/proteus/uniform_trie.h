@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The trie of all key prefixes of l1 bits (Proteus paper, section 4.1). A Fast
 //  Succinct Trie holds each prefix up to the byte that tells it from all
 //  others; the bits after that byte are stored explicitly. All prefixes have

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Queries that match no key of an SST file, to measure its filter with: the
 //  sampled queries that are empty there or, without samples, generated ones.
 //  Both are found in one pass over the file's keys in ascending order. A key

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A text file of queries, with which a sample query queue is seeded, saved and
 //  restored. One query per line:
 //

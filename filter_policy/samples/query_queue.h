@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The sample query queue (Proteus paper, section 6.1): a bounded, first in
 //  first out queue of recent queries that found nothing. Readers of a column
 //  family record every Nth of these queries; a filter that designs itself takes

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Replaces the contents of a file: all of them, or none.
 
 #pragma once

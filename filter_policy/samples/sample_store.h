@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The sample query queues of a filter policy, one for each column family, and
 //  the files that they start from and survive in.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  SuRF, the succinct range filter (SuRF paper, section 3): a trie of the
 //  shortest prefixes that tell the keys of a file apart, each with a few suffix
 //  bits of its key.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Surf::CountRange. The number of keys between two bounds is the sum of the
 //  leaves that the bounds enclose on each level of the trie (SuRF paper,
 //  section 3.5), without walking to the first leaf inside, and without

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filter policy that gives every SST file a SuRF.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The suffix bits that SuRF stores with each leaf to tell apart keys that
 //  share the stored prefix (SuRF paper, sections 3.2 to 3.4).
 //

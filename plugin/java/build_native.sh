@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the native libraries of Protean that rocksdbjni, RocksDB's Java binding, needs, and puts them where the JAR of
 # protean-rocksjava takes them from.
 #

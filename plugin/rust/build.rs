@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //! Compiles Protean against the RocksDB that librocksdb-sys has compiled: with its headers, and
 //! with those of its flags on which classes and inline functions of RocksDB depend.
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The shared library of Protean for one RocksDB, loaded by libprotean.so.1
 //  (loader.cc) or because a program links to it. When it is loaded, it makes
 //  sure that the RocksDB it has been bound to is the one it was compiled for,

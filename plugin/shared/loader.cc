@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  libprotean.so.1: brings Protean into a process that already contains
 //  RocksDB. The library is preloaded, linked, or loaded by dlopen, and has no
 //  references to RocksDB, so that it can be loaded into any process. It looks

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Prints how many lines of each folder the tests execute, and the lines of filter_policy/ and table/ that no test executes.
 # Fails if less than 95 % of the lines of either folder are executed.
 #

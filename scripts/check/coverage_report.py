@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints which lines the tests of a build have executed, from the counters that they have written (check.sh coverage).
 
 A line is executed if it is in any object file that has it: inline functions and templates are in many.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs RocksDB's tools/db_crashtest.py once from a seed, for scripts/check.sh stress. Checks how each db_stress ends, and
 reads in the DB's log what Protean did in it.
 

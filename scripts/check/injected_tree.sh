@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A copy of a RocksDB tree in which ProteanTable is the default table factory of all callers, and a build of it with
 # RocksDB's assertions on, for RocksDB's own tests and its stress test. Sourced after common.sh and packages.sh.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Builds Protean with sanitizers and runs the tests under them, then tests/table/concurrency_test.cc on a new seed. At the end,
 # a table of the results is printed.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Soaks Protean: runs the differential test, the fault tests and RocksDB's stress test in turn, each time with new seeds. A
 # failure is reported with the command that repeats it, and the next turn goes on. At the end, or when the script is
 # interrupted, it prints a summary that can be pasted into a report.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs RocksDB's stress test, tools/db_crashtest.py with db_stress, with ProteanTable as the default table of all column
 # families and RocksDB's assertions on: DBs are written, read, checked against what they should hold, killed, and opened
 # again, with options drawn at random. A run is one mode of RocksDB's crash_test.mk with one filter policy and one seed. At

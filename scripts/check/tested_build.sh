@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A build of Protean in a folder of its own, and its tests, for scripts that make several: failures are noted, and the next
 # build goes on. Sourced after common.sh and packages.sh.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs RocksDB's own test suites with ProteanTable as the default table factory, and without: stock, with SuRF and with
 # Proteus, in one and the same build of a copy of RocksDB's tree, with RocksDB's assertions on. What fails with Protean
 # must fail without it too, or be listed with its reason in tests/upstream/expected_differences.txt; and what is listed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs suites of RocksDB's tests, each once for every policy, and compares the failures with the expected ones. Each test is
 a process of its own, so that a crash or a hang does not affect the others. scripts/check.sh upstream builds the suites and
 calls this script.

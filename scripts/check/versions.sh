@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Builds Protean with several versions of RocksDB, with RocksDB's assertions on, passes all tests with each of them, and runs
 # the differential test on new seeds. At the end, a table of the results is printed. If an assertion fails in the
 # differential test, and in the same run of two stock DBs too, it is listed, and the test goes on behind that run.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An SST file as RocksDB's block-based table has opened it: its filter,
 //  wherever RocksDB holds it, and what else RocksDB keeps to itself. This
 //  header includes those of RocksDB's TableReader and of what its functions

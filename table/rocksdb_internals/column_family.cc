@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/rocksdb_internals/column_family.h"
 
 #include "db/column_family.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A column family of an open DB, and what it holds at one moment.
 
 #pragma once

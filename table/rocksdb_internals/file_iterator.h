@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The iterator that the block-based table makes for a file.
 //
 //  Nearly always that is a BlockBasedTableIterator, and where keys are read one

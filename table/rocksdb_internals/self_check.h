@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Whether the RocksDB in this process is the one that Protean was compiled
 //  for, as far as that can be found out without debug symbols. A program that
 //  was linked with both need not check, but a shared library that is bound when

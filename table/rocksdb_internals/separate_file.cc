@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/rocksdb_internals/separate_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Reading an SST file as if no DB had it open.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/rocksdb_internals/table_builder.h"
 
 #include "filter_policy/protean_filter_policy.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  All that depends on the version of RocksDB: from 9.10 on; tested
 //  with 9.10.0, 10.4.2 and 11.8.1.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A marker: the position of an iterator that waits without having read its
 //  file (protean_table_iterator.h). A marker is an internal key whose sequence
 //  number no write has yet, so DBIter takes it for a write newer than its

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/seek/open_runs.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

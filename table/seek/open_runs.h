@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The runs of a search: a file of each sorted run, and where its iterator is.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The thread's bounds (thread_bounds.h) in one round of a search. All seeks of
 //  a round are under the same bounds, or under none.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A search of the user's iterator: it seeks one file of each sorted run, and
 //  ends at the first key that any of them has, or at a later one if the
 //  application goes on. Only all files together tell where that is. So the

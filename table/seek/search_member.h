@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What a search (run_search.h) knows of the iterator over one of its files.
 
 #pragma once

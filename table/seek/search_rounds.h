@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The rounds of a search. Within a round, each file is sought at most once,
 //  and all for one key. (A search that goes on behind a range deletion does so
 //  in another round.)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Samples the seeks of a search that turn out to be in vain.
 //
 //  A file whose next key lies behind the end of the search has been asked in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The bounds of an iterator's latest seek: those of its ReadOptions and, where
 //  these have none, those of the thread (thread_bounds.h).
 //

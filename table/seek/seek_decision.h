@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What a file's iterator does with a seek: read the file, turn invalid because
 //  the file has nothing for the seek, or wait at a marker. The decision is a
 //  pure function of the file's filter, the bounds and what is known of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/seek/seek_outcomes.h"
 
 #include "monitoring/perf_context_imp.h"

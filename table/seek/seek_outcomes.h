@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What becomes of the seeks of one iterator, as plugin/filter_statistics.h
 //  defines it, and RocksDB's tickers and perf context counters for it.
 //

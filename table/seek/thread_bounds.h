@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The bounds that a thread sets for its searches where ReadOptions have none:
 //  see plugin/search_bounds.h.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests that --help of each benchmark lists the benchmark's own flags, and no flag of RocksDB's library or of gflags.
 #
 #   tests/db_bench_ext/help_test.sh BUILD_FOLDER

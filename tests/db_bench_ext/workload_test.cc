@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The workloads of the SuRF and Proteus papers: where keys and queries lie.
 
 #include "db_bench_ext/workload.h"

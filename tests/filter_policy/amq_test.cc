@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Sets of hashes miss no hash, and have the planned false positive rate.
 
 #include "filter_policy/amq/amq.h"

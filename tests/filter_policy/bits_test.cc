@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Bit arrays against a vector of bools.
 
 #include <gtest/gtest.h>

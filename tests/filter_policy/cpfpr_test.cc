@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The model against an enumeration of what it predicts: the prefixes of the
 //  keys, the prefixes that each query tests, and all designs.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filter block: what a policy's builder writes, its reader reads. (What
 //  damage does to it: surf_damage_test.cc and proteus_damage_test.cc.)
 

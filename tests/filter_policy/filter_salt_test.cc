@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Which filters have a salt, that it is stored with them and no other will do,
 //  and what it is for: absent keys that one filter lets through are nothing to
 //  another filter of the same keys.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What a golden block of SuRF holds, read as docs/file_format.md says, by code
 //  that shares nothing with the reader.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The golden blocks of SuRF hold what they are for: together, all that the
 //  format has. One of them is explained byte by byte.
 

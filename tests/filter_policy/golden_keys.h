@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The keys of the golden blocks (golden_recipes.h). They must not change with
 //  a library or a compiler, so a generator of the tests' own makes them, and no
 //  expression draws from it twice, since the order would be the compiler's

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The golden blocks of SuRF, golden/*.block: each comes of a recipe, keys and
 //  a way to build a filter of them. The first block of the recipe `name` is
 //  `name.block`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The keys that a builder keeps are the keys it was given. Similar keys take
 //  few bytes.
 

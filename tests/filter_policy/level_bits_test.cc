@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  How bits are divided among the sorted runs of a tree: the rule alone,
 //  without a DB.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What an open DB knows of its files, from files that are registered without a
 //  DB.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The hash of a head that is reused from the last call is always the hash of
 //  the bytes of the current call.
 

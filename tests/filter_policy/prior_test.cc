@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The prior: queries made from the keys alone, and the designs that rest on
 //  them.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The built design against the chosen one: a trie that turns out larger than
 //  its estimate must not spoil the design.
 

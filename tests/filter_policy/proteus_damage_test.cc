@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Damaged blocks of Proteus are refused, or keep what every opened block
 //  promises: tests/fuzz/block_contracts.h. Nothing outside of them is read.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The false positive rates that the model predicts against those observed, on
 //  the workloads of the Proteus paper; sizes; and filters without samples
 //  against RocksDB's Bloom filter.

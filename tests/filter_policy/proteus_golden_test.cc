@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The filter blocks in golden_proteus/*.block were written once, each with the
 //  answers that it gave, and freeze the file format of Proteus. The rules of
 //  golden_test.cc hold for them too: a block that a release has written is

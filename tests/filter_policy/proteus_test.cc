@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Filters of every design against a std::set and, if the design is exact,
 //  against the prefixes that it holds.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Traps for prefix filters: carries between bounds, tries that lose their
 //  second layer, keys shorter than the prefixes, and long chains of keys that
 //  are prefixes of each other. Also limits of the work of a query.

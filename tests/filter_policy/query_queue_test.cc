@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The queue of sample queries.
 
 #include "filter_policy/samples/query_queue.h"

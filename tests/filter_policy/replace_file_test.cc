@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Files whose contents are replaced: whatever they are, and whatever goes
 //  wrong.
 

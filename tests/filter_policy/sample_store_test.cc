@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The files that queries are kept in, and the store that ties them to the
 //  queues of column families.
 

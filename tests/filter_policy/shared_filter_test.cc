@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Filters of all kinds that several threads ask at once, as the iterators of a
 //  DB do: no question changes a filter. ThreadSanitizer sees what the answers
 //  do not show.

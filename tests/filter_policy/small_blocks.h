@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Small blocks of SuRF for tests of what they say, whole or damaged.
 
 #pragma once

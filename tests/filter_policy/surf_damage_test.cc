@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Damaged blocks of SuRF are refused and lose no key, or, if the damage gets
 //  past the checks, keep what every opened block promises
 //  (tests/fuzz/block_contracts.h). Nothing outside of them is read.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  SuRF over all subsets of small sets of difficult keys, asked all queries
 //  around them. Each answer must be the one that the definition of SuRF gives
 //  (SuRF paper, sections 3.1 to 3.5): no false negative, and no false positive

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  SuRF against a simple model: a list of leaves, each with its prefix and
 //  suffix bits, searched one by one. It is not enough that the filter has no
 //  false negatives: it must give the model's answer to every query.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A new kind of AMQ is one file and one line: this file defines a kind and
 //  registers it. Options name it, the design search chooses it where it is
 //  best, filters keep their prefixes in it, and printers name it; no other line

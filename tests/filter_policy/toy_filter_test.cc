@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A new filter is one file and one line: this file has one, and registers it.
 //  Options name it, files keep it, errors and help mention it, and no other
 //  line of Protean knows of it.

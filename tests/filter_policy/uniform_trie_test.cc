@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The trie of prefixes of one length against a sorted list of them.
 
 #include "filter_policy/proteus/uniform_trie.h"

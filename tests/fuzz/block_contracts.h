@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What an opened filter block promises whatever its bytes are. Damage that
 //  passes the checks of Open may cost answers, but breaks none of this.
 

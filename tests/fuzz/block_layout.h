@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Locates the parts of a filter block, as docs/file_format.md describes them.
 //  Mutators know the format from here only: a new field of a header is a line
 //  in a table of block_layout.cc.

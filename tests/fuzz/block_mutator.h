@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A structure-aware mutator for inputs that hold a filter block.
 //
 //  The input of the targets that open blocks:

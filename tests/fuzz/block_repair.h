@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Repairs a damaged filter block so that it opens, if few changes suffice: the
 //  changes of a mutation stay, and what contradicts them is adapted. Counts in
 //  headers are taken as true, bits are set and cleared until they agree with

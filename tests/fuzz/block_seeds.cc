@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tests/fuzz/block_seeds.h"
 
 #include "tests/filter_blocks.h"

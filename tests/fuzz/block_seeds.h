@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Seeds of the targets that open blocks: blocks as builders write them, of
 //  every encoding and every design, with queries about their keys.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Builds filters of keys from the input, and compares their answers with the
 //  keys.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Replays the seeds of the fuzzers, and the inputs that were worth keeping.
 //  Inputs that once failed are added to the corpus.
 

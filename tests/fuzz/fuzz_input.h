@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Common parts of fuzz targets and mutators: reading an input, random numbers,
 //  and reporting a finding.
 

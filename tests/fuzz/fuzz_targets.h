@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The fuzz targets. Each runs an input and mutates inputs. A target aborts if
 //  Protean breaks a promise; sanitizers find the other faults.
 

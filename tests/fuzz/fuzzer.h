@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The fuzzer of one target, for libFuzzer and engines with its interface. Each
 //  program includes this file once, after defining PROTEAN_FUZZ_TARGET.
 //

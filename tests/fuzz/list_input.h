@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Inputs that are a few parameters and a list of strings: queries and keys.
 //
 //    16 bytes  parameters, whose meaning depends on the target

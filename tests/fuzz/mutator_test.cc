@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Tests that the mutators locate all parts of a block, that most mutated
 //  blocks still open, and that mutations depend on the seed only.
 

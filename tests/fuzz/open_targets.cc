@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Opens filter blocks that may be damaged, and asks them.
 
 #include "filter_policy/filter_block.h"

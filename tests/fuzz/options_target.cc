@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Makes filter policies from texts, and tables with them.
 //
 //    p<text>   the text is a filter policy

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Reads, saves and restores samples files.
 
 #include "filter_policy/samples/query_file.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An Env whose files are strings in memory, and which does nothing else that
 //  takes time.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Mutates texts by their tokens: words, and the separators between them.
 
 #pragma once

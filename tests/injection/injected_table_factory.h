@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  ProteanTable as the default table: RocksDB makes its factory wherever it
 //  would make a block-based one, in a tree that scripts/check/injected_tree.sh
 //  has prepared. This file is included by RocksDB's

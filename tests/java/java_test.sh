@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds protean-rocksjava and protean-kafka-streams for rocksdbjni 9.10.0, whose sources are on hand in every build, and
 # passes their tests with it.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Facts about filters in the table properties of SST files.
 
 #include "plugin/filter_properties.h"

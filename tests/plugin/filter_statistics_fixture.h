@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB for tests of filter statistics, whose seeks have known outcomes: one
 //  filter of the test knows its keys exactly, the other one knows only the
 //  smallest and the largest.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  How the outcomes of seeks are counted, and when iterators hand the counts
 //  over.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Statistics of files that come and go, of several DBs and column families, of
 //  filters that are not used, of Get and of samples; and the line in the log.
 

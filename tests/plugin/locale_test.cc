@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Protean in a process whose locale writes fractions with a comma, as in many
 //  JVMs.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The OPTIONS files of docs/examples do what they say.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests that the public headers document all that they declare, and that doxygen warns of nothing. Skipped without doxygen.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . scripts/common.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests that the C++ is formatted as .clang-format says, by the clang-format that the project uses: versions differ. Skipped
 # where that version is missing.
 #

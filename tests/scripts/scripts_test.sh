@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests what the scripts share: how apt's sources are read, on fixtures, and that no script ends without a reason; and that
 # the links of the pages lead somewhere.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

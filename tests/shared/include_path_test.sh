@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests that an application includes the public headers by one path, rocksdb/plugin/protean/NAME.h, however it gets Protean:
 # installed, by add_subdirectory, or as a plugin from RocksDB's CMake or Makefile. The four are configured and installed, but
 # RocksDB and Protean are not compiled again: including_program.cc is compiled, and not linked.

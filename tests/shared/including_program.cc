@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Includes every public header as an application does. include_path_test.sh
 //  compiles it against each way in which an application may get Protean.
 

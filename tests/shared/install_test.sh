@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs Protean into a folder and uses it from there as an application would: the example in docs/examples/sensors by
 # find_package, and by pkg-config; and the command.
 #

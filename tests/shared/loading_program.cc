@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Loads shared libraries one after the other and prints the result:
 //
 //      loading_program [local|global] LIBRARY | close NUMBER ...

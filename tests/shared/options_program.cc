@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A program without any reference to Protean: it opens a DB with an OPTIONS
 //  file, or without, and is compiled with RocksDB's public headers only.
 //

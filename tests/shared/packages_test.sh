@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs Debian packages that scripts/debian_packages.sh has made on a machine that has nothing else, and uses them with the
 # distribution's own RocksDB and its tools. Run by scripts/clean_room.sh; changes the machine that it runs on.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests the shared libraries from outside: programs that know nothing of Protean get it by LD_PRELOAD or dlopen; and whatever
 # else they are loaded into, the programs go on without it, after one line that says why.
 #

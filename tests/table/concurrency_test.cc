@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Readers, writers, compactions, changing options, column families that come
 //  and go, samples, refreshing, and iterators that outlive what they came from,
 //  all at once on one DB, which must give right answers all the while. It is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  ApproximateCount against a walk over the keys.
 
 #include <thread>

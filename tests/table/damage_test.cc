@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  SST files whose filter block is damaged on disk: all reads are still right,
 //  and the log reports the damage.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Random operations under random options against two databases that hold the
 //  same writes, one with ProteanTable, one of stock RocksDB: any difference in
 //  any answer is a failure, and its seed makes it again.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  SST files with embedded blobs, which RocksDB has had since 11.6: iterators
 //  of such files are of another class than all others, and must be used
 //  accordingly.

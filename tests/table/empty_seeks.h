@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Closed seeks that find nothing, made by an application.
 
 #pragma once

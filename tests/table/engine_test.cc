@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A RocksDB with ProteanTable answers everything as a plain RocksDB does.
 
 #include <algorithm>

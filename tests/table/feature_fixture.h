@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Shared by the tests of RocksDB's features: difficult keys, a tree of them
 //  under each policy, every way to read it, and the proof that filters took
 //  part in the answers.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  ProteanTable together with other features of RocksDB: other comparators,
 //  prefix extractors, other table factories and filters on the same files.
 

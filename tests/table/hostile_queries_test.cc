@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An attack: the attacker has the code and knows the keys, builds the same DB,
 //  looks there for absent keys and empty ranges that its filters let through,
 //  and sends them to another DB, where each would cost a read. Prints how many

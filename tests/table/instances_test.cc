@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Files and DBs of ProteanTable under RocksDB's other interfaces: files
 //  written and read outside of a DB, copies, second instances, several column
 //  families, and what they report about themselves.

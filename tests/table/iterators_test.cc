@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Iterators of every kind, with every option, find the same with ProteanTable
 //  as without it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  kill -9, and power failures, at every mutation of files that happens during
 //  loading, flushing, compacting, refreshing, saving samples, opening and
 //  closing. Acknowledged writes are there when the DB opens again, no answer is

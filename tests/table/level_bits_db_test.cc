@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What level_bits=auto does in real trees, above all in trees of unusual
 //  shapes: the filters of a tree take what bits_per_key promises, and the
 //  filters of the last level lose next to nothing.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A filter policy for each level, by one options string.
 
 #include "filter_policy/levels_policy.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Open seeks over many sorted runs: what files that wait for each other cost,
 //  and that a search comes to an end wherever they wait.
 

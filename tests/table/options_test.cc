@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  How Protean is selected: by options strings, OPTIONS files, and code; and
 //  what is refused.
 

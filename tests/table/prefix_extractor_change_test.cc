@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  prefix_extractor is set to nullptr while a compaction runs.
 //
 //  In RocksDB 9.10, the compaction then installs a SuperVersion with the

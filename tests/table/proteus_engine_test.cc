@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB whose files design their filters themselves: answers are always right,
 //  and filters follow the queries.
 

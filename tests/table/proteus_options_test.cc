@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  How Proteus, 1PBF and 2PBF are selected, and what is refused.
 
 #include <gtest/gtest.h>

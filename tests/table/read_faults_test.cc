@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Failing reads of SST files: of every part of the file, in every way, when
 //  the file is opened and later. Each answer is right or an error; a filter
 //  that cannot be read only costs reads, and the log says so once.

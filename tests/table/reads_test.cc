@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Counts of reads and of statistics: no block is read where the filters know
 //  that there is nothing, and only one sorted run where the next key is looked
 //  for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB whose filters were built for other queries than it gets.
 
 #pragma once

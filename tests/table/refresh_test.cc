@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Refreshed filters are as good as after a full compaction, for a part of the
 //  bytes, within limits, and in the background.
 

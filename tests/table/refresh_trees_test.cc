@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A refresh preserves the tree of files, its keys, snapshots and column
 //  families, and does not disturb other threads.
 

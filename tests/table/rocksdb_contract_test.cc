@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What Protean relies on in RocksDB without RocksDB promising it: a test for
 //  each behaviour whose change would otherwise go unseen. If one of them fails
 //  after RocksDB was upgraded, its comment says what to look at.

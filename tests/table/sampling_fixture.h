@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB whose policy samples the queries that find nothing in a file.
 
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Readers of a real DB leave samples of the queries that found nothing in
 //  their files.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The samples of a DB's column families survive the DB, in memory or in a
 //  file.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Scarce memory, and clocks that jump: block caches that are too small and may
 //  not grow, memory that cannot be charged to a cache, and days that repeat.
 

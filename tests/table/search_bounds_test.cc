@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Bounds that a thread sets for its seeks, where ReadOptions have none.
 
 #include "plugin/search_bounds.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A block-based table whose iterators the test creates, to watch what RocksDB
 //  asks of a table's iterator, and to answer what the test wants.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A table reader and its iterators as RocksDB may call them, but does not in
 //  every version, or only from its tools: step by step without results, and
 //  what is the block-based table's.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Transactions over ProteanTable: uncommitted writes are in memory, in the
 //  WAL, or in files whose filters include them, and readers see what they may.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Whatever options of the table are set, answers stay right and filters are
 //  used.
 

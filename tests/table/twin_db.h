@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A RocksDB with ProteanTable and its twin, a plain RocksDB without any
 //  filter, which get the same writes and must give the same answers.
 

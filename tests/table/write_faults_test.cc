@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Full disks and failing writes, at every point of flushes, compactions,
 //  refreshes and saved samples. Errors are reported, everything stays readable,
 //  the DB continues or opens again, and the next compaction makes filters.

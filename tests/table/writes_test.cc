@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  In whatever way records are written and deleted, ProteanTable reads the same
 //  as the plain table.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Iterators that write (min_tombstones_for_range_conversion), under bounds of
 //  the thread: these would hide keys from them. In a program of its own, since
 //  bounds are ignored in the process from then on.

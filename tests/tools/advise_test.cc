@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Compares the predictions of `protean advise` with what a DB then reads; and
 //  tests what it says where it can predict nothing.
 

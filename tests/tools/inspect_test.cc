@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean inspect, and how all commands respond to bad input.
 
 #include "plugin/filter_statistics.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean refresh: RefreshFilters on a DB that the command opens.
 
 #include <signal.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean samples: what it shows is true, and it writes what it should.
 
 #include "tools/samples.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Runs commands of protean as main() does, and makes a DB for them: two column
 //  families under ProteanTable, with Proteus and with SuRF, and one with
 //  RocksDB's Bloom filter. Each has files in two levels.

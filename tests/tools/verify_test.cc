@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  protean verify: every fault is found, and fixed where that is possible.
 
 #include <sys/stat.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Readings of sensors in a RocksDB with Protean's range filters.
 //
 //      sensors DB

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Native functions of protean.rocksjava that ask an open DB: counts,
 //  statistics, refreshing.
 

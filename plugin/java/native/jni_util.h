@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Helpers of the native functions of protean-rocksjava: bytes and errors
 //  between C++ and Java. Text is passed as UTF-8 bytes.
 

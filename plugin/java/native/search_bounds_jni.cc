@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Native functions of protean.rocksjava.SearchBounds.
 
 #include "plugin/java/native/jni_util.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Native functions of protean.rocksjava that create tables, for
 //  ProteanTableConfig and for OptionsUtil of RocksDB's binding, which reads
 //  OPTIONS files.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //! Range filters for the RocksDB of the `rocksdb` crate.
 //!
 //! After [`register`], RocksDB knows the table factory `ProteanTable` wherever it reads options: in

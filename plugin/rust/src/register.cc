@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What the crate calls: makes sure that the RocksDB in the program is the one
 //  that Protean has been compiled for, and registers Protean.
 

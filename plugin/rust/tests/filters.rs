@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //! Protean in the RocksDB of the rocksdb crate: it is registered, chosen by an options string and
 //! by an OPTIONS file, answers as a BTreeMap does, and its filters keep seeks from reading.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //! What RocksDB does with ProteanTable in a program that has not called `register`: it takes the
 //! options, and opens no DB with them.
 

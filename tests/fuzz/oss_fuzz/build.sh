@@ -1,4 +1,5 @@
 #!/bin/bash -eu
+# SPDX-License-Identifier: Apache-2.0
 # Builds Protean's fuzzers as OSS-Fuzz wants them: with the compiler, the flags and the engine that its environment names,
 # RocksDB included, into $OUT, with the seeds of each, and its dictionary where it has one.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An iterator of a DB that other threads write to, which knows what it must
 //  show.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB that many threads use for a while, each in its own way and all at once.
 
 #pragma once

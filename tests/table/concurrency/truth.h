@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The truth about a DB under concurrent writes.
 //
 //  Its possible keys are numbered in order. Each key either always exists, or

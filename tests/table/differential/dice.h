@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  All random choices of a run, drawn from its seed: the same seed makes the
 //  same run.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What a run has done so far, one line per operation, and the first difference
 //  between the twins.
 

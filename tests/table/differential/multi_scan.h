@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Scans of several ranges at once, which are announced to the iterator before
 //  it is sought, so that RocksDB reads ahead what lies in them (MultiScan).
 

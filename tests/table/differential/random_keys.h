@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The keys of a column family, out of families that hurt, and strings around
 //  them.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The plan of a run: the kind of DB, its column families, and options that
 //  both twins share. Only Protean's twin has filters.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Point reads: of one key, of many, of entities; and whether a key may exist.
 
 #pragma once

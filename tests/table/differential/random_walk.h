@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  An iterator over each twin, with the same random options, which are moved in
 //  the same random way and compared after every step. Nothing is compared where
 //  RocksDB promises nothing.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Writes of all kinds to both twins, in all ways: single, in batches, in
 //  transactions, and in ingested files; and the flushes and compactions that
 //  move them down the levels.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  One run: two databases with options drawn from a seed, and random writes,
 //  reads and changes of their state, until a difference or the end.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Two databases that hold the same writes, and the objects that are open on
 //  them.
 

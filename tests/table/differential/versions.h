@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The differences between the supported versions of RocksDB that the
 //  differential test has to know.
 

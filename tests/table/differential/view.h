@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The object of queries: a column family of both DBs, as it is, through a
 //  transaction, in a read-only copy, or one SST file of it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Queries of a whole DB: its key versions, its files, its sizes, and read-only
 //  copies of it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Checks reads of a DB whose contents are known: each answer is right or an
 //  error, and nothing else.
 

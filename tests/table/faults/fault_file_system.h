@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A file system that fails where a test wants it to.
 //
 //  Reads of SST files fail depending on what they read: data, filter, index.

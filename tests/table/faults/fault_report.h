@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Shared by the fault tests: flags for longer runs, and a table of the
 //  injected faults, their numbers, and their effects.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What a power failure takes from a folder in which a process has been killed:
 //  all data that it had not synced, and all new files and names whose folder it
 //  had not synced. Deletions last.

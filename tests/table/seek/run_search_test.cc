@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The parts of a search, over members that a test moves by hand.
 
 #include "table/seek/run_search.h"

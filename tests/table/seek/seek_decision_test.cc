@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  Seek decisions against the truth: all small sets of short keys over two
 //  letters, under filters of several kinds, for all targets and bounds.
 

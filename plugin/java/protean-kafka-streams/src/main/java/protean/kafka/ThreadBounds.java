@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package protean.kafka;
 
 /** Sets the bounds of a thread's searches: in the native library, nowhere, or in a test. */

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package protean.rocksjava;
 
 /** The number of keys in a range, as far as it is known without reading them ({@link Protean#approximateCount}). */

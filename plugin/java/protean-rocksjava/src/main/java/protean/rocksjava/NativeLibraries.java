@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package protean.rocksjava;
 
 import java.io.BufferedReader;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package protean.rocksjava;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package org.apache.kafka.streams.state.internals;
 
 import static java.time.Duration.ofMillis;
