@@ -28,17 +28,17 @@ Status Differ(const std::string& what) {
 }
 
 // Whether a block of memory may have been allocated for an object of that size:
-// it has room for it, and not much more.
+// the object fits in, and not much more would.
 bool Fits(const void* block, size_t size) {
 #ifdef ROCKSDB_MALLOC_USABLE_SIZE
   const size_t usable = malloc_usable_size(const_cast<void*>(block));
   return usable >= size && usable <= size + size / 4 + 64;
 #else
-  return true;  // nobody can tell
+  return true;  // the allocator does not tell
 #endif
 }
 
-// A factory that looks at the tables that it makes from outside.
+// A factory that measures the tables that it makes.
 class MeasuredTables : public BlockBasedTableFactory {
  public:
   using BlockBasedTableFactory::BlockBasedTableFactory;
@@ -74,8 +74,8 @@ class MeasuredTables : public BlockBasedTableFactory {
 };
 
 // Writes an SST file in memory, opens it, and compares the sizes of RocksDB's
-// objects with what they were when this was compiled. Reads nothing in them
-// that might not be there.
+// objects with those that this file was compiled with. Reads no member of an
+// object before its size has been compared.
 Status CheckSizes() {
   const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
   Options options;
@@ -91,8 +91,8 @@ Status CheckSizes() {
   return s;
 }
 
-// RocksDB writes to its own offsets, this code reads from those that it was
-// compiled with.
+// RocksDB writes options to its own offsets, and this function reads them at
+// those that it was compiled with.
 Status CheckOptions() {
   BlockBasedTableOptions table;
   Status s = GetBlockBasedTableOptionsFromString(
@@ -129,7 +129,7 @@ Status CheckOptions() {
   return s;
 }
 
-// What the whole library does with a file, there and back.
+// Writes a file with a filter, reads it back and seeks in it.
 Status CheckFile() {
   constexpr int kKeys = 300;
   const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  All that depends on the version of RocksDB: from 9.10 on; tested
-//  with 9.10.0, 10.4.2 and 11.8.1.
+//  All that depends on the version of RocksDB. Versions from 9.10 on are
+//  supported; 9.10.0, 10.4.2 and 11.8.1 are tested.
+//
+//  The folder of this file is the one place that touches what RocksDB does not
+//  promise: its versions, the insides of a block-based table, of its iterator
+//  and of its DB, and all casts to RocksDB's own classes. To move Protean to
+//  another RocksDB, read this folder and tests/table/rocksdb_internals/, which
+//  has a test for each behavior whose change would otherwise go unnoticed.
+//
+//  Besides, Protean extends classes that RocksDB is made to be extended by: the
+//  table factory, the table reader, the internal iterator, and the filter
+//  policy with its builder and reader of filter bits.
 
 #pragma once
 
@@ -15,24 +25,23 @@
   (ROCKSDB_MAJOR > (major) ||                  \
    (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
 
-// As a string, such as "9.10.0".
+// RocksDB's version as a string, such as "9.10.0".
 #define PROTEAN_STRING(text) #text
 #define PROTEAN_STRING_OF(macro) PROTEAN_STRING(macro)
 #define PROTEAN_ROCKSDB_VERSION    \
   PROTEAN_STRING_OF(ROCKSDB_MAJOR) \
   "." PROTEAN_STRING_OF(ROCKSDB_MINOR) "." PROTEAN_STRING_OF(ROCKSDB_PATCH)
 
-// PROTEAN_SINCE_10_8(text) is `text` since RocksDB 10.8 and nothing before.
-
 // InternalIterator::Prepare announces the ranges that a MultiScan will read.
-// (So it does since 10.6, and from 10.1 on with another type, but nobody need
-// implement it.)
+// (Since 10.6 it does so, and since 10.1 with another type, but iterators must
+// implement it only since 10.7.)
 #if PROTEAN_ROCKSDB_AT_LEAST(10, 7)
 #define PROTEAN_HAS_MULTI_SCAN 1
 #else
 #define PROTEAN_HAS_MULTI_SCAN 0
 #endif
 
+// PROTEAN_SINCE_10_8(text) is `text` since RocksDB 10.8 and nothing before:
 // TableReader::VerifyChecksum has a third parameter.
 #if PROTEAN_ROCKSDB_AT_LEAST(10, 8)
 #define PROTEAN_SINCE_10_8(...) __VA_ARGS__
@@ -40,7 +49,7 @@
 #define PROTEAN_SINCE_10_8(...)
 #endif
 
-// TableReader::DumpTable has a second parameter.
+// Since RocksDB 10.10, TableReader::DumpTable has a second parameter.
 #if PROTEAN_ROCKSDB_AT_LEAST(10, 10)
 #define PROTEAN_SINCE_10_10(...) __VA_ARGS__
 #else
@@ -49,51 +58,50 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// DB::Open with any of its lists of arguments, the last of which fills a
-// unique_ptr since 11.0, and a plain pointer before.
+// What DB's functions fill with an open DB: a unique_ptr since 11.0, and a
+// plain pointer before.
+class OpenedInto {
+ public:
+  explicit OpenedInto(std::unique_ptr<DB>* db) : db_(db) {}
+  OpenedInto(const OpenedInto&) = delete;
+  OpenedInto& operator=(const OpenedInto&) = delete;
+
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
+  operator std::unique_ptr<DB>*() { return db_; }
+
+ private:
+#else
+  ~OpenedInto() { db_->reset(opened_); }
+  operator DB**() { return &opened_; }
+
+ private:
+  DB* opened_ = nullptr;
+#endif
+  std::unique_ptr<DB>* const db_;
+};
+
+// DB::Open, DB::OpenForReadOnly and DB::OpenAsSecondary, with any of their
+// lists of arguments.
 template <typename... Arguments>
 Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  return DB::Open(std::forward<Arguments>(arguments)..., db);
-#else
-  DB* opened = nullptr;
-  const Status s = DB::Open(std::forward<Arguments>(arguments)..., &opened);
-  db->reset(opened);
-  return s;
-#endif
+  return DB::Open(std::forward<Arguments>(arguments)..., OpenedInto(db));
 }
-
-// The same for instances that only read.
 template <typename... Arguments>
 Status OpenReadOnly(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  return DB::OpenForReadOnly(std::forward<Arguments>(arguments)..., db);
-#else
-  DB* opened = nullptr;
-  const Status s =
-      DB::OpenForReadOnly(std::forward<Arguments>(arguments)..., &opened);
-  db->reset(opened);
-  return s;
-#endif
+  return DB::OpenForReadOnly(std::forward<Arguments>(arguments)...,
+                             OpenedInto(db));
 }
 template <typename... Arguments>
 Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)..., db);
-#else
-  DB* opened = nullptr;
-  const Status s =
-      DB::OpenAsSecondary(std::forward<Arguments>(arguments)..., &opened);
-  db->reset(opened);
-  return s;
-#endif
+  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)...,
+                             OpenedInto(db));
 }
 
 // Whether iterators write: with min_tombstones_for_range_conversion, which
-// RocksDB has since 11, one that passes by deletions without a key between them
-// writes a range deletion in their place. It must see all keys, then. `options`
-// are ColumnFamilyOptions or MutableCFOptions; the 0 behind them picks the
-// first of the two functions where it compiles.
+// RocksDB has since 11, an iterator that passes by deletions without a key
+// between them writes a range deletion in their place. Such an iterator must
+// see all keys. `options` are ColumnFamilyOptions or MutableCFOptions; a second
+// argument of 0 picks the first of the two functions where it compiles.
 template <typename CfOptions>
 auto IteratorsWrite(const CfOptions& options, int)
     -> decltype(options.min_tombstones_for_range_conversion > 0) {
