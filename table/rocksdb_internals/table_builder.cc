@@ -5,46 +5,19 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
+#include "table/block_based/block_based_table_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The policy of one file in `env`: `policy`, whose filters' facts go into
-// `properties`.
-class PolicyOfFile : public FilterPolicy {
- public:
-  PolicyOfFile(std::shared_ptr<const FilterPolicy> policy, Env* env,
-               std::shared_ptr<UserCollectedProperties> properties)
-      : policy_(std::move(policy)),
-        env_(env),
-        properties_(std::move(properties)) {}
+using SharedProperties = std::shared_ptr<UserCollectedProperties>;
 
-  const char* Name() const override { return policy_->Name(); }
-  const char* CompatibilityName() const override {
-    return policy_->CompatibilityName();
-  }
-  FilterBitsBuilder* GetBuilderWithContext(
-      const FilterBuildingContext& context) const override {
-    return AsProteanFilterPolicy(policy_.get())
-        ->NewBuilder(context, env_, properties_);
-  }
-  FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
-    return policy_->GetFilterBitsReader(contents);
-  }
-
- private:
-  const std::shared_ptr<const FilterPolicy> policy_;
-  Env* const env_;
-  const std::shared_ptr<UserCollectedProperties> properties_;
-};
-
-// Adds properties that are not there until the file's filter is finished, which
-// is before its properties are written.
+// Adds properties which are complete once the file's filter is finished. The
+// builder finishes the filter before it asks for properties.
 class PropertiesOfFilter : public InternalTblPropColl {
  public:
-  explicit PropertiesOfFilter(
-      std::shared_ptr<UserCollectedProperties> properties)
+  explicit PropertiesOfFilter(SharedProperties properties)
       : properties_(std::move(properties)) {}
 
   const char* Name() const override { return "protean.FilterProperties"; }
@@ -62,16 +35,31 @@ class PropertiesOfFilter : public InternalTblPropColl {
   }
 
  private:
-  const std::shared_ptr<UserCollectedProperties> properties_;
+  const SharedProperties properties_;
 };
 
-class PropertiesOfFilterFactory : public InternalTblPropCollFactory {
+// What the builder of one file asks for its filter: a policy, which makes the
+// filter's builder and hands it the DB's Env, and a factory for the collector
+// of the properties which the filter's builder leaves.
+class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
  public:
-  explicit PropertiesOfFilterFactory(
-      std::shared_ptr<UserCollectedProperties> properties)
-      : properties_(std::move(properties)) {}
+  // `policy` is one of Protean's.
+  FilterOfFile(std::shared_ptr<const FilterPolicy> policy, Env* env)
+      : policy_(std::move(policy)), env_(env) {}
 
-  const char* Name() const override { return "protean.FilterProperties"; }
+  const char* Name() const override { return policy_->Name(); }
+  const char* CompatibilityName() const override {
+    return policy_->CompatibilityName();
+  }
+  FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext& context) const override {
+    return AsProteanFilterPolicy(policy_.get())
+        ->NewBuilder(context, env_, properties_);
+  }
+  FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
+    return policy_->GetFilterBitsReader(contents);
+  }
+
   InternalTblPropColl* CreateInternalTblPropColl(
       uint32_t /*column_family_id*/, int /*level_at_creation*/,
       int /*num_levels*/,
@@ -80,26 +68,10 @@ class PropertiesOfFilterFactory : public InternalTblPropCollFactory {
   }
 
  private:
-  const std::shared_ptr<UserCollectedProperties> properties_;
-};
-
-// Makes what another factory makes, which it does not own.
-class BorrowedCollFactory : public InternalTblPropCollFactory {
- public:
-  explicit BorrowedCollFactory(InternalTblPropCollFactory* factory)
-      : factory_(factory) {}
-
-  const char* Name() const override { return factory_->Name(); }
-  InternalTblPropColl* CreateInternalTblPropColl(
-      uint32_t column_family_id, int level_at_creation, int num_levels,
-      SequenceNumber last_level_inclusive_max_seqno_threshold) override {
-    return factory_->CreateInternalTblPropColl(
-        column_family_id, level_at_creation, num_levels,
-        last_level_inclusive_max_seqno_threshold);
-  }
-
- private:
-  InternalTblPropCollFactory* const factory_;
+  const std::shared_ptr<const FilterPolicy> policy_;
+  Env* const env_;
+  const SharedProperties properties_ =
+      std::make_shared<UserCollectedProperties>();
 };
 
 }  // namespace
@@ -107,30 +79,33 @@ class BorrowedCollFactory : public InternalTblPropCollFactory {
 TableBuilder* NewTableBuilderWithProperties(
     const BlockBasedTableFactory& factory, const TableBuilderOptions& options,
     WritableFileWriter* file) {
-  std::shared_ptr<const FilterPolicy> policy =
-      factory.GetOptions<BlockBasedTableOptions>()->filter_policy;
-  const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy.get());
+  BlockBasedTableOptions table = *factory.GetOptions<BlockBasedTableOptions>();
+  const ProteanFilterPolicy* const own =
+      AsProteanFilterPolicy(table.filter_policy.get());
   if (own == nullptr) {
     return factory.BlockBasedTableFactory::NewTableBuilder(options, file);
   }
-  own->ForLevel(options.level_at_creation, &policy);
-  const auto properties = std::make_shared<UserCollectedProperties>();
-  if (AsProteanFilterPolicy(policy.get()) != nullptr) {
-    policy = std::make_shared<PolicyOfFile>(policy, options.ioptions.env,
-                                            properties);
+  // The factory keeps `own`.
+  own->ForLevel(options.level_at_creation, &table.filter_policy);
+  if (AsProteanFilterPolicy(table.filter_policy.get()) == nullptr) {
+    return new BlockBasedTableBuilder(table, options, file);
   }
-  BlockBasedTableFactory factory_of_file(factory);
-  factory_of_file.GetOptions<BlockBasedTableOptions>()->filter_policy = policy;
-  // The builder takes its collectors from here at once.
-  InternalTblPropCollFactories collectors;
+  const auto filter = std::make_shared<FilterOfFile>(
+      std::move(table.filter_policy), options.ioptions.env);
+  table.filter_policy = filter;
+  // The builder's constructor calls the factories of collectors and forgets
+  // them, so the list only borrows them from their owners.
+  InternalTblPropCollFactories borrowed;
   for (const auto& collector : *options.internal_tbl_prop_coll_factories) {
-    collectors.push_back(
-        std::make_unique<BorrowedCollFactory>(collector.get()));
+    borrowed.emplace_back(collector.get());
   }
-  collectors.push_back(std::make_unique<PropertiesOfFilterFactory>(properties));
+  borrowed.emplace_back(filter.get());
   TableBuilderOptions options_of_file = options;
-  options_of_file.internal_tbl_prop_coll_factories = &collectors;
-  return factory_of_file.NewTableBuilder(options_of_file, file);
+  options_of_file.internal_tbl_prop_coll_factories = &borrowed;
+  auto* const builder =
+      new BlockBasedTableBuilder(table, options_of_file, file);
+  for (auto& collector : borrowed) (void)collector.release();
+  return builder;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,6 +13,7 @@
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "table/table_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -1,0 +1,254 @@
+//  What RocksDB asks the iterators of files, and how it takes the answers.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "rocksdb/utilities/debug.h"
+#include "table/rocksdb_internals/column_family.h"
+#include "tests/table/rocksdb_internals/contract_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The calls that iterators have got, and the answers that the test wants.
+struct Script {
+  Keys calls;
+  // Files that pretend to hold nothing, and their results of the bound check.
+  std::map<std::string, IterBoundCheck> filtered;
+  // Files whose first seek says that the block is still being read.
+  std::set<std::string> slow;
+};
+
+class ScriptedIterator : public SpyIterator {
+ public:
+  ScriptedIterator(std::unique_ptr<SpiedFile> file, const std::string& name,
+                   Script* script)
+      : SpyIterator(std::move(file->inner)), name_(name), script_(script) {}
+
+  bool Valid() const override { return !hidden_ && SpyIterator::Valid(); }
+  Status status() const override {
+    return trying_ ? Status::TryAgain() : SpyIterator::status();
+  }
+  IterBoundCheck UpperBoundCheckResult() override {
+    return hidden_ ? result_ : SpyIterator::UpperBoundCheckResult();
+  }
+  void Seek(const Slice& target) override {
+    Note("Seek " + Describe(target));
+    Hide();
+    trying_ = script_->slow.erase(name_) > 0;
+    if (trying_) {
+      hidden_ = true;
+      result_ = IterBoundCheck::kUnknown;
+    }
+    if (!hidden_) SpyIterator::Seek(target);
+  }
+  void SeekToFirst() override {
+    Note("SeekToFirst");
+    Hide();
+    if (!hidden_) SpyIterator::SeekToFirst();
+  }
+  void SeekForPrev(const Slice& target) override {
+    Note("SeekForPrev " + Describe(target));
+    Hide();
+    if (!hidden_) SpyIterator::SeekForPrev(target);
+  }
+  void SeekToLast() override {
+    Note("SeekToLast");
+    Hide();
+    if (!hidden_) SpyIterator::SeekToLast();
+  }
+  void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
+    if (manager != nullptr) Note("SetPinnedItersMgr");
+    SpyIterator::SetPinnedItersMgr(manager);
+  }
+
+ private:
+  static std::string Describe(const Slice& key) {
+    const SequenceNumber sequence = GetInternalKeySeqno(key);
+    return ExtractUserKey(key).ToString() + (sequence == kMaxSequenceNumber
+                                                 ? "@max"
+                                             : sequence == 0 ? "@0"
+                                                             : "@snapshot");
+  }
+  void Note(const std::string& call) {
+    script_->calls.push_back(name_ + ": " + call);
+  }
+  void Hide() {
+    trying_ = false;
+    const auto filtered = script_->filtered.find(name_);
+    hidden_ = filtered != script_->filtered.end();
+    if (hidden_) result_ = filtered->second;
+  }
+
+  const std::string name_;
+  Script* const script_;
+  bool hidden_ = false;
+  bool trying_ = false;
+  IterBoundCheck result_ = IterBoundCheck::kUnknown;
+};
+
+}  // namespace
+
+// A DB with a level of three files: a1..a3, b1..b3, c1..c3.
+class CallsTest : public ContractTest {
+ protected:
+  CallsTest() {
+    SetTable([this](std::unique_ptr<SpiedFile> file) {
+      // A file is named by the letter of its first key.
+      file->inner->SeekToFirst();
+      std::string name = ExtractUserKey(file->inner->key()).ToString();
+      name.resize(1);
+      return std::make_unique<ScriptedIterator>(std::move(file), name,
+                                                &script_);
+    });
+    Open();
+    for (const char* letter : {"a", "b", "c"}) {
+      Keys keys;
+      for (const char* digit : {"1", "2", "3"}) {
+        keys.push_back(std::string(letter) + digit);
+      }
+      AddFile(db_.get(), 3, keys);
+    }
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    EXPECT_EQ(3u, files.size());
+    for (const LiveFileMetaData& file : files) EXPECT_EQ(3, file.level);
+  }
+
+  // The calls that position a new iterator once, without those that give it a
+  // manager of pinned iterators.
+  Keys CallsOf(const std::function<void(Iterator*)>& position,
+               const ReadOptions& options = {}) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    script_.calls.clear();
+    position(it.get());
+    found_ = it->Valid() ? it->key().ToString() : it->status().ToString();
+    Keys calls;
+    for (const std::string& call : script_.calls) {
+      if (call.find("SetPinnedItersMgr") == std::string::npos) {
+        calls.push_back(call);
+      }
+    }
+    return calls;
+  }
+
+  Script script_;
+  std::string found_;
+};
+
+// `Seek` begins a run, and `SeekToFirst` continues it in the next file:
+// ProteanTableIterator and RangeCounter tell runs apart by that.
+TEST_F(CallsTest, SeekBeginsARun) {
+  const auto seek = [](Iterator* it) { it->Seek("a2"); };
+  EXPECT_EQ((Keys{"a: Seek a2@snapshot"}), CallsOf(seek));
+  EXPECT_EQ("a2", found_);
+  script_.filtered["a"] = IterBoundCheck::kUnknown;
+  script_.filtered["b"] = IterBoundCheck::kUnknown;
+  EXPECT_EQ((Keys{"a: Seek a2@snapshot", "b: SeekToFirst", "c: SeekToFirst"}),
+            CallsOf(seek));
+  EXPECT_EQ("c1", found_);
+}
+
+// kUnknown sends the iterator over the level on to the next file, and
+// kOutOfBound ends its search: an empty file past which there are keys of the
+// range must say kUnknown.
+TEST_F(CallsTest, OutOfBoundEndsTheSearch) {
+  const Slice upper = "z";
+  ReadOptions options;
+  options.iterate_upper_bound = &upper;
+  script_.filtered["a"] = IterBoundCheck::kOutOfBound;
+  EXPECT_EQ((Keys{"a: Seek a2@snapshot"}),
+            CallsOf([](Iterator* it) { it->Seek("a2"); }, options));
+  EXPECT_EQ("OK", found_);
+  script_.filtered["a"] = IterBoundCheck::kUnknown;
+  script_.filtered["b"] = IterBoundCheck::kOutOfBound;
+  EXPECT_EQ((Keys{"a: Seek a2@snapshot", "b: SeekToFirst"}),
+            CallsOf([](Iterator* it) { it->Seek("a2"); }, options));
+  EXPECT_EQ("OK", found_);
+}
+
+// Backwards, an invalid iterator sends the search on to the file before,
+// whatever its bound check says: that is why iterators wait at markers there.
+TEST_F(CallsTest, BackwardsThereIsNoBound) {
+  const Slice lower = "b";
+  ReadOptions options;
+  options.iterate_lower_bound = &lower;
+  script_.filtered["c"] = IterBoundCheck::kOutOfBound;
+  EXPECT_EQ((Keys{"c: SeekForPrev c2@0", "b: SeekToLast"}),
+            CallsOf([](Iterator* it) { it->SeekForPrev("c2"); }, options));
+  EXPECT_EQ("b3", found_);
+}
+
+// An upper bound, which is not in the range, is sought with the largest
+// sequence number, and a target, which is, with 0: see
+// ProteanTableIterator::SeekForPrev.
+TEST_F(CallsTest, SeekForPrevTellsWhetherItsTargetCounts) {
+  EXPECT_EQ((Keys{"b: SeekForPrev b2@0"}),
+            CallsOf([](Iterator* it) { it->SeekForPrev("b2"); }));
+  const Slice upper = "b2";
+  ReadOptions options;
+  options.iterate_upper_bound = &upper;
+  EXPECT_EQ("b: SeekForPrev b2@max",
+            CallsOf([](Iterator* it) { it->SeekToLast(); }, options).front());
+  EXPECT_EQ("b1", found_);
+}
+
+// With async_io, a seek whose block is still being read says TryAgain, and is
+// repeated with the same target to be completed: see
+// ProteanTableIterator::Seek.
+TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
+  AddFile(db_.get(), 0, {"b2"});
+  ReadOptions options;
+  options.async_io = true;
+  script_.slow = {"a"};
+  const Keys calls = CallsOf([](Iterator* it) { it->Seek("a2"); }, options);
+  EXPECT_EQ(2, std::count(calls.begin(), calls.end(), "a: Seek a2@snapshot"));
+  EXPECT_EQ("a2", found_);
+}
+
+// Only DBIter gives iterators a manager of pinned iterators, before it positions
+// them, and only DBIter compares sequence numbers with a snapshot. So an
+// iterator without a manager must not wait at a marker.
+TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
+  const auto managers = [this] {
+    size_t count = 0;
+    for (const std::string& call : script_.calls) {
+      count += call.find("SetPinnedItersMgr") != std::string::npos;
+    }
+    return count;
+  };
+  script_.calls.clear();
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek("a2");
+  }
+  ASSERT_EQ(2u, script_.calls.size());
+  EXPECT_EQ("a: SetPinnedItersMgr", script_.calls[0]);
+
+  script_.calls.clear();
+  {
+    Arena arena;
+    const ReadOptions options;
+    ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily());
+    const ScopedArenaPtr<InternalIterator> it(
+        version.NewIterator(options, &arena));
+    it->SeekToFirst();
+    EXPECT_TRUE(it->Valid());
+  }
+  EXPECT_FALSE(script_.calls.empty());
+  EXPECT_EQ(0u, managers());
+
+  script_.calls.clear();
+  std::vector<KeyVersion> versions;
+  ASSERT_OK(GetAllKeyVersions(db_.get(), "", "z", 100, &versions));
+  EXPECT_EQ(9u, versions.size());
+  EXPECT_FALSE(script_.calls.empty());
+  EXPECT_EQ(0u, managers());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
