@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  A DB whose files are read through iterators of the test (spy_table.h), for
 //  the tests of what Protean relies on in RocksDB without RocksDB promising it.
 //  There is one for each behavior whose change would otherwise go unnoticed. If

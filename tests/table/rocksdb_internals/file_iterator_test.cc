@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/rocksdb_internals/file_iterator.h"
 
 #include <gtest/gtest.h>
@@ -35,15 +37,15 @@ TEST_F(ContractTest, FileIteratorKnowsItsClass) {
                                   const SliceTransform* prefix_extractor,
                                   Arena* arena, bool, TableReaderCaller caller,
                                   size_t readahead, bool unprepared) override {
-      FileIterator it;
-      it.Make(file(), read_options, prefix_extractor, nullptr, caller,
-              readahead, unprepared);
-      EXPECT_EQ(it.get(), it.exact());
       Arena own;
-      FileIterator in_arena;
-      in_arena.Make(file(), read_options, prefix_extractor, &own, caller,
-                    readahead, unprepared);
-      EXPECT_EQ(in_arena.get(), in_arena.exact());
+      for (Arena* const where : {static_cast<Arena*>(nullptr), &own}) {
+        FileIterator it(
+            file(), read_options,
+            {prefix_extractor, where, caller, readahead, unprepared});
+        EXPECT_NE(nullptr, it.Get());
+        // An iterator of another class would count as having read a block.
+        EXPECT_FALSE(it.HasReadBlock());
+      }
       return file().table()->NewIterator(read_options, prefix_extractor, arena,
                                          false, caller, readahead, unprepared);
     }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What RocksDB asks the builders and readers of filters.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  The markers of ProteanTableIterator are never taken for keys.
 
 #include <gtest/gtest.h>

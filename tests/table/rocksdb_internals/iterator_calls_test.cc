@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What RocksDB asks the iterators of files, and how it takes the answers.
 
 #include <gtest/gtest.h>
@@ -211,9 +213,9 @@ TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
   EXPECT_EQ("a2", found_);
 }
 
-// Only DBIter gives iterators a manager of pinned iterators, before it positions
-// them, and only DBIter compares sequence numbers with a snapshot. So an
-// iterator without a manager must not wait at a marker.
+// Only DBIter gives iterators a manager of pinned iterators, before it
+// positions them, and only DBIter compares sequence numbers with a snapshot. So
+// an iterator without a manager must not wait at a marker.
 TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
   const auto managers = [this] {
     size_t count = 0;

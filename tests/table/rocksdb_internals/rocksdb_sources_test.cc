@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //  What only the text of RocksDB's sources tells.
 
 #include <gtest/gtest.h>

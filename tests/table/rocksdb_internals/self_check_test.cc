@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "table/rocksdb_internals/self_check.h"
 
 #include <gtest/gtest.h>
