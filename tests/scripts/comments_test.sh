@@ -69,9 +69,8 @@ expect "the counts" "opening 9 person 2 count 1 limit 2 backoff 2" \
 
 # ---- The tree ----
 
-# The folders and files whose comments are clean.
-readonly clean=(scripts db_bench_ext tests/db_bench_ext tests/scripts tests/tools plugin cmake CMakeLists.txt)
-expect "the tree" "" "$(python3 scripts/check_comments.py "${clean[@]}" 2>/dev/null || true)"
+expect "the tree" "" "$({ python3 scripts/check_comments.py 2>/dev/null || true; } |
+  { grep -v "^table/protean_table_iterator.cc:" || true; })"
 
 [ $failures = 0 ] || exit 1
 echo passed
