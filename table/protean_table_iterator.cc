@@ -131,7 +131,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
     return;
   }
   const Slice user_key = file_->UserKey(target);
-  // The same search goes on (search_rounds.h). A file that reads goes on
+  // This seek continues the search (search_rounds.h). A file that reads goes on
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
   // all of them.
