@@ -40,14 +40,9 @@ void MoveBelow(std::string* key) {
 
 }  // namespace
 
-SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
+SeekDecision DecideWait(const FilterBlock& filter, const Slice& target,
                         const Slice* upper, Waiting waiting,
                         std::string* marker) {
-  if (upper != nullptr &&
-      !filter.RangeMayMatch(target, *upper, /*hi_inclusive=*/false)) {
-    return EmptyBelow(filter, *upper);
-  }
-  if (waiting == Waiting::kForbidden) return SeekDecision::Read();
   const bool is_probe = filter.LowerBoundIsLoose();
   const bool may_step = is_probe && waiting != Waiting::kNotAtTarget;
   bool may_hold;

@@ -48,11 +48,25 @@ enum class Waiting {
   kNotAtTarget,
 };
 
-// A seek to the first key at or above `target`, below `upper` unless that is
-// nullptr.
-SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
+// Where a forward seek waits, if it may and the range is not known to be empty.
+// As DecideSeek, which calls it.
+SeekDecision DecideWait(const FilterBlock& filter, const Slice& target,
                         const Slice* upper, Waiting waiting,
                         std::string* marker);
+
+// A seek to the first key at or above `target`, below `upper` unless that is
+// nullptr. Inline, since most seeks end with the first question.
+inline SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
+                               const Slice* upper, Waiting waiting,
+                               std::string* marker) {
+  if (upper != nullptr &&
+      !filter.RangeMayMatch(target, *upper, /*hi_inclusive=*/false)) {
+    return SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
+  }
+  return waiting == Waiting::kForbidden
+             ? SeekDecision::Read()
+             : DecideWait(filter, target, upper, waiting, marker);
+}
 
 // A seek to the file's first key, below `upper`. It never waits: the search has
 // come to the file from the one before.
