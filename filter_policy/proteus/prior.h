@@ -23,7 +23,7 @@
 //  one design serves all kinds that a filter of that size can serve at once
 //  (docs/results/engine.md).
 //
-//  The same keys have the same prior.
+//  The prior depends on the keys alone: equal keys give equal priors.
 
 #pragma once
 

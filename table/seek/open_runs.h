@@ -25,7 +25,7 @@ class OpenRuns {
   }
   void Remove(OpenRun* run);
 
-  // Whether there are so many runs that some may be idle.
+  // Whether the list is long enough to look for idle runs.
   bool IsCrowded() const { return runs_.size() >= crowded_size_; }
   // Removes the runs that have not been sought in the last kMaxIdleRounds
   // rounds. They are listed again when they are sought. With
