@@ -12,41 +12,25 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Stores the file's metadata and level; returns false if there is no such file.
+// Stores the file's metadata as CompactFiles sees it; returns false if the
+// column family has no such file. GetColumnFamilyMetaData would show what
+// readers see, which is a moment older.
 bool Locate(DB* db, ColumnFamilyHandle* column_family, const std::string& name,
-            SstFileMetaData* file, int* level) {
-  ColumnFamilyMetaData metadata;
-  db->GetColumnFamilyMetaData(column_family, &metadata);
-  for (const LevelMetaData& candidate : metadata.levels) {
-    for (const SstFileMetaData& live : candidate.files) {
-      if (live.relative_filename != name) continue;
-      *file = live;
-      *level = candidate.level;
-      return true;
-    }
-  }
-  return false;
-}
-
-// Whether the DB has the file, as CompactFiles sees it. Locate sees what
-// readers see, which get a new version a moment later.
-bool IsLive(DB* db, const std::string& name) {
+            LiveFileMetaData* file) {
   std::vector<LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
-  return std::any_of(files.begin(), files.end(), [&](const auto& file) {
-    return file.relative_filename == name;
-  });
+  const auto found =
+      std::find_if(files.begin(), files.end(), [&](const auto& live) {
+        return live.relative_filename == name &&
+               live.column_family_name == column_family->GetName();
+      });
+  if (found == files.end()) return false;
+  *file = std::move(*found);
+  return true;
 }
 
-}  // namespace
-
-Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
-                   const std::string& name) {
-  SstFileMetaData file;
-  int level = 0;
-  if (!Locate(db, column_family, name, &file, &level)) {
-    return Status::NotFound();
-  }
+Status CompactInPlace(DB* db, ColumnFamilyHandle* column_family,
+                      const LiveFileMetaData& file) {
   CompactionOptions compaction;
   // The file becomes one file. If the next file is compacted, too, the two
   // should not become one.
@@ -59,11 +43,26 @@ Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
   const auto path = std::find_if(
       paths.begin(), paths.end(),
       [&file](const DbPath& p) { return p.path == file.directory; });
-  const Status s = db->CompactFiles(
-      compaction, column_family, {file.relative_filename}, level,
+  return db->CompactFiles(
+      compaction, column_family, {file.relative_filename}, file.level,
       path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
-  // For a missing file, RocksDB returns InvalidArgument, as for other errors.
-  return s.IsInvalidArgument() && !IsLive(db, name) ? Status::NotFound() : s;
+}
+
+}  // namespace
+
+Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
+                   const std::string& name) {
+  LiveFileMetaData file;
+  if (!Locate(db, column_family, name, &file)) return Status::NotFound();
+  while (true) {
+    const Status s = CompactInPlace(db, column_family, file);
+    // RocksDB returns InvalidArgument, as for other errors, for a file that has
+    // gone since, and for one that was moved to another level.
+    if (!s.IsInvalidArgument()) return s;
+    const int level = file.level;
+    if (!Locate(db, column_family, name, &file)) return Status::NotFound();
+    if (file.level == level) return s;
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,7 +13,8 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Compacts the file of that name, such as "000123.sst", into the level where it
-// is: this does what every compaction does, and nothing else. If the last key
+// is at that moment, also if a compaction moves it there meanwhile: this does
+// what every compaction does, and nothing else. If the last key
 // of the file has an older version in the next file, RocksDB compacts that
 // file, too. `db` may be wrapped in StackableDBs.
 //
