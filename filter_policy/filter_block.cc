@@ -16,6 +16,7 @@ constexpr char kMagic[] = {'P', 'R', 'T', 'N'};
 // Format versions.
 constexpr uint8_t kUnsalted = 1;
 constexpr uint8_t kSalted = 2;
+constexpr uint8_t kPart = 3;
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
@@ -28,21 +29,37 @@ constexpr size_t kKeyLengthsOffset = 28;
 constexpr size_t kFileSaltOffset = 32;
 constexpr size_t kProcessSaltOffset = 40;
 
-size_t HeaderSize(uint8_t version) { return version == kSalted ? 48 : 32; }
+// Where a part has its fields.
+namespace part {
+constexpr size_t kKeyLengthsOffset = 12;
+constexpr size_t kNumKeysOffset = 16;
+constexpr size_t kUnusedOffset = 20;
+constexpr size_t kKeysBeforeOffset = 24;
+constexpr size_t kKeysBeforeBytes = 6;
+constexpr size_t kSmallestSizeOffset = 30;
+constexpr size_t kLargestSizeOffset = 31;
+constexpr size_t kPayloadOffset = 32;
+constexpr size_t kSaltBytes = 16;
+static_assert(kSaltBytes >= kReadPadding, "the salt is behind the payload");
+}  // namespace part
 
-uint8_t VersionOf(const FilterBlockHeader& header) {
-  return header.salt.IsNone() ? kUnsalted : kSalted;
-}
+size_t HeaderSize(uint8_t version) { return version == kSalted ? 48 : 32; }
 
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
                std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
 }
 
+size_t StoredBytes(const FilterBlockHeader& header) {
+  return StoredPart(header.smallest).size() + StoredPart(header.largest).size();
+}
+
+uint8_t VersionOf(const FilterBlockHeader& header) {
+  return header.salt.IsNone() ? kUnsalted : kSalted;
+}
+
 size_t PayloadOffset(const FilterBlockHeader& header) {
-  const size_t keys_end = HeaderSize(VersionOf(header)) +
-                          StoredPart(header.smallest).size() +
-                          StoredPart(header.largest).size();
+  const size_t keys_end = HeaderSize(VersionOf(header)) + StoredBytes(header);
   return (keys_end + 7) / 8 * 8;
 }
 
@@ -56,33 +73,86 @@ uint32_t Checksum(const Slice& block) {
 }  // namespace
 
 size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size) {
+  if (header.is_part) {
+    return part::kPayloadOffset + payload_size + StoredBytes(header) +
+           part::kSaltBytes;
+  }
   return PayloadOffset(header) + payload_size + kReadPadding;
 }
 
-char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
-  const Slice smallest = StoredPart(header.smallest);
-  const Slice largest = StoredPart(header.largest);
-  const size_t payload_offset = PayloadOffset(header);
+namespace {
+
+// Writes what is the same in all versions.
+void WriteStart(const FilterBlockHeader& header, uint8_t version, char* block) {
   memcpy(block, kMagic, sizeof(kMagic));
-  const uint8_t version = VersionOf(header);
   block[kVersionOffset] = static_cast<char>(version);
   block[kKindOffset] = static_cast<char>(header.kind);
   EncodeFixed16(block + kFlagsOffset, header.flags);
+}
+
+// Writes the stored parts of the keys, and returns where they end.
+char* WriteKeys(const FilterBlockHeader& header, char* out) {
+  for (const Slice& key : {header.smallest, header.largest}) {
+    const Slice stored = StoredPart(key);
+    memcpy(out, stored.data(), stored.size());
+    out += stored.size();
+  }
+  return out;
+}
+
+void WriteSalt(const FilterSalt& salt, char* out) {
+  EncodeFixed64(out, salt.file);
+  EncodeFixed64(out + 8, salt.process);
+}
+
+FilterSalt ReadSalt(const char* in) {
+  FilterSalt salt;
+  salt.file = DecodeFixed64(in);
+  salt.process = DecodeFixed64(in + 8);
+  return salt;
+}
+
+}  // namespace
+
+char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
+  const size_t payload_offset = PayloadOffset(header);
+  const uint8_t version = VersionOf(header);
+  WriteStart(header, version, block);
   EncodeFixed32(block + kPayloadOffset, static_cast<uint32_t>(payload_offset));
   EncodeFixed64(block + kNumKeysOffset, header.num_keys);
   EncodeFixed16(block + kSmallestSizeOffset,
-                static_cast<uint16_t>(smallest.size()));
+                static_cast<uint16_t>(StoredPart(header.smallest).size()));
   EncodeFixed16(block + kLargestSizeOffset,
-                static_cast<uint16_t>(largest.size()));
+                static_cast<uint16_t>(StoredPart(header.largest).size()));
   EncodeFixed32(block + kKeyLengthsOffset, header.key_lengths);
-  if (version == kSalted) {
-    EncodeFixed64(block + kFileSaltOffset, header.salt.file);
-    EncodeFixed64(block + kProcessSaltOffset, header.salt.process);
-  }
-  char* const keys = block + HeaderSize(version);
-  memcpy(keys, smallest.data(), smallest.size());
-  memcpy(keys + smallest.size(), largest.data(), largest.size());
+  if (version == kSalted) WriteSalt(header.salt, block + kFileSaltOffset);
+  WriteKeys(header, block + HeaderSize(version));
   return block + payload_offset;
+}
+
+char* PayloadOfPart(char* block) { return block + part::kPayloadOffset; }
+
+void FinishPart(const FilterBlockHeader& header, uint64_t payload_size,
+                char* block, size_t size) {
+  WriteStart(header, kPart, block);
+  EncodeFixed32(block + part::kKeyLengthsOffset, header.key_lengths);
+  EncodeFixed32(block + part::kNumKeysOffset,
+                static_cast<uint32_t>(header.num_keys));
+  EncodeFixed32(
+      block + part::kUnusedOffset,
+      static_cast<uint32_t>(size - FilterBlockSize(header, payload_size)));
+  for (size_t i = 0; i < part::kKeysBeforeBytes; i++) {
+    block[part::kKeysBeforeOffset + i] =
+        static_cast<char>(header.keys_before >> (8 * i));
+  }
+  block[part::kSmallestSizeOffset] =
+      static_cast<char>(StoredPart(header.smallest).size());
+  block[part::kLargestSizeOffset] =
+      static_cast<char>(StoredPart(header.largest).size());
+  char* const salt = block + size - part::kSaltBytes;
+  WriteKeys(header, salt - StoredBytes(header));
+  WriteSalt(header.salt, salt);
+  FinishFilterBlock(block, size);
 }
 
 void FinishFilterBlock(char* block, size_t size) {
@@ -102,19 +172,40 @@ Status FilterBlock::Open(const Slice& contents) {
     return Status::Corruption("filter block has the wrong magic number");
   }
   const auto version = static_cast<uint8_t>(data[kVersionOffset]);
-  if (version != kUnsalted && version != kSalted) {
+  if (version < kUnsalted || version > kPart) {
     return Status::NotSupported("filter block has format version " +
                                 std::to_string(version) +
-                                ", this version of Protean reads 1 and 2");
+                                ", this version of Protean reads 1 to 3");
   }
   if (DecodeFixed32(data + kChecksumOffset) != Checksum(contents)) {
     return Status::Corruption("filter block has the wrong checksum");
   }
   header_.kind = static_cast<FilterKind>(data[kKindOffset]);
   header_.flags = DecodeFixed16(data + kFlagsOffset);
+  Slice payload;
+  if (!(version == kPart ? ReadPart(contents, &payload)
+                         : ReadWhole(contents, version, &payload))) {
+    return Status::Corruption("filter block has impossible lengths");
+  }
+  key_lengths_ = header_.key_lengths == 0 ? ~uint32_t{0} : header_.key_lengths;
+  smallest_head_ =
+      LoadBigEndian(header_.smallest.data(), header_.smallest.size());
+  largest_head_ = LoadBigEndian(header_.largest.data(), header_.largest.size());
+
+  const FilterType* type = FindFilterType(header_.kind);
+  if (type == nullptr) {
+    return Status::NotSupported(
+        "filter block is of the unknown kind " +
+        std::to_string(static_cast<unsigned>(header_.kind)));
+  }
+  return type->open(payload, header_.salt, &filter_);
+}
+
+bool FilterBlock::ReadWhole(const Slice& contents, uint8_t version,
+                            Slice* payload) {
+  const char* data = contents.data();
   header_.num_keys = DecodeFixed64(data + kNumKeysOffset);
   header_.key_lengths = DecodeFixed32(data + kKeyLengthsOffset);
-  key_lengths_ = header_.key_lengths == 0 ? ~uint32_t{0} : header_.key_lengths;
   const size_t smallest_size = DecodeFixed16(data + kSmallestSizeOffset);
   const size_t largest_size = DecodeFixed16(data + kLargestSizeOffset);
   const size_t payload_offset = DecodeFixed32(data + kPayloadOffset);
@@ -124,25 +215,45 @@ Status FilterBlock::Open(const Slice& contents) {
       largest_size > FilterBlockHeader::kMaxStoredKey ||
       payload_offset < header_size + smallest_size + largest_size ||
       payload_offset > payload_end) {
-    return Status::Corruption("filter block has impossible lengths");
+    return false;
   }
-  if (version == kSalted) {
-    header_.salt.file = DecodeFixed64(data + kFileSaltOffset);
-    header_.salt.process = DecodeFixed64(data + kProcessSaltOffset);
-  }
+  if (version == kSalted) header_.salt = ReadSalt(data + kFileSaltOffset);
   header_.smallest = Slice(data + header_size, smallest_size);
   header_.largest = Slice(data + header_size + smallest_size, largest_size);
-  smallest_head_ = LoadBigEndian(header_.smallest.data(), smallest_size);
-  largest_head_ = LoadBigEndian(header_.largest.data(), largest_size);
+  *payload = Slice(data + payload_offset, payload_end - payload_offset);
+  return true;
+}
 
-  const FilterType* type = FindFilterType(header_.kind);
-  if (type == nullptr) {
-    return Status::NotSupported(
-        "filter block is of the unknown kind " +
-        std::to_string(static_cast<unsigned>(header_.kind)));
+bool FilterBlock::ReadPart(const Slice& contents, Slice* payload) {
+  const char* data = contents.data();
+  header_.is_part = true;
+  header_.key_lengths = DecodeFixed32(data + part::kKeyLengthsOffset);
+  header_.num_keys = DecodeFixed32(data + part::kNumKeysOffset);
+  for (size_t i = 0; i < part::kKeysBeforeBytes; i++) {
+    header_.keys_before |=
+        uint64_t{static_cast<uint8_t>(data[part::kKeysBeforeOffset + i])}
+        << (8 * i);
   }
-  return type->open(Slice(data + payload_offset, payload_end - payload_offset),
-                    header_.salt, &filter_);
+  const size_t smallest_size =
+      static_cast<uint8_t>(data[part::kSmallestSizeOffset]);
+  const size_t largest_size =
+      static_cast<uint8_t>(data[part::kLargestSizeOffset]);
+  const size_t unused = DecodeFixed32(data + part::kUnusedOffset);
+  const size_t salt_offset = contents.size() - part::kSaltBytes;
+  const size_t keys_size = smallest_size + largest_size;
+  if (smallest_size > FilterBlockHeader::kMaxStoredKey ||
+      largest_size > FilterBlockHeader::kMaxStoredKey ||
+      salt_offset < part::kPayloadOffset + keys_size ||
+      unused > salt_offset - keys_size - part::kPayloadOffset) {
+    return false;
+  }
+  header_.salt = ReadSalt(data + salt_offset);
+  const char* const keys = data + salt_offset - keys_size;
+  header_.smallest = Slice(keys, smallest_size);
+  header_.largest = Slice(keys + smallest_size, largest_size);
+  *payload = Slice(data + part::kPayloadOffset,
+                   salt_offset - keys_size - unused - part::kPayloadOffset);
+  return true;
 }
 
 // Whether the range ends before the smallest key, or begins after the largest
@@ -186,7 +297,10 @@ bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
 
 bool FilterBlock::CountRange(const Slice& lo, const Slice& hi,
                              bool hi_inclusive, RangeCount* count) const {
-  if (!CanFilter()) return false;
+  if (!CanFilter() ||
+      (header_.flags & FilterBlockHeader::kMayHoldPrefixes) != 0) {
+    return false;
+  }
   *count = RangeCount();
   if (header_.num_keys == 0 || IsOutside(lo, hi, hi_inclusive)) return true;
   if (lo.compare(header_.smallest) <= 0 && IsAbove(hi)) {

@@ -19,6 +19,24 @@
 //                   payload
 //                   16 zero bytes, so that queries may read whole words
 //
+//  A part of a partitioned filter has a shorter envelope, since there are many:
+//
+//         0     4   magic "PRTN"
+//         4     1   format version: 3
+//         5     1   kind of the filter
+//         6     2   flags
+//         8     4   CRC-32C of all bytes but these four
+//        12     4   key lengths % 32, as above
+//        16     4   number of distinct keys
+//        20     4   number of unused bytes
+//        24     6   number of distinct keys in the parts before
+//        30     1   length of the stored part of the smallest key
+//        31     1   length of the stored part of the largest key
+//        32         payload
+//                   unused zero bytes
+//                   the stored parts of the smallest and of the largest key
+//                   the salt, 16 bytes
+//
 //  All numbers are little endian. A block is read in place, at any alignment.
 
 #pragma once
@@ -27,6 +45,7 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/file_range_filter.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/range_filter.h"
 
@@ -40,6 +59,9 @@ struct FilterBlockHeader {
     // The extracted prefixes are not literal prefixes of the keys, so the
     // filter cannot answer for them.
     kPrefixesUnknown = 1 << 1,
+    // The first or the last entry may be no key, but the prefix of the key
+    // before or after this part, which RocksDB adds for its prefix seeks.
+    kMayHoldPrefixes = 1 << 2,
   };
 
   FilterKind kind = FilterKind::kAlwaysTrue;
@@ -52,6 +74,10 @@ struct FilterBlockHeader {
   uint32_t key_lengths = 0;
   // The salt of the payload's hashes; none if nothing in the payload is hashed.
   FilterSalt salt;
+  // Whether this is a part of a partitioned filter, and the number of distinct
+  // keys in the parts before, without those that this part holds, too.
+  bool is_part = false;
+  uint64_t keys_before = 0;
 
   static uint32_t LengthBit(const Slice& key) {
     return uint32_t{1} << (key.size() % 32);
@@ -69,8 +95,14 @@ size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
 char* StartFilterBlock(const FilterBlockHeader& header, char* block);
 void FinishFilterBlock(char* block, size_t size);
 
+// Write the block of a part, whose payload comes first and may be shorter than
+// the size that was planned.
+char* PayloadOfPart(char* block);
+void FinishPart(const FilterBlockHeader& header, uint64_t payload_size,
+                char* block, size_t size);
+
 // An opened filter block. Immutable and thread safe.
-class FilterBlock {
+class FilterBlock final : public FileRangeFilter {
  public:
   // Never fails: a block that is damaged, or whose version or kind is unknown
   // to this version of Protean, gives a filter that always answers "may match",
@@ -86,9 +118,7 @@ class FilterBlock {
     return filter_ != nullptr && header_.kind != FilterKind::kAlwaysTrue;
   }
 
-  // As in RangeFilter, but these functions also use what the header says of the
-  // keys.
-  bool KeyMayMatch(const Slice& key) const {
+  bool KeyMayMatch(const Slice& key) const override {
     return filter_ == nullptr ||
            (LengthMayMatch(key) && filter_->KeyMayMatch(key));
   }
@@ -103,46 +133,53 @@ class FilterBlock {
       std::fill_n(may_match, num_keys, true);
     }
   }
-  bool RangeMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                     bool hi_inclusive) const override;
+  bool PrefixMayMatch(const Slice& prefix) const override;
 
-  // False if certainly no key starts with `prefix`.
-  bool PrefixMayMatch(const Slice& prefix) const;
-
-  // As RangeFilter::LowerBound. A stored bound above `target` is not above the
-  // largest key.
-  bool LowerBound(const Slice& target, std::string* bound) const;
-  bool LowerBoundIsLoose() const {
+  bool LowerBound(const Slice& target, std::string* bound) const override;
+  bool LowerBoundIsLoose() const override {
     return filter_ != nullptr && filter_->LowerBoundIsLoose();
   }
-  bool LowerBoundIsSlow() const {
+  bool LowerBoundIsSlow(const Slice& /*target*/) const override {
     return filter_ != nullptr && filter_->LowerBoundIsSlow();
   }
-  // As RangeFilter::CountRange. Filters of every kind can count a range that
-  // encloses all keys.
+  bool QuickLowerBound(const Slice& target, std::string* bound) const override {
+    const bool is_below = target.compare(header_.smallest) < 0;
+    const Slice& first = is_below ? header_.smallest : target;
+    bound->assign(first.data(), first.size());
+    return MayHaveKeyAtOrAbove(target);
+  }
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                  RangeCount* count) const;
+                  RangeCount* count) const override;
 
-  // False if certainly all keys are below `bound`.
-  bool MayHaveKeyAtOrAbove(const Slice& bound) const {
+  bool MayHaveKeyAtOrAbove(const Slice& bound) const override {
     return !CanFilter() || header_.num_keys == 0 || !IsAbove(bound);
   }
-  // True only if the file certainly holds a key below `bound`.
-  bool HasKeyBelow(const Slice& bound) const {
+  bool MayHaveKeyAtOrBelow(const Slice& bound) const override {
+    return header_.smallest.compare(bound) <= 0;
+  }
+  bool HasKeyBelow(const Slice& bound) const override {
     return CanFilter() && header_.num_keys > 0 &&
            IsAbove(bound, header_.smallest);
   }
-
-  // True only if the file certainly holds a key at or above `bound`.
-  bool HasKeyAtOrAbove(const Slice& bound) const {
+  bool HasKeyAtOrAbove(const Slice& bound) const override {
     return filter_ != nullptr && header_.num_keys > 0 &&
            header_.largest.compare(bound) >= 0;
   }
+  bool HasKeys() const override { return header_.num_keys > 0; }
+  Slice smallest() const override { return header_.smallest; }
+  Slice largest() const override { return header_.largest; }
 
   // The filter, or nullptr.
   const RangeFilter* filter() const { return filter_.get(); }
 
  private:
   Status Open(const Slice& contents);
+  // Read the rest of the header, and where the payload is; false if the lengths
+  // do not fit.
+  bool ReadWhole(const Slice& contents, uint8_t version, Slice* payload);
+  bool ReadPart(const Slice& contents, Slice* payload);
   // False if no key of the file is as long (modulo 32) as `key`, which may be a
   // key cut short or extended.
   bool LengthMayMatch(const Slice& key) const {

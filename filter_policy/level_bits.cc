@@ -89,4 +89,17 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
   return bits_per_key + std::clamp(left / run, 0.0, more);
 }
 
+uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level) {
+  uint64_t keys[2] = {0, 0};  // in all levels, and in this one
+  uint64_t files[2] = {0, 0};
+  for (const FileFilter& file : tree) {
+    for (int i = 0; i <= (file.level == level ? 1 : 0); i++) {
+      keys[i] += file.keys;
+      files[i]++;
+    }
+  }
+  const int chosen = files[1] > 0 ? 1 : 0;
+  return files[chosen] == 0 ? 0 : keys[chosen] / files[chosen];
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

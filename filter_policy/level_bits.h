@@ -88,4 +88,8 @@ constexpr double kTolerance = 0.02;
 double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
                   double bits_per_key);
 
+// Returns the average number of keys of the tree's files in a level, or in all
+// levels if that one has no files; 0 for an empty tree.
+uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -59,8 +59,7 @@ class ProteanFilterPolicy : public FilterPolicy {
     return name == kClassName() || FilterPolicy::IsInstanceOf(name);
   }
 
-  // Refuses partitioned filters with InvalidArgument, under any table factory,
-  // and refuses files of sample queries that cannot be read.
+  // Refuses files of sample queries that cannot be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
@@ -106,13 +105,14 @@ class ProteanFilterPolicy : public FilterPolicy {
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {
  public:
-  // Returns nullptr for partitioned filters, in case ValidateOptions has not
-  // been called.
+  // If the filter is partitioned, this policy and context.table_options must
+  // outlive the builder, as RocksDB's table builders see to.
   FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
       std::shared_ptr<UserCollectedProperties> properties) const override;
 
-  // Returns a builder for the filter of one SST file. `context` and `env` need
+  // Returns a builder for the filter of one SST file, or for a part of one if
+  // context.table_options.partition_filters is set. `context` and `env` need
   // not outlive the call. RocksDB fills in the whole context for flushes and
   // compactions, but only the options and the log for files written outside of
   // a DB.
@@ -135,8 +135,4 @@ inline const ProteanFilterPolicy* AsProteanFilterPolicy(
              ? static_cast<const ProteanFilterPolicy*>(policy)
              : nullptr;
 }
-
-// The error for partitioned filters under a policy of Protean.
-Status PartitionedFiltersRefused(const FilterPolicy& policy);
-
 }  // namespace ROCKSDB_NAMESPACE::protean

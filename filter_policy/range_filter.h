@@ -32,6 +32,11 @@ struct RangeCount {
   // its side. No other key begins with these bytes.
   size_t low_shared = 0;
   size_t high_shared = 0;
+  // Keys above these limits may begin with the same bytes, but the ambiguous
+  // key is none of them. Meaningless unless `has_limits`.
+  bool has_limits = false;
+  std::string low_limit;
+  std::string high_limit;
 };
 
 // Stores the smallest string above all strings that start with `prefix`.
@@ -143,6 +148,9 @@ class RangeFilterBuilder {
   // Called before Finish if the filter will only be asked whether any key
   // starts with a string, even in lookups of whole keys.
   void ExpectPrefixesOnly() { prefixes_only_ = true; }
+  // Called before the first key if this builder builds a part of a partitioned
+  // filter.
+  void ExpectParts() { is_part_ = true; }
 
   uint64_t num_keys() const { return num_keys_; }
   // The smallest and the largest key.
@@ -159,6 +167,18 @@ class RangeFilterBuilder {
   // Writes the payload to `payload`: as many zero bytes as Finish said,
   // followed by kReadPadding zero bytes. Called once, after Finish returned OK.
   virtual void Write(char* payload) = 0;
+
+  // After Finish of a part, whether WritePart should wait until more parts are
+  // finished, since they are designed together. The part after it is then built
+  // by NextPart().
+  virtual bool WaitsForParts() const { return false; }
+  virtual std::unique_ptr<RangeFilterBuilder> NextPart() { return nullptr; }
+  // Writes the payload of a part, of which Finish has said that it may take
+  // `max_size` bytes, and returns its size.
+  virtual uint64_t WritePart(char* payload, uint64_t max_size) {
+    Write(payload);
+    return max_size;
+  }
 
   // After Finish, the salt that the payload must be opened with: none if
   // nothing in the payload is hashed.
@@ -189,6 +209,7 @@ class RangeFilterBuilder {
 
   const FilterSalt& salt() const { return salt_; }
   bool prefixes_only() const { return prefixes_only_; }
+  bool is_part() const { return is_part_; }
 
  private:
   // Negative, zero or positive as `a` is below, equal to or above `b` in
@@ -259,6 +280,7 @@ class RangeFilterBuilder {
   size_t shared_ = 0;
   uint64_t num_keys_ = 0;
   bool prefixes_only_ = false;
+  bool is_part_ = false;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -49,8 +49,9 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
 // range filters before they read data. `options` may have any filter policy.
 // With a policy that is not one of Protean's, this is the plain block-based
 // table; without a policy, it uses NewProteusFilterPolicy(12), as an options
-// string without filter_policy does. DB::Open refuses partition_filters
-// together with a policy of Protean. Never null. Thread safe.
+// string without filter_policy does. With a policy of Protean, DB::Open refuses
+// partition_filters unless index_type is kTwoLevelIndexSearch, because RocksDB
+// would ignore the option. Never null. Thread safe.
 std::shared_ptr<TableFactory> NewProteanTableFactory(
     const BlockBasedTableOptions& options = BlockBasedTableOptions());
 

@@ -78,32 +78,49 @@ AskedFilter::AskedFilter(FilterBitsReader* reader, bool by_protean)
 }
 
 AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
+  AskedFilter asked;
   // A filter of prefixes knows no keys.
-  if (file.filter_state() != BlockBasedFile::FilterState::kFull ||
-      !file.whole_key_filtering()) {
-    return AskedFilter();
+  if (!file.whole_key_filtering()) return asked;
+  asked.separate_ = SeparateFilter::Open(file);
+  if (asked.separate_ == nullptr &&
+      file.filter_state() == BlockBasedFile::FilterState::kFull) {
+    asked.reader_ = file.GetPinnedFilter();
   }
-  return AskedFilter(file.GetPinnedFilter(),
-                     AsProteanFilterPolicy(file.filter_policy()) != nullptr);
+  return asked;
 }
 
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
   if (query.lo == query.hi) {
+    if (separate_ != nullptr) return separate_->MayMatch(query.lo);
     return reader_ == nullptr || reader_->MayMatch(query.lo);
   }
-  return block_ == nullptr ||
-         block_->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
+  const FileRangeFilter* const filter = range_filter();
+  return filter == nullptr ||
+         filter->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
+}
+
+FilterReport AskedFilter::Report() const {
+  if (separate_ != nullptr) return separate_->report();
+  return block_ == nullptr || block_->filter() == nullptr
+             ? FilterReport()
+             : block_->filter()->Report();
+}
+
+FilterKind AskedFilter::kind() const {
+  return separate_ != nullptr ? separate_->header().kind
+                              : block_->header().kind;
 }
 
 std::string AskedFilter::Describe() const {
-  if (reader_ == nullptr) return "none";
-  if (block_ == nullptr) return "RocksDB's";
-  if (!block_->status().ok()) return "damaged";
-  if (!block_->CanFilter()) return "none, for these keys";
-  const FilterType* type = FindFilterType(block_->header().kind);
+  if (separate_ == nullptr && reader_ == nullptr) return "none";
+  if (separate_ == nullptr && block_ == nullptr) return "RocksDB's";
+  const Status& s =
+      separate_ != nullptr ? separate_->status() : block_->status();
+  if (!s.ok()) return "damaged";
+  if (range_filter() == nullptr) return "none, for these keys";
+  const FilterType* type = FindFilterType(kind());
   // All policies of a type make the same kind of filter.
-  return type->policies.front().short_name +
-         (": " + block_->filter()->Report().design);
+  return type->policies.front().short_name + (": " + Report().design);
 }
 
 FilterTrial::FilterTrial(std::unique_ptr<SeparateFile>&& separate)
@@ -130,8 +147,10 @@ Status FilterTrial::Build(const Place& place,
                           const std::vector<const FilterPolicy*>& policies,
                           const std::function<bool(const Slice& key)>& on_entry,
                           std::vector<BuiltFilter>* built) {
-  const auto& table_options =
+  BlockBasedTableOptions table_options =
       *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
+  // A partitioned filter is nearly as good as a whole one.
+  table_options.partition_filters = false;
   // No log: these filters are not written.
   FilterBuildingContext context(table_options);
   context.column_family_name = place.column_family;

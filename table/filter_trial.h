@@ -14,6 +14,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/options.h"
 #include "table/rocksdb_internals/separate_file.h"
+#include "table/separate_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -25,20 +26,27 @@ class AskedFilter {
   // `reader`, which may be nullptr, must outlive this object. `by_protean`
   // tells whether a policy of Protean has made it.
   AskedFilter(FilterBitsReader* reader, bool by_protean);
-  // The full filter of a file, if it has one. The file must outlive the result.
+  // The filter of a file, if it has one: whole, or in parts of Protean's. The
+  // file must outlive the result.
   static AskedFilter Of(const BlockBasedFile& file);
 
   bool MayMatch(const SampleQuery& query) const;
   // The filter if it can be asked for ranges, else nullptr.
-  const FilterBlock* range_filter() const {
+  const FileRangeFilter* range_filter() const {
+    if (separate_ != nullptr) return separate_->range_filter();
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
   }
+  FilterReport Report() const;
   // The filter's kind and design, for people to read.
   std::string Describe() const;
 
  private:
+  FilterKind kind() const;
+
   FilterBitsReader* reader_ = nullptr;
   const FilterBlock* block_ = nullptr;  // if it is one of Protean's
+  // The filter of a file instead, if it is one of Protean's.
+  std::shared_ptr<const SeparateFilter> separate_;
 };
 
 // What a policy has built in memory for a file. There is no reader if the

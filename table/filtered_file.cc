@@ -68,29 +68,53 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                      ? AsProteanFilterPolicy(file_->filter_policy())
                      : nullptr),
       has_range_filter_(use == FilterUse::kUsed),
+      is_partitioned_(file_->filter_state() ==
+                      BlockBasedFile::FilterState::kPartitioned),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       marker_sequence_(MarkerSequence(*file_)),
       queue_(open_file_.queue()) {
   // A damaged filter is reported now if the table keeps it in memory, otherwise
   // when an iterator reads it.
   if (!has_range_filter_) return;
-  Checked(file_->GetPinnedFilter());
+  if (!is_partitioned_) Checked(file_->GetPinnedFilter());
   if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnheld);
 }
 
-const FilterBlock* FilteredFile::GetRangeFilter(
+const FileRangeFilter* FilteredFile::GetRangeFilter(
     const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
-    FilterHold* hold) const {
+    FilterView* view) const {
   if (!has_range_filter_) return nullptr;
+  if (is_partitioned_) return GetParts(read_options, lookup_context, view);
   FilterBitsReader* filter;
-  const Status s =
-      file_->GetFilter(read_options, lookup_context, hold, &filter);
+  ReportRead(
+      file_->GetFilter(read_options, lookup_context, &view->hold_, &filter));
+  return Checked(filter);
+}
+
+const FileRangeFilter* FilteredFile::GetParts(
+    const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
+    FilterView* view) const {
+  view->parts_.emplace(*file_, read_options, lookup_context,
+                       static_cast<const PartReports*>(this));
+  const Status s = view->parts_->Open();
+  ReportRead(s);
+  return s.ok() ? &*view->parts_ : nullptr;
+}
+
+void FilteredFile::ReportRead(const Status& s) const {
   if (s.IsCorruption()) {
     open_file_.ReportDamage(s);
   } else if (s.IsIOError() || s.IsMemoryLimit()) {
     open_file_.ReportFailure(s);
   }
-  return Checked(filter);
+}
+
+void FilteredFile::ReportPart(const Status& why) const {
+  if (why.IsNotSupported()) {
+    open_file_.ReportDamage(why);
+  } else {
+    ReportRead(why);
+  }
 }
 
 const FilterBlock* FilteredFile::Checked(FilterBitsReader* filter) const {

@@ -7,19 +7,31 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/open_db/open_file.h"
+#include "table/partitioned_filter.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Keeps a file's filter, or the part of it that is in use, in memory for one
+// caller.
+class FilterView {
+ private:
+  friend class FilteredFile;
+
+  FilterHold hold_;
+  std::optional<PartitionedFilter> parts_;
+};
+
 // Thread safe.
-class FilteredFile {
+class FilteredFile final : private PartReports {
  public:
-  // `use` is kUsed if `file` has a full filter block that was opened by a
-  // policy of Protean, and its user keys are in bytewise order when their
+  // `use` is kUsed if `file` has a filter that was opened by a policy of
+  // Protean, and its user keys are in bytewise order when their
   // timestamps are taken away. `db_session_id` names the open DB that
   // the file belongs to; empty if there is none. `log_period_seconds` is how
   // often the DB's log tells of the filters (open_families.h).
@@ -32,14 +44,13 @@ class FilteredFile {
   bool has_range_filter() const { return has_range_filter_; }
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
-  // through the block cache. `*hold` keeps it in memory for the caller.
-  // Returns nullptr if the filter is not available, for instance because it
-  // would have to be read and `read_options` forbids that; then the file may
-  // hold any key.
-  const FilterBlock* GetRangeFilter(const ReadOptions& read_options,
-                                    BlockCacheLookupContext* lookup_context,
-                                    FilterHold* hold) const;
-
+  // through the block cache. `*view`, which is new, keeps it in memory for the
+  // caller. The arguments must outlive it. Returns nullptr if the filter is not
+  // available, for instance because it would have to be read and `read_options`
+  // forbids that; then the file may hold any key.
+  const FileRangeFilter* GetRangeFilter(const ReadOptions& read_options,
+                                        BlockCacheLookupContext* lookup_context,
+                                        FilterView* view) const;
   // The user key without its timestamp, as filters know it.
   Slice UserKey(const Slice& internal_key) const {
     return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);
@@ -68,15 +79,22 @@ class FilteredFile {
   }
 
  private:
+  void ReportPart(const Status& why) const override;
+  const FileRangeFilter* GetParts(const ReadOptions& read_options,
+                                  BlockCacheLookupContext* lookup_context,
+                                  FilterView* view) const;
   // Returns the filter that a policy of Protean has opened, or nullptr if it is
   // damaged or does not hold the keys.
   const FilterBlock* Checked(FilterBitsReader* filter) const;
   void NoteUseless(const FilterBlock& filter) const;
+  // Logs why the filter, or the index of its parts, could not be read.
+  void ReportRead(const Status& s) const;
 
   const std::unique_ptr<BlockBasedFile> file_;
   mutable OpenFile open_file_;
   // These members share a cache line, on which reads do not write.
   const bool has_range_filter_;
+  const bool is_partitioned_;
   const size_t timestamp_size_;
   const SequenceNumber marker_sequence_;
   QueryQueue* const queue_;

@@ -142,8 +142,13 @@ Status ProteanTableFactory::ValidateOptions(
   const auto* options = GetOptions<BlockBasedTableOptions>();
   const FilterPolicy* policy = options->filter_policy.get();
   PolicyNames::Instance().Add(policy);
-  if (partition_filters_asked_ && AsProteanFilterPolicy(policy) != nullptr) {
-    return PartitionedFiltersRefused(*policy);
+  if (partition_filters_asked_ &&
+      options->index_type != BlockBasedTableOptions::kTwoLevelIndexSearch &&
+      AsProteanFilterPolicy(policy) != nullptr) {
+    return Status::InvalidArgument(
+        "ProteanTable: partition_filters=true has no effect without "
+        "index_type=kTwoLevelIndexSearch; allowed: both, or "
+        "partition_filters=false");
   }
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
@@ -159,7 +164,6 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
   if (AsProteanFilterPolicy(file->filter_policy()) == nullptr) {
     return FilterUse::kForeign;
   }
-  if (state == FilterState::kPartitioned) return FilterUse::kNone;
   if (state == FilterState::kUnreadable) {
     Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
         "ProteanTable: %s is read without its filter, which cannot be read",

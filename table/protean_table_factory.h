@@ -44,11 +44,12 @@ class ProteanTableFactory : public BlockBasedTableFactory {
                                 WritableFileWriter* file) const override;
 
   // InvalidArgument for a filter policy that could not be parsed, in case the
-  // error was ignored then, and for partition_filters with a policy of Protean,
-  // besides what the block-based table refuses. Takes note of
-  // stats_dump_period_sec, the period in which the log tells of the filters of
-  // files that are opened from then on. RocksDB calls this function when it
-  // opens a DB for writing, but not when SetDBOptions changes the period.
+  // error was ignored then, and for partition_filters without a two-level index
+  // (RocksDB would ignore the option) with a policy of Protean, besides what
+  // the block-based table refuses. Takes note of stats_dump_period_sec, the
+  // period in which the log tells of the filters of files that are opened from
+  // then on. RocksDB calls this function when it opens a DB for writing, but
+  // not when SetDBOptions changes the period.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
   Status PrepareOptions(const ConfigOptions& opts) override;

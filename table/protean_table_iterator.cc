@@ -57,9 +57,9 @@ ProteanTableIterator::~ProteanTableIterator() {
   Settle(/*still_waits=*/false);
 }
 
-const FilterBlock* ProteanTableIterator::Filter(FilterHold* hold) {
+const FileRangeFilter* ProteanTableIterator::Filter(FilterView* view) {
   if (prepared_) return nullptr;
-  return file_->GetRangeFilter(read_options_, &lookup_context_, hold);
+  return file_->GetRangeFilter(read_options_, &lookup_context_, view);
 }
 
 void ProteanTableIterator::Settle(bool still_waits) {
@@ -147,8 +147,8 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool may_wait = CanWait() && moves < Marker::kMaxMoves &&
                         !(file_->IsSlow() && backoff_.ReadsAreCheap()) &&
                         (closed || backoff_.ShouldWait());
-  FilterHold hold;
-  const FilterBlock* filter = closed || may_wait ? Filter(&hold) : nullptr;
+  FilterView view;
+  const FileRangeFilter* filter = closed || may_wait ? Filter(&view) : nullptr;
   bool decided = false;
   if (filter != nullptr) {
     const Waiting waiting = !may_wait ? Waiting::kForbidden
@@ -158,7 +158,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
                                              waiting, marker_.new_user_key());
     decided = Obey(decision, bounds_.ForwardKind());
     if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
-        filter->LowerBoundIsSlow()) {
+        filter->LowerBoundIsSlow(user_key)) {
       file_->NoteSlow();
     }
   }
@@ -188,9 +188,9 @@ void ProteanTableIterator::SeekAgain(const Slice& target) {
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
-  FilterHold hold;
-  const FilterBlock* filter =
-      bounds_.upper() != nullptr ? Filter(&hold) : nullptr;
+  FilterView view;
+  const FileRangeFilter* filter =
+      bounds_.upper() != nullptr ? Filter(&view) : nullptr;
   if (filter != nullptr &&
       Obey(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
     return;
@@ -244,8 +244,8 @@ bool ProteanTableIterator::MoveMarker() {
   const Slice begin = marker_.user_key();
   search_.Pass(begin);
   if (!marker_.MayMove()) return false;
-  FilterHold hold;
-  const FilterBlock* filter = Filter(&hold);
+  FilterView view;
+  const FileRangeFilter* filter = Filter(&view);
   if (filter == nullptr) return false;
   std::string user_key;
   const SeekDecision decision =
@@ -294,8 +294,8 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   // Below the bound there is no range to ask for.
   const bool closed =
       bounds_.lower() != nullptr && !bounds_.IsBelowLower(user_key);
-  FilterHold hold;
-  const FilterBlock* filter = closed && CanWait() ? Filter(&hold) : nullptr;
+  FilterView view;
+  const FileRangeFilter* filter = closed && CanWait() ? Filter(&view) : nullptr;
   if (filter == nullptr ||
       !Obey(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
                               /*lower_is_known=*/!bounds_.stops_at_lower(),
@@ -313,9 +313,9 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
 
 void ProteanTableIterator::SeekToLast() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/true);
-  FilterHold hold;
-  const FilterBlock* filter =
-      bounds_.lower() != nullptr && CanWait() ? Filter(&hold) : nullptr;
+  FilterView view;
+  const FileRangeFilter* filter =
+      bounds_.lower() != nullptr && CanWait() ? Filter(&view) : nullptr;
   if (filter != nullptr) {
     const SeekDecision decision = DecideSeekToLast(
         *filter, *bounds_.lower(),
@@ -393,8 +393,8 @@ void ProteanTableIterator::SampleBackwards(const Slice& target,
 
 #if PROTEAN_HAS_MULTI_SCAN
 bool ProteanTableIterator::MayHoldAnyOf(const MultiScanArgs& scans) {
-  FilterHold hold;
-  const FilterBlock* filter = Filter(&hold);
+  FilterView view;
+  const FileRangeFilter* filter = Filter(&view);
   if (filter == nullptr) return true;
   for (const ScanOptions& scan : scans.GetScanRanges()) {
     const RangeOpt& range = scan.range;

@@ -184,8 +184,8 @@ class ProteanTableIterator final : public InternalIterator,
   // last key if that is nullptr.
   void BeginSeek(const Slice* target, bool backwards, bool still_waits = false);
 
-  // The file's filter, or nullptr. `*hold` keeps it in memory.
-  const FilterBlock* Filter(FilterHold* hold);
+  // The file's filter, or nullptr. `*view` keeps it in memory.
+  const FileRangeFilter* Filter(FilterView* view);
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.

@@ -99,8 +99,9 @@ class CountingIterator : public InternalIterator {
     it->Seek(FirstEntry(key, counter_->comparator_->timestamp_size()));
   }
   // Whether the first key at or above a bound begins with the first `shared`
-  // bytes of the bound.
-  bool FirstKeyShares(const Slice& bound, size_t shared);
+  // bytes of the bound, and is not above `limit`, if that is not nullptr.
+  bool FirstKeyShares(const Slice& bound, size_t shared,
+                      const std::string* limit);
 
   RangeCounter* const counter_;
   FilteredFile* const file_;
@@ -135,21 +136,24 @@ void CountingIterator::Count(const Slice* lo) {
   }
 }
 
-bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared) {
+bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
+                                      const std::string* limit) {
   const KeyIterator it = NewKeyIterator();
   SeekUserKey(bound, it.get());
   status_ = it->status();
-  return it->Valid() &&
-         file_->UserKey(it->key()).starts_with(Slice(bound.data(), shared));
+  if (!it->Valid()) return false;
+  const Slice key = file_->UserKey(it->key());
+  return key.starts_with(Slice(bound.data(), shared)) &&
+         (limit == nullptr || key.compare(*limit) <= 0);
 }
 
 bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
                                      uint64_t* count) {
   BlockCacheLookupContext lookup_context{
       TableReaderCaller::kUserApproximateSize};
-  FilterHold hold;
-  const FilterBlock* filter =
-      file_->GetRangeFilter(counter_->file_options_, &lookup_context, &hold);
+  FilterView view;
+  const FileRangeFilter* filter =
+      file_->GetRangeFilter(counter_->file_options_, &lookup_context, &view);
   RangeCount counted;
   if (filter == nullptr ||
       !filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
@@ -159,20 +163,24 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
     return EndKey{stored.ToString(), true,
                   stored.size() < FilterBlockHeader::kMaxStoredKey};
   };
-  first_ = end_key(filter->header().smallest);
-  last_ = end_key(filter->header().largest);
+  first_ = end_key(filter->smallest());
+  last_ = end_key(filter->largest());
   *count = counted.count;
   // The ambiguous key is the first one at or above the bound, or the last one
   // below; no other key begins as it does.
   bool low_is_below = false;
   if (counted.low_ambiguous) {
-    low_is_below = !FirstKeyShares(lo, counted.low_shared);
+    low_is_below =
+        !FirstKeyShares(lo, counted.low_shared,
+                        counted.has_limits ? &counted.low_limit : nullptr);
     if (!status_.ok()) return false;
     if (low_is_below) --*count;
   }
   // If the same key is at both bounds, it has been taken off already.
   if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
-    const bool high_is_above = FirstKeyShares(hi, counted.high_shared);
+    const bool high_is_above =
+        FirstKeyShares(hi, counted.high_shared,
+                       counted.has_limits ? &counted.high_limit : nullptr);
     if (!status_.ok()) return false;
     if (high_is_above) --*count;
   }

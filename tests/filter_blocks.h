@@ -106,6 +106,52 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   return block;
 }
 
+// The parts of a partitioned Proteus of this design, each over `part_keys`
+// keys, as RocksDB would have them written.
+inline std::vector<std::string> BuildProteusParts(
+    const std::vector<std::string>& keys, size_t part_keys,
+    const ProteusDesign& design, double bits_per_key, const FilterSalt& salt) {
+  struct Part {
+    std::unique_ptr<RangeFilterBuilder> builder;
+    FilterBlockHeader header;
+    uint64_t payload_size = 0;
+  };
+  ProteusSettings settings;
+  settings.bits_per_key = bits_per_key;
+  settings.forced = design;
+  std::vector<Part> parts;
+  for (size_t begin = 0; begin < keys.size(); begin += part_keys) {
+    Part part;
+    part.builder = parts.empty() ? std::make_unique<ProteusBuilder>(
+                                       settings, ProteusBuilder::Samples())
+                                 : parts.back().builder->NextPart();
+    part.builder->ExpectParts();
+    part.builder->SetSalt(salt);
+    for (size_t i = begin; i < std::min(begin + part_keys, keys.size()); i++) {
+      part.builder->AddKey(keys[i]);
+      part.header.key_lengths |= FilterBlockHeader::LengthBit(keys[i]);
+    }
+    EXPECT_TRUE(part.builder->Finish(&part.payload_size).ok());
+    part.header.kind = kProteusKind;
+    part.header.is_part = true;
+    part.header.salt = salt;
+    part.header.num_keys = part.builder->num_keys();
+    part.header.keys_before = begin;
+    part.header.smallest = part.builder->first_key();
+    part.header.largest = part.builder->last_key();
+    parts.push_back(std::move(part));
+  }
+  std::vector<std::string> blocks;
+  for (Part& part : parts) {
+    std::string block(FilterBlockSize(part.header, part.payload_size), '\0');
+    const uint64_t size =
+        part.builder->WritePart(PayloadOfPart(block.data()), part.payload_size);
+    FinishPart(part.header, size, block.data(), block.size());
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
 // A Proteus of this design, whatever the queries are.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusDesign& design,

@@ -347,8 +347,6 @@ Status Advise::ChooseFamily(TargetFamily* family) const {
         "range filters need whole_key_filtering=true, but " + of +
         " has whole_key_filtering=false");
   }
-  // Protean's policies refuse partitioned filters.
-  table.partition_filters = false;
   family->options.table_factory = NewProteanTableFactory(table);
   return FindKeyRanges(family);
 }

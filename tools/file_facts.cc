@@ -144,19 +144,18 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     unfiltered_ = "RocksDB's own filter, which filters Get only";
     return;
   }
-  block_ = &static_cast<const ProteanFilterBitsReader*>(file.GetPinnedFilter())
-                ->block();
-  if (!block_->status().ok()) {
+  filter_ = SeparateFilter::Open(file);
+  if (!filter_->status().ok()) {
     damaged_ = true;
-    unfiltered_ = block_->status().ToString() + ": " +
+    unfiltered_ = filter_->status().ToString() + ": " +
                   FilterSize(file.filter_offset(), filter_bytes_);
     return;
   }
-  const FilterBlockHeader& header = block_->header();
+  const FilterBlockHeader& header = filter_->header();
   keys_ = header.num_keys;
   kind_ = FindFilterType(header.kind)->name;
-  report_ = block_->filter()->Report();
-  if (!block_->CanFilter()) {
+  report_ = filter_->report();
+  if (filter_->range_filter() == nullptr) {
     unfiltered_ = "no filter can hold its keys";
     const auto reason =
         properties->user_collected_properties.find(kDesignProperty);

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/filter_block.h"
 #include "table/rocksdb_internals/separate_file.h"
+#include "table/separate_filter.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -42,9 +42,9 @@ class FileFacts {
   }
   const FilterReport& report() const { return report_; }
 
-  // The filter block if the filter is one of Protean's, else nullptr. The block
-  // lives as long as this object.
-  const FilterBlock* block() const { return block_; }
+  // The filter if it is one of Protean's, else nullptr. The filter lives as
+  // long as this object.
+  const SeparateFilter* filter() const { return filter_.get(); }
   const BlockBasedFile& file() const { return separate_->file(); }
   // An iterator over the file that asks no filter. With `keys_only`, it may
   // only be asked for keys (allow_unprepared_value).
@@ -56,7 +56,7 @@ class FileFacts {
   void ReadFilter(const TargetFamily& family, const TargetFile& file);
 
   std::unique_ptr<SeparateFile> separate_;
-  const FilterBlock* block_ = nullptr;
+  std::shared_ptr<const SeparateFilter> filter_;
   std::string kind_ = "none";
   std::string unfiltered_;
   bool damaged_ = false;

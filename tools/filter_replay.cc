@@ -38,7 +38,7 @@ struct Answer {
 
 // Follows a forward seek from marker to marker until it ends. `marker` is where
 // the file waits first.
-bool IsRead(const FilterBlock& filter, const ReadQuery& read,
+bool IsRead(const FileRangeFilter& filter, const ReadQuery& read,
             const ReadTruth::End& end, Marker::Purpose purpose,
             std::string marker) {
   const SearchPosition stop = {
@@ -61,7 +61,7 @@ bool IsRead(const FilterBlock& filter, const ReadQuery& read,
   }
 }
 
-Answer AnswerToSeek(const FilterBlock& filter, const ReadQuery& read,
+Answer AnswerToSeek(const FileRangeFilter& filter, const ReadQuery& read,
                     const ReadTruth::End& end) {
   using Action = SeekDecision::Action;
   Answer answer;
@@ -93,13 +93,13 @@ Answer AnswerToSeek(const FilterBlock& filter, const ReadQuery& read,
 Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
                 const ReadTruth::End& end) {
   Answer answer;
-  const FilterBlock* const block = filter.range_filter();
+  const FileRangeFilter* const asked = filter.range_filter();
   if (read.kind == ReadKind::kGet) {
     answer.read = filter.MayMatch({read.target, read.target, true});
-  } else if (block == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
+  } else if (asked == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
     answer.read = true;
   } else {
-    answer = AnswerToSeek(*block, read, end);
+    answer = AnswerToSeek(*asked, read, end);
   }
   return answer;
 }
@@ -281,10 +281,8 @@ void Replay::Ask(const AskedFilter& filter, uint32_t file,
   }
   FileOutcome& outcome = contestant->files[file];
   outcome.known = true;
-  const FilterBlock* const block = filter.range_filter();
-  if (block != nullptr) {
-    outcome.predicted = block->filter()->Report().predicted_fpr;
-  }
+  const FileRangeFilter* const asked = filter.range_filter();
+  if (asked != nullptr) outcome.predicted = filter.Report().predicted_fpr;
 }
 
 Status Replay::LookAtFiles() {

@@ -150,9 +150,12 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
   // Also false if nothing in the filter is hashed.
-  (*row)["salted"] = facts.block() == nullptr
-                         ? Json()
-                         : Json(!facts.block()->header().salt.IsNone());
+  const SeparateFilter* const filter = facts.filter();
+  (*row)["salted"] =
+      filter == nullptr ? Json() : Json(!filter->header().salt.IsNone());
+  (*row)["parts"] = filter == nullptr || filter->num_parts() == 0
+                        ? Json()
+                        : Json(filter->num_parts());
   (*row)["unfiltered"] = facts.unfiltered();
 }
 

@@ -56,43 +56,51 @@ void JustAbove(const Slice& key, std::string* above) {
 class Questions {
  public:
   Questions(const FileFacts& facts, const TargetFamily& family)
-      : block_(facts.block()),
+      : separate_(facts.filter()),
+        filter_(separate_ == nullptr ? nullptr : separate_->range_filter()),
         prefixes_(PrefixExtractorOf(facts.file(), family)),
         // Without whole_key_filtering, only prefixes were added to the filter.
         whole_keys_(facts.file().whole_key_filtering()) {
-    if (facts.file().filter_state() == BlockBasedFile::FilterState::kFull) {
+    if (separate_ == nullptr &&
+        facts.file().filter_state() == BlockBasedFile::FilterState::kFull) {
       reader_ = facts.file().GetPinnedFilter();
     }
     asked_for_prefixes_ =
-        block_ != nullptr &&
-        (block_->header().flags & FilterBlockHeader::kAskedForPrefixes) != 0;
+        separate_ != nullptr &&
+        (separate_->header().flags & FilterBlockHeader::kAskedForPrefixes) != 0;
   }
 
   bool any() const {
-    return reader_ != nullptr && (whole_keys_ || prefixes_ != nullptr);
+    return (reader_ != nullptr || separate_ != nullptr) &&
+           (whole_keys_ || prefixes_ != nullptr);
   }
 
   // Returns the question that the filter answers wrongly, or nullptr.
   // `previous` is nullptr for the first key.
   const char* Denied(const Slice& key, const std::string* previous) {
-    if (reader_ == nullptr) return nullptr;
+    if (!any()) return nullptr;
     if (prefixes_ != nullptr && prefixes_->InDomain(key) &&
-        !reader_->MayMatch(prefixes_->Transform(key))) {
+        !MayMatch(prefixes_->Transform(key))) {
       return "its prefix";
     }
     if (!whole_keys_) return nullptr;
-    if (!reader_->MayMatch(key)) return "the key";
-    return block_ == nullptr ? nullptr : DeniedRange(key, previous);
+    if (!MayMatch(key)) return "the key";
+    return filter_ == nullptr ? nullptr : DeniedRange(key, previous);
   }
 
  private:
+  bool MayMatch(const Slice& entry) const {
+    return separate_ != nullptr ? separate_->MayMatch(entry)
+                                : reader_->MayMatch(entry);
+  }
+
   // The filter is asked about a range that ends or begins at the key, about the
   // whole gap before the key, and about a seek. Shapes that differ only in
   // detail take turns, which is twice as fast: a fault in one of them shows at
   // many keys.
   const char* DeniedRange(const Slice& key, const std::string* previous) {
-    if (asked_for_prefixes_ && !block_->KeyMayMatch(key)) return "the key";
-    if (!block_->MayHaveKeyAtOrAbove(key)) return "keys from it on";
+    if (asked_for_prefixes_ && !filter_->KeyMayMatch(key)) return "the key";
+    if (!filter_->MayHaveKeyAtOrAbove(key)) return "keys from it on";
     if (previous != nullptr && !GapMayMatch(*previous, key)) {
       return "the gap before it";
     }
@@ -103,34 +111,36 @@ class Questions {
       return "a seek to key-1";
     }
     if (turn_ % 3 == 0) {
-      return block_->RangeMayMatch(key, key, true) ? nullptr : "[key, key]";
+      return filter_->RangeMayMatch(key, key, true) ? nullptr : "[key, key]";
     }
     if (turn_ % 3 == 1 && has_below) {
-      return block_->RangeMayMatch(below_, key, true) ? nullptr
-                                                      : "[key-1, key]";
+      return filter_->RangeMayMatch(below_, key, true) ? nullptr
+                                                       : "[key-1, key]";
     }
     JustAbove(key, &above_);
-    return block_->RangeMayMatch(key, above_, false) ? nullptr : "[key, key+1)";
+    return filter_->RangeMayMatch(key, above_, false) ? nullptr
+                                                      : "[key, key+1)";
   }
 
   // Whether the filter allows a key between the two, or at `key`, for either
   // order of keys.
   bool GapMayMatch(const std::string& previous, const Slice& key) {
     if (key.compare(previous) < 0) {
-      return block_->RangeMayMatch(key, previous, false);
+      return filter_->RangeMayMatch(key, previous, false);
     }
     above_.assign(previous);
     above_.push_back('\0');
-    return block_->RangeMayMatch(above_, key, true);
+    return filter_->RangeMayMatch(above_, key, true);
   }
 
   // Whether a seek to `target` would miss `key`.
   bool SkipsOver(const Slice& target, const Slice& key) {
-    return !block_->LowerBound(target, &skip_) || key.compare(skip_) < 0;
+    return !filter_->LowerBound(target, &skip_) || key.compare(skip_) < 0;
   }
 
-  FilterBitsReader* reader_ = nullptr;
-  const FilterBlock* const block_;
+  FilterBitsReader* reader_ = nullptr;  // of another policy
+  const SeparateFilter* const separate_;
+  const FileRangeFilter* const filter_;
   const std::shared_ptr<const SliceTransform> prefixes_;
   const bool whole_keys_;
   // If set, the reader takes whole keys for prefixes.
@@ -143,18 +153,23 @@ class Questions {
 
 // What is wrong in the header, given the number of keys, the smallest and the
 // largest one; empty if nothing is.
-std::string CheckHeader(const FilterBlock& block, uint64_t keys,
+std::string CheckHeader(const SeparateFilter& filter, uint64_t keys,
                         const Slice& smallest, const Slice& largest) {
-  const FilterBlockHeader& header = block.header();
+  const FilterBlockHeader& header = filter.header();
   const auto stored = [](const Slice& key) {
     return Slice(key.data(),
                  std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
   };
+  // The prefixes that RocksDB adds to the parts are counted as keys.
+  if (filter.num_parts() > 0 &&
+      (header.flags & FilterBlockHeader::kMayHoldPrefixes) != 0) {
+    return "";
+  }
   if (header.num_keys != keys) {
     return "it was built from " + std::to_string(header.num_keys) +
            " keys, the file has " + std::to_string(keys);
   }
-  if (!block.CanFilter() || keys == 0) return "";
+  if (filter.range_filter() == nullptr || keys == 0) return "";
   if (header.smallest != stored(smallest)) {
     return "its smallest key is not the file's";
   }
@@ -200,11 +215,11 @@ KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
   }
   progress(check.keys % kKeysPerReport);
   check.data = it->status();
-  if (check.data.ok() && facts.block() != nullptr && !facts.damaged() &&
+  if (check.data.ok() && facts.filter() != nullptr && !facts.damaged() &&
       file.whole_key_filtering()) {
     const bool ascending = Slice(first).compare(last) <= 0;
     check.wrong_header =
-        CheckHeader(*facts.block(), check.keys, ascending ? first : last,
+        CheckHeader(*facts.filter(), check.keys, ascending ? first : last,
                     ascending ? last : first);
   }
   return check;

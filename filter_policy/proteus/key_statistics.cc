@@ -24,7 +24,8 @@ void Accumulate(std::vector<uint64_t>* counts) {
 
 }  // namespace
 
-KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
+KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
+    : num_keys_(end - begin) {
   // For each number of bits, how many keys share just these with the previous
   // key, and with the nearer of their neighbors.
   std::vector<uint64_t> shared_before(65);
@@ -38,10 +39,10 @@ KeyStatistics::KeyStatistics(const KeyStore& keys) : num_keys_(keys.size()) {
   uint32_t shared = 0;    // bits that the last key shares with the previous one
   uint64_t distinct = 0;  // keys so far
   // The step is odd, since the last bytes of counters recur with powers of two.
-  const size_t step = keys.size() / kAlphabetKeys | 1;
+  const size_t step = num_keys_ / kAlphabetKeys | 1;
   size_t skip = 0;
   Slice last;
-  keys.ForEach([&](const Slice& key) {
+  keys.ForEach(begin, end, [&](const Slice& key) {
     if (key.size() > longest) {
       longest = key.size();
       const size_t bits = std::min<size_t>(8 * longest, kMaxBits);

@@ -20,7 +20,10 @@ class KeyStatistics {
   // Longer prefixes are not counted: each key is taken to have its own.
   static constexpr uint32_t kMaxBits = 8 * 512;
 
-  explicit KeyStatistics(const KeyStore& keys);
+  explicit KeyStatistics(const KeyStore& keys)
+      : KeyStatistics(keys, 0, keys.size()) {}
+  // Takes the keys of the indexes in [begin, end) only.
+  KeyStatistics(const KeyStore& keys, size_t begin, size_t end);
 
   uint64_t num_keys() const { return num_keys_; }
   size_t shortest_key() const { return shortest_key_; }  // bytes

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/proteus/design.h"
@@ -62,18 +63,26 @@ class KeyStore {
   // for the next one ends.
   template <typename Visitor>
   void ForEach(Visitor&& visit) const {
+    ForEach(0, size_, std::forward<Visitor>(visit));
+  }
+  // ForEach for the keys of the indexes in [begin, end).
+  template <typename Visitor>
+  void ForEach(size_t begin, size_t end, Visitor&& visit) const {
     // The last key of a chunk stays valid beside the first one of the next.
     Chunk decoded[2];
-    size_t left = size_;
-    for (size_t c = 0; c < chunks_.size(); c++) {
+    while (begin < end) {
+      const size_t c = begin / kChunkKeys;
       const Chunk* chunk = &chunks_[c];
       if (chunk->coded) {
         DecodeAll(*chunk, &decoded[c % 2]);
         chunk = &decoded[c % 2];
       }
-      const size_t keys = left < kChunkKeys ? left : kChunkKeys;
-      for (size_t i = 0; i < keys; i++) visit(At(*chunk, i));
-      left -= keys;
+      const size_t first = c * kChunkKeys;
+      const size_t stop = end < first + kChunkKeys ? end : first + kChunkKeys;
+      for (size_t i = begin - first; i < stop - first; i++) {
+        visit(At(*chunk, i));
+      }
+      begin = stop;
     }
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "filter_policy/bits/bit_array.h"
+#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -12,10 +13,23 @@ namespace {
 
 // The value that the payload has in place of l1.
 constexpr uint32_t kWholeKeys = ~uint32_t{0};
+// The mark of a part, and the bits where it is.
+constexpr uint32_t kPartMark = uint32_t{1} << 24;
+constexpr uint32_t kMarks = uint32_t{0xff} << 24;
+static_assert(kMaxPrefixBits < kPartMark, "the mark is no bit of l1");
 
 }  // namespace
 
-void ProteusHeader::EncodeTo(char* out) const {
+ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
+  SetHeaders sets;
+  if (is_part) {
+    const std::string encoded = EncodePart();
+    memcpy(out, encoded.data(), encoded.size());
+    sets.first = encoded.size();
+    sets.second = sets.first + (HasFirstSet() ? Amq::kHeaderSize : 0);
+    sets.end = sets.second + (HasSecondSet() ? Amq::kHeaderSize : 0);
+    return sets;
+  }
   EncodeFixed32(out, design.trie_bits);
   EncodeFixed32(out + 4,
                 design.key_set ? kWholeKeys : design.first_prefix_bits);
@@ -32,9 +46,63 @@ void ProteusHeader::EncodeTo(char* out) const {
   EncodeFixed32(out + 48, fpr);
   out[52] = static_cast<char>(design.trie_lead);
   EncodeFixed16(out + 53, static_cast<uint16_t>(neighbour_bits));
+  return sets;
 }
 
-void ProteusHeader::DecodeFrom(const char* in) {
+std::string ProteusHeader::EncodePart() const {
+  std::string out;
+  PutFixed32(&out, design.trie_bits | kPartMark);
+  out.push_back(static_cast<char>(design.trie_lead));
+  PutVarint32(&out, design.key_set ? 1
+                    : design.first_prefix_bits > 0
+                        ? design.first_prefix_bits + 1
+                        : 0);
+  PutVarint32(&out, design.prefix_bits);
+  PutVarint32(&out, design.stride_bits);
+  PutVarint32(&out, shortest_key);
+  PutVarint32(&out, neighbour_bits);
+  PutFixed64(&out, smallest);
+  PutFixed64(&out, largest);
+  return out;
+}
+
+size_t ProteusHeader::Size() const {
+  if (!is_part) return kSize;
+  return EncodePart().size() + (HasFirstSet() ? Amq::kHeaderSize : 0) +
+         (HasSecondSet() ? Amq::kHeaderSize : 0);
+}
+
+bool ProteusHeader::DecodePart(Slice* input) {
+  const char* fixed;
+  if (!TakeBytes(input, 5, &fixed)) return false;
+  design.trie_bits = DecodeFixed32(fixed) & ~kPartMark;
+  design.trie_lead = static_cast<uint8_t>(fixed[4]);
+  uint32_t first = 0;
+  if (!GetVarint32(input, &first) || !GetVarint32(input, &design.prefix_bits) ||
+      !GetVarint32(input, &design.stride_bits) ||
+      !GetVarint32(input, &shortest_key) ||
+      !GetVarint32(input, &neighbour_bits) || !TakeBytes(input, 16, &fixed)) {
+    return false;
+  }
+  design.key_set = first == 1;
+  if (first > 1) design.first_prefix_bits = first - 1;
+  smallest = DecodeFixed64(fixed);
+  largest = DecodeFixed64(fixed + 8);
+  return true;
+}
+
+bool ProteusHeader::DecodeFrom(Slice* input, SetHeaders* sets) {
+  const size_t size = input->size();
+  const char* in = input->data();
+  is_part = size >= 4 && (DecodeFixed32(in) & kMarks) == kPartMark;
+  if (is_part) {
+    if (!DecodePart(input)) return false;
+    sets->first = size - input->size();
+    sets->second = sets->first + (HasFirstSet() ? Amq::kHeaderSize : 0);
+    sets->end = sets->second + (HasSecondSet() ? Amq::kHeaderSize : 0);
+    return TakeBytes(input, sets->end - sets->first, &in);
+  }
+  if (!TakeBytes(input, kSize, &in)) return false;
   design.trie_bits = DecodeFixed32(in);
   design.first_prefix_bits = DecodeFixed32(in + 4);
   design.key_set = design.first_prefix_bits == kWholeKeys;
@@ -51,17 +119,17 @@ void ProteusHeader::DecodeFrom(const char* in) {
   memcpy(&report.predicted_fpr, &fpr, sizeof(fpr));
   design.trie_lead = static_cast<uint8_t>(in[52]);
   neighbour_bits = DecodeFixed16(in + 53);
+  return true;
 }
 
 Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter) {
   std::unique_ptr<Proteus> proteus(new Proteus(salt));
   Slice input = payload;
-  const char* header;
-  if (!TakeBytes(&input, ProteusHeader::kSize, &header)) {
+  ProteusHeader::SetHeaders sets;
+  if (!proteus->header_.DecodeFrom(&input, &sets)) {
     return Status::Corruption("Proteus: header is cut short");
   }
-  proteus->header_.DecodeFrom(header);
   ProteusDesign& design = proteus->header_.design;
   const uint32_t longest = std::max({design.trie_bits, design.first_prefix_bits,
                                      design.prefix_bits, design.stride_bits});
@@ -77,10 +145,14 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
        (!has_second || design.prefix_bits % 8 != 0))) {
     return Status::Corruption("Proteus: lengths of prefixes do not fit");
   }
-  Status s =
-      proteus->first_set_.DecodeHeader(header + ProteusHeader::kFirstSetOffset);
-  if (s.ok())
-    s = proteus->set_.DecodeHeader(header + ProteusHeader::kSecondSetOffset);
+  const bool is_part = proteus->header_.is_part;
+  Status s;
+  if (!is_part || proteus->header_.HasFirstSet()) {
+    s = proteus->first_set_.DecodeHeader(payload.data() + sets.first);
+  }
+  if (s.ok() && (!is_part || has_second)) {
+    s = proteus->set_.DecodeHeader(payload.data() + sets.second);
+  }
   if (!s.ok()) return s;
   if (design.trie_bits > 0) {
     s = proteus->trie_.Open(&input, design.trie_lead);

@@ -23,6 +23,18 @@
 //        56    16   header of the first set (amq.h)
 //        72    16   header of the second layer's set
 //        88         trie (uniform_trie.h), first set, second set
+//
+//  A part of a partitioned filter has a shorter header, since there are many:
+//
+//         0     3   l1 of the trie, in bits; 0 if there is none
+//         3     1   one
+//         4     1   zeros in front of the prefixes in the trie
+//         5         varints: l1 of the first set of prefixes, plus one if it
+//                   holds prefixes; l2; stride of the series; length of the
+//                   shortest key; bits that neighbours share
+//             16    the first 8 bytes of the smallest and of the largest key
+//                   headers of the sets that there are, 16 bytes each
+//                   trie, first set, second set
 
 #pragma once
 
@@ -41,8 +53,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 constexpr FilterKind kProteusKind{2};  // also of 1PBF and 2PBF
 
 struct ProteusHeader {
+  // Size of the header of a whole filter, and maximum size of a part's.
   static constexpr size_t kSize = 88;
-  // Offsets of the headers of the sets, which EncodeTo and DecodeFrom ignore.
+  static constexpr size_t kMaxPartSize = 5 + 5 * 5 + 16 + 2 * Amq::kHeaderSize;
+  // Offsets of the headers of the sets.
   static constexpr size_t kFirstSetOffset = 56;
   static constexpr size_t kSecondSetOffset = 72;
 
@@ -52,12 +66,33 @@ struct ProteusHeader {
   uint64_t largest = 0;
   uint32_t shortest_key = 0;
   uint32_t neighbour_bits = 0;  // KeyStatistics::NeighbourBits
-  DesignReport report;
+  DesignReport report;          // of a whole filter only
+  bool is_part = false;
 
-  void EncodeTo(char* out) const;
-  void DecodeFrom(const char* in);
+  bool HasFirstSet() const {
+    return design.key_set || design.first_prefix_bits > 0;
+  }
+  bool HasSecondSet() const { return design.prefix_bits > 0; }
+
+  // Where the headers of the sets are, or belong, if there are any.
+  struct SetHeaders {
+    size_t first = kFirstSetOffset;
+    size_t second = kSecondSetOffset;
+    size_t end = kSize;
+  };
+
+  // Writes the header, but for those of the sets, to zero bytes.
+  SetHeaders EncodeTo(char* out) const;
+  // Reads a header off the front of `input`. False if it is cut short.
+  bool DecodeFrom(Slice* input, SetHeaders* sets);
+  // The size of the header with those of the sets.
+  size_t Size() const;
 
   FilterReport Report() const;
+
+ private:
+  std::string EncodePart() const;
+  bool DecodePart(Slice* input);
 };
 
 class Proteus : public RangeFilter {

@@ -1,72 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds the filters of proteus.h: keeps the keys of a file until all have
-//  come, then chooses the design that suits the keys and the sample queries,
-//  and builds it.
+//  Builds one filter block of proteus.h. The parts of a partitioned filter
+//  share a group, whose design fits the keys of all (proteus_group.h).
 
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <vector>
+#include <utility>
 
-#include "filter_policy/proteus/design_search.h"
-#include "filter_policy/proteus/proteus.h"
+#include "filter_policy/proteus/proteus_group.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-struct ProteusSettings {
-  DesignSpace space = DesignSpace::kProteus;
-  // The size of the whole filter, its envelope included.
-  double bits_per_key = 12;
-  // If set, gives the bits per key instead, when all keys have come.
-  std::function<double(uint64_t num_keys)> bits_of_file;
-  // The kinds of sets that may be chosen.
-  std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
-  // If set, the design to build for any queries.
-  std::optional<ProteusDesign> forced;
-};
-
 class ProteusBuilder : public RangeFilterBuilder {
  public:
-  // `samples` is called once, when all keys have come.
-  using Samples = std::function<std::vector<SampleQuery>()>;
+  using Samples = ProteusGroup::Samples;
   ProteusBuilder(ProteusSettings settings, Samples samples)
-      : settings_(std::move(settings)), samples_(std::move(samples)) {}
+      : ProteusBuilder(std::make_shared<ProteusGroup>(std::move(settings),
+                                                      std::move(samples))) {}
 
-  void Write(char* payload) override;
+  void Write(char* payload) override { WritePart(payload, 0); }
   double ApproximateBitsPerKey() const override {
-    return settings_.bits_per_key;
+    return group_->settings().bits_per_key;
   }
   FilterReport Report() const override { return header_.Report(); }
 
+  bool WaitsForParts() const override { return !group_->IsFull(); }
+  std::unique_ptr<RangeFilterBuilder> NextPart() override;
+  uint64_t WritePart(char* payload, uint64_t max_size) override;
+
  protected:
-  void Add(const Slice& key, size_t, size_t) override { keys_.Append(key); }
-  void AddLast(const Slice& key, size_t) override { keys_.Append(key); }
+  void Add(const Slice& key, size_t, size_t) override { group_->AddKey(key); }
+  void AddLast(const Slice& key, size_t) override { group_->AddKey(key); }
   Status Prepare(uint64_t* payload_size) override;
-  size_t Memory() const override;
-  bool HasHashes() const override {
-    return sets_.first.bytes > 0 || sets_.second.bytes > 0;
-  }
+  size_t Memory() const override { return group_->MemoryUsage(); }
+  bool HasHashes() const override;
 
  private:
-  Status Design(uint64_t bytes);
-  bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics,
-                   uint64_t bytes);
-  bool BuildTrie();
-  void AddPrefixes(uint32_t bits, AmqBuilder* set) const;
-  void AddSeries(AmqBuilder* set) const;
+  explicit ProteusBuilder(std::shared_ptr<ProteusGroup> group);
 
-  const ProteusSettings settings_;
-  const Samples samples_;
-  KeyStore keys_;
+  // Maximum size of the payload in bytes.
+  uint64_t PlanBytes();
+
+  const std::shared_ptr<ProteusGroup> group_;
+  const size_t part_;
   ProteusHeader header_;
-  std::unique_ptr<UniformTrieBuilder> trie_;
-  uint64_t trie_size_ = 0;
-  std::chrono::nanoseconds trie_time_{0};
-  PrefixSets sets_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

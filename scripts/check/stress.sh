@@ -27,8 +27,6 @@ known_modes=(blackbox blackbox_simple blackbox_with_atomic_flush blackbox_with_w
 
 # Options that db_crashtest.py would draw at random, fixed here.
 excluded=(
-  # The injected factory leaves RocksDB's filters alone where they are partitioned, so nothing of Protean would be tested.
-  --partition_filters=0
   # db_stress would change this option of RocksDB's Ribbon filters in the open DB, but the policy is another one here. The
   # value says that there are no Ribbon filters.
   --bloom_before_level=2147483647

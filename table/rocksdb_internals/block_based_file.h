@@ -90,6 +90,7 @@ class BlockBasedFile {
 
  private:
   friend class FileIterator;
+  friend class FilterParts;
 
   explicit BlockBasedFile(std::unique_ptr<BlockBasedTable>&& table)
       : table_(std::move(table)) {}

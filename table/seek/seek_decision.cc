@@ -7,15 +7,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // No key of the file is below `upper`, as far as the seek looks.
-SeekDecision EmptyBelow(const FilterBlock& filter, const Slice& upper) {
+SeekDecision EmptyBelow(const FileRangeFilter& filter, const Slice& upper) {
   return SeekDecision::Empty(filter.HasKeyAtOrAbove(upper));
 }
 
 // Stores `end`, or the first string behind it if `inclusive`, if the file
 // certainly has no key between `begin` and there, but keys from there on.
 // `begin` and `end` may point into `*marker`.
-bool MoveBehind(const FilterBlock& filter, const Slice& begin, const Slice& end,
-                bool inclusive, std::string* marker) {
+bool MoveBehind(const FileRangeFilter& filter, const Slice& begin,
+                const Slice& end, bool inclusive, std::string* marker) {
   if (filter.RangeMayMatch(begin, end, inclusive)) return false;
   std::string behind;
   behind.reserve(end.size() + 1 + kNumInternalBytes);
@@ -40,21 +40,15 @@ void MoveBelow(std::string* key) {
 
 }  // namespace
 
-SeekDecision DecideWait(const FilterBlock& filter, const Slice& target,
+SeekDecision DecideWait(const FileRangeFilter& filter, const Slice& target,
                         const Slice* upper, Waiting waiting,
                         std::string* marker) {
   const bool is_probe = filter.LowerBoundIsLoose();
   const bool may_step = is_probe && waiting != Waiting::kNotAtTarget;
-  bool may_hold;
-  if (may_step && filter.LowerBoundIsSlow()) {
-    // Prefixes are tried when the search has come to the marker.
-    may_hold = filter.MayHaveKeyAtOrAbove(target);
-    const Slice smallest = filter.header().smallest;
-    const Slice first = target.compare(smallest) < 0 ? smallest : target;
-    marker->assign(first.data(), first.size());
-  } else {
-    may_hold = filter.LowerBound(target, marker);
-  }
+  // Prefixes are tried when the search has come to the marker.
+  const bool may_hold = may_step && filter.LowerBoundIsSlow(target)
+                            ? filter.QuickLowerBound(target, marker)
+                            : filter.LowerBound(target, marker);
   if (!may_hold) return SeekDecision::Empty();
   // A marker must come after all versions of the target.
   if (*marker == target &&
@@ -69,20 +63,21 @@ SeekDecision DecideWait(const FilterBlock& filter, const Slice& target,
                                      : Marker::Purpose::kNextKey);
 }
 
-SeekDecision DecideSeekToFirst(const FilterBlock& filter, const Slice& upper) {
+SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
+                               const Slice& upper) {
   if (filter.RangeMayMatch(Slice(), upper, /*hi_inclusive=*/false)) {
     return SeekDecision::Read();
   }
   // No key is below the bound, so all keys are above it, even where the stored
   // part of the largest key cannot tell.
-  return filter.header().num_keys > 0
-             ? SeekDecision::Empty(/*has_key_beyond=*/true)
-             : EmptyBelow(filter, upper);
+  return filter.HasKeys() ? SeekDecision::Empty(/*has_key_beyond=*/true)
+                          : EmptyBelow(filter, upper);
 }
 
-SeekDecision DecideSeekForPrev(const FilterBlock& filter, const Slice& target,
-                               bool inclusive, const Slice& lower,
-                               bool lower_is_known, std::string* marker) {
+SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
+                               const Slice& target, bool inclusive,
+                               const Slice& lower, bool lower_is_known,
+                               std::string* marker) {
   if (filter.RangeMayMatch(lower, target, inclusive)) {
     return SeekDecision::Read();
   }
@@ -92,23 +87,23 @@ SeekDecision DecideSeekForPrev(const FilterBlock& filter, const Slice& target,
     MoveBelow(marker);
     return SeekDecision::Wait(Marker::Purpose::kEnd);
   }
-  if (lower_is_known && filter.header().smallest.compare(target) <= 0) {
+  if (lower_is_known && filter.MayHaveKeyAtOrBelow(target)) {
     return SeekDecision::Read();
   }
   return SeekDecision::Empty();
 }
 
-SeekDecision DecideSeekToLast(const FilterBlock& filter, const Slice& lower,
+SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
                               bool lower_is_known, std::string* marker) {
   if (filter.MayHaveKeyAtOrAbove(lower)) return SeekDecision::Read();
   if (!lower_is_known) return SeekDecision::Empty();
   // The marker is not right below the bound, since the search may have come to
   // this file from a target that is further down.
-  *marker = filter.header().largest.ToString();
+  *marker = filter.largest().ToString();
   return SeekDecision::Wait(Marker::Purpose::kEnd);
 }
 
-SeekDecision DecideMove(const FilterBlock& filter, const Slice& begin,
+SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
                         const SearchPosition& stop, std::string* marker) {
   const SeekDecision wait = SeekDecision::Wait(Marker::Purpose::kProbe);
   if (stop.kind != SearchPosition::Kind::kNone &&
@@ -118,7 +113,7 @@ SeekDecision DecideMove(const FilterBlock& filter, const Slice& begin,
     return wait;
   }
   // Prefixes are tried one after the other, where DecideSeek has not done so.
-  if (!filter.LowerBoundIsSlow() || !filter.LowerBound(begin, marker) ||
+  if (!filter.LowerBoundIsSlow(begin) || !filter.LowerBound(begin, marker) ||
       begin == *marker) {
     return SeekDecision::Read();
   }

@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include "filter_policy/filter_block.h"
+#include "filter_policy/file_range_filter.h"
 #include "table/seek/marker.h"
 #include "table/seek/search_member.h"
 
@@ -50,15 +50,15 @@ enum class Waiting {
 
 // Where a forward seek waits, if it may and the range is not known to be empty.
 // As DecideSeek, which calls it.
-SeekDecision DecideWait(const FilterBlock& filter, const Slice& target,
+SeekDecision DecideWait(const FileRangeFilter& filter, const Slice& target,
                         const Slice* upper, Waiting waiting,
                         std::string* marker);
 
 // A seek to the first key at or above `target`, below `upper` unless that is
 // nullptr. Inline, since most seeks end with the first question.
-inline SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
-                               const Slice* upper, Waiting waiting,
-                               std::string* marker) {
+inline SeekDecision DecideSeek(const FileRangeFilter& filter,
+                               const Slice& target, const Slice* upper,
+                               Waiting waiting, std::string* marker) {
   if (upper != nullptr &&
       !filter.RangeMayMatch(target, *upper, /*hi_inclusive=*/false)) {
     return SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
@@ -70,23 +70,25 @@ inline SeekDecision DecideSeek(const FilterBlock& filter, const Slice& target,
 
 // A seek to the file's first key, below `upper`. It never waits: the search has
 // come to the file from the one before.
-SeekDecision DecideSeekToFirst(const FilterBlock& filter, const Slice& upper);
+SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
+                               const Slice& upper);
 
 // A seek to the last key in [lower, target], or in [lower, target) unless
 // `inclusive`. `lower_is_known` tells whether RocksDB's iterators know the
 // lower bound, and so end the search at a marker below it.
-SeekDecision DecideSeekForPrev(const FilterBlock& filter, const Slice& target,
-                               bool inclusive, const Slice& lower,
-                               bool lower_is_known, std::string* marker);
+SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
+                               const Slice& target, bool inclusive,
+                               const Slice& lower, bool lower_is_known,
+                               std::string* marker);
 
 // A seek to the file's last key, at or above `lower`.
-SeekDecision DecideSeekToLast(const FilterBlock& filter, const Slice& lower,
+SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
                               bool lower_is_known, std::string* marker);
 
 // The search has come to a marker whose purpose is kProbe, at `begin`. Decides
 // to read, or to wait further on: at the latest behind the key, or at the
 // marker, at which another file of the search is (OpenRuns::NextStop).
-SeekDecision DecideMove(const FilterBlock& filter, const Slice& begin,
+SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
                         const SearchPosition& stop, std::string* marker);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

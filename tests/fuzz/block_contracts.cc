@@ -74,7 +74,7 @@ class Examiner {
              "a block is damaged or unknown");
       Expect(block_.filter() == nullptr && !block_.CanFilter(),
              "a block that is refused filters nothing");
-      Expect(!block_.LowerBoundIsLoose() && !block_.LowerBoundIsSlow(),
+      Expect(!block_.LowerBoundIsLoose() && !block_.LowerBoundIsSlow(Slice()),
              "a block that is refused has no lower bounds");
     }
   }

@@ -34,6 +34,21 @@ constexpr BlockField kSalt[] = {
     {"salt of the process", 40, 8},
 };
 
+constexpr BlockField kPartEnvelope[] = {
+    {"magic", 0, 4},
+    {"version", kVersionOffset, 1},
+    {"kind", kKindOffset, 1},
+    {"flags", kFlagsOffset, 2},
+    {"checksum", kChecksumOffset, 4},
+    {"key lengths", 12, 4},
+    {"number of keys", 16, 4},
+    {"unused bytes", 20, 4},
+    {"keys before", 24, 6},
+    {"length of smallest key", 30, 1},
+    {"length of largest key", 31, 1},
+};
+constexpr size_t kSaltSize = 16;
+
 constexpr size_t kSurfHeaderSize = 8;
 constexpr BlockField kSurfFields[] = {
     {"hash bits", 0, 1},
@@ -96,7 +111,29 @@ BlockLayout::BlockLayout(const Slice& block) : block_(block) {
   const size_t end = block_.size();
   if (at_ < payload_end_)
     AddPart("rest", BlockPart::kBytes, payload_end_ - at_);
+  if (end >= kHeaderSize && block_[kVersionOffset] == 3) AddEndOfPart();
   AddPart("padding", BlockPart::kBytes, end - at_);
+}
+
+void BlockLayout::AddEndOfPart() {
+  const size_t smallest = static_cast<uint8_t>(*At(30));
+  const size_t largest = static_cast<uint8_t>(*At(31));
+  const size_t left = block_.size() - at_;
+  if (left < kSaltSize + smallest + largest) return;
+  AddPart("unused", BlockPart::kBytes, left - kSaltSize - smallest - largest);
+  AddPart("smallest key", BlockPart::kBytes, smallest);
+  AddPart("largest key", BlockPart::kBytes, largest);
+}
+
+bool BlockLayout::AddEnvelopeOfPart() {
+  AddFields(kPartEnvelope, 0);
+  payload_ = at_;
+  kind_ = static_cast<uint8_t>(block_[kKindOffset]);
+  const size_t behind = kSaltSize + static_cast<uint8_t>(*At(30)) +
+                        static_cast<uint8_t>(*At(31)) + DecodeFixed32(At(20));
+  if (behind > block_.size() - payload_) return false;
+  payload_end_ = block_.size() - behind;
+  return true;
 }
 
 template <size_t kCount>
@@ -118,6 +155,7 @@ void BlockLayout::AddPart(const char* name, BlockPart::Kind kind,
 bool BlockLayout::AddEnvelope() {
   if (block_.size() < kHeaderSize + kReadPadding) return false;
   payload_end_ = block_.size() - kReadPadding;
+  if (block_[kVersionOffset] == 3) return AddEnvelopeOfPart();
   AddFields(kEnvelope, 0);
   if (block_[kVersionOffset] == 2) {
     if (block_.size() < kSaltedHeaderSize + kReadPadding) return false;
@@ -145,19 +183,39 @@ bool BlockLayout::AddPayload() {
   return kind_ == static_cast<uint8_t>(kProteusKind) && AddProteus();
 }
 
+void BlockLayout::AddSet(size_t header) {
+  AddFields(kSetFields, header);
+  Set set;
+  set.header = header;
+  set.fields.DecodeFrom(At(header));
+  set.data = 0;
+  sets_.push_back(set);
+}
+
+// The header has fields of different lengths, which are taken for bytes.
+bool BlockLayout::AddProteusPart() {
+  const size_t begin = at_;
+  Slice input(At(begin), payload_end_ - begin);
+  ProteusHeader header;
+  ProteusHeader::SetHeaders sets;
+  if (!header.DecodeFrom(&input, &sets)) return false;
+  is_proteus_part_ = true;
+  AddPart("header of the part", BlockPart::kBytes, sets.first);
+  if (header.HasFirstSet()) AddSet(begin + sets.first);
+  if (header.HasSecondSet()) AddSet(begin + sets.second);
+  return header.design.trie_bits == 0 || AddUniform();
+}
+
 bool BlockLayout::AddProteus() {
-  if (!Fits(ProteusHeader::kSize)) return false;
   const size_t header = at_;
-  AddFields(kProteusFields, header);
-  for (const size_t offset : kSetHeaders) {
-    AddFields(kSetFields, header + offset);
-    Set set;
-    set.header = header + offset;
-    set.fields.DecodeFrom(At(set.header));
-    set.data = 0;
-    sets_.push_back(set);
+  if (Fits(4) && DecodeFixed32(At(header)) >> 24 == 1) {
+    if (!AddProteusPart()) return false;
+  } else {
+    if (!Fits(ProteusHeader::kSize)) return false;
+    AddFields(kProteusFields, header);
+    for (const size_t offset : kSetHeaders) AddSet(header + offset);
+    if (DecodeFixed32(At(header)) > 0 && !AddUniform()) return false;
   }
-  if (DecodeFixed32(At(header)) > 0 && !AddUniform()) return false;
   for (Set& set : sets_) {
     set.data = at_;
     if (!Fits(set.fields.bytes)) return false;

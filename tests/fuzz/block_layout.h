@@ -17,7 +17,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The last of the versions that filter_block.cc reads; the first one is 1.
-constexpr int kLatestBlockVersion = 2;
+constexpr int kLatestBlockVersion = 3;
 
 // A field of a header.
 struct BlockField {
@@ -77,6 +77,8 @@ class BlockLayout {
   uint8_t kind() const { return kind_; }
   size_t payload() const { return payload_; }
   size_t payload_end() const { return payload_end_; }
+  // Whether the payload is that of a part of a partitioned Proteus.
+  bool is_proteus_part() const { return is_proteus_part_; }
 
   // The pieces that could be found. A damaged block may end, or contradict
   // itself, before the other pieces.
@@ -94,8 +96,12 @@ class BlockLayout {
   const char* At(size_t offset) const { return block_.data() + offset; }
 
   bool AddEnvelope();
+  bool AddEnvelopeOfPart();
+  void AddEndOfPart();
   bool AddPayload();
   bool AddProteus();
+  bool AddProteusPart();
+  void AddSet(size_t header);
   bool AddUniform();
   bool AddTrie();
   bool AddSection(size_t header);
@@ -110,6 +116,7 @@ class BlockLayout {
   std::optional<Uniform> uniform_;
   std::vector<Set> sets_;
   bool whole_ = false;
+  bool is_proteus_part_ = false;
 };
 
 // The number of all suffix bits, by the table of the trie.

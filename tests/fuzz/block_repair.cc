@@ -434,6 +434,11 @@ void FitSet(char* header, size_t room) {
 bool FitProteus(std::string* block, FuzzRandom* random) {
   {
     const BlockLayout layout{Slice(*block)};
+    if (layout.is_proteus_part()) {
+      // The header of a part is left as it is.
+      if (layout.trie().has_value()) FitTrie(block, random);
+      return false;
+    }
     if (layout.sets().empty()) return false;
     if (DecodeFixed32(&(*block)[layout.payload()]) > 0 &&
         (!FitTrie(block, random) || !FitUniform(block))) {

@@ -149,6 +149,10 @@ std::vector<std::string> ProteusSeeds() {
           BuildProteusBlock(keys, design, 12, SaltOf(turn));
       if (block.empty() || block.size() > 3000) continue;
       seeds.push_back(WithQueries(block, keys));
+      if (turn % 5 != 0 || keys.size() < 20) continue;
+      const std::vector<std::string> parts =
+          BuildProteusParts(keys, keys.size() / 2, design, 16, SaltOf(0));
+      seeds.push_back(WithQueries(parts.back(), keys));
     }
   }
   return seeds;

@@ -39,17 +39,15 @@ inline std::shared_ptr<const FilterPolicy> NewInjectedPolicy(
 }
 
 // The policy replaces that of RocksDB, or none. It leaves alone filters that a
-// test wrote to look at them, and partitioned filters, which ProteanTable has
-// with RocksDB's policies only.
+// test wrote to look at them.
 inline TableFactory* NewInjectedTableFactory(
     const BlockBasedTableOptions& options) {
   const char* text = getenv("PROTEAN_INJECT");
   if (text == nullptr) return new BlockBasedTableFactory(options);
   BlockBasedTableOptions injected = options;
   const FilterPolicy* policy = options.filter_policy.get();
-  if (!options.partition_filters &&
-      (policy == nullptr ||
-       policy->IsInstanceOf(BuiltinFilterPolicy::kClassName()))) {
+  if (policy == nullptr ||
+      policy->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
     injected.filter_policy = NewInjectedPolicy(text);
   }
   return new ProteanTableFactory(injected);

@@ -294,34 +294,35 @@ TEST(OptionsTest, OptionsOfAnOpenDB) {
                 {"hash_suffix_bits", "99"});
 }
 
-TEST(OptionsTest, PartitionedFiltersAreRefused) {
+// RocksDB ignores partition_filters without a two-level index.
+TEST(OptionsTest, PartitionedFiltersNeedATwoLevelIndex) {
   const std::string path = test::PerThreadDBPath("protean_options");
-  for (const std::string& more :
-       {std::string("partition_filters=true"),
-        std::string(
-            "partition_filters=true;index_type=kTwoLevelIndexSearch")}) {
+  for (const bool two_levels : {false, true}) {
+    const std::string more =
+        two_levels ? ";index_type=kTwoLevelIndexSearch" : "";
     Options options;
     options.create_if_missing = true;
-    ASSERT_OK(Parse("filter_policy=surf:0:4;" + more, &options));
-    std::unique_ptr<DB> db;
-    const Status s = OpenDB(&db, options, path);
-    ExpectRefused(s, {"partition_filters"});
-  }
-  for (bool protean_table : {false, true}) {
+    ASSERT_OK(Parse("filter_policy=surf:0:4;partition_filters=true" + more,
+                    &options));
     BlockBasedTableOptions table;
     table.partition_filters = true;
-    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-    table.filter_policy = NewSurfFilterPolicy(0, 4);
-    Options options;
-    options.create_if_missing = true;
-    if (protean_table) {
-      options.table_factory = NewProteanTableFactory(table);
-    } else {
-      options.table_factory.reset(NewBlockBasedTableFactory(table));
+    if (two_levels) {
+      table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
     }
-    std::unique_ptr<DB> db;
-    const Status s = OpenDB(&db, options, path);
-    ExpectRefused(s, {"partition_filters"});
+    table.filter_policy = NewSurfFilterPolicy(0, 4);
+    Options in_code = options;
+    in_code.table_factory = NewProteanTableFactory(table);
+    for (const Options& tried : {options, in_code}) {
+      std::unique_ptr<DB> db;
+      const Status s = OpenDB(&db, tried, path);
+      if (two_levels) {
+        ASSERT_OK(s);
+        db.reset();
+        ASSERT_OK(DestroyDB(path, tried));
+      } else {
+        ExpectRefused(s, {"partition_filters", "kTwoLevelIndexSearch"});
+      }
+    }
   }
 }
 

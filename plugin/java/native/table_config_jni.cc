@@ -104,7 +104,7 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
   *own = *options;
   own->filter_policy = nullptr;
   // The other table has dropped partition_filters if its index is not
-  // partitioned. This table refuses the option, whatever its index.
+  // partitioned, which DB::Open refuses.
   if (partition_filters) own->partition_filters = true;
   const ConfigOptions config = StrictOptions();
   SharedPolicies& shared = AllSharedPolicies();

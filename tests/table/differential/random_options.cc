@@ -376,8 +376,9 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
   const std::string policy = DrawPolicy(dice, *family);
   std::string protean =
       Option("id", dice->OneIn(7) ? "BlockBasedTable" : "ProteanTable");
-  if (partitioned && policy.find("filter:") != std::string::npos) {
+  if (partitioned) {
     protean += Option("partition_filters", Bool(dice->OneIn(2)));
+    protean += Option("decouple_partitioned_filters", Bool(dice->OneIn(2)));
   }
   if (policy != "nullptr") protean += Option("filter_policy", policy);
   family->tables[kProtean] =

@@ -141,10 +141,11 @@ void RandomWalk::DrawOptions() {
   if (!options_.tailing && dice.OneIn(4)) {
     options_.pin_data = true;
     // Blocks that are not cached, perhaps because they must not be, cannot be
-    // pinned. Blocks of mapped files are cached if a flush did it, as long as
-    // there is room, which filters also take.
+    // pinned. Blocks of files that are mapped, or in memory, are cached if a
+    // flush or a readahead did it, as long as there is room, which filters also
+    // take.
     same_pins_ = view_.same_shape && options_.fill_cache &&
-                 !plan.db_options.allow_mmap_reads;
+                 !plan.db_options.allow_mmap_reads && !plan.in_memory;
   }
   // With blobs under merges, stock RocksDB returns freed memory when it goes
   // backwards.

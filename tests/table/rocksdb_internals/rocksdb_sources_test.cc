@@ -90,7 +90,7 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
        {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"}},
       {"table/block_based/filter_policy_internal.h",
        "FilterBitsBuilder",
-       "filter_policy/protean_filter_policy.cc",
+       "filter_policy/filter_bits_builder.cc",
        "ProteanFilterBitsBuilder",
        {}},
       {"table/block_based/filter_policy_internal.h",

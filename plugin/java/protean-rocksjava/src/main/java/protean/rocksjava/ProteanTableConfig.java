@@ -20,8 +20,8 @@ import org.rocksdb.RocksDBException;
  *
  * <p>{@link #setRangeFilter(RangeFilter)} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}. A
  * Bloom filter set by {@code setFilterPolicy} is never used. To have one, set {@code bloomfilter:10} as the range filter,
- * or as one of {@link Levels}. {@code RocksDB.open} refuses {@code setPartitionFilters(true)} with a filter policy of
- * Protean.
+ * or as one of {@link Levels}. With a filter policy of Protean, {@code RocksDB.open} refuses {@code
+ * setPartitionFilters(true)} without {@code setIndexType(IndexType.kTwoLevelIndexSearch)}, because RocksDB would ignore it.
  *
  * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and can be given
  * to any number of options; options do not see later changes. The cache must not be closed before the table has been given

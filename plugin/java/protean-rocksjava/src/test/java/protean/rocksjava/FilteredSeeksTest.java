@@ -137,16 +137,26 @@ class FilteredSeeksTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void partitionedFiltersAreRefused(final boolean twoLevels) {
+  void partitionedFiltersNeedATwoLevelIndex(final boolean twoLevels) throws RocksDBException {
     final ProteanTableConfig table = new ProteanTableConfig();
+    final Records records = new Records(6);
     table.setPartitionFilters(true);
     if (twoLevels) {
       table.setIndexType(IndexType.kTwoLevelIndexSearch);
+      table.setMetadataBlockSize(512);
     }
     try (Options options = options(table)) {
-      final RocksDBException e =
-          assertThrows(RocksDBException.class, () -> RocksDB.open(options, folder.toString()).close());
-      assertTrue(e.getMessage().contains("partition_filters"), e.getMessage());
+      if (twoLevels) {
+        try (RocksDB db = RocksDB.open(options, folder.toString())) {
+          records.write(db, 3, 1000);
+          records.check(db, 500);
+          assertTrue(Protean.filterStatistics(db, null).total().unused().isEmpty());
+        }
+      } else {
+        final RocksDBException e =
+            assertThrows(RocksDBException.class, () -> RocksDB.open(options, folder.toString()).close());
+        assertTrue(e.getMessage().contains("partition_filters"), e.getMessage());
+      }
     }
   }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/proteus/proteus_group.h"
+
+#include <algorithm>
+
+#include "filter_policy/proteus/prior.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Builds the tries of all parts. Returns false if a part has too many keys. A
+// trie that is too large for its part of a partitioned filter is dropped.
+bool ProteusGroup::BuildTries(const ProteusDesign& design) {
+  const auto start = std::chrono::steady_clock::now();
+  tries_size_ = 0;
+  bool fits = true;
+  for (ProteusPart& part : parts_) {
+    fits = fits && part.BuildTrie(design);
+    tries_size_ += part.trie_size();
+    if (header_.is_part &&
+        part.trie_size() + ProteusHeader::kMaxPartSize > part.bytes()) {
+      part.DropTrie();
+    }
+  }
+  trie_time_ += std::chrono::steady_clock::now() - start;
+  return fits;
+}
+
+void ProteusGroup::DropTries() {
+  for (ProteusPart& part : parts_) part.DropTrie();
+  tries_size_ = 0;
+}
+
+// Chooses a design and builds its tries, if it has one. Tries may turn out
+// larger than their estimate, but the size of the filter is a promise. If that
+// costs too many false positives, the design is chosen again with less memory.
+bool ProteusGroup::BuildChosen(const CpfprModel& model,
+                               const KeyStatistics& statistics,
+                               bool prefixes_only) {
+  // The built design may have kFactor times the false positives of the chosen
+  // one, and kMore more.
+  constexpr double kFactor = 1.1;
+  constexpr double kMore = 0.005;
+  constexpr uint64_t kMinReserve = 64;
+  DesignSearch search(model, statistics, settings_.kinds);
+  // A set of whole keys does not answer for prefixes.
+  if (prefixes_only) search.ForbidKeySets();
+  ProteusDesign& design = header_.design;
+  if (header_.is_part) {
+    fallback_ = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
+  }
+  uint64_t reserve = 0;
+  for (int tries = 3; tries > 0 && reserve < bytes_; tries--) {
+    design = search.Choose(settings_.space, bytes_ - reserve);
+    if (design.trie_bits == 0) return true;
+    if (!BuildTries(design)) return false;
+    const uint64_t estimate =
+        std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
+    if (tries_size_ <= bytes_ &&
+        model.Evaluate(design, bytes_ - tries_size_) <=
+            kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
+      if (design.prefix_bits == 0 && !design.key_set) {
+        search.AddSecondLayer(bytes_ - tries_size_, &design);
+      }
+      return true;
+    }
+    reserve += std::max(tries_size_, estimate) - estimate +
+               kMinReserve * parts_.size();
+    DropTries();
+  }
+  design = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
+  return true;
+}
+
+Status ProteusGroup::Design(bool prefixes_only) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  is_designed_ = true;
+  const size_t header_size =
+      header_.is_part ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
+  for (const ProteusPart& part : parts_) {
+    bytes_ += part.bytes() - std::min(part.bytes(), header_size);
+  }
+  const KeyStatistics statistics(keys_);
+  const std::vector<SampleQuery> samples =
+      samples_ == nullptr ? std::vector<SampleQuery>() : samples_();
+  std::vector<CpfprModel::Query> prior;
+  if (!settings_.forced.has_value()) {
+    prior = MakePrior(keys_, statistics, samples.size(), prefixes_only);
+  }
+  const CpfprModel model(keys_, statistics, samples, prior, prefixes_only);
+  header_.shortest_key = static_cast<uint32_t>(
+      std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
+  header_.neighbour_bits = statistics.NeighbourBits();
+  ProteusDesign& design = header_.design;
+  bool built = true;
+  if (settings_.forced.has_value()) {
+    design = *settings_.forced;
+    // The key store keeps no more of a key.
+    design.trie_bits = std::min(design.trie_bits, kMaxPrefixBits);
+    design.prefix_bits = std::min(design.prefix_bits, kMaxPrefixBits);
+    if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
+    if (design.trie_bits > 0) built = BuildTries(design);
+  } else {
+    built = BuildChosen(model, statistics, prefixes_only);
+  }
+  if (!built) {
+    return Status::NotSupported("Proteus: too many keys for one file");
+  }
+  if (!header_.is_part) {
+    parts_[0].PlanSets(header_, statistics);
+    // WritePart needs the keys for the sets only.
+    if (!header_.HasFirstSet() && !header_.HasSecondSet()) keys_.Clear();
+  }
+  DesignReport& report = header_.report;
+  report.outside = model.outside();
+  report.samples = static_cast<uint32_t>(model.num_samples());
+  if (!model.queries().empty()) {
+    report.predicted_fpr = static_cast<float>(
+        model.Evaluate(design, bytes_ - std::min(bytes_, tries_size_)));
+  }
+  const auto spent = Clock::now() - start - trie_time_;
+  report.model_micros = static_cast<uint32_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
+  return Status::OK();
+}
+
+ProteusHeader ProteusGroup::WritePart(size_t index, uint64_t smallest,
+                                      uint64_t largest, const FilterSalt& salt,
+                                      char* payload) {
+  ProteusPart& part = parts_[index];
+  ProteusHeader header = header_;
+  header.smallest = smallest;
+  header.largest = largest;
+  if (header.design.trie_bits > 0 && part.trie_size() == 0) {
+    header.design = fallback_;
+  }
+  if (header.is_part) part.PlanSets(header, part.Statistics());
+  part.Write(header, salt, payload);
+  // The time of modelling is told once.
+  header_.report.model_micros = 0;
+  return header;
+}
+
+size_t ProteusGroup::MemoryUsage() const {
+  size_t sum = keys_.MemoryUsage();
+  for (const ProteusPart& part : parts_) sum += part.MemoryUsage();
+  return sum;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

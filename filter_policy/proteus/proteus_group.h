@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The filter blocks of proteus.h that are designed together: the one block of
+//  a file, or consecutive parts of a partitioned filter. The keys are kept
+//  until all have come, then the design that suits the keys and the sample
+//  queries is chosen, and built for each part. A part of a few thousand keys
+//  would be designed badly by itself, and each design takes time.
+
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "filter_policy/proteus/design_search.h"
+#include "filter_policy/proteus/proteus_part.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct ProteusSettings {
+  DesignSpace space = DesignSpace::kProteus;
+  // The size of the whole filter, its envelope included.
+  double bits_per_key = 12;
+  // If set, gives the bits per key instead, when all keys have come, or at the
+  // end of each part those of the group so far.
+  std::function<double(uint64_t num_keys)> bits_of_file;
+  // The kinds of sets that may be chosen.
+  std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
+  // If set, the design to build for any queries.
+  std::optional<ProteusDesign> forced;
+};
+
+// Not thread safe.
+class ProteusGroup {
+ public:
+  // `samples` is called once, when all keys have come.
+  using Samples = std::function<std::vector<SampleQuery>()>;
+  ProteusGroup(ProteusSettings settings, Samples samples)
+      : settings_(std::move(settings)), samples_(std::move(samples)) {}
+  ProteusGroup(const ProteusGroup&) = delete;
+  ProteusGroup& operator=(const ProteusGroup&) = delete;
+
+  const ProteusSettings& settings() const { return settings_; }
+  double bits_per_key() const {
+    return settings_.bits_of_file == nullptr
+               ? settings_.bits_per_key
+               : settings_.bits_of_file(keys_.size());
+  }
+
+  // Begins a part. AddKey and EndPart then refer to it.
+  void BeginPart() { parts_.emplace_back(keys_, keys_.size()); }
+  void AddKey(const Slice& key) { keys_.Append(key); }
+  // The payload may take `bytes` bytes. `is_part` tells whether it is that of a
+  // part of a partitioned filter.
+  void EndPart(uint64_t bytes, bool is_part) {
+    parts_.back().EndAt(keys_.size(), bytes);
+    header_.is_part = is_part;
+  }
+  // The share of `overhead` bytes, which a part of `keys` keys has, that its
+  // filter has to save. Small parts alternate with large ones where RocksDB
+  // cuts its index in between, and the parts bear the overhead of all by their
+  // keys: else the small ones would be left with few bits.
+  uint64_t ShareOfOverhead(uint64_t keys, uint64_t overhead) {
+    overhead_ += overhead;
+    return overhead_ * keys / std::max<uint64_t>(keys_.size(), 1);
+  }
+
+  size_t num_parts() const { return parts_.size(); }
+  // Whether the keys of the group take so much memory that it is to be built.
+  bool IsFull() const { return keys_.MemoryUsage() >= kMaxKeyMemory; }
+
+  // Chooses the design of all parts, once. NotSupported if there are too many
+  // keys for one file.
+  Status Design(bool prefixes_only);
+  bool is_designed() const { return is_designed_; }
+  // The header of all parts, after Design, without what differs.
+  const ProteusHeader& header() const { return header_; }
+
+  const ProteusPart& part(size_t index) const { return parts_[index]; }
+  // Writes a part with the header that it shares with the others, but for the
+  // first 8 bytes of its smallest and its largest key, and returns that header.
+  ProteusHeader WritePart(size_t index, uint64_t smallest, uint64_t largest,
+                          const FilterSalt& salt, char* payload);
+
+  size_t MemoryUsage() const;
+
+ private:
+  // Some 60 MB of records of 100 bytes, which is one file of RocksDB's default
+  // size, has one design.
+  static constexpr size_t kMaxKeyMemory = 16 << 20;
+
+  bool BuildTries(const ProteusDesign& design);
+  void DropTries();
+  bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics,
+                   bool prefixes_only);
+
+  const ProteusSettings settings_;
+  const Samples samples_;
+  KeyStore keys_;
+  std::vector<ProteusPart> parts_;
+  bool is_designed_ = false;
+  ProteusHeader header_;
+  // The design of parts whose trie would be too large for them.
+  ProteusDesign fallback_;
+  uint64_t overhead_ = 0;
+  // The bytes of all parts without headers, and the sizes of all tries.
+  uint64_t bytes_ = 0;
+  uint64_t tries_size_ = 0;
+  std::chrono::nanoseconds trie_time_{0};
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

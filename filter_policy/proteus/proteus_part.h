@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Builds the trie and the sets of one filter block, after a design, from a
+//  range of the keys in a key store.
+
+#pragma once
+
+#include <memory>
+
+#include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/key_store.h"
+#include "filter_policy/proteus/proteus.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class ProteusPart {
+ public:
+  // Takes the keys of the indexes from `begin` on.
+  ProteusPart(const KeyStore& keys, size_t begin)
+      : keys_(keys), begin_(begin), end_(begin) {}
+
+  // Takes those up to `end`. The payload may take `bytes` bytes.
+  void EndAt(size_t end, uint64_t bytes) {
+    end_ = end;
+    bytes_ = bytes;
+  }
+  size_t num_keys() const { return end_ - begin_; }
+  uint64_t bytes() const { return bytes_; }
+  KeyStatistics Statistics() const {
+    return KeyStatistics(keys_, begin_, end_);
+  }
+
+  // Builds the trie of a design that has one. Returns false if the keys are too
+  // many for a trie.
+  bool BuildTrie(const ProteusDesign& design);
+  void DropTrie() {
+    trie_.reset();
+    trie_size_ = 0;
+  }
+  // The size of the trie in bytes; 0 if there is none.
+  uint64_t trie_size() const { return trie_size_; }
+
+  // Plans the header and the sets of a design, whose trie has been built and
+  // leaves room for them. The statistics are those of this part's keys.
+  void PlanSets(const ProteusHeader& header, const KeyStatistics& statistics);
+  bool HasSets() const { return sets_.first.bytes + sets_.second.bytes > 0; }
+
+  // The size of the payload in bytes, after PlanSets.
+  uint64_t payload_size() const {
+    return header_size_ + trie_size_ + sets_.first.bytes + sets_.second.bytes;
+  }
+  // Writes the payload of a filter with that header, whose design is the one
+  // that has been planned.
+  void Write(const ProteusHeader& header, const FilterSalt& salt,
+             char* payload);
+
+  size_t MemoryUsage() const;
+
+ private:
+  void AddPrefixes(uint32_t bits, const FilterSalt& salt,
+                   AmqBuilder* set) const;
+  void AddSeries(const ProteusDesign& design, const FilterSalt& salt,
+                 AmqBuilder* set) const;
+
+  const KeyStore& keys_;
+  const size_t begin_;
+  size_t end_;
+  uint64_t bytes_ = 0;
+  std::unique_ptr<UniformTrieBuilder> trie_;
+  uint64_t trie_size_ = 0;
+  uint64_t header_size_ = 0;
+  PrefixSets sets_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "table/rocksdb_internals/filter_parts.h"
+
+#include "table/block_based/partitioned_filter_block.h"
+#include "test_util/sync_point.h"
+#include "util/cast_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+using PartsReader = PartitionedFilterBlockReader;
+using PartHandle = BlockHandle;
+
+// Explicit instantiation may name private members. A friend function of the
+// instantiated class lends this one to the rest of the file.
+Status GetPart(const PartsReader& reader, const PartHandle& handle,
+               BlockCacheLookupContext* lookup_context,
+               const ReadOptions& read_options, FilterHold* hold);
+
+template <auto kGet>
+struct PartOf {
+  friend Status GetPart(const PartsReader& reader, const PartHandle& handle,
+                        BlockCacheLookupContext* lookup_context,
+                        const ReadOptions& read_options, FilterHold* hold) {
+    return (reader.*kGet)(/*prefetch_buffer=*/nullptr, handle,
+                          /*get_context=*/nullptr, lookup_context, read_options,
+                          hold);
+  }
+};
+
+template struct PartOf<&PartsReader::GetFilterPartitionBlock>;
+
+namespace {
+
+// Lends the protected function by which RocksDB gets the index of the parts.
+class IndexAccess : public PartsReader {
+ public:
+  static Status Get(const PartsReader& reader,
+                    BlockCacheLookupContext* lookup_context,
+                    CachableEntry<Block_kFilterPartitionIndex>* index,
+                    const ReadOptions& read_options) {
+    constexpr auto kGet = &IndexAccess::GetOrReadFilterBlock;
+    return (reader.*kGet)(/*get_context=*/nullptr, lookup_context, index,
+                          read_options);
+  }
+};
+
+const PartsReader& ReaderOf(const BlockBasedTable::Rep& rep) {
+  return *static_cast_with_check<PartsReader>(rep.filter.get());
+}
+
+}  // namespace
+
+Status FilterParts::Open() {
+  const BlockBasedTable::Rep& rep = *file_.rep();
+  const Status s =
+      IndexAccess::Get(ReaderOf(rep), lookup_context_, &index_, read_options_);
+  // RocksDB does so where it goes on without a filter.
+  IGNORE_STATUS_IF_ERROR(s);
+  if (!s.ok()) return s;
+  if (index_.GetValue()->size() == 0) {
+    return Status::Corruption("the index of the filter's parts is damaged");
+  }
+  index_.GetValue()->NewIndexIterator(
+      rep.internal_comparator.user_comparator(),
+      rep.get_global_seqno(BlockType::kFilterPartitionIndex), &cursor_,
+      /*stats=*/nullptr, /*total_order_seek=*/true, /*have_first_key=*/false,
+      rep.index_key_includes_seq, rep.index_value_is_full,
+      /*block_contents_pinned=*/false, rep.user_defined_timestamps_persisted);
+  return cursor_.status();
+}
+
+void FilterParts::Seek(const Slice& user_key) {
+  // The first entry of the user key in internal order.
+  target_.assign(user_key.data(), user_key.size());
+  target_.append(file_.user_comparator()->timestamp_size(), '\xff');
+  PutFixed64(&target_,
+             PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
+  cursor_.Seek(target_);
+}
+
+Slice FilterParts::end() const {
+  return StripTimestampFromUserKey(cursor_.user_key(),
+                                   file_.user_comparator()->timestamp_size());
+}
+
+Status FilterParts::Get(FilterHold* hold, FilterBitsReader** filter) const {
+  *filter = nullptr;
+  const Status s = GetPart(ReaderOf(*file_.rep()), cursor_.value().handle,
+                           lookup_context_, read_options_, hold);
+  IGNORE_STATUS_IF_ERROR(s);
+  if (s.ok()) *filter = hold->GetValue()->filter_bits_reader();
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

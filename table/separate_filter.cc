@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "table/separate_filter.h"
+
+#include "filter_policy/protean_filter_policy.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+std::shared_ptr<const SeparateFilter> SeparateFilter::Open(
+    const BlockBasedFile& file) {
+  using FilterState = BlockBasedFile::FilterState;
+  const FilterState state = file.filter_state();
+  if ((state != FilterState::kFull && state != FilterState::kPartitioned) ||
+      AsProteanFilterPolicy(file.filter_policy()) == nullptr) {
+    return nullptr;
+  }
+  return std::shared_ptr<const SeparateFilter>(new SeparateFilter(file));
+}
+
+SeparateFilter::SeparateFilter(const BlockBasedFile& file) {
+  if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
+    LookAtParts(file);
+  } else {
+    // Policies of Protean make no other readers.
+    LookAtBlock(
+        static_cast<const ProteanFilterBitsReader*>(file.GetPinnedFilter())
+            ->block());
+  }
+}
+
+void SeparateFilter::LookAtBlock(const FilterBlock& block) {
+  filter_ = &block;
+  can_filter_ = block.CanFilter();
+  status_ = block.status();
+  header_ = block.header();
+  if (block.filter() != nullptr) report_ = block.filter()->Report();
+}
+
+void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
+  parts_ =
+      std::make_unique<PartitionedFilter>(file, read_options_, &lookup_context_,
+                                          /*reports=*/nullptr);
+  status_ = parts_->Open();
+  if (!status_.ok()) return;
+  filter_ = parts_.get();
+  parts_->ForEachPart([&](const Status& s, const FilterBlock* part) {
+    num_parts_++;
+    if (!s.ok() && status_.ok()) status_ = s;
+    if (part == nullptr) return;
+    const FilterBlockHeader& header = part->header();
+    if (!can_filter_) {
+      can_filter_ = part->CanFilter();
+      const uint16_t flags = header_.flags;
+      header_ = header;
+      header_.flags = static_cast<uint16_t>(flags | header.flags);
+      smallest_ = header.smallest.ToString();
+    }
+    header_.flags = static_cast<uint16_t>(header_.flags | header.flags);
+    header_.num_keys = header.keys_before + header.num_keys;
+    largest_ = header.largest.ToString();
+  });
+  header_.smallest = smallest_;
+  header_.largest = largest_;
+  const auto properties = file.table()->GetTableProperties();
+  if (properties == nullptr) return;
+  const UserCollectedProperties& facts = properties->user_collected_properties;
+  report_.design = PropertyText(facts, kDesignProperty);
+  report_.basis = PropertyText(facts, kBasisProperty);
+  report_.samples =
+      static_cast<uint32_t>(PropertyNumber(facts, kSamplesProperty, 0));
+  report_.model_micros =
+      static_cast<uint32_t>(PropertyNumber(facts, kModelMicrosProperty, 0));
+  report_.predicted_fpr = PredictedFprOf(facts);
+}
+
+bool SeparateFilter::MayMatch(const Slice& entry) const {
+  if (filter_ == nullptr) return true;
+  return (header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0
+             ? filter_->PrefixMayMatch(entry)
+             : filter_->KeyMayMatch(entry);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Partitioned filters of single files, compared with a sorted vector of the
+//  file's keys.
+
+#include <algorithm>
+#include <cmath>
+
+#include "filter_policy/filter_properties.h"
+#include "rocksdb/sst_file_writer.h"
+#include "table/block_based/block_based_table_reader.h"
+#include "table/rocksdb_internals/separate_file.h"
+#include "table/separate_filter.h"
+#include "tests/sst_damage.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr char kDecoupled[] = "decouple_partitioned_filters=true;";
+constexpr char kPartitioned[] =
+    "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+    "format_version=6;";
+
+class PartitionedFilterTest : public ::testing::Test {
+ protected:
+  PartitionedFilterTest() : path_(test::PerThreadDBPath("parts.sst")) {}
+  ~PartitionedFilterTest() override {
+    filter_.reset();
+    file_.reset();
+    Env::Default()->DeleteFile(path_).PermitUncheckedError();
+  }
+
+  // Writes a file of these keys, and opens its filter.
+  void Write(const Keys& keys, const std::string& table) {
+    keys_ = keys;
+    options_.table_factory = NewTable("ProteanTable", table);
+    SstFileWriter writer(EnvOptions(), options_);
+    ASSERT_OK(writer.Open(path_));
+    for (const std::string& key : keys) ASSERT_OK(writer.Put(key, "value"));
+    ASSERT_OK(writer.Finish());
+    Open();
+  }
+  void Open() {
+    filter_.reset();
+    ASSERT_OK(SeparateFile::Open(options_, path_, &file_));
+    filter_ = SeparateFilter::Open(file_->file());
+    ASSERT_NE(nullptr, filter_);
+  }
+  const FileRangeFilter& filter() const { return *filter_->range_filter(); }
+  UserCollectedProperties Properties() const {
+    return file_->file()
+        .table()
+        ->GetTableProperties()
+        ->user_collected_properties;
+  }
+  uint64_t FilterBytes() const {
+    return file_->file().table()->GetTableProperties()->filter_size;
+  }
+
+  // ---- The truth ----
+
+  // The index of the first key at or above `bound`.
+  size_t At(const Slice& bound) const {
+    return static_cast<size_t>(
+        std::lower_bound(keys_.begin(), keys_.end(), bound,
+                         [](const std::string& key, const Slice& to) {
+                           return Slice(key).compare(to) < 0;
+                         }) -
+        keys_.begin());
+  }
+  size_t CountIn(const Slice& lo, const Slice& hi, bool hi_inclusive) const {
+    size_t end = At(hi);
+    if (hi_inclusive && end < keys_.size() && hi == keys_[end]) end++;
+    const size_t begin = At(lo);
+    return end < begin ? 0 : end - begin;
+  }
+
+  // ---- Questions ----
+
+  void AskForRange(const std::string& lo, const std::string& hi,
+                   bool hi_inclusive) {
+    const std::string range =
+        "[" + Hex(lo) + ", " + Hex(hi) + (hi_inclusive ? "]" : ")");
+    const size_t truth = CountIn(lo, hi, hi_inclusive);
+    if (!filter().RangeMayMatch(lo, hi, hi_inclusive)) {
+      ASSERT_EQ(0u, truth) << range;
+    }
+    if (lo > hi) return;
+    RangeCount count;
+    if (!filter().CountRange(lo, hi, hi_inclusive, &count)) return;
+    // What RangeCounter does with the ambiguous keys.
+    const auto is_first = [this](const Slice& bound, size_t shared,
+                                 const std::string& limit) {
+      const size_t at = At(bound);
+      return at < keys_.size() &&
+             Slice(keys_[at]).starts_with(Slice(bound.data(), shared)) &&
+             keys_[at] <= limit;
+    };
+    ASSERT_TRUE(count.has_limits);
+    uint64_t counted = count.count;
+    bool low_is_below = false;
+    if (count.low_ambiguous) {
+      low_is_below = !is_first(lo, count.low_shared, count.low_limit);
+      if (low_is_below) counted--;
+    }
+    if (count.high_ambiguous && !(low_is_below && count.count == 1) &&
+        !hi_inclusive && is_first(hi, count.high_shared, count.high_limit)) {
+      counted--;
+    }
+    if (!hi_inclusive) {
+      ASSERT_EQ(truth, counted) << range;
+    }
+  }
+
+  void AskForBound(const std::string& target) {
+    const size_t at = At(target);
+    std::string bound;
+    for (const bool quick : {false, true}) {
+      const bool found = quick ? filter().QuickLowerBound(target, &bound)
+                               : filter().LowerBound(target, &bound);
+      if (!found) {
+        ASSERT_EQ(keys_.size(), at) << Hex(target);
+        continue;
+      }
+      ASSERT_LE(target, bound);
+      ASSERT_EQ(at, At(bound)) << Hex(target) << " to " << Hex(bound);
+      std::string again;
+      ASSERT_TRUE(quick ? filter().QuickLowerBound(bound, &again)
+                        : filter().LowerBound(bound, &again));
+      ASSERT_EQ(bound, again) << Hex(target);
+    }
+  }
+
+  void AskForEnds(const std::string& bound) {
+    const size_t at = At(bound);
+    const bool is_key = at < keys_.size() && keys_[at] == bound;
+    if (at < keys_.size()) {
+      ASSERT_TRUE(filter().MayHaveKeyAtOrAbove(bound)) << Hex(bound);
+    } else {
+      ASSERT_FALSE(filter().HasKeyAtOrAbove(bound)) << Hex(bound);
+    }
+    if (at > 0 || is_key) {
+      ASSERT_TRUE(filter().MayHaveKeyAtOrBelow(bound)) << Hex(bound);
+    }
+    if (at == 0) {
+      ASSERT_FALSE(filter().HasKeyBelow(bound)) << Hex(bound);
+    }
+  }
+
+  void AskEverything(size_t step) {
+    Random rnd(17);
+    for (size_t i = 0; i < keys_.size(); i += step) {
+      const std::string& key = keys_[i];
+      ASSERT_TRUE(filter().KeyMayMatch(key)) << Hex(key);
+      const Keys around = Around(key);
+      const std::string far = keys_[std::min(
+          keys_.size() - 1, i + rnd.Uniform(static_cast<int>(keys_.size())))];
+      for (const std::string& lo : around) {
+        ASSERT_NO_FATAL_FAILURE(AskForBound(lo));
+        ASSERT_NO_FATAL_FAILURE(AskForEnds(lo));
+        for (const std::string& hi :
+             {around.front(), around.back(), far, Pick(keys_, &rnd) + "x"}) {
+          ASSERT_NO_FATAL_FAILURE(AskForRange(lo, hi, rnd.OneIn(2)));
+          ASSERT_NO_FATAL_FAILURE(AskForRange(lo, hi, false));
+        }
+      }
+    }
+    ASSERT_EQ(Slice(keys_.front()).ToString().substr(0, 64),
+              filter().smallest().ToString());
+    ASSERT_EQ(keys_.back().substr(0, 64), filter().largest().ToString());
+  }
+
+  const std::string path_;
+  Options options_;
+  Keys keys_;
+  std::unique_ptr<SeparateFile> file_;
+  std::shared_ptr<const SeparateFilter> filter_;
+};
+
+Keys RandomNumbers(size_t count, uint64_t seed) {
+  Random64 random(seed);
+  Keys keys;
+  for (size_t i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
+  SortUnique(&keys);
+  return keys;
+}
+
+}  // namespace
+
+TEST_F(PartitionedFilterTest, NoFalseNegatives) {
+  for (const char* policy : {"surf:0:8", "surf:4:4", "surf:0:0", "proteus:12",
+                             "prefixbloom:10", "prefixbloom2:14"}) {
+    for (const char* size : {"80", "400"}) {
+      for (const char* decoupled : {"false", "true"}) {
+        for (const KeyFamily& family : KeyFamilies(600, 3)) {
+          SCOPED_TRACE(std::string(policy) + " " + size + " " + decoupled +
+                       " " + family.name);
+          ASSERT_NO_FATAL_FAILURE(Write(
+              family.keys, std::string(kPartitioned) +
+                               "filter_policy=" + policy +
+                               ";block_size=256;metadata_block_size=" + size +
+                               ";decouple_partitioned_filters=" + decoupled));
+          ASSERT_OK(filter_->status());
+          ASSERT_GT(filter_->num_parts(), 0u);
+          ASSERT_EQ(family.keys.size(), filter_->header().num_keys);
+          ASSERT_NO_FATAL_FAILURE(
+              AskEverything(std::max<size_t>(1, family.keys.size() / 40)));
+        }
+      }
+    }
+  }
+}
+
+// RocksDB reads the contents of the parts only after it has asked the builder,
+// at the end of the file, how many keys were added since the last part. All
+// parts of this file wait for that moment.
+TEST_F(PartitionedFilterTest, PartsAreWrittenBeforeRocksDBReadsThem) {
+  for (const char* decoupled : {"false", "true"}) {
+    ASSERT_NO_FATAL_FAILURE(
+        Write(RandomNumbers(20000, 1),
+              std::string(kPartitioned) + "filter_policy=proteus:12;" +
+                  "decouple_partitioned_filters=" + decoupled));
+    EXPECT_OK(filter_->status());
+    EXPECT_GT(filter_->num_parts(), 4u);
+    // One design for all.
+    const std::string design = PropertyText(Properties(), kDesignProperty);
+    EXPECT_EQ(std::string::npos, design.find("more")) << design;
+    EXPECT_FALSE(design.empty());
+  }
+}
+
+TEST_F(PartitionedFilterTest, PartsHaveTheSizeThatIsAskedFor) {
+  for (const char* policy : {"proteus:12", "proteus:16", "prefixbloom:10"}) {
+    for (const size_t size : {1024u, 4096u}) {
+      SCOPED_TRACE(policy + std::string(" ") + std::to_string(size));
+      ASSERT_NO_FATAL_FAILURE(
+          Write(RandomNumbers(50000, 2),
+                std::string(kPartitioned) +
+                    "decouple_partitioned_filters=true;"
+                    "filter_policy=" +
+                    policy + ";metadata_block_size=" + std::to_string(size)));
+      const double bits = std::stod(
+          std::string(policy).substr(std::string(policy).find(':') + 1));
+      const double parts = static_cast<double>(filter_->num_parts());
+      // RocksDB asks for a tenth less (block_size_deviation).
+      EXPECT_NEAR(0.9 * static_cast<double>(size),
+                  bits / 8 * static_cast<double>(keys_.size()) / parts,
+                  0.05 * static_cast<double>(size));
+      EXPECT_NEAR(bits, PropertyNumber(Properties(), kBitsPerKeyProperty, 0),
+                  0.02 * bits);
+    }
+  }
+}
+
+// The rate of false positives is that of one filter of as many bits.
+TEST_F(PartitionedFilterTest, FalsePositives) {
+  const Keys keys = RandomNumbers(100000, 3);
+  for (const char* policy : {"proteus:12", "proteus:12:bloom", "surf:0:4"}) {
+    for (const uint64_t width : {uint64_t{1}, uint64_t{1} << 20}) {
+      double rates[2];
+      for (const bool partitioned : {false, true}) {
+        ASSERT_NO_FATAL_FAILURE(
+            Write(keys, (partitioned ? std::string(kPartitioned) + kDecoupled
+                                     : std::string()) +
+                            "filter_policy=" + policy));
+        fprintf(stderr, "DEBUG %s %zu\n", filter_->report().design.c_str(),
+                filter_->num_parts());
+        Random64 random(4);
+        int asked = 0;
+        int positive = 0;
+        while (asked < 20000) {
+          const uint64_t number = random.Next();
+          const std::string lo = BigEndian(number);
+          const std::string hi = BigEndian(number + width);
+          if (number + width < number || CountIn(lo, hi, false) > 0) continue;
+          asked++;
+          positive += width == 1 ? filter().KeyMayMatch(lo)
+                                 : filter().RangeMayMatch(lo, hi, false);
+        }
+        rates[partitioned] = positive / 20000.0;
+      }
+      const double noise = 3 * std::sqrt(rates[0] / 20000);
+      EXPECT_LE(rates[1], std::max(1.1 * rates[0], rates[0] + 0.002) + noise)
+          << policy << " " << width << ": " << rates[0] << " as a whole";
+    }
+  }
+}
+
+// ---- Damage ----
+
+namespace {
+
+// The handles of all parts but the last, in order.
+std::vector<BlockHandle> HandlesOf(const BlockBasedFile& file) {
+  std::vector<BlockHandle> handles;
+  const ReadOptions options;
+  BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
+  FilterParts parts(file, options, &context);
+  EXPECT_OK(parts.Open());
+  parts.SeekToFirst();
+  for (uint64_t begin = parts.offset(); parts.Valid(); parts.Next()) {
+    if (parts.offset() == begin) continue;
+    handles.emplace_back(
+        begin, parts.offset() - begin - BlockBasedTable::kBlockTrailerSize);
+    begin = parts.offset();
+  }
+  return handles;
+}
+
+}  // namespace
+
+TEST_F(PartitionedFilterTest, ADamagedPartMayMatch) {
+  for (const char* policy : {"proteus:12", "surf:0:8"}) {
+    for (const bool right_checksum : {true, false}) {
+      SCOPED_TRACE(policy);
+      ASSERT_NO_FATAL_FAILURE(Write(
+          RandomNumbers(20000, 5),
+          std::string(kPartitioned) + kDecoupled + "filter_policy=" + policy));
+      const std::vector<BlockHandle> handles = HandlesOf(file_->file());
+      ASSERT_GT(handles.size(), 3u);
+      FilterLocation location;
+      ASSERT_NO_FATAL_FAILURE(FindFilter(
+          path_, &location, "partitionedfilter.protean.RangeFilter"));
+      ASSERT_NO_FATAL_FAILURE(
+          ChangeBlock(path_, handles[1], location.footer, right_checksum,
+                      [](std::string* bytes) { (*bytes)[100] ^= 0x10; }));
+      Open();
+      EXPECT_FALSE(filter_->status().ok());
+      ASSERT_NE(nullptr, filter_->range_filter());
+      // The range counter reads the file where a part cannot count.
+      size_t denied = 0;
+      Random64 random(6);
+      for (const std::string& key : keys_) {
+        ASSERT_TRUE(filter().KeyMayMatch(key));
+        ASSERT_TRUE(filter().RangeMayMatch(key, key, true));
+        const std::string absent = BigEndian(random.Next());
+        if (!filter().KeyMayMatch(absent)) denied++;
+        ASSERT_NO_FATAL_FAILURE(AskForBound(absent));
+      }
+      // One part of six or so.
+      EXPECT_GT(denied, keys_.size() / 2);
+      EXPECT_LT(denied, keys_.size() * 19 / 20);
+    }
+  }
+}
+
+// Two parts have changed places, and their checksums are right.
+TEST_F(PartitionedFilterTest, APartOfOtherKeysMayMatch) {
+  options_.compression = kNoCompression;
+  ASSERT_NO_FATAL_FAILURE(
+      Write(RandomNumbers(20000, 7), std::string(kPartitioned) +
+                                         "filter_policy=proteus:12;" +
+                                         "decouple_partitioned_filters=true"));
+  const std::vector<BlockHandle> handles = HandlesOf(file_->file());
+  ASSERT_GT(handles.size(), 3u);
+  ASSERT_EQ(handles[1].size(), handles[2].size());
+  std::string contents;
+  ASSERT_OK(ReadFileToString(Env::Default(), path_, &contents));
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(
+      FindFilter(path_, &location, "partitionedfilter.protean.RangeFilter"));
+  for (const int i : {1, 2}) {
+    const BlockHandle& other = handles[static_cast<size_t>(3 - i)];
+    ASSERT_NO_FATAL_FAILURE(
+        ChangeBlock(path_, handles[static_cast<size_t>(i)], location.footer,
+                    /*right_checksum=*/true, [&](std::string* bytes) {
+                      *bytes = contents.substr(other.offset(), other.size());
+                    }));
+  }
+  Open();
+  EXPECT_TRUE(filter_->status().IsCorruption()) << filter_->status().ToString();
+  for (const std::string& key : keys_) {
+    ASSERT_TRUE(filter().RangeMayMatch(key, key + '\0', false));
+    ASSERT_NO_FATAL_FAILURE(AskForBound(key));
+  }
+}
+
+TEST_F(PartitionedFilterTest, ADamagedIndexIsNoFilter) {
+  ASSERT_NO_FATAL_FAILURE(
+      Write(RandomNumbers(20000, 8),
+            std::string(kPartitioned) + "filter_policy=surf:0:8"));
+  ASSERT_NO_FATAL_FAILURE(ChangeFilter(
+      path_, /*right_checksum=*/false,
+      [](std::string* bytes) { (*bytes)[20] ^= 0x10; },
+      "partitionedfilter.protean.RangeFilter"));
+  filter_.reset();
+  ASSERT_OK(SeparateFile::Open(options_, path_, &file_));
+  filter_ = SeparateFilter::Open(file_->file());
+  EXPECT_TRUE(filter_ == nullptr || filter_->range_filter() == nullptr);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
