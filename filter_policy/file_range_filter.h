@@ -36,9 +36,6 @@ class FileRangeFilter {
   virtual bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                           RangeCount* count) const = 0;
 
-  // False if certainly no key starts with `prefix`.
-  virtual bool PrefixMayMatch(const Slice& prefix) const = 0;
-
   // False if certainly all keys are below, or above, `bound`.
   virtual bool MayHaveKeyAtOrAbove(const Slice& bound) const = 0;
   virtual bool MayHaveKeyAtOrBelow(const Slice& bound) const = 0;

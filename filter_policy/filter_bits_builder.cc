@@ -2,51 +2,21 @@
 
 #include "filter_policy/filter_bits_builder.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cache/cache_reservation_manager.h"
+#include "filter_policy/building/block_builder.h"
+#include "filter_policy/building/building_charge.h"
+#include "filter_policy/building/file_report.h"
 #include "filter_policy/decimal.h"
-#include "filter_policy/filter_block.h"
+#include "filter_policy/segments/segmented_filter.h"
 #include "rocksdb/env.h"
-#include "rocksdb/table.h"
 #include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// The keys of a file whose comparator reverses the bytewise order, kept until
-// all are there: builders take keys in ascending order.
-class DescendingKeys {
- public:
-  bool empty() const { return ends_.empty(); }
-  size_t size() const { return ends_.size(); }
-  Slice last() const { return At(ends_.size() - 1); }
-
-  void Add(const Slice& key) {
-    bytes_.append(key.data(), key.size());
-    ends_.push_back(bytes_.size());
-  }
-  void MoveTo(RangeFilterBuilder* builder) {
-    for (size_t i = ends_.size(); i-- > 0;) builder->AddKey(At(i));
-    *this = DescendingKeys();
-  }
-  size_t MemoryUsage() const {
-    return bytes_.capacity() + ends_.capacity() * sizeof(size_t);
-  }
-
- private:
-  Slice At(size_t index) const {
-    const size_t begin = index == 0 ? 0 : ends_[index - 1];
-    return Slice(bytes_.data() + begin, ends_[index] - begin);
-  }
-
-  std::string bytes_;
-  std::vector<size_t> ends_;
-};
 
 // How the filter was designed, for the log; empty if the options prescribe the
 // design.
@@ -68,253 +38,275 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
   virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
 };
 
-// Makes one filter block: feeds keys to a RangeFilterBuilder and puts its
-// result into the envelope.
-class BlockBuilder {
- public:
-  BlockBuilder(std::unique_ptr<RangeFilterBuilder> builder,
-               const FilterBlockHeader& header)
-      : builder_(std::move(builder)), header_(header) {
-    if (header.is_part) builder_->ExpectParts();
-    builder_->SetSalt(header.salt);
-    // The salt is written where something is hashed.
-    header_.salt = FilterSalt();
-  }
-
-  void AddKey(const Slice& key) {
-    if (unordered_ || !descending_.empty() || !builder_->AddKey(key)) {
-      AddOutOfOrder(key);
-    }
-    header_.key_lengths |= FilterBlockHeader::LengthBit(key);
-  }
-  void AddFlags(uint16_t flags) {
-    header_.flags = static_cast<uint16_t>(header_.flags | flags);
-  }
-  // The first key, which comes next, is the last one of the part before.
-  void CountFirstKeyBefore() { header_.keys_before--; }
-
-  uint64_t num_keys() const {
-    return builder_->num_keys() + descending_.size() + unordered_keys_;
-  }
-  size_t MemoryUsage() const {
-    return builder_->MemoryUsage() + descending_.MemoryUsage();
-  }
-  Slice first_key() const { return builder_->first_key(); }
-
-  // Called after the last key. Returns why the block cannot hold the keys: then
-  // it says so.
-  Status Finish() {
-    header_.num_keys = num_keys();
-    descending_.MoveTo(builder_.get());
-    header_.smallest = builder_->first_key();
-    header_.largest = builder_->last_key();
-    if ((header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0) {
-      builder_->ExpectPrefixesOnly();
-    }
-    const Status s = unordered_ ? Status::NotSupported(
-                                      "its keys are in neither ascending nor "
-                                      "descending bytewise order")
-                                : builder_->Finish(&payload_size_);
-    if (s.ok()) {
-      header_.salt = builder_->Salt();
-    } else {
-      HoldNoKeys();
-      payload_size_ = 0;
-    }
-    return s;
-  }
-  bool WaitsForParts() const { return filters() && builder_->WaitsForParts(); }
-  std::unique_ptr<RangeFilterBuilder> NextPart() {
-    return builder_->NextPart();
-  }
-
-  // The size of the block, after Finish.
-  size_t size() const { return FilterBlockSize(header_, payload_size_); }
-  // Writes the block to size() zero bytes.
-  void Write(char* block) {
-    const size_t size = this->size();
-    if (header_.is_part) {
-      const uint64_t payload_size =
-          filters() ? builder_->WritePart(PayloadOfPart(block), payload_size_)
-                    : 0;
-      FinishPart(header_, payload_size, block, size);
-    } else {
-      char* const payload = StartFilterBlock(header_, block);
-      if (filters()) builder_->Write(payload);
-      FinishFilterBlock(block, size);
-    }
-  }
-  // Makes the block of a part one that says that it holds no keys.
-  void Overwrite(char* block) {
-    const size_t size = this->size();
-    memset(block, 0, size);
-    HoldNoKeys();
-    FinishPart(header_, /*payload_size=*/0, block, size);
-  }
-
-  FilterKind kind() const { return header_.kind; }
-  uint16_t flags() const { return header_.flags; }
-  uint64_t finished_keys() const { return header_.num_keys; }
-  FilterReport Report() const { return builder_->Report(); }
-
- private:
-  bool filters() const { return header_.kind != FilterKind::kAlwaysTrue; }
-  void HoldNoKeys() {
-    header_.kind = FilterKind::kAlwaysTrue;
-    header_.smallest = Slice();
-    header_.largest = Slice();
-    header_.key_lengths = 0;
-  }
-
-  // Takes a key that is not above the one before it. If the keys are in neither
-  // ascending nor descending bytewise order, no filter can hold them: they are
-  // still counted, and the file gets a filter block that says so.
-  void AddOutOfOrder(const Slice& key) {
-    if (!unordered_ && descending_.empty() && builder_->num_keys() == 1) {
-      descending_.Add(builder_->first_key());
-      builder_->TakeBackKey();
-    }
-    if (!descending_.empty()) {
-      const int order = key.compare(descending_.last());
-      if (order < 0) descending_.Add(key);
-      if (order <= 0) return;
-      unordered_keys_ = descending_.size();
-      descending_ = DescendingKeys();
-    }
-    unordered_ = true;
-    if (unordered_keys_ > 0 && key == last_unordered_key_) return;
-    unordered_keys_++;
-    last_unordered_key_.assign(key.data(), key.size());
-  }
-
-  const std::unique_ptr<RangeFilterBuilder> builder_;
-  FilterBlockHeader header_;
-  uint64_t payload_size_ = 0;
-  DescendingKeys descending_;
-  bool unordered_ = false;
-  uint64_t unordered_keys_ = 0;
-  std::string last_unordered_key_;
-};
-
-// What is reported of a file's filter: sums over its parts, and of the designs
-// the one that most keys have.
-class FileReport {
- public:
-  void Add(const BlockBuilder& block, const FilterReport& report) {
-    keys_ += block.finished_keys();
-    bytes_ += block.size();
-    model_micros_ += report.model_micros;
-    if (report.predicted_fpr >= 0) {
-      predicted_ +=
-          report.predicted_fpr * static_cast<double>(block.finished_keys());
-      predicted_keys_ += block.finished_keys();
-    }
-    for (Design& design : designs_) {
-      if (design.report.design != report.design ||
-          design.kind != block.kind()) {
-        continue;
-      }
-      design.keys += block.finished_keys();
-      return;
-    }
-    designs_.push_back({report, block.kind(), block.finished_keys()});
-  }
-
-  UserCollectedProperties Properties() const {
-    const auto most = std::max_element(
-        designs_.begin(), designs_.end(),
-        [](const Design& a, const Design& b) { return a.keys < b.keys; });
-    FilterReport report = most->report;
-    report.model_micros = model_micros_;
-    if (predicted_keys_ > 0) {
-      report.predicted_fpr = predicted_ / static_cast<double>(predicted_keys_);
-    }
-    if (designs_.size() > 1) {
-      report.design += " and " + std::to_string(designs_.size() - 1) + " more";
-    }
-    return MakeFilterProperties(
-        FindFilterType(most->kind)->name,
-        8.0 * static_cast<double>(bytes_) /
-            static_cast<double>(std::max<uint64_t>(keys_, 1)),
-        report);
-  }
-
- private:
-  struct Design {
-    FilterReport report;
-    FilterKind kind;
-    uint64_t keys;
-  };
-
-  uint64_t keys_ = 0;
-  uint64_t bytes_ = 0;
-  uint32_t model_micros_ = 0;
-  double predicted_ = 0;
-  uint64_t predicted_keys_ = 0;
-  std::vector<Design> designs_;
-};
-
-// Charges the block cache for the memory that building takes, if its options
-// say so. Memory that the cache has no room for is used all the same, as by
-// RocksDB's Bloom filters.
-class BuildingCharge {
- public:
-  BuildingCharge(const BlockBasedTableOptions& options, Logger* info_log)
-      : info_log_(info_log) {
-    const auto charge = options.cache_usage_options.options_overrides.find(
-        CacheEntryRole::kFilterConstruction);
-    if (options.block_cache != nullptr &&
-        charge != options.cache_usage_options.options_overrides.end() &&
-        charge->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
-      reservation_ = std::make_unique<
-          CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
-          options.block_cache);
-    }
-  }
-
-  void Set(size_t bytes) {
-    if (reservation_ == nullptr) return;
-    const Status s = reservation_->UpdateCacheReservation(bytes);
-    if (s.ok() || failure_logged_) return;
-    failure_logged_ = true;
-    Log(InfoLogLevel::WARN_LEVEL, info_log_,
-        "Protean: the block cache has no room for the memory that building "
-        "this file's filter takes: %s",
-        s.ToString().c_str());
-  }
-
- private:
-  Logger* const info_log_;
-  std::unique_ptr<CacheReservationManager> reservation_;
-  bool failure_logged_ = false;
-};
-
-class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
+// What both adapters do.
+class FileFilterBuilder : public SizingFilterBitsBuilder {
  public:
   using NewBuilder = std::function<std::unique_ptr<RangeFilterBuilder>()>;
 
-  ProteanFilterBitsBuilder(FilterKind kind, NewBuilder new_builder,
-                           const FilterBuildingContext& context,
-                           std::shared_ptr<UserCollectedProperties> properties)
+  FileFilterBuilder(FilterKind kind, NewBuilder new_builder,
+                    const FilterBuildingContext& context,
+                    std::shared_ptr<UserCollectedProperties> properties)
       : kind_(kind),
         new_builder_(std::move(new_builder)),
         info_log_(context.info_log),
         properties_(std::move(properties)),
-        partitioned_(context.table_options.partition_filters),
         verify_(context.table_options.detect_filter_construct_corruption),
-        charge_(context.table_options, context.info_log) {
+        charge_(context.table_options, context.info_log) {}
+
+  Slice Finish(std::unique_ptr<const char[]>* buf) final {
+    return Finish(buf, nullptr);
+  }
+  Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) final {
+    if (status != nullptr) *status = Status::OK();
+    return FinishBlock(buf);
+  }
+
+  size_t ApproximateNumEntries(size_t bytes) final {
+    return static_cast<size_t>(8.0 * static_cast<double>(bytes) /
+                               bits_per_key_);
+  }
+  size_t CalculateSpace(size_t num_entries) final {
+    return static_cast<size_t>(static_cast<double>(num_entries) *
+                               bits_per_key_ / 8);
+  }
+  // The rate depends on the keys and queries, so the only safe estimate is the
+  // worst.
+  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/) final {
+    return 1.0;
+  }
+
+ protected:
+  virtual Slice FinishBlock(std::unique_ptr<const char[]>* buf) = 0;
+
+  std::unique_ptr<BlockBuilder> NewBlock(
+      std::unique_ptr<RangeFilterBuilder> builder, FilterBlockHeader header) {
+    header.kind = kind_;
+    header.salt = salt_;
+    return std::make_unique<BlockBuilder>(std::move(builder), header);
+  }
+  std::unique_ptr<RangeFilterBuilder> NewFilter() {
     std::unique_ptr<RangeFilterBuilder> builder = new_builder_();
-    bits_per_key_ = builder->ApproximateBitsPerKey();
-    StartBlock(std::move(builder));
+    if (bits_per_key_ == 0) bits_per_key_ = builder->ApproximateBitsPerKey();
+    return builder;
+  }
+
+  // Whether the memory of building has to be charged, now that this key has
+  // come.
+  bool IsChargeDue(const Slice& key) {
+    constexpr size_t kBytesPerCharge = 64 << 10;
+    uncharged_bytes_ += key.size();
+    if (uncharged_bytes_ < kBytesPerCharge) return false;
+    uncharged_bytes_ = 0;
+    return true;
+  }
+  void Charge(size_t bytes) { charge_.Set(bytes); }
+
+  // Logs why `what` cannot hold its keys.
+  void NoteFailure(const char* what, const Status& s) {
+    Log(InfoLogLevel::WARN_LEVEL, info_log_,
+        "Protean: no filter for this %s: %s", what, s.ToString().c_str());
+    if (failure_.empty()) failure_ = s.ToString();
+  }
+  bool verify() const { return verify_; }
+  // Returns whether a written block is as it should be. Logs if it is not.
+  bool Verify(const Slice& block) const {
+    const Status s = FilterBlock(block).status();
+    if (!s.ok()) {
+      Log(InfoLogLevel::ERROR_LEVEL, info_log_,
+          "Protean: a part of a filter goes unused: %s", s.ToString().c_str());
+    }
+    return s.ok();
+  }
+
+  // Adds a block that has been written to the report. Blocks that are designed
+  // together are logged once.
+  void Report(const BlockBuilder& block) {
+    FilterReport report = block.Report();
+    if (block.header().kind == FilterKind::kAlwaysTrue) {
+      report = FilterReport();
+      report.design = failure_;
+    }
+    if (const std::string text = LogLine(report);
+        !text.empty() && (!block.header().is_part || report.model_micros > 0)) {
+      Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
+    }
+    report_.Add(block.header().kind, block.header().num_keys, block.size(),
+                report);
+  }
+  // The report of a file whose keys no filter can hold, whatever was added.
+  void ReportNoFilter(uint64_t keys, uint64_t bytes) {
+    FilterReport none;
+    none.design = failure_;
+    report_ = FileReport();
+    report_.Add(FilterKind::kAlwaysTrue, keys, bytes, none);
+  }
+  void PublishReport() {
+    if (properties_ != nullptr) *properties_ = report_.Properties();
+  }
+
+ private:
+  const FilterKind kind_;
+  const NewBuilder new_builder_;
+  Logger* const info_log_;
+  const std::shared_ptr<UserCollectedProperties> properties_;
+  const bool verify_;
+  double bits_per_key_ = 0;
+  const FilterSalt salt_ = FilterSalt::Draw();
+  BuildingCharge charge_;
+  size_t uncharged_bytes_ = 0;  // of keys since the last charge
+  FileReport report_;
+  std::string failure_;
+};
+
+// Builds the one block of a file's whole filter.
+class WholeFilterBuilder final : public FileFilterBuilder {
+ public:
+  WholeFilterBuilder(FilterKind kind, NewBuilder new_builder,
+                     const FilterBuildingContext& context,
+                     std::shared_ptr<UserCollectedProperties> properties)
+      : FileFilterBuilder(kind, std::move(new_builder), context,
+                          std::move(properties)) {
+    block_ = NewBlock(NewFilter(), FilterBlockHeader());
   }
 
   void AddKey(const Slice& key) override {
-    // RocksDB adds the prefix of the last part's last key in this way.
-    if (prefixes_ && block_->num_keys() == 0) {
-      block_->AddFlags(FilterBlockHeader::kMayHoldPrefixes);
+    if (block_ == nullptr && !BeginSegment(key)) return;
+    block_->AddKey(key);
+    if (!IsChargeDue(key)) return;
+    Charge(block_->MemoryUsage() + segments_.block_bytes());
+    if (block_->IsFull()) EndSegment();
+  }
+
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
+    whole_.flags |= FilterBlockHeader::kAskedForPrefixes;
+    if (!key.starts_with(alt)) {
+      whole_.flags |= FilterBlockHeader::kPrefixesUnknown;
     }
+    AddKey(key);
+  }
+
+  size_t EstimateEntriesAdded() override {
+    return whole_.num_keys + (block_ == nullptr ? 0 : block_->num_keys());
+  }
+
+  Status MaybePostVerify(const Slice& filter_content) override {
+    return verify() ? FilterBlock(filter_content).status() : Status::OK();
+  }
+
+ protected:
+  Slice FinishBlock(std::unique_ptr<const char[]>* buf) override {
+    return segments_.empty() ? FinishPlain(buf) : FinishSegments(buf);
+  }
+
+ private:
+  Slice FinishPlain(std::unique_ptr<const char[]>* buf) {
+    EndBlock();
+    const size_t size = block_->size();
+    Charge(block_->MemoryUsage() + size);
+    char* const bytes = new char[size]();
+    buf->reset(bytes);
+    block_->Write(bytes);
+    Report(*block_);
+    PublishReport();
+    whole_.num_keys = block_->header().num_keys;
+    block_.reset();
+    Charge(size);
+    return Slice(bytes, size);
+  }
+
+  Slice FinishSegments(std::unique_ptr<const char[]>* buf) {
+    if (block_ != nullptr) EndSegment();
+    segments_.EndLast(last_key_, Slice());
+    whole_.smallest = smallest_;
+    whole_.largest = last_key_;
+    whole_.is_segmented = true;
+    if (failed_) whole_.HoldNoKeys();
+    const uint64_t payload_size = failed_ ? 0 : segments_.PayloadSize();
+    const size_t size = FilterBlockSize(whole_, payload_size);
+    Charge(segments_.block_bytes() + size);
+    char* const bytes = new char[size]();
+    buf->reset(bytes);
+    char* const payload = StartFilterBlock(whole_, bytes);
+    if (!failed_) segments_.Write(payload);
+    FinishFilterBlock(bytes, size);
+    if (failed_) ReportNoFilter(whole_.num_keys, size);
+    PublishReport();
+    Charge(size);
+    return Slice(bytes, size);
+  }
+
+  // Begins a segment with a key. Returns false if the key is the last one of
+  // the segment before: a key may come in several versions.
+  bool BeginSegment(const Slice& key) {
+    const int order = key.compare(last_key_);
+    if (order == 0) return false;
+    FilterBlockHeader header;
+    header.keys_before = whole_.num_keys;
+    block_ = NewBlock(NewFilter(), header);
+    if (order > 0) {
+      segments_.EndLast(last_key_, key);
+    } else {
+      block_->SetUnordered();
+    }
+    return true;
+  }
+
+  void EndSegment() {
+    block_->MakePart();
+    EndBlock();
+    const FilterBlockHeader& header = block_->header();
+    if (segments_.empty()) smallest_ = header.smallest.ToString();
+    last_key_ = header.largest.ToString();
+    failed_ = failed_ || header.kind == FilterKind::kAlwaysTrue;
+    whole_.kind = header.kind;
+    whole_.num_keys += header.num_keys;
+    whole_.key_lengths |= header.key_lengths;
+    if (!header.salt.IsNone()) whole_.salt = header.salt;
+    const size_t size = block_->size();
+    Charge(block_->MemoryUsage() + segments_.block_bytes() + size);
+    std::unique_ptr<char[]> bytes(new char[size]());
+    block_->Write(bytes.get());
+    Report(*block_);
+    block_.reset();
+    segments_.Add(std::move(bytes), size);
+    Charge(segments_.block_bytes());
+  }
+
+  void EndBlock() {
+    block_->AddFlags(whole_.flags);
+    const Status s = block_->Finish();
+    if (!s.ok()) NoteFailure("file", s);
+  }
+
+  std::unique_ptr<BlockBuilder> block_;  // nullptr between two segments
+  SegmentWriter segments_;
+  // What is known of all segments.
+  FilterBlockHeader whole_;
+  std::string smallest_;
+  std::string last_key_;
+  bool failed_ = false;
+};
+
+// Builds the parts of a partitioned filter.
+class PartitionedFilterBuilder final : public FileFilterBuilder {
+ public:
+  PartitionedFilterBuilder(FilterKind kind, NewBuilder new_builder,
+                           const FilterBuildingContext& context,
+                           std::shared_ptr<UserCollectedProperties> properties)
+      : FileFilterBuilder(kind, std::move(new_builder), context,
+                          std::move(properties)) {
+    StartBlock(NewFilter());
+  }
+
+  void AddKey(const Slice& key) override {
     last_is_prefix_ = false;
-    Add(key);
+    // RocksDB adds the prefix of the last part's last key in this way.
+    if (prefixes_ && block_->num_keys() == 0 && !has_first_) {
+      has_first_ = true;
+      first_.assign(key.data(), key.size());
+    } else {
+      Add(key);
+    }
   }
 
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
@@ -326,7 +318,7 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     last_is_prefix_ = key.size() == alt.size();
     // RocksDB adds the prefix of the next part's first key in this way. The
     // last key, if it starts with that prefix, answers for it.
-    if (last_is_prefix_ && partitioned_ && block_->num_keys() > 0 &&
+    if (last_is_prefix_ && block_->num_keys() > 0 &&
         Slice(last_key_).starts_with(key)) {
       return;
     }
@@ -335,74 +327,41 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
 
   // RocksDB asks after the last part, before it writes the parts.
   size_t EstimateEntriesAdded() override {
-    if (block_ == nullptr) return finished_keys_;
-    if (block_->num_keys() == 0 && !waiting_.empty()) WriteWaiting();
-    return block_->num_keys();
-  }
-
-  Slice Finish(std::unique_ptr<const char[]>* buf) override {
-    return Finish(buf, nullptr);
-  }
-
-  Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override {
-    if (status != nullptr) *status = Status::OK();
-    if (last_is_prefix_ && partitioned_) {
-      block_->AddFlags(FilterBlockHeader::kMayHoldPrefixes);
-    }
-    const Status s = block_->Finish();
-    if (!s.ok()) {
-      Log(InfoLogLevel::WARN_LEVEL, info_log_,
-          "Protean: no filter for this %s: %s",
-          partitioned_ ? "part of a file" : "file", s.ToString().c_str());
-      if (failure_.empty()) failure_ = s.ToString();
-    }
-    finished_keys_ += block_->finished_keys();
-    const size_t size = block_->size();
-    charge_.Set(block_->MemoryUsage() + finished_bytes_ + size);
-    finished_bytes_ += size;
-    std::unique_ptr<char[]> bytes(new char[size]());
-    char* const start = bytes.get();
-    *buf = std::move(bytes);
-    waiting_.push_back({std::move(block_), start});
-    if (!partitioned_) {
-      WriteWaiting();
-      charge_.Set(finished_bytes_);
-    } else {
-      BlockBuilder& finished = *waiting_.back().block;
-      if (finished.WaitsForParts()) {
-        StartBlock(finished.NextPart());
-      } else {
-        WriteWaiting();
-      }
-    }
-    return Slice(start, size);
+    const size_t entries = block_->num_keys() + (has_first_ ? 1 : 0);
+    if (entries == 0 && !waiting_.empty()) WriteWaiting();
+    return entries;
   }
 
   // A part is verified when it is written.
-  Status MaybePostVerify(const Slice& filter_content) override {
-    if (!verify_ || partitioned_) return Status::OK();
-    return FilterBlock(filter_content).status();
+  Status MaybePostVerify(const Slice& /*filter_content*/) override {
+    return Status::OK();
   }
 
-  size_t ApproximateNumEntries(size_t bytes) override {
-    return static_cast<size_t>(8.0 * static_cast<double>(bytes) /
-                               bits_per_key_);
-  }
-
-  size_t CalculateSpace(size_t num_entries) override {
-    return static_cast<size_t>(static_cast<double>(num_entries) *
-                               bits_per_key_ / 8);
-  }
-
-  // The rate depends on the keys and queries, so the only safe estimate is the
-  // worst.
-  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/) override {
-    return 1.0;
+ protected:
+  Slice FinishBlock(std::unique_ptr<const char[]>* buf) override {
+    if (has_first_) AddFirst();
+    if (last_is_prefix_) {
+      block_->AddFlags(FilterBlockHeader::kMayHoldPrefixes);
+    }
+    const Status s = block_->Finish();
+    if (!s.ok()) NoteFailure("part of a file", s);
+    finished_keys_ += block_->header().num_keys;
+    const size_t size = block_->size();
+    Charge(block_->MemoryUsage() + finished_bytes_ + size);
+    finished_bytes_ += size;
+    char* const bytes = new char[size]();
+    buf->reset(bytes);
+    waiting_.push_back({std::move(block_), bytes});
+    BlockBuilder& finished = *waiting_.back().block;
+    if (finished.WaitsForParts()) {
+      StartBlock(finished.NextPart());
+    } else {
+      WriteWaiting();
+    }
+    return Slice(bytes, size);
   }
 
  private:
-  static constexpr size_t kBytesPerCharge = 64 << 10;
-
   // A finished block whose contents have not been written yet. RocksDB owns the
   // bytes, and reads them when the last part is finished.
   struct Waiting {
@@ -412,29 +371,36 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
 
   void StartBlock(std::unique_ptr<RangeFilterBuilder> builder) {
     FilterBlockHeader header;
-    header.kind = kind_;
-    header.salt = salt_;
-    header.is_part = partitioned_;
+    header.is_part = true;
     header.keys_before = finished_keys_;
     if (prefixes_) header.flags = FilterBlockHeader::kAskedForPrefixes;
-    block_ = std::make_unique<BlockBuilder>(std::move(builder), header);
+    block_ = NewBlock(std::move(builder), header);
+  }
+
+  void AddFirst() {
+    has_first_ = false;
+    block_->AddFlags(FilterBlockHeader::kMayHoldPrefixes);
+    block_->AddKey(first_);
   }
 
   void Add(const Slice& key) {
-    if (partitioned_) {
-      // Several versions of a key may lie in two parts.
-      if (block_->num_keys() == 0 && finished_keys_ > 0 && key == last_key_) {
-        block_->CountFirstKeyBefore();
-        finished_keys_--;
+    if (has_first_) {
+      // In descending order, a prefix is not in its place before a key that
+      // starts with it. The key answers for it.
+      if (key.starts_with(first_) && key.compare(last_key_) < 0) {
+        has_first_ = false;
+      } else {
+        AddFirst();
       }
-      last_key_.assign(key.data(), key.size());
     }
+    // Several versions of a key may lie in two parts.
+    if (block_->num_keys() == 0 && finished_keys_ > 0 && key == last_key_) {
+      block_->CountFirstKeyBefore();
+      finished_keys_--;
+    }
+    last_key_.assign(key.data(), key.size());
     block_->AddKey(key);
-    uncharged_bytes_ += key.size();
-    if (uncharged_bytes_ >= kBytesPerCharge) {
-      charge_.Set(block_->MemoryUsage() + finished_bytes_);
-      uncharged_bytes_ = 0;
-    }
+    if (IsChargeDue(key)) Charge(block_->MemoryUsage() + finished_bytes_);
   }
 
   // Writes the blocks that wait, and starts the next part.
@@ -442,46 +408,22 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     for (const Waiting& waiting : waiting_) {
       BlockBuilder& block = *waiting.block;
       block.Write(waiting.bytes);
-      FilterReport report = block.Report();
-      if (partitioned_ && verify_) {
-        const Status s =
-            FilterBlock(Slice(waiting.bytes, block.size())).status();
-        if (!s.ok()) {
-          Log(InfoLogLevel::ERROR_LEVEL, info_log_,
-              "Protean: a part of a filter goes unused: %s",
-              s.ToString().c_str());
-          block.Overwrite(waiting.bytes);
-        }
+      // Writing the first block builds what all of them share.
+      if (&waiting == waiting_.data()) {
+        Charge(block.MemoryUsage() + finished_bytes_);
       }
-      if (block.kind() == FilterKind::kAlwaysTrue) {
-        report = FilterReport();
-        report.design = failure_;
+      if (verify() && !Verify(Slice(waiting.bytes, block.size()))) {
+        block.Overwrite(waiting.bytes);
       }
-      // Parts that are designed together are logged once.
-      if (const std::string text = LogLine(report);
-          !text.empty() && (!partitioned_ || report.model_micros > 0)) {
-        Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
-      }
-      report_.Add(block, report);
+      Report(block);
     }
     waiting_.clear();
-    if (properties_ != nullptr) *properties_ = report_.Properties();
-    if (partitioned_) {
-      StartBlock(new_builder_());
-    }
+    Charge(finished_bytes_);
+    PublishReport();
+    StartBlock(NewFilter());
   }
 
-  const FilterKind kind_;
-  const NewBuilder new_builder_;
-  Logger* const info_log_;
-  const std::shared_ptr<UserCollectedProperties> properties_;
-  const bool partitioned_;
-  const bool verify_;
-  double bits_per_key_;
-  const FilterSalt salt_ = FilterSalt::Draw();
-  BuildingCharge charge_;
-  size_t uncharged_bytes_ = 0;           // of keys since the last charge
-  std::unique_ptr<BlockBuilder> block_;  // nullptr after the file's only block
+  std::unique_ptr<BlockBuilder> block_;
   std::vector<Waiting> waiting_;
   uint64_t finished_keys_ = 0;
   size_t finished_bytes_ = 0;
@@ -489,8 +431,9 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
   // Whether RocksDB adds prefixes, and whether the last entry may be one.
   bool prefixes_ = false;
   bool last_is_prefix_ = false;
-  FileReport report_;
-  std::string failure_;
+  // The first entry of the block if it may be a prefix and is not added yet.
+  bool has_first_ = false;
+  std::string first_;
 };
 
 }  // namespace
@@ -500,8 +443,12 @@ std::unique_ptr<FilterBitsBuilder> NewFilterBitsBuilder(
     std::function<std::unique_ptr<RangeFilterBuilder>()> new_builder,
     const FilterBuildingContext& context,
     std::shared_ptr<UserCollectedProperties> properties) {
-  return std::make_unique<ProteanFilterBitsBuilder>(
-      kind, std::move(new_builder), context, std::move(properties));
+  if (context.table_options.partition_filters) {
+    return std::make_unique<PartitionedFilterBuilder>(
+        kind, std::move(new_builder), context, std::move(properties));
+  }
+  return std::make_unique<WholeFilterBuilder>(kind, std::move(new_builder),
+                                              context, std::move(properties));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The adapter between RocksDB, which gives a file's keys to a
-//  FilterBitsBuilder, and the RangeFilterBuilder of a policy.
+//  The adapters between RocksDB, which gives a file's keys to a
+//  FilterBitsBuilder, and the RangeFilterBuilder of a policy. None of them
+//  keeps the keys of a large file until its end.
+//
+//  A whole filter is cut into segments (segmented_filter.h) where the builder
+//  of the policy says that its keys take much memory. A file that needs no cut,
+//  as nearly all do, has a plain filter.
 //
 //  A partitioned filter has one FilterBitsBuilder for all its parts: RocksDB
 //  calls Finish between two keys wherever it cuts a part, and writes the parts
@@ -22,10 +27,10 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Returns the builder of one file's filter. `kind` is that of the filter, and
-// `new_builder` makes the builder of the file, or of a part of it. Unless
-// `properties` is nullptr, the properties of the filter are stored there when
-// it is finished. If the filter is partitioned, all that `new_builder` refers
-// to must outlive the result.
+// `new_builder` makes the builder of the file, or of a part or a segment of it.
+// Unless `properties` is nullptr, the properties of the filter are stored there
+// when it is finished. All that `new_builder` refers to must outlive the
+// result.
 std::unique_ptr<FilterBitsBuilder> NewFilterBitsBuilder(
     FilterKind kind,
     std::function<std::unique_ptr<RangeFilterBuilder>()> new_builder,

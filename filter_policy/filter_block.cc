@@ -17,6 +17,7 @@ constexpr char kMagic[] = {'P', 'R', 'T', 'N'};
 constexpr uint8_t kUnsalted = 1;
 constexpr uint8_t kSalted = 2;
 constexpr uint8_t kPart = 3;
+constexpr uint8_t kSegmented = 4;
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
@@ -43,7 +44,7 @@ constexpr size_t kSaltBytes = 16;
 static_assert(kSaltBytes >= kReadPadding, "the salt is behind the payload");
 }  // namespace part
 
-size_t HeaderSize(uint8_t version) { return version == kSalted ? 48 : 32; }
+size_t HeaderSize(uint8_t version) { return version == kUnsalted ? 32 : 48; }
 
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
@@ -55,7 +56,9 @@ size_t StoredBytes(const FilterBlockHeader& header) {
 }
 
 uint8_t VersionOf(const FilterBlockHeader& header) {
-  return header.salt.IsNone() ? kUnsalted : kSalted;
+  return header.is_segmented    ? kSegmented
+         : header.salt.IsNone() ? kUnsalted
+                                : kSalted;
 }
 
 size_t PayloadOffset(const FilterBlockHeader& header) {
@@ -125,7 +128,7 @@ char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
   EncodeFixed16(block + kLargestSizeOffset,
                 static_cast<uint16_t>(StoredPart(header.largest).size()));
   EncodeFixed32(block + kKeyLengthsOffset, header.key_lengths);
-  if (version == kSalted) WriteSalt(header.salt, block + kFileSaltOffset);
+  if (version != kUnsalted) WriteSalt(header.salt, block + kFileSaltOffset);
   WriteKeys(header, block + HeaderSize(version));
   return block + payload_offset;
 }
@@ -172,10 +175,10 @@ Status FilterBlock::Open(const Slice& contents) {
     return Status::Corruption("filter block has the wrong magic number");
   }
   const auto version = static_cast<uint8_t>(data[kVersionOffset]);
-  if (version < kUnsalted || version > kPart) {
+  if (version < kUnsalted || version > kSegmented) {
     return Status::NotSupported("filter block has format version " +
                                 std::to_string(version) +
-                                ", this version of Protean reads 1 to 3");
+                                ", this version of Protean reads 1 to 4");
   }
   if (DecodeFixed32(data + kChecksumOffset) != Checksum(contents)) {
     return Status::Corruption("filter block has the wrong checksum");
@@ -198,7 +201,9 @@ Status FilterBlock::Open(const Slice& contents) {
         "filter block is of the unknown kind " +
         std::to_string(static_cast<unsigned>(header_.kind)));
   }
-  return type->open(payload, header_.salt, &filter_);
+  header_.is_segmented = version == kSegmented;
+  return header_.is_segmented ? OpenSegments(payload, header_.kind, &filter_)
+                              : type->open(payload, header_.salt, &filter_);
 }
 
 bool FilterBlock::ReadWhole(const Slice& contents, uint8_t version,
@@ -217,7 +222,7 @@ bool FilterBlock::ReadWhole(const Slice& contents, uint8_t version,
       payload_offset > payload_end) {
     return false;
   }
-  if (version == kSalted) header_.salt = ReadSalt(data + kFileSaltOffset);
+  if (version != kUnsalted) header_.salt = ReadSalt(data + kFileSaltOffset);
   header_.smallest = Slice(data + header_size, smallest_size);
   header_.largest = Slice(data + header_size + smallest_size, largest_size);
   *payload = Slice(data + payload_offset, payload_end - payload_offset);

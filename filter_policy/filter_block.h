@@ -5,7 +5,8 @@
 //
 //    offset  size
 //         0     4   magic "PRTN"
-//         4     1   format version: 2 with a salt, 1 without
+//         4     1   format version: 2 with a salt, 1 without; 4 is 2 in
+//                   segments (segmented_filter.h)
 //         5     1   kind of the filter (filter_kinds.h)
 //         6     2   flags
 //         8     4   CRC-32C of all bytes but these four
@@ -14,7 +15,7 @@
 //        24     2   length of the stored part of the smallest key, at most 64
 //        26     2   length of the stored part of the largest key, at most 64
 //        28     4   key lengths % 32, a bit for each; zero if not known
-//        32    16   in version 2: the salt, the number of the file first
+//        32    16   but in version 1: the salt, the number of the file first
 //  32 or 48         the stored parts of the smallest and of the largest key
 //                   payload
 //                   16 zero bytes, so that queries may read whole words
@@ -78,6 +79,18 @@ struct FilterBlockHeader {
   // keys in the parts before, without those that this part holds, too.
   bool is_part = false;
   uint64_t keys_before = 0;
+  // Whether the payload is in segments, each with a filter of the kind.
+  bool is_segmented = false;
+
+  // Makes the header that of a block whose keys no filter can hold.
+  void HoldNoKeys() {
+    kind = FilterKind::kAlwaysTrue;
+    smallest = Slice();
+    largest = Slice();
+    key_lengths = 0;
+    salt = FilterSalt();
+    is_segmented = false;
+  }
 
   static uint32_t LengthBit(const Slice& key) {
     return uint32_t{1} << (key.size() % 32);
@@ -135,7 +148,15 @@ class FilterBlock final : public FileRangeFilter {
   }
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override;
-  bool PrefixMayMatch(const Slice& prefix) const override;
+  // False if certainly no key starts with `prefix`.
+  bool PrefixMayMatch(const Slice& prefix) const;
+  // Answers what RocksDB asks: for a key, or with a prefix extractor for a
+  // prefix, without saying for which of the two.
+  bool EntryMayMatch(const Slice& entry) const {
+    return (header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0
+               ? PrefixMayMatch(entry)
+               : KeyMayMatch(entry);
+  }
 
   bool LowerBound(const Slice& target, std::string* bound) const override;
   bool LowerBoundIsLoose() const override {
@@ -171,7 +192,8 @@ class FilterBlock final : public FileRangeFilter {
   Slice smallest() const override { return header_.smallest; }
   Slice largest() const override { return header_.largest; }
 
-  // The filter, or nullptr.
+  // The filter, or nullptr. It is a SegmentedFilter if the header says that the
+  // payload is in segments.
   const RangeFilter* filter() const { return filter_.get(); }
 
  private:

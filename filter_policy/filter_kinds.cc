@@ -6,6 +6,7 @@
 
 #include "filter_policy/levels_policy.h"
 #include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/segments/segmented_filter.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/object_registry.h"
@@ -55,6 +56,11 @@ TypeList& Types() {
 }
 
 }  // namespace
+
+Status OpenSegments(const Slice& payload, FilterKind kind,
+                    std::unique_ptr<RangeFilter>* filter) {
+  return SegmentedFilter::Open(payload, kind, filter);
+}
 
 const std::vector<const FilterType*>& FilterTypes() { return Types().all; }
 

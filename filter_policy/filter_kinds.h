@@ -58,6 +58,11 @@ struct FilterType {
   std::vector<PolicyType> policies;  // that build filters of this kind
 };
 
+// Opens a payload that is cut into segments with filters of one kind
+// (segmented_filter.h).
+Status OpenSegments(const Slice& payload, FilterKind kind,
+                    std::unique_ptr<RangeFilter>* filter);
+
 // All registered types.
 const std::vector<const FilterType*>& FilterTypes();
 // The type of a kind, or nullptr if this version does not know the kind.

@@ -26,9 +26,7 @@ class ProteanFilterBitsReader : public FilterBitsReader {
   explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
 
   bool MayMatch(const Slice& entry) override {
-    return block_.header().flags & FilterBlockHeader::kAskedForPrefixes
-               ? block_.PrefixMayMatch(entry)
-               : block_.KeyMayMatch(entry);
+    return block_.EntryMayMatch(entry);
   }
   void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
     if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
@@ -135,4 +133,5 @@ inline const ProteanFilterPolicy* AsProteanFilterPolicy(
              ? static_cast<const ProteanFilterPolicy*>(policy)
              : nullptr;
 }
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -148,9 +148,12 @@ class RangeFilterBuilder {
   // Called before Finish if the filter will only be asked whether any key
   // starts with a string, even in lookups of whole keys.
   void ExpectPrefixesOnly() { prefixes_only_ = true; }
-  // Called before the first key if this builder builds a part of a partitioned
-  // filter.
+  // Called before Finish if this builder builds a part of a partitioned filter,
+  // or a segment of a whole one.
   void ExpectParts() { is_part_ = true; }
+  // Whether this builder should be finished as a segment, since its keys take
+  // much memory.
+  virtual bool IsFull() const { return false; }
 
   uint64_t num_keys() const { return num_keys_; }
   // The smallest and the largest key.

@@ -91,7 +91,7 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
 
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
   if (query.lo == query.hi) {
-    if (separate_ != nullptr) return separate_->MayMatch(query.lo);
+    if (separate_ != nullptr) return separate_->MayMatch(query.lo, query.lo);
     return reader_ == nullptr || reader_->MayMatch(query.lo);
   }
   const FileRangeFilter* const filter = range_filter();
@@ -117,7 +117,7 @@ std::string AskedFilter::Describe() const {
   const Status& s =
       separate_ != nullptr ? separate_->status() : block_->status();
   if (!s.ok()) return "damaged";
-  if (range_filter() == nullptr) return "none, for these keys";
+  if (kind() == FilterKind::kAlwaysTrue) return "none, for these keys";
   const FilterType* type = FindFilterType(kind());
   // All policies of a type make the same kind of filter.
   return type->policies.front().short_name + (": " + Report().design);

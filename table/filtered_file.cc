@@ -95,6 +95,7 @@ const FileRangeFilter* FilteredFile::GetParts(
     const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
     FilterView* view) const {
   view->parts_.emplace(*file_, read_options, lookup_context,
+                       /*in_order=*/true,
                        static_cast<const PartReports*>(this));
   const Status s = view->parts_->Open();
   ReportRead(s);
@@ -109,12 +110,16 @@ void FilteredFile::ReportRead(const Status& s) const {
   }
 }
 
-void FilteredFile::ReportPart(const Status& why) const {
-  if (why.IsNotSupported()) {
-    open_file_.ReportDamage(why);
+void FilteredFile::ReportUnreadPart(const Status& why) const {
+  if (why.IsCorruption()) {
+    open_file_.ReportDamagedPart(why);
   } else {
     ReportRead(why);
   }
+}
+
+void FilteredFile::ReportDamagedPart(const Status& why) const {
+  if (open_file_.ReportDamagedPart(why)) CountDamage(why);
 }
 
 const FilterBlock* FilteredFile::Checked(FilterBitsReader* filter) const {
@@ -134,11 +139,15 @@ const FilterBlock* FilteredFile::Checked(FilterBitsReader* filter) const {
 void FilteredFile::NoteUseless(const FilterBlock& filter) const {
   if (filter.status().ok()) {
     open_file_.SetUse(FilterUse::kUnheld);
-  } else if (open_file_.ReportDamage(filter.status()) &&
-             filter.status().IsCorruption()) {
-    // RocksDB counts only the damage that it finds itself.
-    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
+  } else if (open_file_.ReportDamage(filter.status())) {
+    CountDamage(filter.status());
   }
+}
+
+// RocksDB counts only the damage that it finds itself.
+void FilteredFile::CountDamage(const Status& s) const {
+  if (!s.IsCorruption()) return;
+  RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -79,7 +79,8 @@ class FilteredFile final : private PartReports {
   }
 
  private:
-  void ReportPart(const Status& why) const override;
+  void ReportUnreadPart(const Status& why) const override;
+  void ReportDamagedPart(const Status& why) const override;
   const FileRangeFilter* GetParts(const ReadOptions& read_options,
                                   BlockCacheLookupContext* lookup_context,
                                   FilterView* view) const;
@@ -87,6 +88,7 @@ class FilteredFile final : private PartReports {
   // damaged or does not hold the keys.
   const FilterBlock* Checked(FilterBitsReader* filter) const;
   void NoteUseless(const FilterBlock& filter) const;
+  void CountDamage(const Status& s) const;
   // Logs why the filter, or the index of its parts, could not be read.
   void ReportRead(const Status& s) const;
 

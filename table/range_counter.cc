@@ -163,8 +163,10 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
     return EndKey{stored.ToString(), true,
                   stored.size() < FilterBlockHeader::kMaxStoredKey};
   };
-  first_ = end_key(filter->smallest());
-  last_ = end_key(filter->largest());
+  // The ends are needed where the range goes on in the next file. If the file
+  // has a key behind the range, it does not.
+  if (lo.empty()) first_ = end_key(filter->smallest());
+  if (!filter->HasKeyAtOrAbove(hi)) last_ = end_key(filter->largest());
   *count = counted.count;
   // The ambiguous key is the first one at or above the bound, or the last one
   // below; no other key begins as it does.

@@ -3,6 +3,7 @@
 #include "table/separate_filter.h"
 
 #include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/comparator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,36 +30,41 @@ SeparateFilter::SeparateFilter(const BlockBasedFile& file) {
 }
 
 void SeparateFilter::LookAtBlock(const FilterBlock& block) {
-  filter_ = &block;
-  can_filter_ = block.CanFilter();
+  block_ = &block;
+  if (block.CanFilter()) filter_ = block_;
   status_ = block.status();
   header_ = block.header();
   if (block.filter() != nullptr) report_ = block.filter()->Report();
 }
 
 void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
-  parts_ =
-      std::make_unique<PartitionedFilter>(file, read_options_, &lookup_context_,
-                                          /*reports=*/nullptr);
+  const Comparator* const comparator = file.user_comparator();
+  const bool in_order = (comparator == BytewiseComparator() ||
+                         comparator == BytewiseComparatorWithU64Ts()) &&
+                        file.whole_key_filtering();
+  parts_ = std::make_unique<PartitionedFilter>(
+      file, read_options_, &lookup_context_, in_order, /*reports=*/nullptr);
   status_ = parts_->Open();
   if (!status_.ok()) return;
-  filter_ = parts_.get();
+  bool knows_keys = true;
   parts_->ForEachPart([&](const Status& s, const FilterBlock* part) {
     num_parts_++;
     if (!s.ok() && status_.ok()) status_ = s;
     if (part == nullptr) return;
     const FilterBlockHeader& header = part->header();
-    if (!can_filter_) {
-      can_filter_ = part->CanFilter();
-      const uint16_t flags = header_.flags;
+    const uint16_t flags = header_.flags;
+    knows_keys = knows_keys && part->CanFilter();
+    if (part->CanFilter() && header_.kind == FilterKind::kAlwaysTrue) {
       header_ = header;
-      header_.flags = static_cast<uint16_t>(flags | header.flags);
       smallest_ = header.smallest.ToString();
+      if (in_order) filter_ = parts_.get();
     }
-    header_.flags = static_cast<uint16_t>(header_.flags | header.flags);
+    header_.flags = static_cast<uint16_t>(flags | header.flags);
     header_.num_keys = header.keys_before + header.num_keys;
     largest_ = header.largest.ToString();
   });
+  // A part that could hold no keys does not know the smallest and the largest.
+  if (!in_order || !knows_keys) smallest_ = largest_ = "";
   header_.smallest = smallest_;
   header_.largest = largest_;
   const auto properties = file.table()->GetTableProperties();
@@ -73,11 +79,9 @@ void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
   report_.predicted_fpr = PredictedFprOf(facts);
 }
 
-bool SeparateFilter::MayMatch(const Slice& entry) const {
-  if (filter_ == nullptr) return true;
-  return (header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0
-             ? filter_->PrefixMayMatch(entry)
-             : filter_->KeyMayMatch(entry);
+bool SeparateFilter::MayMatch(const Slice& entry, const Slice& key) const {
+  if (block_ != nullptr) return block_->EntryMayMatch(entry);
+  return num_parts_ == 0 || parts_->EntryMayMatch(entry, key);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

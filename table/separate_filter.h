@@ -33,12 +33,10 @@ class SeparateFilter {
   const FilterReport& report() const { return report_; }
 
   // The filter if it can be asked for ranges, else nullptr.
-  const FileRangeFilter* range_filter() const {
-    return can_filter_ ? filter_ : nullptr;
-  }
-  // Whether an entry may be in the filter, as RocksDB asks: for a key, or for
-  // the prefix of a key.
-  bool MayMatch(const Slice& entry) const;
+  const FileRangeFilter* range_filter() const { return filter_; }
+  // Whether an entry may be in the filter, as RocksDB asks: `key`, or a prefix
+  // of it.
+  bool MayMatch(const Slice& entry, const Slice& key) const;
 
  private:
   explicit SeparateFilter(const BlockBasedFile& file);
@@ -48,9 +46,10 @@ class SeparateFilter {
   const ReadOptions read_options_;
   mutable BlockCacheLookupContext lookup_context_{
       TableReaderCaller::kUncategorized};
+  const FilterBlock* block_ = nullptr;
   std::unique_ptr<PartitionedFilter> parts_;
+  // The filter that can be asked for ranges.
   const FileRangeFilter* filter_ = nullptr;
-  bool can_filter_ = false;
   size_t num_parts_ = 0;
   Status status_;
   FilterBlockHeader header_;

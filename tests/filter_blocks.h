@@ -15,6 +15,7 @@
 #include "filter_policy/filter_block.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/proteus/proteus_builder.h"
+#include "filter_policy/segments/segmented_filter.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
 #include "tests/guarded_block.h"
@@ -150,6 +151,39 @@ inline std::vector<std::string> BuildProteusParts(
     blocks.push_back(std::move(block));
   }
   return blocks;
+}
+
+// The block of a Proteus of this design in segments of `segment_keys` keys.
+inline std::string BuildSegmentedProteus(const std::vector<std::string>& keys,
+                                         size_t segment_keys,
+                                         const ProteusDesign& design,
+                                         double bits_per_key,
+                                         const FilterSalt& salt) {
+  SegmentWriter segments;
+  size_t begin = 0;
+  for (const std::string& part :
+       BuildProteusParts(keys, segment_keys, design, bits_per_key, salt)) {
+    if (begin > 0) segments.EndLast(keys[begin - 1], keys[begin]);
+    std::unique_ptr<char[]> block(new char[part.size()]);
+    memcpy(block.get(), part.data(), part.size());
+    segments.Add(std::move(block), part.size());
+    begin += segment_keys;
+  }
+  segments.EndLast(keys.back(), Slice());
+  FilterBlockHeader header;
+  header.kind = kProteusKind;
+  header.is_segmented = true;
+  header.salt = salt;
+  header.num_keys = keys.size();
+  for (const std::string& key : keys) {
+    header.key_lengths |= FilterBlockHeader::LengthBit(key);
+  }
+  header.smallest = keys.front();
+  header.largest = keys.back();
+  std::string block(FilterBlockSize(header, segments.PayloadSize()), '\0');
+  segments.Write(StartFilterBlock(header, block.data()));
+  FinishFilterBlock(block.data(), block.size());
+  return block;
 }
 
 // A Proteus of this design, whatever the queries are.

@@ -155,7 +155,7 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   keys_ = header.num_keys;
   kind_ = FindFilterType(header.kind)->name;
   report_ = filter_->report();
-  if (filter_->range_filter() == nullptr) {
+  if (header.kind == FilterKind::kAlwaysTrue) {
     unfiltered_ = "no filter can hold its keys";
     const auto reason =
         properties->user_collected_properties.find(kDesignProperty);

@@ -80,17 +80,17 @@ class Questions {
   const char* Denied(const Slice& key, const std::string* previous) {
     if (!any()) return nullptr;
     if (prefixes_ != nullptr && prefixes_->InDomain(key) &&
-        !MayMatch(prefixes_->Transform(key))) {
+        !MayMatch(prefixes_->Transform(key), key)) {
       return "its prefix";
     }
     if (!whole_keys_) return nullptr;
-    if (!MayMatch(key)) return "the key";
+    if (!MayMatch(key, key)) return "the key";
     return filter_ == nullptr ? nullptr : DeniedRange(key, previous);
   }
 
  private:
-  bool MayMatch(const Slice& entry) const {
-    return separate_ != nullptr ? separate_->MayMatch(entry)
+  bool MayMatch(const Slice& entry, const Slice& key) const {
+    return separate_ != nullptr ? separate_->MayMatch(entry, key)
                                 : reader_->MayMatch(entry);
   }
 
@@ -169,7 +169,11 @@ std::string CheckHeader(const SeparateFilter& filter, uint64_t keys,
     return "it was built from " + std::to_string(header.num_keys) +
            " keys, the file has " + std::to_string(keys);
   }
-  if (filter.range_filter() == nullptr || keys == 0) return "";
+  // A partitioned filter without ranges does not know these keys.
+  if (filter.range_filter() == nullptr || keys == 0 ||
+      (filter.num_parts() > 0 && header.largest.empty())) {
+    return "";
+  }
   if (header.smallest != stored(smallest)) {
     return "its smallest key is not the file's";
   }

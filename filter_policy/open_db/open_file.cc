@@ -46,6 +46,14 @@ bool OpenFile::ReportDamage(const Status& status) {
   return true;
 }
 
+bool OpenFile::ReportDamagedPart(const Status& status) {
+  if (damage_reported_.exchange(true)) return false;
+  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
+      "ProteanTable: %s is read without a part of its filter: %s",
+      file_.description.path.c_str(), status.ToString().c_str());
+  return true;
+}
+
 void OpenFile::ReportFailure(const Status& status) {
   if (failure_reported_.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,

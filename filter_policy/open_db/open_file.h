@@ -61,9 +61,11 @@ class OpenFile {
     }
   }
 
-  // The filter is damaged, or cannot be read this time. Each function logs its
-  // first call only; ReportDamage returns whether this is the first.
+  // The filter or a part of it is damaged, or cannot be read this time. Only
+  // the first call about damage, and the first one about failure, is logged.
+  // Returns whether this is the first.
   bool ReportDamage(const Status& status);
+  bool ReportDamagedPart(const Status& status);
   void ReportFailure(const Status& status);
 
  private:

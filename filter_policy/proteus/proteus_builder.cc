@@ -28,7 +28,7 @@ uint64_t ProteusBuilder::PlanBytes() {
   envelope.largest = last_key();
   uint64_t overhead = FilterBlockSize(envelope, header_size);
   if (is_part()) overhead = group_->ShareOfOverhead(num_keys(), overhead);
-  const auto all = static_cast<uint64_t>(group_->bits_per_key() / 8 *
+  const auto all = static_cast<uint64_t>(group_->bits_per_key(is_part()) / 8 *
                                          static_cast<double>(num_keys()));
   // A filter of a few keys may take more than its share.
   constexpr uint64_t kMinBytes = 64;
@@ -45,12 +45,12 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
     return Status::OK();
   }
   const uint64_t bytes = PlanBytes();
-  group_->EndPart(bytes, is_part());
+  group_->EndPart(bytes, is_part(), prefixes_only());
   if (is_part()) {
     *payload_size = bytes;
     return Status::OK();
   }
-  const Status s = group_->Design(prefixes_only());
+  const Status s = group_->Design();
   *payload_size = group_->part(part_).payload_size();
   header_ = group_->header();
   return s;
@@ -66,7 +66,7 @@ uint64_t ProteusBuilder::WritePart(char* payload, uint64_t /*max_size*/) {
   }
   // The design of parts cannot fail: each part has few keys.
   if (!group_->is_designed()) {
-    group_->Design(prefixes_only()).PermitUncheckedError();
+    group_->Design().PermitUncheckedError();
   }
   header_ = group_->WritePart(part_, LoadBits64(first_key(), 0),
                               LoadBits64(last_key(), 0), salt(), payload);

@@ -25,7 +25,8 @@ class ProteusBuilder : public RangeFilterBuilder {
   }
   FilterReport Report() const override { return header_.Report(); }
 
-  bool WaitsForParts() const override { return !group_->IsFull(); }
+  bool IsFull() const override { return group_->IsFull(); }
+  bool WaitsForParts() const override { return !IsFull(); }
   std::unique_ptr<RangeFilterBuilder> NextPart() override;
   uint64_t WritePart(char* payload, uint64_t max_size) override;
 

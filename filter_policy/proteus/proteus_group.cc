@@ -35,8 +35,7 @@ void ProteusGroup::DropTries() {
 // larger than their estimate, but the size of the filter is a promise. If that
 // costs too many false positives, the design is chosen again with less memory.
 bool ProteusGroup::BuildChosen(const CpfprModel& model,
-                               const KeyStatistics& statistics,
-                               bool prefixes_only) {
+                               const KeyStatistics& statistics) {
   // The built design may have kFactor times the false positives of the chosen
   // one, and kMore more.
   constexpr double kFactor = 1.1;
@@ -44,7 +43,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   constexpr uint64_t kMinReserve = 64;
   DesignSearch search(model, statistics, settings_.kinds);
   // A set of whole keys does not answer for prefixes.
-  if (prefixes_only) search.ForbidKeySets();
+  if (prefixes_only_) search.ForbidKeySets();
   ProteusDesign& design = header_.design;
   if (header_.is_part) {
     fallback_ = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
@@ -72,7 +71,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   return true;
 }
 
-Status ProteusGroup::Design(bool prefixes_only) {
+Status ProteusGroup::Design() {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   is_designed_ = true;
@@ -86,9 +85,9 @@ Status ProteusGroup::Design(bool prefixes_only) {
       samples_ == nullptr ? std::vector<SampleQuery>() : samples_();
   std::vector<CpfprModel::Query> prior;
   if (!settings_.forced.has_value()) {
-    prior = MakePrior(keys_, statistics, samples.size(), prefixes_only);
+    prior = MakePrior(keys_, statistics, samples.size(), prefixes_only_);
   }
-  const CpfprModel model(keys_, statistics, samples, prior, prefixes_only);
+  const CpfprModel model(keys_, statistics, samples, prior, prefixes_only_);
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   header_.neighbour_bits = statistics.NeighbourBits();
@@ -102,7 +101,7 @@ Status ProteusGroup::Design(bool prefixes_only) {
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTries(design);
   } else {
-    built = BuildChosen(model, statistics, prefixes_only);
+    built = BuildChosen(model, statistics);
   }
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");

@@ -24,13 +24,17 @@ struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
-  // If set, gives the bits per key instead, when all keys have come, or at the
-  // end of each part those of the group so far.
-  std::function<double(uint64_t num_keys)> bits_of_file;
+  // If set, gives the bits per key instead, when all keys have come. At the end
+  // of a part, only the keys of its group so far are known, and `is_part` is
+  // true.
+  std::function<double(uint64_t num_keys, bool is_part)> bits_of_file;
   // The kinds of sets that may be chosen.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
+  // The keys of a group take this much memory at most. Some 60 MB of records of
+  // 100 bytes, which is one file of RocksDB's default size, has one design.
+  size_t max_key_memory = 16 << 20;
 };
 
 // Not thread safe.
@@ -44,20 +48,27 @@ class ProteusGroup {
   ProteusGroup& operator=(const ProteusGroup&) = delete;
 
   const ProteusSettings& settings() const { return settings_; }
-  double bits_per_key() const {
-    return settings_.bits_of_file == nullptr
-               ? settings_.bits_per_key
-               : settings_.bits_of_file(keys_.size());
+  // The bits of a file depend on the whole tree, at which it takes time to
+  // look. Parts look again only when the keys have become twice as many.
+  double bits_per_key(bool is_part) {
+    if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
+    if (keys_of_bits_ == 0 || keys_.size() >= 2 * keys_of_bits_) {
+      keys_of_bits_ = keys_.size();
+      bits_of_file_ = settings_.bits_of_file(keys_.size(), is_part);
+    }
+    return bits_of_file_;
   }
 
   // Begins a part. AddKey and EndPart then refer to it.
   void BeginPart() { parts_.emplace_back(keys_, keys_.size()); }
   void AddKey(const Slice& key) { keys_.Append(key); }
   // The payload may take `bytes` bytes. `is_part` tells whether it is that of a
-  // part of a partitioned filter.
-  void EndPart(uint64_t bytes, bool is_part) {
+  // part of a partitioned filter. If `prefixes_only` is true for any part, all
+  // are designed to be asked whether a key starts with a string.
+  void EndPart(uint64_t bytes, bool is_part, bool prefixes_only) {
     parts_.back().EndAt(keys_.size(), bytes);
     header_.is_part = is_part;
+    prefixes_only_ = prefixes_only_ || prefixes_only;
   }
   // The share of `overhead` bytes, which a part of `keys` keys has, that its
   // filter has to save. Small parts alternate with large ones where RocksDB
@@ -70,11 +81,13 @@ class ProteusGroup {
 
   size_t num_parts() const { return parts_.size(); }
   // Whether the keys of the group take so much memory that it is to be built.
-  bool IsFull() const { return keys_.MemoryUsage() >= kMaxKeyMemory; }
+  bool IsFull() const {
+    return keys_.MemoryUsage() >= settings_.max_key_memory;
+  }
 
   // Chooses the design of all parts, once. NotSupported if there are too many
   // keys for one file.
-  Status Design(bool prefixes_only);
+  Status Design();
   bool is_designed() const { return is_designed_; }
   // The header of all parts, after Design, without what differs.
   const ProteusHeader& header() const { return header_; }
@@ -88,24 +101,23 @@ class ProteusGroup {
   size_t MemoryUsage() const;
 
  private:
-  // Some 60 MB of records of 100 bytes, which is one file of RocksDB's default
-  // size, has one design.
-  static constexpr size_t kMaxKeyMemory = 16 << 20;
-
   bool BuildTries(const ProteusDesign& design);
   void DropTries();
-  bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics,
-                   bool prefixes_only);
+  bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics);
 
   const ProteusSettings settings_;
   const Samples samples_;
   KeyStore keys_;
   std::vector<ProteusPart> parts_;
+  bool prefixes_only_ = false;
   bool is_designed_ = false;
   ProteusHeader header_;
   // The design of parts whose trie would be too large for them.
   ProteusDesign fallback_;
   uint64_t overhead_ = 0;
+  // The result of bits_of_file, and for how many keys it is.
+  double bits_of_file_ = 0;
+  size_t keys_of_bits_ = 0;
   // The bytes of all parts without headers, and the sizes of all tries.
   uint64_t bytes_ = 0;
   uint64_t tries_size_ = 0;

@@ -277,14 +277,12 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
     file.is_bottommost = context.is_bottommost;
     settings.bits_of_file =
         [file, filters = filters_, bits_per_key = options.bits_per_key,
-         is_partitioned = context.table_options.partition_filters,
          tree = TreeFilters::Tree{context.info_log, column_family}](
-            uint64_t keys) mutable {
+            uint64_t keys, bool is_part) mutable {
           const std::vector<FileFilter> others = filters->FiltersOf(tree);
-          // The first parts are planned before the file's keys are counted.
-          file.keys = is_partitioned
-                          ? std::max(keys, UsualKeys(others, file.level))
-                          : keys;
+          // Parts are planned before the file's keys are counted.
+          file.keys =
+              is_part ? std::max(keys, UsualKeys(others, file.level)) : keys;
           return BitsOfFile(others, file, bits_per_key);
         };
   }

@@ -79,6 +79,15 @@ void FilterParts::Seek(const Slice& user_key) {
   cursor_.Seek(target_);
 }
 
+uint64_t FilterParts::end_offset() const {
+  return file_.rep()->filter_handle.offset();
+}
+
+uint64_t FilterParts::next_offset() const {
+  return offset() +
+         BlockBasedTable::BlockSizeWithTrailer(cursor_.value().handle);
+}
+
 Slice FilterParts::end() const {
   return StripTimestampFromUserKey(cursor_.user_key(),
                                    file_.user_comparator()->timestamp_size());

@@ -38,6 +38,12 @@ class FilterParts {
   void Next() { cursor_.Next(); }
   void Prev() { cursor_.Prev(); }
   bool Valid() const { return cursor_.Valid(); }
+  // Why the index could not be read; OK if the cursor is merely behind the last
+  // part.
+  Status status() const { return cursor_.status(); }
+  // Where the parts must end in the file: RocksDB writes them, and right behind
+  // them their index.
+  uint64_t end_offset() const;
 
   // These require Valid().
 
@@ -45,8 +51,9 @@ class FilterParts {
   // above it, but for the part's last key, which the next part may hold, too.
   // Valid until the cursor moves.
   Slice end() const;
-  // Identifies the part within the file.
+  // Where the part begins in the file, and where the next one must begin.
   uint64_t offset() const { return cursor_.value().handle.offset(); }
+  uint64_t next_offset() const;
   // Stores the reader that the file's policy has made for the part, as
   // BlockBasedFile::GetFilter.
   Status Get(FilterHold* hold, FilterBitsReader** filter) const;

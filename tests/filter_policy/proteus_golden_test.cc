@@ -88,8 +88,14 @@ struct Recipe {
   FilterSalt salt = {};  // none in version 1
   // In version 3, number of keys of a part: the block is the second part.
   size_t part_keys = 0;
+  // In version 4, number of keys of a segment.
+  size_t segment_keys = 0;
 
   std::string Build() const {
+    if (segment_keys > 0) {
+      return BuildSegmentedProteus(keys, segment_keys, design, bits_per_key,
+                                   salt);
+    }
     if (part_keys > 0) {
       return BuildProteusParts(keys, part_keys, design, bits_per_key, salt)[1];
     }
@@ -172,6 +178,20 @@ std::vector<Recipe> Recipes() {
        20,
        {27, 28},
        100},
+      {"segments_trie_10_bloom_40",
+       Integers(),
+       TrieAndSet(10, 40),
+       60,
+       {29, 30},
+       0,
+       100},
+      {"segments_emails_series",
+       Emails(),
+       TrieAndSet(0, 96, kBloom, 8),
+       20,
+       {31, 32},
+       0,
+       130},
   };
 }
 
@@ -195,8 +215,8 @@ std::string ReadFile(const std::filesystem::path& path) {
 // that it can be compared with another one.
 std::string WithoutTime(std::string block) {
   if (block.size() < kHeaderSize) return block;
-  // A part does not tell the time.
-  if (block[kVersionOffset] == 3) return block;
+  // Parts and segments do not tell the time.
+  if (block[kVersionOffset] >= 3) return block;
   const size_t payload = DecodeFixed32(&block[kPayloadOffset]);
   EncodeFixed32(&block[payload + 44], 0);
   EncodeFixed32(&block[kChecksumOffset], 0);
@@ -220,7 +240,7 @@ std::string Answers(const FilterBlock& block, const Keys& keys) {
     queries.push_back(query);
   }
   std::string answers =
-      block.header().kind == kProteusKind
+      block.header().kind == kProteusKind && !block.header().is_segmented
           ? static_cast<const Proteus*>(block.filter())->design().Describe() +
                 "\n"
           : "";

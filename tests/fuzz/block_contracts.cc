@@ -34,7 +34,8 @@ class Examiner {
       }
       CheckRange(strings_[i], strings_[i]);
     }
-    if (block_.CanFilter() && block_.header().kind == kSurfKind) {
+    if (block_.CanFilter() && block_.header().kind == kSurfKind &&
+        !block_.header().is_segmented) {
       Iterate(static_cast<const Surf&>(*block_.filter()));
     }
     return exam_;
@@ -188,6 +189,7 @@ class Examiner {
   }
   bool HasTrie() const {
     if (!block_.CanFilter()) return false;
+    if (block_.header().is_segmented) return true;  // perhaps
     const FilterKind kind = block_.header().kind;
     return kind == kSurfKind ||
            (kind == kProteusKind &&

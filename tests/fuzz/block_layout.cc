@@ -157,7 +157,7 @@ bool BlockLayout::AddEnvelope() {
   payload_end_ = block_.size() - kReadPadding;
   if (block_[kVersionOffset] == 3) return AddEnvelopeOfPart();
   AddFields(kEnvelope, 0);
-  if (block_[kVersionOffset] == 2) {
+  if (block_[kVersionOffset] == 2 || block_[kVersionOffset] == 4) {
     if (block_.size() < kSaltedHeaderSize + kReadPadding) return false;
     AddFields(kSalt, 0);
   }
@@ -174,7 +174,31 @@ bool BlockLayout::AddEnvelope() {
   return true;
 }
 
+bool BlockLayout::AddSegments() {
+  is_segmented_ = true;
+  constexpr size_t kEntry = 16;
+  if (!Fits(8)) return false;
+  const uint64_t count = DecodeFixed32(At(at_));
+  AddPart("segments", BlockPart::kNumber, 4);
+  AddPart("zero of segments", BlockPart::kNumber, 4);
+  if (count == 0 || !Fits(kEntry * count)) return false;
+  const size_t entries = at_;
+  for (uint64_t i = 0; i < count; i++) {
+    AddPart("end of a segment's block", BlockPart::kNumber, 8);
+    AddPart("end of a segment's end", BlockPart::kNumber, 4);
+    AddPart("zero of a segment", BlockPart::kNumber, 4);
+  }
+  const char* const last = At(entries + kEntry * (count - 1));
+  const uint64_t ends = DecodeFixed32(last + 8);
+  if (!Fits(ends)) return false;
+  AddPart("ends of segments", BlockPart::kBytes, ends);
+  if (!Fits(DecodeFixed64(last))) return false;
+  AddPart("blocks of segments", BlockPart::kBytes, DecodeFixed64(last));
+  return true;
+}
+
 bool BlockLayout::AddPayload() {
+  if (block_[kVersionOffset] == 4) return AddSegments();
   if (kind_ == static_cast<uint8_t>(kSurfKind)) {
     if (!Fits(kSurfHeaderSize)) return false;
     AddFields(kSurfFields, at_);

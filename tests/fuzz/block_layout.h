@@ -77,6 +77,8 @@ class BlockLayout {
   uint8_t kind() const { return kind_; }
   size_t payload() const { return payload_; }
   size_t payload_end() const { return payload_end_; }
+  // Whether the payload is in segments, which are taken for bytes.
+  bool is_segmented() const { return is_segmented_; }
   // Whether the payload is that of a part of a partitioned Proteus.
   bool is_proteus_part() const { return is_proteus_part_; }
 
@@ -99,6 +101,7 @@ class BlockLayout {
   bool AddEnvelopeOfPart();
   void AddEndOfPart();
   bool AddPayload();
+  bool AddSegments();
   bool AddProteus();
   bool AddProteusPart();
   void AddSet(size_t header);
@@ -116,6 +119,7 @@ class BlockLayout {
   std::optional<Uniform> uniform_;
   std::vector<Set> sets_;
   bool whole_ = false;
+  bool is_segmented_ = false;
   bool is_proteus_part_ = false;
 };
 

@@ -153,6 +153,11 @@ std::vector<std::string> ProteusSeeds() {
       const std::vector<std::string> parts =
           BuildProteusParts(keys, keys.size() / 2, design, 16, SaltOf(0));
       seeds.push_back(WithQueries(parts.back(), keys));
+      if (turn % 2 != 0) continue;
+      seeds.push_back(
+          WithQueries(BuildSegmentedProteus(keys, keys.size() / 3 + 1, design,
+                                            16, SaltOf(turn)),
+                      keys));
     }
   }
   return seeds;

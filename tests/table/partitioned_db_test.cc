@@ -11,6 +11,7 @@
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/separate_file.h"
 #include "table/separate_filter.h"
+#include "tests/sst_damage.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -372,6 +373,126 @@ TEST_F(PartitionedDBTest, PrefixExtractors) {
       }
     }
   }
+}
+
+// RocksDB adds prefixes to the parts, which no count takes for keys.
+TEST_F(PartitionedDBTest, CountsWithPrefixExtractors) {
+  for (const size_t length : {1u, 6u}) {
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    options_.prefix_extractor.reset(NewFixedPrefixTransform(length));
+    SetTable(std::string(kParts) +
+             "metadata_block_size=256;filter_policy=surf:0:16");
+    Open();
+    FillLevel(1, 3);
+    for (const auto& [begin, end] :
+         {std::make_pair(0, 40000), {1, 40000}, {5000, 5003}, {5001, 20002}}) {
+      const std::string lo = Key(static_cast<uint64_t>(begin));
+      const std::string hi = Key(static_cast<uint64_t>(end));
+      CountResult result;
+      ASSERT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(),
+                                 Range(lo, hi), &result));
+      uint64_t truth = 0;
+      for (uint64_t i = 1; i <= kKeys; i += 3) {
+        truth += static_cast<int>(i) >= begin && static_cast<int>(i) < end;
+      }
+      EXPECT_EQ(truth, result.count) << begin << " to " << end;
+    }
+    options_.prefix_extractor.reset();
+  }
+}
+
+// A part that cannot be read is logged and counted once. The others filter, and
+// the file's filter is not given up.
+TEST_F(PartitionedDBTest, ADamagedPart) {
+  const auto log = std::make_shared<RecordingLogger>();
+  options_.info_log = log;
+  const std::string table =
+      std::string(kParts) +
+      "decouple_partitioned_filters=true;filter_policy=surf:0:16";
+  SetTable(table);
+  Open();
+  FillLevel(1, 3);
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  const std::string path =
+      files[0].directory + "/" + files[0].relative_filename;
+  db_.reset();
+  BlockHandle part;
+  {
+    std::unique_ptr<SeparateFile> separate;
+    ASSERT_OK(SeparateFile::Open(options_, path, &separate));
+    const ReadOptions read_options;
+    BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
+    FilterParts parts(separate->file(), read_options, &context);
+    ASSERT_OK(parts.Open());
+    parts.Seek(Key(5000));
+    ASSERT_TRUE(parts.Valid());
+    part = BlockHandle(parts.offset(), parts.next_offset() - parts.offset() -
+                                           BlockBasedTable::kBlockTrailerSize);
+  }
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(
+      FindFilter(path, &location, "partitionedfilter.protean.RangeFilter"));
+  // RocksDB finds one kind of damage, Protean the other.
+  std::string intact;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &intact));
+  for (const bool right_checksum : {false, true}) {
+    ASSERT_OK(WriteStringToFile(Env::Default(), intact, path));
+    ASSERT_NO_FATAL_FAILURE(
+        ChangeBlock(path, part, location.footer, right_checksum,
+                    [](std::string* bytes) { (*bytes)[50] ^= 0x10; }));
+    log->Clear();
+    // The block cache has the part as it was.
+    SetTable(table);
+    Open();
+    ASSERT_OK(options_.statistics->Reset());
+    ReadOptions options;
+    for (uint64_t i = 1; i < kKeys; i += 30) {
+      const std::string end = BigEndian(kGap * i + 700);
+      const Slice upper = end;
+      options.iterate_upper_bound = &upper;
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->Seek(BigEndian(kGap * i - 700));
+      ASSERT_TRUE(it->Valid()) << i;
+      it->Seek(BigEndian(kGap * i + 1));
+      ASSERT_FALSE(it->Valid()) << i;
+      ASSERT_OK(it->status());
+    }
+    EXPECT_EQ(1u, log->Lines({"without a part of its filter"}).size());
+    EXPECT_EQ(0u, log->Lines({"without its filter"}).size());
+    EXPECT_GE(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 1u);
+    EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), 500u);
+    FilterStatistics statistics;
+    ASSERT_OK(
+        GetFilterStatistics(&*db_, db_->DefaultColumnFamily(), &statistics));
+    EXPECT_TRUE(statistics.total.unused.empty());
+  }
+}
+
+// The prefixes at the borders of parts keep their order in any comparator.
+TEST_F(PartitionedDBTest, PrefixesInDescendingOrder) {
+  options_.comparator = ReverseBytewiseComparator();
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(6));
+  SetTable(std::string(kParts) +
+           "metadata_block_size=256;filter_policy=proteus:14;"
+           "decouple_partitioned_filters=true");
+  Open();
+  FillLevel(1, 3);
+  ASSERT_GT(Parts().at(0), 10u);
+  ASSERT_OK(options_.statistics->Reset());
+  uint64_t absent = 0;
+  for (uint64_t i = 1; i <= kKeys; i++) {
+    std::string value;
+    const Status s = db_->Get(ReadOptions(), Key(i), &value);
+    ASSERT_EQ(i % 3 == 1, s.ok()) << i;
+    // A prefix that no key has.
+    ASSERT_TRUE(
+        db_->Get(ReadOptions(), BigEndian((uint64_t{i} << 40) + 7), &value)
+            .IsNotFound());
+    absent++;
+  }
+  EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), absent / 2);
 }
 
 // Versions of one key lie in many parts, since snapshots keep them.

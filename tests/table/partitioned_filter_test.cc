@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "filter_policy/filter_properties.h"
+#include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/rocksdb_internals/separate_file.h"
@@ -265,8 +266,6 @@ TEST_F(PartitionedFilterTest, FalsePositives) {
             Write(keys, (partitioned ? std::string(kPartitioned) + kDecoupled
                                      : std::string()) +
                             "filter_policy=" + policy));
-        fprintf(stderr, "DEBUG %s %zu\n", filter_->report().design.c_str(),
-                filter_->num_parts());
         Random64 random(4);
         int asked = 0;
         int positive = 0;
@@ -375,6 +374,155 @@ TEST_F(PartitionedFilterTest, APartOfOtherKeysMayMatch) {
     ASSERT_TRUE(filter().RangeMayMatch(key, key + '\0', false));
     ASSERT_NO_FATAL_FAILURE(AskForBound(key));
   }
+}
+
+namespace {
+
+constexpr char kPartsIndex[] = "partitionedfilter.protean.RangeFilter";
+
+// An index block in which each entry has a restart point: the entries, and the
+// rest of the block, which stays behind them.
+struct IndexEntries {
+  explicit IndexEntries(const std::string& block) : size(block.size()) {
+    const size_t count = DecodeFixed32(&block[size - 4]);
+    const size_t restarts = size - 4 * (count + 1);
+    for (size_t i = 0; i < count; i++) {
+      const size_t begin = DecodeFixed32(&block[restarts + 4 * i]);
+      const size_t end = i + 1 < count
+                             ? DecodeFixed32(&block[restarts + 4 * (i + 1)])
+                             : restarts;
+      entries.push_back(block.substr(begin, end - begin));
+    }
+  }
+  // A block of the same size; bytes that no entry needs come first.
+  std::string Block() const {
+    std::string all;
+    std::string restarts;
+    size_t used = 4 * (entries.size() + 1);
+    for (const std::string& entry : entries) used += entry.size();
+    all.assign(size - used, '\0');
+    for (const std::string& entry : entries) {
+      PutFixed32(&restarts, static_cast<uint32_t>(all.size()));
+      all += entry;
+    }
+    PutFixed32(&restarts, static_cast<uint32_t>(entries.size()));
+    return all + restarts;
+  }
+
+  const size_t size;
+  std::vector<std::string> entries;
+};
+
+// Opens a file without reading its filter.
+class LazyTables : public BlockBasedTableFactory {
+ public:
+  LazyTables(const BlockBasedTableOptions& options,
+             std::unique_ptr<BlockBasedFile>* opened)
+      : BlockBasedTableFactory(options), opened_(opened) {}
+
+  using BlockBasedTableFactory::NewTableReader;
+  Status NewTableReader(const ReadOptions& read_options,
+                        const TableReaderOptions& table_reader_options,
+                        std::unique_ptr<RandomAccessFileReader>&& file,
+                        uint64_t file_size, std::unique_ptr<TableReader>*,
+                        bool /*prefetch*/) const override {
+    return BlockBasedFile::Open(*this, read_options, table_reader_options,
+                                std::move(file), file_size,
+                                /*prefetch=*/false, opened_);
+  }
+
+ private:
+  std::unique_ptr<BlockBasedFile>* const opened_;
+};
+
+}  // namespace
+
+// An index that lacks a part, with a right checksum, does not hide its keys.
+TEST_F(PartitionedFilterTest, APartThatTheIndexLacksMayHoldAnyKey) {
+  for (const char* policy : {"proteus:12", "surf:0:8"}) {
+    for (const int missing : {0, 1, 3, -1}) {
+      SCOPED_TRACE(policy + (" " + std::to_string(missing)));
+      ASSERT_NO_FATAL_FAILURE(Write(
+          RandomNumbers(20000, 9),
+          std::string(kPartitioned) + kDecoupled + "filter_policy=" + policy));
+      ASSERT_NO_FATAL_FAILURE(ChangeFilter(
+          path_, /*right_checksum=*/true,
+          [missing](std::string* bytes) {
+            IndexEntries index(*bytes);
+            ASSERT_GT(index.entries.size(), 4u);
+            index.entries.erase(missing < 0 ? index.entries.end() - 1
+                                            : index.entries.begin() + missing);
+            *bytes = index.Block();
+          },
+          kPartsIndex));
+      Open();
+      EXPECT_TRUE(filter_->status().IsCorruption());
+      size_t denied = 0;
+      for (size_t i = 0; i < keys_.size(); i += 7) {
+        const std::string& key = keys_[i];
+        ASSERT_TRUE(filter().KeyMayMatch(key)) << i;
+        ASSERT_TRUE(filter_->MayMatch(key, key)) << i;
+        ASSERT_TRUE(filter().RangeMayMatch(key, key, true)) << i;
+        ASSERT_TRUE(filter().MayHaveKeyAtOrAbove(key)) << i;
+        ASSERT_TRUE(filter().MayHaveKeyAtOrBelow(key)) << i;
+        std::string bound;
+        for (const std::string& target : {key, keys_[i / 2]}) {
+          ASSERT_TRUE(filter().LowerBound(target, &bound)) << i;
+          ASSERT_LE(At(bound), i) << i;
+        }
+        const std::string absent = key + "x";
+        denied += !filter().KeyMayMatch(absent);
+        ASSERT_NO_FATAL_FAILURE(AskForRange(key,
+                                            keys_[keys_.size() - 1 - i / 2],
+                                            /*hi_inclusive=*/false));
+      }
+      EXPECT_GT(denied, 0u) << "the other parts filter";
+    }
+  }
+}
+
+// RocksDB's iterator over the index ends where an entry cannot be read: that is
+// not the end of the keys.
+TEST_F(PartitionedFilterTest, AnEntryThatCannotBeReadHidesNoPart) {
+  int opened = 0;
+  for (const size_t damaged : {0, 2, 3, 5}) {
+    ASSERT_NO_FATAL_FAILURE(Write(
+        RandomNumbers(20000, 10),
+        std::string(kPartitioned) + kDecoupled + "filter_policy=surf:0:8"));
+    ASSERT_NO_FATAL_FAILURE(ChangeFilter(
+        path_, /*right_checksum=*/true,
+        [damaged](std::string* bytes) {
+          IndexEntries index(*bytes);
+          ASSERT_GT(index.entries.size(), 5u);
+          index.entries[damaged][0] = 100;  // bytes shared with no entry
+          *bytes = index.Block();
+        },
+        kPartsIndex));
+    BlockBasedTableOptions table =
+        *options_.table_factory->GetOptions<BlockBasedTableOptions>();
+    table.cache_index_and_filter_blocks = true;
+    std::unique_ptr<BlockBasedFile> lazy;
+    Options options = options_;
+    options.table_factory = std::make_shared<LazyTables>(table, &lazy);
+    SstFileReader reader(options);
+    ASSERT_OK(reader.Open(path_));
+    const ReadOptions read_options;
+    BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
+    PartitionedFilter filter(*lazy, read_options, &context,
+                             /*in_order=*/true, /*reports=*/nullptr);
+    if (!filter.Open().ok()) continue;
+    opened++;
+    for (size_t i = 0; i < keys_.size(); i += 11) {
+      const std::string& key = keys_[i];
+      ASSERT_TRUE(filter.KeyMayMatch(key)) << i;
+      ASSERT_TRUE(filter.RangeMayMatch(key, key, true)) << i;
+      ASSERT_TRUE(filter.MayHaveKeyAtOrAbove(key)) << i;
+      std::string bound;
+      ASSERT_TRUE(filter.LowerBound(key, &bound)) << i;
+      ASSERT_EQ(key, bound);
+    }
+  }
+  EXPECT_GT(opened, 1);
 }
 
 TEST_F(PartitionedFilterTest, ADamagedIndexIsNoFilter) {

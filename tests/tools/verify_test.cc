@@ -528,13 +528,36 @@ TEST_F(VerifyTest, OtherOrdersAndPrefixes) {
   AddFamily("partitioned",
             "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10;"
             "partition_filters=true;index_type=kTwoLevelIndexSearch}");
+  const std::string parts =
+      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+      "metadata_block_size=256;";
+  AddFamily(
+      "parts",
+      "table_factory={id=ProteanTable;filter_policy=proteus:12;" + parts + "}");
+  AddFamily("parts_reverse",
+            "comparator=rocksdb.ReverseBytewiseComparator;"
+            "table_factory={id=ProteanTable;filter_policy=surf:0:8;" +
+                parts + "}");
+  AddFamily("parts_prefix",
+            "prefix_extractor=fixed:6;"
+            "table_factory={id=ProteanTable;filter_policy=surf:0:8;" +
+                parts + "}");
+  AddFamily("parts_reverse_prefix",
+            "comparator=rocksdb.ReverseBytewiseComparator;"
+            "prefix_extractor=fixed:6;"
+            "table_factory={id=ProteanTable;filter_policy=proteus:12;" +
+                parts + "}");
+  AddFamily("parts_prefix_only",
+            "prefix_extractor=fixed:6;table_factory={id=ProteanTable;"
+            "filter_policy=surf:0:8;whole_key_filtering=false;" +
+                parts + "}");
   const OddComparator odd;
   AddFamily("odd", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
   families_.back().options.comparator = &odd;
   Fill();
   ToolRun run = Verify();
   EXPECT_EQ(kFine, run.code) << run.out << run.err;
-  ASSERT_EQ(18u, run.Rows().size());
+  ASSERT_EQ(28u, run.Rows().size());
   std::vector<std::string> operands;
   for (const Json& row : run.Rows()) {
     EXPECT_EQ("ok", row["status"]) << row;
