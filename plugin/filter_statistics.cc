@@ -35,8 +35,10 @@ FileFilterStatistics StatisticsOf(const FileState& file) {
   statistics.keys = file.properties->num_filter_entries;
   statistics.filter_bytes = file.properties->filter_size;
   GetFilterProperties(*file.properties, &statistics.filter);
-  statistics.closed = SeeksOf(file.seeks, SeekKind::kClosed);
-  statistics.open = SeeksOf(file.seeks, SeekKind::kOpen);
+  statistics.filter_blocks_loaded = file.counts.loads.blocks;
+  statistics.filter_bytes_loaded = file.counts.loads.bytes;
+  statistics.closed = SeeksOf(file.counts.seeks, SeekKind::kClosed);
+  statistics.open = SeeksOf(file.counts.seeks, SeekKind::kOpen);
   return statistics;
 }
 
@@ -53,8 +55,10 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   statistics.keys = sums.keys;
   statistics.filter_bytes = sums.filter_bytes;
   statistics.predicted_fpr = sums.PredictedFpr();
-  statistics.closed = SeeksOf(sums.seeks, SeekKind::kClosed);
-  statistics.open = SeeksOf(sums.seeks, SeekKind::kOpen);
+  statistics.filter_blocks_loaded = sums.counts.loads.blocks;
+  statistics.filter_bytes_loaded = sums.counts.loads.bytes;
+  statistics.closed = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
+  statistics.open = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
   return statistics;
 }
 

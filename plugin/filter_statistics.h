@@ -60,6 +60,19 @@
 //  describes the files that are open now: all files, unless max_open_files says
 //  otherwise.
 //
+//  Filter blocks read
+//
+//  `filter_blocks_loaded` counts filter blocks that were read and parsed, and
+//  `filter_bytes_loaded` their bytes: whole filters, and parts of partitioned
+//  filters. Reads of filters that are in memory, in the block cache or
+//  elsewhere, are not counted. So while a DB runs, these counts rise with each
+//  file that is opened (unless RocksDB waits with its filter for the first
+//  query), and otherwise only if filters do not stay in memory. Blocks
+//  that come from a secondary cache, which keeps them unparsed, count as well.
+//  The indexes of parts and the filters of RocksDB's own policies do not count.
+//  Gets, seeks and counts load filters alike. As with seeks, the counts of a
+//  file stay with its level when the file is closed.
+//
 //  In the log
 //
 //  The DB's info log gets a line for each column family about every
@@ -123,6 +136,10 @@ struct FilterSums {
   // Negative if no model predicts one.
   double predicted_fpr = -1;
 
+  // Filter blocks that were read, and their bytes; including those of files
+  // that are closed now.
+  uint64_t filter_blocks_loaded = 0;
+  uint64_t filter_bytes_loaded = 0;
   // The counts of seeks include those in files that are closed now.
   FilterSeeks closed;
   FilterSeeks open;
@@ -152,6 +169,9 @@ struct FileFilterStatistics {
   // Zeros and empty strings if the file's properties do not describe the
   // filter.
   FilterProperties filter;
+  // Filter blocks of this file that were read, and their bytes.
+  uint64_t filter_blocks_loaded = 0;
+  uint64_t filter_bytes_loaded = 0;
   // The seeks in this file.
   FilterSeeks closed;
   FilterSeeks open;

@@ -208,6 +208,8 @@ class StatisticsJson {
     Add("bits_per_key", sums.bits_per_key());
     AddRate("predicted_fpr", sums.predicted_fpr);
     Add("blocks_spared", sums.blocks_spared());
+    Add("filter_blocks_loaded", sums.filter_blocks_loaded);
+    Add("filter_bytes_loaded", sums.filter_bytes_loaded);
     Add("closed", sums.closed);
     Add("open", sums.open);
   }
@@ -223,6 +225,8 @@ class StatisticsJson {
     Add("basis", file.filter.basis);
     Add("bits_per_key", file.filter.bits_per_key);
     AddRate("predicted_fpr", file.filter.predicted_fpr);
+    Add("filter_blocks_loaded", file.filter_blocks_loaded);
+    Add("filter_bytes_loaded", file.filter_bytes_loaded);
     Add("closed", file.closed);
     Add("open", file.open);
   }
@@ -383,6 +387,17 @@ class Exposition {
     ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
       bytes.Add(labels, sums.filter_bytes);
     });
+    Metric blocks_loaded =
+        Make("blocks_loaded_total", "counter",
+             "Filter blocks read, whole filters or parts of them.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      blocks_loaded.Add(labels, sums.filter_blocks_loaded);
+    });
+    Metric bytes_loaded = Make("bytes_loaded_total", "counter",
+                               "Bytes of the filter blocks read.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      bytes_loaded.Add(labels, sums.filter_bytes_loaded);
+    });
     Metric predicted = Make("predicted_fpr", "gauge",
                             "False positive rate that the filters were "
                             "designed for, mean over keys.");
@@ -463,6 +478,10 @@ std::string FilterStatistics::ToString() const {
            " blocks spared at least\n",
            total.files, live_files, total.filter_bytes, total.keys,
            total.blocks_spared());
+  text += line;
+  snprintf(line, sizeof(line),
+           "Filters read: %" PRIu64 " blocks, %" PRIu64 " bytes\n",
+           total.filter_blocks_loaded, total.filter_bytes_loaded);
   text += line;
   for (const auto& [reason, unused_files] : total.unused) {
     text += "Not used: " + std::to_string(unused_files) + " (" + reason + ")\n";

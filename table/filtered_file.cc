@@ -35,6 +35,8 @@ FileDescription Describe(const BlockBasedFile& file,
     // The file is older than table properties.
     description.properties = std::make_shared<TableProperties>();
   }
+  description.cached_filter = file.cached_filter();
+  description.filter_loads = file.filter_loads();
   description.env = file.env();
   description.info_log = file.info_log();
   description.log_period_seconds = log_period_seconds;

@@ -15,6 +15,7 @@
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
+#include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "tools/output.h"
@@ -164,6 +165,22 @@ Json RowOf(const TargetFamily& family, const ReplayReport& report,
   return row;
 }
 
+// The filters of all files of the column family under one policy. A file's
+// share of its level's filters is its share of the level's bytes.
+CachedFilters FiltersOf(const TargetFamily& family,
+                        const ReplayResult& result) {
+  CachedFilters filters;
+  for (const TargetFile& file : family.files) {
+    const auto level = result.levels.find(file.level);
+    if (level == result.levels.end() || level->second.bytes == 0) continue;
+    const ReplaySum& sum = level->second;
+    const double bytes = sum.filter_bytes * static_cast<double>(file.bytes) /
+                         static_cast<double>(sum.bytes);
+    if (bytes >= 1) filters.Add(static_cast<uint64_t>(bytes));
+  }
+  return filters;
+}
+
 // The kind of a policy. Policies of one kind with ascending sizes are
 // successive budgets.
 std::string KindOf(const std::string& policy) {
@@ -227,6 +244,9 @@ class Advise : public Command {
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
+  // A line about filters that the block cache does not keep; empty if there is
+  // no reason for one.
+  std::string CacheAdvice(const CachedFilters& filters) const;
 
   Target target_;
   std::string queries_;
@@ -236,6 +256,7 @@ class Advise : public Command {
   uint64_t max_bytes_ = uint64_t{1} << 30;
   uint64_t max_queries_ = 20000;
   double min_saving_ = 1;
+  uint64_t block_cache_ = 0;  // 0 if not given
   bool json_ = false;
 
   std::string source_;       // of the reads, for messages
@@ -265,12 +286,20 @@ The search for the advice begins with no filters. The policy that saves the most
 additional bit per key comes next, until a bit saves less than --min_saving percent of the blocks/op
 without filters.
 
+If the DB reads whole filters through its block cache (cache_index_and_filter_blocks=true), the advice
+says which block cache keeps the recommended ones, or with --block_cache, whether that cache does. In
+the row "advice" of --json, lru_cache_bytes and hyper_clock_cache_bytes are the smallest block caches
+that keep them (LRUCache and HyperClockCache with the default number of shards), or null if the filters
+do not need room there. partition_filters is whether they are to be partitioned because --block_cache is
+smaller.
+
 Exit code: 0, or 2 if no advice can be given.
 
 Examples:
   protean advise --db=/data/db --trace=/tmp/trace
   protean advise --db=/data/db --column_family=events --policies=proteus:8,proteus:10,ribbonfilter:10
   protean advise --db=/data/db --trace=/tmp/trace --save_samples=/data/seeds
+  protean advise --db=/data/db --trace=/tmp/trace --block_cache=64M
   protean advise /backup/000123.sst --queries=queries.txt --json
 )";
 }
@@ -307,6 +336,11 @@ void Advise::AddFlags(Arguments* arguments) {
                  "the share of the blocks read without filters that a bit per "
                  "key must save; default: 1",
                  &min_saving_);
+  arguments->Add("block_cache", "BYTES",
+                 "the capacity of the DB's block cache, an LRUCache with the "
+                 "default number of shards: say whether it keeps the filters, "
+                 "if they are read through it",
+                 &block_cache_);
   arguments->Add("save_samples", "FILE",
                  "write the samples that the reads give to this file, a "
                  "seed_file for the policy",
@@ -504,6 +538,20 @@ size_t Advise::Recommend(const ReplayReport& report) const {
   }
 }
 
+std::string Advise::CacheAdvice(const CachedFilters& filters) const {
+  if (filters.files == 0) return "";
+  if (block_cache_ == 0) return NeedsText(filters);
+  const CacheRoom room = DefaultRoom(CacheKind::kLRU, block_cache_);
+  if (FitOf(filters, room) == CacheFit::kFits) return "";
+  return Format(
+      "The block cache of %s, in %" PRIu32
+      " shards of %s, does not keep these filters, the largest of %s: set %s, "
+      "too. Or give it at least %s.",
+      PrintedBytes(block_cache_).c_str(), room.shards,
+      PrintedBytes(room.shard()).c_str(), PrintedBytes(filters.largest).c_str(),
+      kPartitionOptions, PrintedBytes(NeedsOf(filters).lru).c_str());
+}
+
 void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                          const ReplayReport& report, size_t recommended,
                          Output* output) const {
@@ -539,6 +587,14 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   row["built_bytes"] = report.built_bytes;
   row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
   row["blocks_per_op_none"] = none.blocks_per_read;
+  const BlockBasedTableOptions& table = family.table_options();
+  const CachedFilters cached =
+      CachesWholeFilters(table) && !table.partition_filters
+          ? FiltersOf(family, best)
+          : CachedFilters();
+  AddNeeds(cached, &row);
+  const std::string cache_advice = CacheAdvice(cached);
+  row["partition_filters"] = block_cache_ > 0 && !cache_advice.empty();
   output->Row(row);
 
   output->Line("Use: " + line);
@@ -551,6 +607,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
       Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
       none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
       PrintedBytes(as_it_is.all.filter_bytes).c_str()));
+  if (!cache_advice.empty()) output->Line(cache_advice);
   if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
       as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
     output->Line("The existing filters are as good: nothing needs to be done.");

@@ -51,9 +51,11 @@ void SetTableFactory(TargetFamily* family) {
 }  // namespace
 
 const ProteanFilterPolicy* TargetFamily::policy() const {
-  return AsProteanFilterPolicy(
-      options.table_factory->GetOptions<BlockBasedTableOptions>()
-          ->filter_policy.get());
+  return AsProteanFilterPolicy(table_options().filter_policy.get());
+}
+
+const BlockBasedTableOptions& TargetFamily::table_options() const {
+  return *options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {

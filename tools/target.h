@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rocksdb/options.h"
+#include "rocksdb/table.h"
 #include "tools/arguments.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -51,6 +52,8 @@ struct TargetFamily {
 
   // The policy in `options`, which is one of Protean's.
   const ProteanFilterPolicy* policy() const;
+  // The table's options in `options`.
+  const BlockBasedTableOptions& table_options() const;
 };
 
 // Warns if the samples are saved in a file whose path is relative, and so

@@ -30,8 +30,8 @@ std::string LevelToString(int level, const LevelSums& sums) {
            " filtered, %s bits per key), closed seeks ",
            level < 0 ? "?" : std::to_string(level).c_str(), sums.files,
            sums.used(), DecimalText(sums.BitsPerKey(), 1).c_str());
-  return text + SeeksToString(sums.seeks, SeekKind::kClosed) + ", open seeks " +
-         SeeksToString(sums.seeks, SeekKind::kOpen);
+  return text + SeeksToString(sums.counts.seeks, SeekKind::kClosed) +
+         ", open seeks " + SeeksToString(sums.counts.seeks, SeekKind::kOpen);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void LevelSums::Add(const FileState& file) {
   files++;
   entries += properties.num_entries;
   files_by_use[static_cast<size_t>(file.use)]++;
-  seeks += file.seeks;
+  counts += file.counts;
   if (file.use != FilterUse::kUsed) return;
   keys += properties.num_filter_entries;
   filter_bytes += properties.filter_size;
@@ -65,9 +65,9 @@ double LevelSums::PredictedFpr() const {
 std::map<int, LevelSums> SumByLevel(const FamilyState& family,
                                     LevelSums* total) {
   std::map<int, LevelSums> levels;
-  for (const auto& [level, seeks] : family.closed_files) {
-    levels[level].seeks += seeks;
-    total->seeks += seeks;
+  for (const auto& [level, counts] : family.closed_files) {
+    levels[level].counts += counts;
+    total->counts += counts;
   }
   for (const FileState& file : family.open_files) {
     levels[file.level].Add(file);
@@ -79,6 +79,8 @@ std::map<int, LevelSums> SumByLevel(const FamilyState& family,
 std::string ToLogLine(const std::map<int, LevelSums>& levels) {
   std::string line;
   for (const auto& [level, sums] : levels) {
+    // A level that is left may have had filters, but no seeks.
+    if (sums.files == 0 && sums.counts.seeks.IsZero()) continue;
     if (!line.empty()) line += ";";
     line += LevelToString(level, sums);
   }

@@ -13,11 +13,25 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/open_db/filter_loads.h"
 #include "filter_policy/open_db/filter_use.h"
 #include "filter_policy/open_db/seek_counts.h"
 #include "rocksdb/table_properties.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// What happened with the filters of some files.
+struct FileCounts {
+  SeekCounts seeks;
+  FilterLoads loads;
+
+  FileCounts& operator+=(const FileCounts& other) {
+    seeks += other.seeks;
+    loads += other.loads;
+    return *this;
+  }
+  bool IsZero() const { return seeks.IsZero() && loads.IsZero(); }
+};
 
 // An open file, at one moment.
 struct FileState {
@@ -25,14 +39,14 @@ struct FileState {
   int level = -1;  // that the file was opened for; -1 if unknown
   FilterUse use = FilterUse::kNone;
   std::shared_ptr<const TableProperties> properties;
-  SeekCounts seeks;
+  FileCounts counts;
 };
 
 // A column family, at one moment.
 struct FamilyState {
   std::vector<FileState> open_files;
   // Counts of files that have been closed since, by level.
-  std::map<int, SeekCounts> closed_files;
+  std::map<int, FileCounts> closed_files;
 };
 
 // Sums over the files of a level, or of several levels.
@@ -48,8 +62,8 @@ struct LevelSums {
   // keys of the files that have a prediction.
   double predicted_positives = 0;
   double predicted_keys = 0;
-  // Seeks in open files and in files that have been closed.
-  SeekCounts seeks;
+  // Counts of open files and of files that have been closed.
+  FileCounts counts;
 
   void Add(const FileState& file);
 

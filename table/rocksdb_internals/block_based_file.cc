@@ -7,6 +7,7 @@
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/full_filter_block.h"
+#include "table/rocksdb_internals/cache_room.h"
 #include "table/table_builder.h"
 #include "test_util/sync_point.h"
 #include "util/cast_util.h"
@@ -47,14 +48,47 @@ class FilterBlockAccess : public FullFilterBlockReader {
   }
 };
 
+// The policy by which RocksDB reads the filter of one file, or its parts. It
+// makes a reader for each block that is read, once, since the block cache keeps
+// the block with its reader; so this policy counts them.
+class CountingPolicy : public FilterPolicy {
+ public:
+  CountingPolicy(std::shared_ptr<const FilterPolicy> policy,
+                 std::shared_ptr<SharedFilterLoads> loads)
+      : policy_(std::move(policy)), loads_(std::move(loads)) {}
+
+  const char* Name() const override { return policy_->Name(); }
+  const char* CompatibilityName() const override {
+    return policy_->CompatibilityName();
+  }
+  FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext& context) const override {
+    return policy_->GetBuilderWithContext(context);
+  }
+  FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
+    loads_->Add(contents.size());
+    return policy_->GetFilterBitsReader(contents);
+  }
+
+ private:
+  const std::shared_ptr<const FilterPolicy> policy_;
+  const std::shared_ptr<SharedFilterLoads> loads_;
+};
+
+// Opens a file as `factory` does, but for the filter policy.
 Status OpenTable(const BlockBasedTableFactory& factory,
+                 std::shared_ptr<const FilterPolicy> policy,
                  const ReadOptions& read_options,
                  const TableReaderOptions& table_reader_options,
                  std::unique_ptr<RandomAccessFileReader>&& file,
                  uint64_t file_size, bool prefetch_index_and_filter_in_cache,
                  std::unique_ptr<BlockBasedTable>* table) {
   std::unique_ptr<TableReader> reader;
-  const Status s = factory.BlockBasedTableFactory::NewTableReader(
+  // A copy shares what clones of a factory share, such as the reservation of
+  // block cache for table readers. The table copies the options.
+  BlockBasedTableFactory copy(factory);
+  copy.GetOptions<BlockBasedTableOptions>()->filter_policy = std::move(policy);
+  const Status s = copy.BlockBasedTableFactory::NewTableReader(
       read_options, table_reader_options, std::move(file), file_size, &reader,
       prefetch_index_and_filter_in_cache);
   if (s.ok()) {
@@ -68,13 +102,13 @@ Status OpenTable(const BlockBasedTableFactory& factory,
 // any policy of either reads all filters of its kind. Nullptr if the file has
 // no such filter, or if it is RocksDB's and the user wants no filter policy.
 std::shared_ptr<const FilterPolicy> PolicyOfUnknownFilter(
-    const BlockBasedTable::Rep& rep) {
+    const BlockBasedTable::Rep& rep, const FilterPolicy* policy) {
   const TableProperties* const properties = rep.table_properties.get();
   if (rep.filter_type != BlockBasedTable::Rep::FilterType::kNoFilter ||
       properties == nullptr || properties->filter_size == 0) {
     return nullptr;
   }
-  if (AsProteanFilterPolicy(rep.filter_policy) != nullptr) {
+  if (AsProteanFilterPolicy(policy) != nullptr) {
     return std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(10));
   }
   if (Slice(properties->filter_policy_name).starts_with("protean.")) {
@@ -96,26 +130,36 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                             uint64_t file_size,
                             bool prefetch_index_and_filter_in_cache,
                             std::unique_ptr<BlockBasedFile>* opened) {
+  const auto loads = std::make_shared<SharedFilterLoads>();
+  const auto counted = [&loads](std::shared_ptr<const FilterPolicy> policy) {
+    return AsProteanFilterPolicy(policy.get()) == nullptr
+               ? std::move(policy)
+               : std::make_shared<CountingPolicy>(std::move(policy), loads);
+  };
+  std::shared_ptr<const FilterPolicy> policy =
+      factory.GetOptions<BlockBasedTableOptions>()->filter_policy;
   std::unique_ptr<BlockBasedTable> table;
-  Status s =
-      OpenTable(factory, read_options, table_reader_options, std::move(file),
-                file_size, prefetch_index_and_filter_in_cache, &table);
+  Status s = OpenTable(factory, counted(policy), read_options,
+                       table_reader_options, std::move(file), file_size,
+                       prefetch_index_and_filter_in_cache, &table);
   if (!s.ok()) return s;
   BlockBasedTable::Rep* const rep = table->get_rep();
-  std::shared_ptr<const FilterPolicy> policy;
-  if (!table_reader_options.skip_filters) policy = PolicyOfUnknownFilter(*rep);
-  if (policy != nullptr) {
-    // A copy shares what clones of a factory share, such as the reservation of
-    // block cache for table readers.
-    BlockBasedTableFactory other(factory);
-    other.GetOptions<BlockBasedTableOptions>()->filter_policy =
-        std::move(policy);
+  std::shared_ptr<const FilterPolicy> other;
+  if (!table_reader_options.skip_filters) {
+    other = PolicyOfUnknownFilter(*rep, policy.get());
+  }
+  if (other != nullptr) {
+    policy = std::move(other);
     std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
     table.reset();
-    s = OpenTable(other, read_options, table_reader_options, std::move(again),
-                  file_size, prefetch_index_and_filter_in_cache, &table);
+    s = OpenTable(factory, counted(policy), read_options, table_reader_options,
+                  std::move(again), file_size,
+                  prefetch_index_and_filter_in_cache, &table);
   }
-  if (s.ok()) opened->reset(new BlockBasedFile(std::move(table)));
+  if (s.ok()) {
+    opened->reset(
+        new BlockBasedFile(std::move(table), std::move(policy), loads));
+  }
   return s;
 }
 
@@ -130,6 +174,20 @@ BlockBasedFile::FilterState BlockBasedFile::filter_state() const {
   if (rep()->filter == nullptr) return FilterState::kUnreadable;
   return rep()->filter_type == Type::kFullFilter ? FilterState::kFull
                                                  : FilterState::kPartitioned;
+}
+
+CachedFilter BlockBasedFile::cached_filter() const {
+  CachedFilter filter;
+  const BlockBasedTableOptions& options = rep()->table_options;
+  if (filter_state() != FilterState::kFull || options.block_cache == nullptr ||
+      !options.cache_index_and_filter_blocks ||
+      !PinnedBlock(FilterReaderOf(*rep())).IsEmpty()) {
+    return filter;
+  }
+  filter.cache = options.block_cache.get();
+  filter.room = RoomOf(*options.block_cache);
+  filter.bytes = rep()->filter_handle.size();
+  return filter;
 }
 
 Status BlockBasedFile::GetFilter(const ReadOptions& read_options,

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/open_db/cache_fit.h"
+#include "filter_policy/open_db/filter_loads.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/cachable_entry.h"
@@ -49,7 +51,10 @@ class BlockBasedFile {
   const Comparator* user_comparator() const {
     return rep()->internal_comparator.user_comparator();
   }
-  const FilterPolicy* filter_policy() const { return rep()->filter_policy; }
+  // The policy that reads the file's filter; nullptr if none does.
+  const FilterPolicy* filter_policy() const {
+    return rep()->filter_policy == nullptr ? nullptr : policy_.get();
+  }
   bool whole_key_filtering() const { return rep()->whole_key_filtering; }
   bool IsLastLevel() const { return table_->IsLastLevel(); }
   // The level that the file was opened for; negative if unknown. A file stays
@@ -73,6 +78,13 @@ class BlockBasedFile {
   // Where in the file the full filter block begins. REQUIRES: filter_state() !=
   // kNone
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
+  // The file's full filter if reads get it through the block cache, and
+  // RocksDB has not pinned it there.
+  CachedFilter cached_filter() const;
+  // The filter blocks that have been read for the file, if they are Protean's.
+  const std::shared_ptr<const SharedFilterLoads>& filter_loads() const {
+    return loads_;
+  }
   // Makes RocksDB go on without the filter. REQUIRES: no thread uses it yet
   void DropFilter() { table_->get_rep()->filter.reset(); }
 
@@ -92,12 +104,18 @@ class BlockBasedFile {
   friend class FileIterator;
   friend class FilterParts;
 
-  explicit BlockBasedFile(std::unique_ptr<BlockBasedTable>&& table)
-      : table_(std::move(table)) {}
+  BlockBasedFile(std::unique_ptr<BlockBasedTable>&& table,
+                 std::shared_ptr<const FilterPolicy> policy,
+                 std::shared_ptr<const SharedFilterLoads> loads)
+      : table_(std::move(table)),
+        policy_(std::move(policy)),
+        loads_(std::move(loads)) {}
 
   const BlockBasedTable::Rep* rep() const { return table_->get_rep(); }
 
   const std::unique_ptr<BlockBasedTable> table_;
+  const std::shared_ptr<const FilterPolicy> policy_;
+  const std::shared_ptr<const SharedFilterLoads> loads_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

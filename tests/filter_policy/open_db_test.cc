@@ -92,6 +92,12 @@ TEST(DBSessionTest, TheLogStandsInForAnId) {
 }
 
 TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
+  const auto loads = std::make_shared<SharedFilterLoads>();
+  FileDescription loaded = Describe(4);
+  loaded.filter_loads = loads;
+  auto without_seeks = Open(loaded);
+  loads->Add(5);
+  loads->Add(7);
   auto a = Open(Describe(1));
   auto b = Open(Describe(2));
   auto only_inspected = Open(Describe(3));
@@ -101,17 +107,24 @@ TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
   Count(SeekKind::kOpen, SeekEvent::kPassed, 5, b.get());
   b.reset();
   only_inspected.reset();
+  EXPECT_EQ(2u, StateOf().open_files.size());
+  without_seeks.reset();
   const FamilyState family = StateOf();
   EXPECT_EQ(1u, family.open_files.size());
   LevelSums total;
   const std::map<int, LevelSums> levels = SumByLevel(family, &total);
-  EXPECT_EQ(7u, total.seeks(SeekKind::kClosed, SeekEvent::kNegative));
-  ASSERT_EQ(2u, levels.size());
+  EXPECT_EQ(7u, total.counts.seeks(SeekKind::kClosed, SeekEvent::kNegative));
+  EXPECT_EQ(2u, total.counts.loads.blocks);
+  EXPECT_EQ(12u, total.counts.loads.bytes);
+  ASSERT_EQ(3u, levels.size());
+  EXPECT_EQ(2u, levels.at(4).counts.loads.blocks);
   EXPECT_EQ(1u, levels.at(1).files);
-  EXPECT_EQ(3u, levels.at(1).seeks(SeekKind::kClosed, SeekEvent::kNegative));
+  EXPECT_EQ(3u,
+            levels.at(1).counts.seeks(SeekKind::kClosed, SeekEvent::kNegative));
   EXPECT_EQ(0u, levels.at(2).files);
-  EXPECT_EQ(4u, levels.at(2).seeks(SeekKind::kClosed, SeekEvent::kNegative));
-  EXPECT_EQ(5u, levels.at(2).seeks(SeekKind::kOpen, SeekEvent::kPassed));
+  EXPECT_EQ(4u,
+            levels.at(2).counts.seeks(SeekKind::kClosed, SeekEvent::kNegative));
+  EXPECT_EQ(5u, levels.at(2).counts.seeks(SeekKind::kOpen, SeekEvent::kPassed));
   EXPECT_EQ(
       " L1 1 files (1 filtered, 4.0 bits per key), closed seeks 3 no, 0 passed,"
       " 0 true, 0 false, open seeks 0 no, 0 passed, 0 true, 0 false;"

@@ -28,8 +28,9 @@ TEST_F(FilterStatisticsTest, Text) {
     EXPECT_LE(line.size(), 150u) << line;
   }
   // A title, the table's header, two rows for each level and for the sum, and
-  // three lines below the table.
-  EXPECT_EQ(2u + 2 * 4 + 3, count) << text;
+  // four lines below the table.
+  EXPECT_EQ(2u + 2 * 4 + 4, count) << text;
+  EXPECT_NE(std::string::npos, text.find("Filters read: 3 blocks, ")) << text;
   EXPECT_NE(std::string::npos, text.find("3 of 3 files open")) << text;
 }
 
@@ -55,6 +56,11 @@ TEST_F(FilterStatisticsTest, Json) {
   EXPECT_EQ(2, json["levels"][2]["level"]);
   EXPECT_EQ(1, json["levels"][2]["open"]["passed"]);
   EXPECT_EQ(11, json["levels"][2]["keys"]);
+  EXPECT_EQ(1, json["levels"][2]["filter_blocks_loaded"]);
+  EXPECT_EQ(json["levels"][2]["filter_bytes"],
+            json["levels"][2]["filter_bytes_loaded"]);
+  EXPECT_EQ(3, json["total"]["filter_blocks_loaded"]);
+  EXPECT_EQ(1, json["files"][0]["filter_blocks_loaded"]);
   ASSERT_EQ(3u, json["files"].size());
   EXPECT_EQ(0.25, json["files"][0]["predicted_fpr"]);
   EXPECT_EQ("Exact", json["files"][0]["kind"]);
@@ -79,9 +85,18 @@ TEST_F(FilterStatisticsTest, JsonNames) {
     some.insert(others.begin(), others.end());
     return some;
   };
-  const Names sums = {
-      "open_files",   "entries",      "used",          "unused", "keys",
-      "filter_bytes", "bits_per_key", "blocks_spared", "closed", "open"};
+  const Names sums = {"open_files",
+                      "entries",
+                      "used",
+                      "unused",
+                      "keys",
+                      "filter_bytes",
+                      "bits_per_key",
+                      "blocks_spared",
+                      "closed",
+                      "open",
+                      "filter_blocks_loaded",
+                      "filter_bytes_loaded"};
   const Names seeks = {"asked",          "negatives", "passed",
                        "true_positives", "reached",   "fpr",
                        "false_positives"};
@@ -91,10 +106,10 @@ TEST_F(FilterStatisticsTest, JsonNames) {
   EXPECT_EQ(sums, names(json["total"]));
   EXPECT_EQ(seeks, names(json["total"]["closed"]));
   EXPECT_EQ(more(sums, {"level"}), names(json["levels"][0]));
-  EXPECT_EQ(
-      (Names{"path", "level", "unused", "entries", "keys", "filter_bytes",
-             "kind", "design", "basis", "bits_per_key", "closed", "open"}),
-      names(json["files"][0]));
+  EXPECT_EQ((Names{"path", "level", "unused", "entries", "keys", "filter_bytes",
+                   "kind", "design", "basis", "bits_per_key", "closed", "open",
+                   "filter_blocks_loaded", "filter_bytes_loaded"}),
+            names(json["files"][0]));
   EXPECT_EQ((Names{"known", "negatives", "true_positives", "false_positives"}),
             names(json["gets"]));
   EXPECT_EQ((Names{"exists", "held", "capacity", "sample_every", "recorded",
@@ -216,6 +231,11 @@ TEST_F(FilterStatisticsTest, Prometheus) {
   }
   EXPECT_EQ(3, asked);
   EXPECT_EQ(11, samples.at("protean_filter_keys" + family + ",level=\"2\"}"));
+  EXPECT_EQ(1, samples.at("protean_filter_blocks_loaded_total" + family +
+                          ",level=\"2\"}"));
+  EXPECT_EQ(samples.at("protean_filter_bytes" + family + ",level=\"2\"}"),
+            samples.at("protean_filter_bytes_loaded_total" + family +
+                       ",level=\"2\"}"));
   EXPECT_EQ(3, samples.at("protean_filter_live_files" + family + "}"));
   EXPECT_EQ(1, samples.at("protean_filter_unused_files{" + db +
                           ",column_family=\"odd \\\"name\\\" \\\\ \\n\","
