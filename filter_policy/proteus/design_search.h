@@ -47,6 +47,7 @@ class DesignSearch {
   }
 
   void ForbidKeySets() { key_sets_ = false; }
+  void ForbidTries() { tries_ = false; }
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or
   // a little above that if the design is faster by enough.
@@ -99,6 +100,7 @@ class DesignSearch {
   const KeyStatistics& statistics_;
   const std::vector<AmqKind> kinds_;
   bool key_sets_ = true;
+  bool tries_ = true;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
 };

@@ -26,6 +26,12 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   return fits;
 }
 
+bool ProteusGroup::HasDroppedTries() const {
+  return std::any_of(
+      parts_.begin(), parts_.end(),
+      [](const ProteusPart& part) { return part.trie_size() == 0; });
+}
+
 void ProteusGroup::DropTries() {
   for (ProteusPart& part : parts_) part.DropTrie();
   tries_size_ = 0;
@@ -45,9 +51,6 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   // A set of whole keys does not answer for prefixes.
   if (prefixes_only_) search.ForbidKeySets();
   ProteusDesign& design = header_.design;
-  if (header_.is_part) {
-    fallback_ = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
-  }
   uint64_t reserve = 0;
   for (int tries = 3; tries > 0 && reserve < bytes_; tries--) {
     design = search.Choose(settings_.space, bytes_ - reserve);
@@ -61,13 +64,20 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
       if (design.prefix_bits == 0 && !design.key_set) {
         search.AddSecondLayer(bytes_ - tries_size_, &design);
       }
+      if (HasDroppedTries()) {
+        search.ForbidTries();
+        fallback_ = search.Choose(settings_.space, bytes_);
+      }
       return true;
     }
     reserve += std::max(tries_size_, estimate) - estimate +
                kMinReserve * parts_.size();
     DropTries();
   }
-  design = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
+  search.ForbidTries();
+  design = search.Choose(
+      header_.is_part ? settings_.space : DesignSpace::kOnePrefixFilter,
+      bytes_);
   return true;
 }
 

@@ -103,6 +103,7 @@ class ProteusGroup {
  private:
   bool BuildTries(const ProteusDesign& design);
   void DropTries();
+  bool HasDroppedTries() const;
   bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics);
 
   const ProteusSettings settings_;
@@ -112,7 +113,8 @@ class ProteusGroup {
   bool prefixes_only_ = false;
   bool is_designed_ = false;
   ProteusHeader header_;
-  // The design of parts whose trie would be too large for them.
+  // The design of parts whose trie would be too large for them, if there are
+  // any.
   ProteusDesign fallback_;
   uint64_t overhead_ = 0;
   // The result of bits_of_file, and for how many keys it is.

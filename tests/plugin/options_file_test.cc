@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "plugin/filter_properties.h"
-#include "rocksdb/cache.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
