@@ -41,6 +41,13 @@ class FileIterator {
   const SliceTransform* prefix_extractor() const {
     return arguments_.prefix_extractor;
   }
+  // Whether seeks ask only for keys with the prefix of their target.
+  bool SeeksPrefixes() const {
+    return prefix_extractor() != nullptr &&
+           (read_options_.prefix_same_as_start ||
+            !(read_options_.total_order_seek ||
+              read_options_.auto_prefix_mode));
+  }
 
   // RocksDB's iterator.
   InternalIterator* Get() {

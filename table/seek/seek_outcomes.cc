@@ -30,8 +30,8 @@ void SeekOutcomes::RecordMatch(FileIterator* inner) {
                                     : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
-void SeekOutcomes::CountRead(SeekKind kind, bool valid,
-                             const FileIterator& inner) {
+void SeekOutcomes::CountOutcome(SeekKind kind, bool valid,
+                                const FileIterator& inner) {
   if (valid) {
     if (kind == SeekKind::kOpen) {
       unsettled_ = Unsettled::kOpenSeek;
