@@ -11,14 +11,30 @@
 
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/seek_counts.h"
-#include "table/filtered_file.h"
+#include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/file_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// A file, as the one whose seeks are counted.
+class CountedFile {
+ public:
+  // Adds an iterator's counts of seeks, `events` in all.
+  virtual void Add(const SeekTally& seeks, uint32_t events) = 0;
+  // A new iterator's knowledge of whether waiting at markers pays.
+  virtual SeekBackoff NewBackoff() = 0;
+  // RocksDB's statistics, or nullptr, and whether these count the file among
+  // those of the last level.
+  virtual Statistics* statistics() const = 0;
+  virtual bool IsLastLevel() const = 0;
+
+ protected:
+  ~CountedFile() = default;
+};
+
 class SeekOutcomes {
  public:
-  explicit SeekOutcomes(FilteredFile* file)
+  explicit SeekOutcomes(CountedFile* file)
       : file_(file), backoff_(file->NewBackoff()) {}
   ~SeekOutcomes() {
     if (until_hand_over_ < kMaxTallied) HandOver();
@@ -91,11 +107,13 @@ class SeekOutcomes {
     if (--until_hand_over_ == 0) HandOver();
   }
   void HandOver();
+  // Counts one by the ticker of the file's level.
+  void Tick(Tickers last_level, Tickers other_level) const;
   void RecordFiltered();
   void CountOutcome(SeekKind kind, bool valid, const FileIterator& inner);
   void CountUnsettled(const FileIterator& inner);
 
-  FilteredFile* const file_;
+  CountedFile* const file_;
   Unsettled unsettled_ = Unsettled::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;
   SeekTally tally_;
