@@ -8,7 +8,7 @@
 parse_options ARGUMENTS... -- "$@"
 cd "$project"
 scripts/setup.sh
-# Debian 12 has the project's version.
-install_optional clang-format-14
+# Debian 12 has the project's version of clang-format.
+install_optional clang-format-14 doxygen
 say "running the tests, 3 to 6 minutes"
 ctest --test-dir build --output-on-failure -j "$(nproc)" "${arguments[@]}"
