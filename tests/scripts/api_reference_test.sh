@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests that the public headers document all that they declare, and that doxygen warns of nothing. Skipped without doxygen.
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-. scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options -- "$@"
+cd "$project"
 
 command -v doxygen >/dev/null || { echo "skipped: there is no doxygen"; exit 77; }
 work=$(mktemp -d)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that dependencies point one way, and that RocksDB's insides are touched where they may be: what is included tells.
 # Lists of files are taken from the tree, so that the rules hold for a new file too.
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-. scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options -- "$@"
+cd "$project"
 
 passed=0 failures=0
 

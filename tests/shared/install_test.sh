@@ -5,7 +5,8 @@
 #
 #   install_test.sh BUILD ROCKSDB_INCLUDE ROCKSDB_LIBRARY
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+parse_options BUILD ROCKSDB_INCLUDE ROCKSDB_LIBRARY -- "$@"
+cd "$project"
 
 build=$1 include=$2 library=$3
 export CMAKE_GENERATOR=Ninja
