@@ -19,8 +19,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FileIterator {
  public:
-  // As for TableReader::NewIterator. The iterator is made in `arena` unless
-  // that is nullptr.
+  // The arguments of TableReader::NewIterator. The iterator is made in `arena`
+  // unless that is nullptr.
   struct Arguments {
     const SliceTransform* prefix_extractor;
     Arena* arena;

@@ -30,7 +30,7 @@ class SeekSampler {
   void Sample(const Slice& target, bool found);
   void SampleBackwards(const Slice& target, bool inclusive, bool found);
 
-  // As SearchMember has it.
+  // What SearchMember is asked for.
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) const {
     queue_->Record(lo, hi, hi_inclusive);

@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/usr
 
-# As where it is told to be, not as it was configured.
+# The prefix of the installation is another one than that of the configuration.
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
 lib=$(dirname "$(find "$prefix" -name libprotean.so.1)")
 for file in "$prefix/bin/protean" "$lib/libprotean.a" "$lib"/libprotean-rocksdb-*.so.1 "$lib/pkgconfig/protean.pc" \
