@@ -14,9 +14,8 @@ void SeekOutcomes::HandOver() {
 }
 
 void SeekOutcomes::Tick(Tickers last_level, Tickers other_level) const {
-  Statistics* const statistics = file_->statistics();
-  if (statistics == nullptr) return;
-  RecordTick(statistics, file_->IsLastLevel() ? last_level : other_level);
+  if (statistics_ == nullptr) return;
+  RecordTick(statistics_, file_->IsLastLevel() ? last_level : other_level);
 }
 
 void SeekOutcomes::RecordFiltered() {

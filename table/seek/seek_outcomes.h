@@ -35,7 +35,9 @@ class CountedFile {
 class SeekOutcomes {
  public:
   explicit SeekOutcomes(CountedFile* file)
-      : file_(file), backoff_(file->NewBackoff()) {}
+      : file_(file),
+        statistics_(file->statistics()),
+        backoff_(file->NewBackoff()) {}
   ~SeekOutcomes() {
     if (until_hand_over_ < kMaxTallied) HandOver();
   }
@@ -107,13 +109,15 @@ class SeekOutcomes {
     if (--until_hand_over_ == 0) HandOver();
   }
   void HandOver();
-  // Counts one by the ticker of the file's level.
+  // Counts one by the ticker of the file's level, unless statistics_ is
+  // nullptr.
   void Tick(Tickers last_level, Tickers other_level) const;
   void RecordFiltered();
   void CountOutcome(SeekKind kind, bool valid, const FileIterator& inner);
   void CountUnsettled(const FileIterator& inner);
 
   CountedFile* const file_;
+  Statistics* const statistics_;
   Unsettled unsettled_ = Unsettled::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;
   SeekTally tally_;
