@@ -224,13 +224,8 @@ bool ProteanTableIterator::MoveMarker() {
   if (!marker().MayMove()) return false;
   FilterView view;
   const FileRangeFilter* filter = Filter(&view);
-  if (filter == nullptr) return false;
-  std::string user_key;
-  const SeekDecision decision =
-      DecideMove(*filter, begin, search_.NextStop(begin), &user_key);
-  if (decision.action != SeekDecision::Action::kWait) return false;
-  marker().Move(&user_key, file_->marker_sequence());
-  return true;
+  return filter != nullptr && MoveOn(*filter, search_.NextStop(begin),
+                                     file_->marker_sequence(), &marker());
 }
 
 void ProteanTableIterator::ReadFromMarker() {
