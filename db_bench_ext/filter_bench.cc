@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/filter_spec.h"

@@ -5,8 +5,6 @@
 
 #pragma once
 
-#include <string>
-
 #include "db_bench_ext/bench_db.h"
 #include "db_bench_ext/stopwatch.h"
 #include "monitoring/histogram.h"

@@ -44,8 +44,6 @@
 
 #pragma once
 
-#include <string>
-
 #include "table/filtered_file.h"
 #include "table/seek/run_search.h"
 #include "table/seek/search_member.h"

@@ -7,7 +7,6 @@
 
 #pragma once
 
-#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
