@@ -16,7 +16,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A file, as the one whose seeks are counted.
+// What SeekOutcomes needs of the file whose seeks it counts.
 class CountedFile {
  public:
   // Adds an iterator's counts of seeks, `events` in all.
