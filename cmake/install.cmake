@@ -27,8 +27,8 @@ target_link_libraries(protean_shared PUBLIC "$<INSTALL_INTERFACE:protean::rocksd
 # Linked although a program may refer to nothing in it: it registers itself.
 target_link_options(protean_shared INTERFACE "LINKER:--no-as-needed")
 
-# A shared RocksDB is everybody's. One that was compiled for Protean alone is found where it was left, unless another one of
-# the version is named; it brings the libraries along that it needs.
+# An application finds a shared RocksDB as any other. One that was compiled for Protean alone is found where it was left,
+# unless another one of the version is named; it brings the libraries along that it needs.
 if(rocksdb_library MATCHES "\\.so")
   set(protean_kind shared)
   set(protean_rocksdb_hint "")

@@ -5,7 +5,7 @@
 
 file(STRINGS "${rocksdb_source}/include/rocksdb/version.h" rocksdb_version REGEX "^#define ROCKSDB_(MAJOR|MINOR|PATCH) ")
 string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]*([0-9]+)[^0-9]*([0-9]+).*" "\\1.\\2.\\3" rocksdb_version "${rocksdb_version}")
-# As BuildInfo::Tag() (plugin/build_info.h).
+# The tag is what BuildInfo::Tag() returns (plugin/build_info.h).
 set(protean_tag "${rocksdb_version}")
 if("-D_GLIBCXX_USE_CXX11_ABI=0" IN_LIST rocksdb_flags)
   string(APPEND protean_tag "-oldabi")

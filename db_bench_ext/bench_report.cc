@@ -2,30 +2,25 @@
 
 #include "db_bench_ext/bench_report.h"
 
-#include <cstdarg>
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string Format(const char* format, ...)
-    __attribute__((format(printf, 1, 2)));
+constexpr double kMB = 1 << 20;
 
-std::string Format(const char* format, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(line, sizeof(line), format, arguments);
-  va_end(arguments);
-  return line;
+std::string Padded(const std::string& text, int width) {
+  const std::string padding(
+      std::max<size_t>(static_cast<size_t>(std::abs(width)), text.size()) -
+          text.size(),
+      ' ');
+  return width < 0 ? text + padding : padding + text;
 }
 
-std::string Fpr(const QueryResult& result) {
-  return result.filter_fpr < 0 ? "-" : Format("%.5f", result.filter_fpr);
-}
-
-nlohmann::ordered_json FprJson(const QueryResult& result) {
+nlohmann::ordered_json Fpr(const QueryResult& result) {
   if (result.filter_fpr < 0) return nullptr;
   return result.filter_fpr;
 }
@@ -63,83 +58,74 @@ Status BenchReport::Tree(const std::string& workload, const std::string& shape,
 }
 
 void BenchReport::Row(const QueryResult& result) {
-  Json row;
-  row["filter"] = filter_.filter;
-  row["query"] = QueryKindName(result.kind);
-  row["empty_share"] = result.empty_share;
-  row["ops_per_sec"] = result.ops_per_sec;
-  row["p50_us"] = result.p50_us;
-  row["p99_us"] = result.p99_us;
-  row["block_reads_per_op"] = result.block_reads_per_op;
-  row["filter_fpr"] = FprJson(result);
-  row["false_positives_per_op"] = result.false_positives_per_op;
-  row["bits_per_key"] = filter_.bits_per_key;
-  row["filter_bytes"] = filter_.filter_bytes;
-  row["filter_bytes_in_cache"] = filter_.filter_bytes_in_cache;
-  row["load_seconds"] = filter_.load_seconds;
-  row["wrong_results"] = result.wrong_results;
+  Print(
+      {{"filter", filter_.filter, "filter", -18},
+       {"query", QueryKindName(result.kind), "query", -11},
+       {"empty_share", result.empty_share, "empty", 6, 0, 100, "%"},
+       {"ops_per_sec", result.ops_per_sec, "ops/s", 10, 0},
+       {"p50_us", result.p50_us, "p50 us", 9, 1},
+       {"p99_us", result.p99_us, "p99 us", 9, 1},
+       {"block_reads_per_op", result.block_reads_per_op, "blocks/op", 10, 4},
+       {"filter_fpr", Fpr(result), "filter fpr", 10, 5},
+       {"false_positives_per_op", result.false_positives_per_op, "fp/op", 9, 5},
+       {"bits_per_key", filter_.bits_per_key, "bits/key", 9, 2},
+       {"filter_bytes", filter_.filter_bytes},
+       {"filter_bytes_in_cache", filter_.filter_bytes_in_cache, "cached MB", 10,
+        2, 1 / kMB},
+       {"load_seconds", filter_.load_seconds, "load s", 7, 1},
+       {"wrong_results", result.wrong_results, "wrong", 6}});
   wrong_ = wrong_ || result.wrong_results > 0;
-  Print(row,
-        Format("%-18s %-11s %6s %10s %9s %9s %10s %10s %9s %9s %10s %7s %6s",
-               "filter", "query", "empty", "ops/s", "p50 us", "p99 us",
-               "blocks/op", "filter fpr", "fp/op", "bits/key", "cached MB",
-               "load s", "wrong"),
-        Format("%-18s %-11s %5.0f%% %10.0f %9.1f %9.1f %10.4f %10s %9.5f %9.2f "
-               "%10.2f %7.1f %6llu",
-               filter_.filter.c_str(), QueryKindName(result.kind),
-               100 * result.empty_share, result.ops_per_sec, result.p50_us,
-               result.p99_us, result.block_reads_per_op, Fpr(result).c_str(),
-               result.false_positives_per_op, filter_.bits_per_key,
-               static_cast<double>(filter_.filter_bytes_in_cache) / (1 << 20),
-               filter_.load_seconds,
-               static_cast<unsigned long long>(result.wrong_results)));
 }
 
 void BenchReport::Row(const ShiftBatch& batch) {
   const QueryResult& seeks = batch.seeks;
-  Json row;
-  row["filter"] = filter_.filter;
-  row["query"] = QueryKindName(seeks.kind);
-  row["batch"] = batch.batch;
-  row["transition_ratio"] = batch.transition;
-  row["empty_share"] = seeks.empty_share;
-  row["ops_per_sec"] = seeks.ops_per_sec;
-  row["p50_us"] = seeks.p50_us;
-  row["p99_us"] = seeks.p99_us;
-  row["block_reads_per_op"] = seeks.block_reads_per_op;
-  row["filter_fpr"] = FprJson(seeks);
-  row["false_positives_per_op"] = seeks.false_positives_per_op;
-  row["bits_per_key"] = batch.bits_per_key;
-  row["background_jobs"] = batch.jobs;
-  row["seconds"] = batch.seconds;
-  row["refreshed_bytes"] = batch.refreshed_bytes;
-  row["wrong_results"] = seeks.wrong_results;
+  Print({{"filter", filter_.filter, "filter", -18},
+         {"query", QueryKindName(seeks.kind)},
+         {"batch", batch.batch, "batch", 6},
+         {"transition_ratio", batch.transition, "transition", 10, 3},
+         {"empty_share", seeks.empty_share},
+         {"ops_per_sec", seeks.ops_per_sec, "ops/s", 10, 0},
+         {"p50_us", seeks.p50_us, "p50 us", 9, 1},
+         {"p99_us", seeks.p99_us, "p99 us", 9, 1},
+         {"block_reads_per_op", seeks.block_reads_per_op, "blocks/op", 10, 4},
+         {"filter_fpr", Fpr(seeks), "filter fpr", 10, 5},
+         {"false_positives_per_op", seeks.false_positives_per_op},
+         {"bits_per_key", batch.bits_per_key},
+         {"background_jobs", batch.jobs, "bg jobs", 9},
+         {"seconds", batch.seconds, "seconds", 9, 2},
+         {"refreshed_bytes", batch.refreshed_bytes, "MB refreshed", 12, 1,
+          1 / kMB},
+         {"wrong_results", seeks.wrong_results, "wrong", 6}});
   wrong_ = wrong_ || seeks.wrong_results > 0;
-  Print(
-      row,
-      Format("%-18s %6s %10s %10s %9s %9s %10s %10s %9s %9s %12s %6s", "filter",
-             "batch", "transition", "ops/s", "p50 us", "p99 us", "blocks/op",
-             "filter fpr", "bg jobs", "seconds", "MB refreshed", "wrong"),
-      Format("%-18s %6llu %10.3f %10.0f %9.1f %9.1f %10.4f %10s %9llu %9.2f "
-             "%12.1f %6llu",
-             filter_.filter.c_str(),
-             static_cast<unsigned long long>(batch.batch), batch.transition,
-             seeks.ops_per_sec, seeks.p50_us, seeks.p99_us,
-             seeks.block_reads_per_op, Fpr(seeks).c_str(),
-             static_cast<unsigned long long>(batch.jobs), batch.seconds,
-             static_cast<double>(batch.refreshed_bytes) / (1 << 20),
-             static_cast<unsigned long long>(seeks.wrong_results)));
 }
 
-void BenchReport::Print(const Json& json, const std::string& header,
-                        const std::string& table) {
+std::string BenchReport::Figure::Text() const {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  char text[64];
+  snprintf(text, sizeof(text), "%.*f%s", digits, scale * value.get<double>(),
+           unit);
+  return text;
+}
+
+void BenchReport::Print(const std::vector<Figure>& row) {
+  Json json;
+  std::string titles;
+  std::string texts;
+  for (const Figure& figure : row) {
+    json[figure.field] = figure.value;
+    if (figure.title == nullptr) continue;
+    const char* const separator = texts.empty() ? "" : " ";
+    titles += separator + Padded(figure.title, figure.width);
+    texts += separator + Padded(figure.Text(), figure.width);
+  }
   if (file_.is_open()) file_ << json.dump() << std::endl;
   if (as_json_) {
     printf("%s\n", json.dump().c_str());
   } else {
-    if (!header_printed_) printf("%s\n", header.c_str());
+    if (!header_printed_) printf("%s\n", titles.c_str());
     header_printed_ = true;
-    printf("%s\n", table.c_str());
+    printf("%s\n", texts.c_str());
   }
   fflush(stdout);
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "db_bench_ext/query_meter.h"
 #include "rocksdb/status.h"
@@ -56,9 +57,22 @@ class BenchReport {
  private:
   using Json = nlohmann::ordered_json;
 
-  // Prints either the row as JSON, or `table`; `header` precedes the first row.
-  void Print(const Json& json, const std::string& header,
-             const std::string& table);
+  // A field of the JSON, and a column of the table if it has a title.
+  struct Figure {
+    std::string Text() const;
+
+    const char* field;
+    Json value;
+    const char* title = nullptr;
+    int width = 0;  // negative: to the left
+    int digits = 0;
+    double scale = 1;
+    const char* unit = "";
+  };
+
+  // Prints the row as JSON or as a line of the table, whose titles precede the
+  // first row.
+  void Print(const std::vector<Figure>& row);
 
   bool as_json_ = false;
   std::ofstream file_;

@@ -6,16 +6,15 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/seed_samples.h"
+#include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/workload.h"
 #include "db_bench_ext/workload_flags.h"
 
@@ -50,19 +49,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Nanoseconds(std::chrono::steady_clock::time_point since) {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now() - since)
-      .count();
-}
-
 // Average time of a query in ns, and the number of answers "may match".
 std::pair<double, uint64_t> Time(const MemoryFilter& filter,
                                  const std::vector<Query>& queries) {
   uint64_t matches = 0;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   for (const Query& query : queries) matches += filter.MayMatch(query);
-  const double ns = Nanoseconds(start);
+  const double ns = stopwatch.Nanos();
   return {queries.empty() ? 0 : ns / static_cast<double>(queries.size()),
           matches};
 }

@@ -4,11 +4,11 @@
 
 #include <malloc.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
+#include "db_bench_ext/stopwatch.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/perf_context.h"
@@ -54,11 +54,9 @@ Cost Measure(const std::function<void()>& work) {
   }
   Cost cost;
   const double before = ProcessMiB("VmRSS:");
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   work();
-  cost.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  cost.seconds = stopwatch.Seconds();
   cost.peak_mib = ProcessMiB("VmHWM:") - before;
   malloc_trim(0);
   cost.kept_mib = ProcessMiB("VmRSS:") - before;

@@ -2,8 +2,7 @@
 
 #include "db_bench_ext/memory_filter.h"
 
-#include <chrono>
-
+#include "db_bench_ext/stopwatch.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/table.h"
 
@@ -23,11 +22,9 @@ Slice BuildFilter(const FilterPolicy& policy,
 MemoryFilter::MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
                            const std::vector<std::string>& keys)
     : policy_(std::move(policy)) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   contents_ = BuildFilter(*policy_, keys, &owner_);
-  build_ns_ = std::chrono::duration<double, std::nano>(
-                  std::chrono::steady_clock::now() - start)
-                  .count();
+  build_ns_ = stopwatch.Nanos();
   reader_.reset(policy_->GetFilterBitsReader(contents_));
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
   if (own == nullptr) return;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "db_bench_ext/key_source.h"
 #include "filter_policy/surf/surf_policy.h"

@@ -5,13 +5,13 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <tuple>
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/stopwatch.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -59,7 +59,7 @@ void LookUp(benchmark::State& state, const LookUpRuns& runs, Order order) {
   size_t matches = 0;
   // RocksDB copies each key before it looks it up.
   std::string keys[2];
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   for (auto _ : state) {
     for (std::string& key : keys) key = runs.absent[next++];
     next %= runs.absent.size();
@@ -77,11 +77,9 @@ void LookUp(benchmark::State& state, const LookUpRuns& runs, Order order) {
       }
     }
   }
-  const std::chrono::duration<double, std::nano> ns =
-      std::chrono::steady_clock::now() - start;
+  const double ns = stopwatch.Nanos();
   benchmark::DoNotOptimize(matches);
-  state.counters["ns/op"] =
-      ns.count() / static_cast<double>(2 * state.iterations());
+  state.counters["ns/op"] = ns / static_cast<double>(2 * state.iterations());
 }
 
 // Keeps the runs of the latest benchmark, and makes others when they are

@@ -5,13 +5,13 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <random>
 #include <string>
 #include <tuple>
 
 #include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/workload.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -108,16 +108,15 @@ void Measure(benchmark::State& state, const KeySet& set,
              const MemoryFilter& filter, size_t ops_per_iteration,
              const Body& body) {
   using benchmark::Counter;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   for (auto _ : state) body();
-  const std::chrono::duration<double, std::nano> ns =
-      std::chrono::steady_clock::now() - start;
+  const double ns = stopwatch.Nanos();
   const int64_t ops =
       state.iterations() * static_cast<int64_t>(ops_per_iteration);
   state.SetItemsProcessed(ops);
   // The time as one thread sees it.
   state.counters["ns/op"] =
-      Counter(ns.count() / static_cast<double>(ops), Counter::kAvgThreads);
+      Counter(ns / static_cast<double>(ops), Counter::kAvgThreads);
   state.counters["bits_per_key"] =
       Counter(8.0 * static_cast<double>(filter.contents().size()) /
                   static_cast<double>(set.keys.size()),
@@ -163,26 +162,6 @@ void AskRanges(benchmark::State& state, const KeySet& set,
   });
 }
 
-void PointAbsent(benchmark::State& state, const KeySet& set,
-                 const MemoryFilter& filter) {
-  AskPoints(state, set, filter, set.absent, Expect::kAnything);
-}
-
-void PointPresent(benchmark::State& state, const KeySet& set,
-                  const MemoryFilter& filter) {
-  AskPoints(state, set, filter, set.present, Expect::kMatches);
-}
-
-void Range(benchmark::State& state, const KeySet& set,
-           const MemoryFilter& filter) {
-  AskRanges(state, set, filter, set.empty_ranges, Expect::kAnything);
-}
-
-void RangePositive(benchmark::State& state, const KeySet& set,
-                   const MemoryFilter& filter) {
-  AskRanges(state, set, filter, set.positive_ranges, Expect::kMatches);
-}
-
 void MultiGet(benchmark::State& state, const KeySet& set,
               const MemoryFilter& filter) {
   // MayMatch takes the keys by pointers that it may write through.
@@ -206,22 +185,19 @@ void Seek(benchmark::State& state, const KeySet& set,
 }
 
 void CountKeys(benchmark::State& state, const KeySet& set,
-               const MemoryFilter& filter, const std::vector<Query>& ranges) {
+               const MemoryFilter& filter, const std::vector<Query>& ranges,
+               Expect expect) {
   const Surf* const surf = filter.surf();
-  AskAll(state, set, filter, ranges, Expect::kAnything,
-         [surf](const Query& range) {
-           return static_cast<int64_t>(surf->Count(range.lo, range.hi).count);
-         });
+  AskAll(state, set, filter, ranges, expect, [surf](const Query& range) {
+    return static_cast<int64_t>(surf->Count(range.lo, range.hi).count);
+  });
 }
 
-void Count100(benchmark::State& state, const KeySet& set,
-              const MemoryFilter& filter) {
-  CountKeys(state, set, filter, set.few_keys);
-}
-
-void Count10k(benchmark::State& state, const KeySet& set,
-              const MemoryFilter& filter) {
-  CountKeys(state, set, filter, set.many_keys);
+// Asks the queries of one kind.
+template <auto kAsk, auto kQueriesOf, Expect kExpect = Expect::kAnything>
+void Ask(benchmark::State& state, const KeySet& set,
+         const MemoryFilter& filter) {
+  kAsk(state, set, filter, set.*kQueriesOf, kExpect);
 }
 
 void Build(benchmark::State& state, const KeySet& set,
@@ -251,14 +227,15 @@ struct Operation {
 };
 
 constexpr Operation kOperations[] = {
-    {"PointAbsent", PointAbsent},
-    {"PointPresent", PointPresent},
-    {"Range", Range, true},
-    {"RangePositive", RangePositive, true},
+    {"PointAbsent", Ask<AskPoints, &KeySet::absent>},
+    {"PointPresent", Ask<AskPoints, &KeySet::present, Expect::kMatches>},
+    {"Range", Ask<AskRanges, &KeySet::empty_ranges>, true},
+    {"RangePositive",
+     Ask<AskRanges, &KeySet::positive_ranges, Expect::kMatches>, true},
     {"MultiGet", MultiGet},
     {"Seek", Seek, true},
-    {"Count100", Count100, true, kFewKeys},
-    {"Count10k", Count10k, true, kManyKeys},
+    {"Count100", Ask<CountKeys, &KeySet::few_keys>, true, kFewKeys},
+    {"Count10k", Ask<CountKeys, &KeySet::many_keys>, true, kManyKeys},
     {"Build", Build},
     {"Open", Open},
 };

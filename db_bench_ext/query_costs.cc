@@ -3,7 +3,6 @@
 #include "db_bench_ext/query_costs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -13,6 +12,7 @@
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/memory_filter.h"
+#include "db_bench_ext/stopwatch.h"
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/proteus/design_search.h"
 
@@ -54,14 +54,12 @@ class Costs {
     *nanos = INFINITY;
     uint64_t matches = 0;
     for (int run = 0; run < kRepetitions; run++) {
-      const auto start = std::chrono::steady_clock::now();
+      const Stopwatch stopwatch;
       for (const Query& query : queries) {
         matches += filter.block()->RangeMayMatch(query.lo, query.hi,
                                                  /*hi_inclusive=*/true);
       }
-      const std::chrono::duration<double, std::nano> time =
-          std::chrono::steady_clock::now() - start;
-      *nanos = std::min(*nanos, time.count() / kQueries);
+      *nanos = std::min(*nanos, stopwatch.Nanos() / kQueries);
     }
     // A filter that resolves no query has not done the work to be measured.
     return matches < kRepetitions * kQueries

@@ -5,10 +5,8 @@
 
 #pragma once
 
-#include <chrono>
-#include <string>
-
 #include "db_bench_ext/bench_db.h"
+#include "db_bench_ext/stopwatch.h"
 #include "monitoring/histogram.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -50,11 +48,9 @@ class QueryMeter {
   // Runs and times a query. `run` returns whether its answer was right.
   template <typename Run>
   void Time(const Run& run) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch stopwatch;
     const bool right = run();
-    const double ns = std::chrono::duration<double, std::nano>(
-                          std::chrono::steady_clock::now() - start)
-                          .count();
+    const double ns = stopwatch.Nanos();
     if (!right) wrong_results_++;
     latencies_.Add(static_cast<uint64_t>(ns));
     total_ns_ += ns;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "db_bench_ext/own_flags.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
@@ -112,7 +113,10 @@ uint64_t AskQueries(DB* db) {
 
 int main(int argc, char** argv) {
   using namespace ROCKSDB_NAMESPACE::protean;
-  gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
+  ParseOwnFlags("read_paths",
+                "Builds a database and asks it the queries of one hot read "
+                "path, for scripts/count_instructions.sh.",
+                &argc, &argv);
   if (FLAGS_path != "point" && FLAGS_path != "range" && FLAGS_path != "scan" &&
       FLAGS_path != "open_seek") {
     fprintf(stderr,

@@ -3,8 +3,8 @@
 #include "db_bench_ext/shift_workload.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "db_bench_ext/stopwatch.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/refresh_filters.h"
 
@@ -80,7 +80,7 @@ Status ShiftWorkload::RunBatch(BenchDb* db, uint64_t begin, uint64_t end,
   Status s = DrawSteps(begin, end, rng, &steps);
   if (!s.ok()) return s;
   uint64_t puts_done = PutsDue(begin);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   QueryMeter meter(db, QueryKind::kClosedSeek);
   for (const Step& step : steps) {
     for (; puts_done < step.puts_before && s.ok(); puts_done++) {
@@ -92,9 +92,7 @@ Status ShiftWorkload::RunBatch(BenchDb* db, uint64_t begin, uint64_t end,
   const QueryResult seeks = meter.Finish(/*files_with_answer=*/0);
   s = db->db()->WaitForCompact(WaitForCompactOptions());
   if (s.ok() && options_.refresh) s = Refresh(db, batch);
-  batch->seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  batch->seconds += stopwatch.Seconds();
   batch->seeks = seeks;
   batch->seeks.empty_share = 1;
   batch->transition = (Transition(begin) + Transition(end - 1)) / 2;

@@ -18,8 +18,8 @@ class FileRangeFilter {
  public:
   virtual ~FileRangeFilter() = default;
 
-  // As the functions of RangeFilter, but these also use what is known of the
-  // smallest and the largest key.
+  // These answer as the functions of RangeFilter do, and also use what is known
+  // of the smallest and the largest key.
   virtual bool KeyMayMatch(const Slice& key) const = 0;
   virtual bool RangeMayMatch(const Slice& lo, const Slice& hi,
                              bool hi_inclusive) const = 0;
@@ -28,7 +28,7 @@ class FileRangeFilter {
   virtual bool LowerBoundIsLoose() const = 0;
   // Whether LowerBound(target) is slow.
   virtual bool LowerBoundIsSlow(const Slice& target) const = 0;
-  // As LowerBound, at once: uses nothing but what is known of the smallest and
+  // A quick LowerBound: it uses nothing but what is known of the smallest and
   // the largest key.
   virtual bool QuickLowerBound(const Slice& target,
                                std::string* bound) const = 0;

@@ -64,8 +64,8 @@ Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
 // A DB with ApproximateCount. As thread safe as any DB.
 class ProteanDB : public StackableDB {
  public:
-  // As DB::Open, whose errors it returns without changing `*db`. The caller
-  // owns `*db`, and deletes the handles before it.
+  // Opens a DB as DB::Open does, whose errors it returns without changing
+  // `*db`. The caller owns `*db`, and deletes the handles before it.
   static Status Open(const Options& options, const std::string& name,
                      std::unique_ptr<ProteanDB>* db);
   static Status Open(const DBOptions& db_options, const std::string& name,

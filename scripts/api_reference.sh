@@ -14,6 +14,12 @@ cd "$project"
 command -v doxygen >/dev/null || die "doxygen is missing (Debian: apt install doxygen)"
 
 mkdir -p "$output"
-PROTEAN_VERSION=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h) \
-  PROTEAN_HEADERS=$(sed -n 's/^protean_PUBLIC_HEADERS = //p' protean.mk) PROTEAN_API=$output doxygen docs/api/Doxyfile
+# The reference shows the path by which an application includes a header: rocksdb/plugin/protean/NAME.h.
+include=$(mktemp -d)
+trap 'rm -rf "$include"' EXIT
+mkdir -p "$include/rocksdb/plugin/protean"
+read -r -a headers <<<"$(sed -n 's/^protean_PUBLIC_HEADERS = //p' protean.mk)"
+cp "${headers[@]}" "$include/rocksdb/plugin/protean"
+PROTEAN_VERSION=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h) PROTEAN_INCLUDE=$include \
+  PROTEAN_API=$output doxygen docs/api/Doxyfile
 say "$output/html/index.html"

@@ -18,10 +18,10 @@ import tokenize
 Rule = collections.namedtuple("Rule", "name applies_to pattern help")
 
 RULES = [
-    Rule("opening", "opening", re.compile(r"(Of|Those|That|It|By|The same|So many|As many)\b"),
-         "a block does not open with Of, Those, That, It, By, The same, So many, or As many: name the subject"),
-    Rule("person", "comment", re.compile(r"\b(nobody|somebody|anybody|whoever|whosoever)\b", re.IGNORECASE),
-         "code is not nobody, somebody, anybody, or whoever: say the caller, the reader, no thread, RocksDB"),
+    Rule("opening", "opening", re.compile(r"(Of|Those|That|It|They|Its|By|As|The same|So many)\b"),
+         "a block does not open with Of, Those, That, They, It, Its, By, As, The same, or So many: name the subject"),
+    Rule("person", "comment", re.compile(r"\b(nobody|somebody|anybody|everybody|whoever|whosoever)\b", re.IGNORECASE),
+         "code is not nobody, somebody, anybody, everybody, or whoever: say the caller, the reader, no thread, RocksDB"),
     Rule("count", "comment", re.compile(r"\bso (many|much)\b(?!( \w+){0,3} that\b)", re.IGNORECASE),
          "a comment does not count with 'so many' or 'so much': say the number of what"),
     Rule("limit", "code", re.compile(r"\bk(Most|Least)[A-Z]\w*"), "limits are kMax... and kMin..., not kMost... or kLeast..."),

@@ -15,7 +15,7 @@ import sys
 Rule = collections.namedtuple("Rule", "name help")
 
 LINK = Rule("link", "a link leads to a file of the tree, and to a heading of it")
-PERSON = Rule("person", "code is not nobody, somebody, anybody, or whoever: say the caller, the reader, no thread, RocksDB")
+PERSON = Rule("person", "code is not nobody, somebody, anybody, everybody, or whoever: say the caller, the reader, no thread, RocksDB")
 SPELLING = Rule("spelling", "American spelling, as RocksDB's")
 LENGTH = Rule("length", "a sentence has at most 36 words")
 FIGURES = Rule("figures", "a sentence has at most 6 figures: make two sentences, a list or a table")
@@ -23,7 +23,7 @@ RULES = [LINK, PERSON, SPELLING, LENGTH, FIGURES]
 
 MAX_WORDS = 36
 MAX_FIGURES = 6
-PERSONS = re.compile(r"\b(nobody|somebody|anybody|whoever|whosoever)\b", re.IGNORECASE)
+PERSONS = re.compile(r"\b(nobody|somebody|anybody|everybody|whoever|whosoever)\b", re.IGNORECASE)
 BRITISH = re.compile(
     r"\b\w*(neighbour|behaviour|colour|favour|honour|modell|labell|cancell|centre\b|grey\b|analys(e|ing)\b|catalogue|whilst|"
     r"misspelt|(recogn|organ|normal|optim|serial|initial|summar)is(e|ing|ation))\w*", re.IGNORECASE)

@@ -77,7 +77,7 @@ parse_options() {
       parsed=1
       break
     done
-    [ $parsed = 1 ] || die "unknown argument '$argument'; known: ${forms[*]} --help"
+    [ $parsed = 1 ] || die "unknown argument '$argument'; known: ${forms[*]:+${forms[*]} }--help"
   done
 }
 

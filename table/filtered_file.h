@@ -14,6 +14,7 @@
 #include "filter_policy/open_db/open_file.h"
 #include "table/partitioned_filter.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "table/seek/seek_outcomes.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -28,7 +29,7 @@ class FilterView {
 };
 
 // Thread safe.
-class FilteredFile final : private PartReports {
+class FilteredFile final : public CountedFile, private PartReports {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
   // Protean, and its user keys are in bytewise order when their
@@ -62,9 +63,6 @@ class FilteredFile final : private PartReports {
   // has.
   SequenceNumber marker_sequence() const { return marker_sequence_; }
 
-  // A new iterator's knowledge of whether waiting at markers pays.
-  SeekBackoff NewBackoff() const { return open_file_.NewBackoff(); }
-
   // Whether an iterator has noted that the filter is slow to find the next key
   // (LowerBoundIsSlow).
   bool IsSlow() const { return is_slow_.load(std::memory_order_relaxed); }
@@ -73,10 +71,13 @@ class FilteredFile final : private PartReports {
   // The queue that samples queries that found nothing in this file, or nullptr.
   QueryQueue* queue() const { return queue_; }
 
-  // Adds an iterator's counts of seeks, `events` in all.
-  void Add(const SeekTally& seeks, uint32_t events) {
+  // CountedFile:
+  void Add(const SeekTally& seeks, uint32_t events) override {
     open_file_.Add(seeks, events);
   }
+  SeekBackoff NewBackoff() override { return open_file_.NewBackoff(); }
+  Statistics* statistics() const override { return file_->statistics(); }
+  bool IsLastLevel() const override { return file_->IsLastLevel(); }
 
  private:
   void ReportUnreadPart(const Status& why) const override;

@@ -44,20 +44,18 @@
 
 #pragma once
 
-#include <string>
-
 #include "table/filtered_file.h"
-#include "table/rocksdb_internals/file_iterator.h"
-#include "table/seek/marker.h"
 #include "table/seek/run_search.h"
 #include "table/seek/search_member.h"
 #include "table/seek/seek_bounds.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_outcomes.h"
+#include "table/seek/seek_sampler.h"
+#include "table/seek/waiting_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableIterator final : public InternalIterator,
+class ProteanTableIterator final : public WaitingIterator,
                                    private SearchMember {
  public:
   // `file` and `read_options` must outlive the iterator. `arguments` are those
@@ -71,110 +69,70 @@ class ProteanTableIterator final : public InternalIterator,
   void SeekForPrev(const Slice& target) override;
   void SeekToLast() override;
 
-  bool Valid() const override {
-    return state_ == State::kReading ? inner_.Valid()
-                                     : state_ == State::kWaiting;
-  }
-
   // These require Valid().
 
   void Next() override {
-    if (state_ == State::kReading) {
-      inner_.Next();
+    if (IsReading()) {
+      inner().Next();
       StopAtUpperBound();
     } else {
       LeaveMarker();
     }
   }
-  bool NextAndGetResult(IterateResult* result) override;
+  bool NextAndGetResult(IterateResult* result) override {
+    if (IsReading()) {
+      return inner().NextAndGetResult(result) && !StopAtUpperBound();
+    }
+    LeaveMarker();
+    return GetResult(result);
+  }
   void Prev() override {
-    if (state_ == State::kReading) {
-      inner_.Prev();
+    if (IsReading()) {
+      inner().Prev();
       StopAtLowerBound();
     } else {
       ReadBeforeMarker();
     }
   }
-  Slice key() const override {
-    return state_ == State::kReading ? inner_.key() : marker_.key();
-  }
-  Slice user_key() const override {
-    return state_ == State::kReading ? inner_.user_key() : marker_.user_key();
-  }
-  // RocksDB asks for no value of a write that is too new to be seen.
-  Slice value() const override {
-    return state_ == State::kReading ? inner_.value() : Slice();
-  }
-  bool PrepareValue() override {
-    return state_ != State::kReading || inner_.PrepareValue();
-  }
-  uint64_t write_unix_time() const override {
-    return state_ == State::kReading ? inner_.write_unix_time()
-                                     : InternalIterator::write_unix_time();
-  }
-  bool MayBeOutOfLowerBound() override {
-    return state_ != State::kReading || inner_.MayBeOutOfLowerBound();
-  }
-  bool IsKeyPinned() const override {
-    return state_ == State::kReading && inner_.IsKeyPinned();
-  }
-  bool IsValuePinned() const override {
-    return state_ == State::kReading && inner_.IsValuePinned();
-  }
 
-  Status status() const override {
-    return state_ == State::kReading ? inner_.status() : Status::OK();
-  }
-  IterBoundCheck UpperBoundCheckResult() override {
-    return state_ == State::kReading ? inner_.UpperBoundCheckResult()
-                                     : bound_check_;
-  }
   // LevelIterator calls this before it destroys the iterator over the file
   // before, so a search goes on from one file of the level to the next.
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
-    inner_.SetPinnedItersMgr(manager);
+    inner().SetPinnedItersMgr(manager);
     if (manager != nullptr) search_.Join(read_options_);
-  }
-  Status GetProperty(std::string name, std::string* value) override {
-    return inner_.Get()->GetProperty(std::move(name), value);
-  }
-  void GetReadaheadState(ReadaheadFileInfo* info) override {
-    inner_.GetReadaheadState(info);
-  }
-  void SetReadaheadState(ReadaheadFileInfo* info) override {
-    inner_.SetReadaheadState(info);
   }
 #if PROTEAN_HAS_MULTI_SCAN
   void Prepare(const MultiScanArgs* scans) override;
 #endif
 
  private:
-  enum class State : uint8_t {
-    kReading,  // the iterator is where inner_ is
-    kEmpty,    // invalid, because the file has nothing for the seek
-    kWaiting,  // valid, at the marker
-  };
-
   // SearchMember:
   SearchPosition Position() const override {
     using Kind = SearchPosition::Kind;
-    if (state_ == State::kWaiting) return {Kind::kMarker, marker_.user_key()};
-    if (state_ == State::kEmpty || !inner_.Valid()) return {};
-    return {Kind::kKey, file_->UserKey(inner_.key())};
+    if (IsWaiting()) return {Kind::kMarker, marker().user_key()};
+    if (!IsReading() || !inner().Valid()) return {};
+    return {Kind::kKey, file_->UserKey(inner().key())};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) const override {
-    file_->queue()->Record(lo, hi, hi_inclusive);
+    sampler_.RecordEmptyRange(lo, hi, hi_inclusive);
   }
-  void RecordNothingFrom(const Slice& target) const override;
+  void RecordNothingFrom(const Slice& target) const override {
+    sampler_.RecordNothingFrom(target);
+  }
 
-  bool IsWaiting() const { return state_ == State::kWaiting; }
   // Whether the iterator may wait. Markers are for DBIter, which compares
   // sequence numbers with that of its snapshot. Of the iterators that are made
   // for users, RocksDB gives a manager of pinned iterators only to those under
   // a DBIter.
   bool CanWait() const {
-    return markers_allowed_ && inner_.pinned_iters_manager() != nullptr;
+    return markers_allowed_ && inner().pinned_iters_manager() != nullptr;
+  }
+  // Whether the key is at or above the lower bound, if there is one. REQUIRES:
+  // Valid()
+  bool IsAboveLower() const {
+    return bounds_.lower() == nullptr ||
+           !bounds_.IsBelowLower(file_->UserKey(key()));
   }
 
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
@@ -190,12 +148,8 @@ class ProteanTableIterator final : public InternalIterator,
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
   bool Obey(const SeekDecision& decision, SeekKind kind);
-  void SetEmpty(IterBoundCheck bound_check) {
-    state_ = State::kEmpty;
-    bound_check_ = bound_check;
-  }
 
-  // Seeks inner_, and notes whether its blocks were in the cache.
+  // Seeks inner(), and notes whether its blocks were in the cache.
   void SeekInner(const Slice& target);
   // Repeats a seek whose block was not there yet, with async_io.
   void SeekAgain(const Slice& target);
@@ -218,21 +172,6 @@ class ProteanTableIterator final : public InternalIterator,
   bool StopAtThreadUpperBound();
   bool StopAtThreadLowerBound();
 
-  // Waiting was of no use for an open seek.
-  void WaitedInVain() {
-    if (bounds_.upper() == nullptr) backoff_.OnReached();
-  }
-  // The file has been read from the marker at which it waited.
-  void CountReached();
-  // A backward seek above the lower bound has read the file.
-  void CountReadBackwards();
-
-  // Sample a seek that found nothing, or that may have found a key to which the
-  // search does not come. The block-based table's iterator compares with the
-  // upper bound itself.
-  void Sample(const Slice& target);
-  void SampleBackwards(const Slice& target, bool inclusive);
-
 #if PROTEAN_HAS_MULTI_SCAN
   // False if the filter says that this file holds no key in any of the ranges.
   bool MayHoldAnyOf(const MultiScanArgs& scans);
@@ -241,16 +180,12 @@ class ProteanTableIterator final : public InternalIterator,
   FilteredFile* const file_;
   const ReadOptions& read_options_;
   const bool markers_allowed_;
-  bool prepared_ = false;  // whether inner_ has read ahead for a MultiScan
-  State state_ = State::kReading;
-  IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
-  FileIterator inner_;
+  bool prepared_ = false;  // whether inner() has read ahead for a MultiScan
   SeekBounds bounds_;
-  Marker marker_;
   SeekOutcomes outcomes_;
-  SeekBackoff backoff_;
   BlockCacheLookupContext lookup_context_;
   SearchHandle search_;
+  SeekSampler sampler_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -27,6 +27,9 @@ double Draw(uint64_t a, uint64_t b) {
          0x1p-53;
 }
 
+// Nothing here compares the sequence numbers of markers.
+constexpr SequenceNumber kMarkerSequence = 0;
+
 // What the table iterator does with a read of a file that has nothing for it.
 struct Answer {
   // Whether the file is read by a seek whose end other files know.
@@ -39,25 +42,17 @@ struct Answer {
 // Follows a forward seek from marker to marker until it ends. `marker` is where
 // the file waits first.
 bool IsRead(const FileRangeFilter& filter, const ReadQuery& read,
-            const ReadTruth::End& end, Marker::Purpose purpose,
-            std::string marker) {
+            const ReadTruth::End& end, Marker marker) {
   const SearchPosition stop = {
       end.found ? SearchPosition::Kind::kKey : SearchPosition::Kind::kNone,
       end.key};
-  for (uint8_t moves = 0;; moves++) {
-    const bool is_reached =
-        end.found ? marker <= end.key
-                  : read.kind != ReadKind::kClosedSeek || marker < read.bound;
+  for (;;) {
+    const Slice at = marker.user_key();
+    const bool is_reached = end.found ? at.compare(end.key) <= 0
+                                      : read.kind != ReadKind::kClosedSeek ||
+                                            at.compare(read.bound) < 0;
     if (!is_reached) return false;
-    if (purpose != Marker::Purpose::kProbe || moves == Marker::kMaxMoves) {
-      return true;
-    }
-    std::string next;
-    if (DecideMove(filter, marker, stop, &next).action ==
-        SeekDecision::Action::kRead) {
-      return true;
-    }
-    marker = std::move(next);
+    if (!MoveOn(filter, stop, kMarkerSequence, &marker)) return true;
   }
 }
 
@@ -65,25 +60,27 @@ Answer AnswerToSeek(const FileRangeFilter& filter, const ReadQuery& read,
                     const ReadTruth::End& end) {
   using Action = SeekDecision::Action;
   Answer answer;
-  std::string marker;
+  Marker marker;
   const Slice bound(read.bound);
   if (read.kind == ReadKind::kClosedSeekForPrev) {
-    answer.read = DecideSeekForPrev(filter, read.target, read.inclusive, bound,
-                                    /*lower_is_known=*/true, &marker)
-                      .action == Action::kRead;
+    answer.read =
+        DecideSeekForPrev(filter, read.target, read.inclusive, bound,
+                          /*lower_is_known=*/true, marker.new_user_key())
+            .action == Action::kRead;
     return answer;
   }
   const SeekDecision decision =
       DecideSeek(filter, read.target,
                  read.kind == ReadKind::kClosedSeek ? &bound : nullptr,
-                 Waiting::kAllowed, &marker);
+                 Waiting::kAllowed, marker.new_user_key());
   if (decision.action == Action::kWait) {
+    marker.Place(decision.purpose, kMarkerSequence);
     std::string next;
     answer.knows_nothing =
-        marker == read.target + std::string(1, '\0') &&
-        DecideMove(filter, marker, SearchPosition(), &next).action ==
+        marker.user_key() == read.target + std::string(1, '\0') &&
+        DecideMove(filter, marker.user_key(), SearchPosition(), &next).action ==
             Action::kRead;
-    answer.read = IsRead(filter, read, end, decision.purpose, marker);
+    answer.read = IsRead(filter, read, end, std::move(marker));
   } else {
     answer.read = decision.action == Action::kRead;
   }

@@ -28,8 +28,6 @@ class Output {
  public:
   Output(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
 
-  bool as_json() const { return as_json_; }
-
   // Prints a line for people only.
   void Line(const std::string& text = "");
 

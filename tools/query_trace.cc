@@ -2,7 +2,6 @@
 
 #include "tools/query_trace.h"
 
-#include <algorithm>
 #include <bitset>
 #include <initializer_list>
 

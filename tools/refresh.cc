@@ -2,7 +2,6 @@
 
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
-#include <algorithm>
 #include <cinttypes>
 #include <memory>
 #include <string>

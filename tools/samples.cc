@@ -122,6 +122,9 @@ class Samples : public Command {
   Status Import(const Files& files, Output* output, std::ostream& err);
   Status Merge(const Files& files, Output* output, std::ostream& err);
 
+  // Tells that the samples of the selected column family are in `file` now.
+  void PrintCopied(const char* relation, size_t samples,
+                   const std::string& file, Output* output) const;
   // Opens the DB. Returns InvalidArgument unless exactly one column family is
   // selected.
   Status OpenOne(const char* form);
@@ -337,6 +340,15 @@ Status Samples::OpenOne(const char* form) {
       " needs --column_family=NAME; the DB's column families: " + names);
 }
 
+void Samples::PrintCopied(const char* relation, size_t samples,
+                          const std::string& file, Output* output) const {
+  const std::string& family = target_.families()[0].name;
+  output->Line(Format("%zu samples %s column family %s: %s", samples, relation,
+                      family.c_str(), file.c_str()));
+  output->Row(
+      {{"column_family", family}, {"samples", samples}, {"output", file}});
+}
+
 Status Samples::Export(const Files& files, Output* output, std::ostream& err) {
   if (!files.empty() || output_.empty()) {
     return Status::InvalidArgument(
@@ -347,14 +359,7 @@ Status Samples::Export(const Files& files, Output* output, std::ostream& err) {
   std::vector<SampleQuery> queries;
   if (s.ok()) s = ReadSaved(target_.families()[0], err, &file, &queries);
   if (s.ok()) s = Write(output_, queries);
-  if (!s.ok()) return s;
-  output->Line(Format("%zu samples of column family %s: %s", queries.size(),
-                      target_.families()[0].name.c_str(), output_.c_str()));
-  Json row;
-  row["column_family"] = target_.families()[0].name;
-  row["samples"] = queries.size();
-  row["output"] = output_;
-  output->Row(row);
+  if (s.ok()) PrintCopied("of", queries.size(), output_, output);
   return s;
 }
 
@@ -379,13 +384,7 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   err << "a process that has the DB open now does not notice: it adds its new "
          "samples to "
       << file << " when it closes the DB\n";
-  output->Line(Format("%zu samples for column family %s: %s", queries.size(),
-                      target_.families()[0].name.c_str(), file.c_str()));
-  Json row;
-  row["column_family"] = target_.families()[0].name;
-  row["samples"] = queries.size();
-  row["output"] = file;
-  output->Row(row);
+  PrintCopied("for", queries.size(), file, output);
   return s;
 }
 
@@ -409,11 +408,7 @@ Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
   if (!s.ok()) return s;
   output->Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
                       files.size(), output_.c_str()));
-  Json row;
-  row["samples"] = merged.size();
-  row["read"] = all;
-  row["output"] = output_;
-  output->Row(row);
+  output->Row({{"samples", merged.size()}, {"read", all}, {"output", output_}});
   return s;
 }
 

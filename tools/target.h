@@ -7,7 +7,6 @@
 
 #pragma once
 
-#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -78,8 +77,6 @@ class Target {
   // The folder of the DB; empty for SST files given by path.
   const std::string& db() const { return db_; }
   const std::string& column_family() const { return column_family_; }
-  // The options of the DB, from its OPTIONS file.
-  const DBOptions& db_options() const { return db_options_; }
   // Notes for the operator on how the DB was read, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -92,7 +89,7 @@ class Target {
 
   std::string db_;
   std::string column_family_;
-  DBOptions db_options_;
+  DBOptions db_options_;  // from the OPTIONS file
   std::vector<TargetFamily> families_;
   std::vector<std::string> notes_;
 };

@@ -7,8 +7,8 @@ another comment; one behind code describes that code. Lines that are indented by
 comment, and are not part of a list, are shown as they are.
 """
 
+import argparse
 import re
-import sys
 
 WHOLE_LINE = re.compile(r"^( *)//( *)(.*)$")
 BEHIND_CODE = re.compile(r"^( *[^ /].*?)  // (.*)$")
@@ -36,7 +36,9 @@ def described(lines):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("header", metavar="HEADER", help="the header to print")
+    with open(parser.parse_args().header, encoding="utf-8") as file:
         lines = [line for line in file.read().splitlines() if "SPDX-License-Identifier" not in line]
     i, is_first, group = 0, True, False
     while i < len(lines):
@@ -62,4 +64,5 @@ def main():
             print(f"/// {text}".rstrip())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -57,7 +57,7 @@ class AmqSet {
 
   // Whether the set may contain the hash.
   virtual bool MayContain(uint64_t hash) const = 0;
-  // As Amq::Keep.
+  // Does what Amq::Keep does.
   virtual size_t Keep(size_t count, AmqLookup* lookups) const = 0;
 
   // The memory that a set takes at most besides its data. A filter reserves it

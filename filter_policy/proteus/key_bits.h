@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string>
 
 #include "filter_policy/bits/bit_util.h"
 #include "rocksdb/slice.h"

@@ -151,7 +151,7 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
     s = proteus->first_set_.DecodeHeader(payload.data() + sets.first);
   }
   if (s.ok() && (!is_part || has_second)) {
-    s = proteus->set_.DecodeHeader(payload.data() + sets.second);
+    s = proteus->second_set_.DecodeHeader(payload.data() + sets.second);
   }
   if (!s.ok()) return s;
   if (design.trie_bits > 0) {
@@ -161,13 +161,14 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
       return Status::Corruption("Proteus: trie has the wrong depth");
     }
   }
-  if (!proteus->first_set_.Open(&input) || !proteus->set_.Open(&input) ||
+  if (!proteus->first_set_.Open(&input) || !proteus->second_set_.Open(&input) ||
       !input.empty()) {
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
-  design.amq = has_second ? proteus->set_.kind() : proteus->first_set_.kind();
+  design.amq =
+      has_second ? proteus->second_set_.kind() : proteus->first_set_.kind();
   proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt);
-  proteus->length_ = PrefixLength(design.prefix_bits, salt);
+  proteus->second_length_ = PrefixLength(design.prefix_bits, salt);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
   if (!proteus->HasTrie()) proteus->FindWindows();
   *filter = std::move(proteus);
@@ -218,16 +219,16 @@ FilterReport Proteus::Report() const {
 // bits.
 bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
   for (;; bits -= header_.design.stride_bits) {
-    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
+    if (!second_set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
       return false;
     }
-    if (bits == length_.bits) return true;
+    if (bits == second_length_.bits) return true;
   }
 }
 
 // The hash of the key's longest prefix in the second layer.
 inline uint64_t Proteus::HashLongestPrefix(const Slice& key) const {
-  if (!HasSeries()) return HashPrefix(key, length_);
+  if (!HasSeries()) return HashPrefix(key, second_length_);
   const uint32_t bits = header_.design.LongestPrefix(key.size());
   return HashPrefix(key, PrefixLength(bits, salt_));
 }
@@ -248,12 +249,13 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
              !first_set_.MayContain(HashPrefix(key, first_length_))) {
     return false;
   }
-  if (length_.bits == 0) return true;
+  if (second_length_.bits == 0) return true;
   if (HasSeries()) {
     return SeriesContains(key, header_.design.LongestPrefix(key.size()));
   }
-  return set_.MayContain(length_.bits <= 64 ? HashWord(word, length_)
-                                            : HashPrefixOnce(key, length_));
+  return second_set_.MayContain(second_length_.bits <= 64
+                                    ? HashWord(word, second_length_)
+                                    : HashPrefixOnce(key, second_length_));
 }
 
 // Asks layer by layer: each layer is asked for all keys that are left before
@@ -264,7 +266,7 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
   const bool has_key_set = HasKeySet();
   // These are copies, since the compiler must assume that storing answers
   // changes this object.
-  const PrefixLength asked = has_first_set ? first_length_ : length_;
+  const PrefixLength asked = has_first_set ? first_length_ : second_length_;
   const uint64_t smallest = header_.smallest;
   const uint64_t largest = header_.largest;
   Amq::Lookup left[kMaxBatch];
@@ -287,13 +289,14 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
     }
     count = first_set_.Keep(count, left);
   }
-  if (length_.bits > 0) {
-    if (has_first_set || has_key_set || length_.bits > 64 || HasSeries()) {
+  if (second_length_.bits > 0) {
+    if (has_first_set || has_key_set || second_length_.bits > 64 ||
+        HasSeries()) {
       for (size_t j = 0; j < count; j++) {
         left[j].hash = HashLongestPrefix(*keys[left[j].index]);
       }
     }
-    count = set_.Keep(count, left);
+    count = second_set_.Keep(count, left);
   }
   for (size_t j = 0; j < count; j++) {
     const Slice& key = *keys[left[j].index];

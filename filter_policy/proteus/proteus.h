@@ -112,7 +112,7 @@ class Proteus : public RangeFilter {
                      bool hi_inclusive) const override;
 
   bool LowerBound(const Slice& target, std::string* bound) const override;
-  bool LowerBoundIsLoose() const override { return length_.bits > 0; }
+  bool LowerBoundIsLoose() const override { return second_length_.bits > 0; }
   bool LowerBoundIsSlow() const override { return !HasTrie(); }
 
   FilterReport Report() const override;
@@ -178,9 +178,9 @@ class Proteus : public RangeFilter {
   UniformTrie trie_;
   const FilterSalt salt_;
   PrefixLength first_length_{0, salt_};
-  PrefixLength length_{0, salt_};
+  PrefixLength second_length_{0, salt_};
   Amq first_set_;
-  Amq set_;
+  Amq second_set_;
   // LowerBound without a trie stays in windows of the prefixes of this length;
   // 0 if there are none.
   uint32_t window_prefix_ = 0;

@@ -26,10 +26,11 @@ template <class Key>
 inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
                                     Budget* budget) const {
   // The longest prefixes that the bounds have and that are not too many.
-  uint32_t bits = Key::kMayHaveSeries ? budget->longest_bits : length_.bits;
+  uint32_t bits =
+      Key::kMayHaveSeries ? budget->longest_bits : second_length_.bits;
   uint64_t more;
   while ((more = lo.PrefixesUpTo(hi, bits)) >= budget->prefixes) {
-    if (!Key::kMayHaveSeries || bits == length_.bits) return true;
+    if (!Key::kMayHaveSeries || bits == second_length_.bits) return true;
     bits -= header_.design.stride_bits;
   }
   budget->prefixes -= more + 1;
@@ -48,8 +49,9 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
       }
     }
   }
-  for (typename Key::Prefixes prefixes(lo, length_);; prefixes.Next(length_)) {
-    if (set_.MayContain(prefixes.Hash(length_))) return true;
+  for (typename Key::Prefixes prefixes(lo, second_length_);;
+       prefixes.Next(second_length_)) {
+    if (second_set_.MayContain(prefixes.Hash(second_length_))) return true;
     if (more-- == 0) return false;
   }
 }
@@ -78,7 +80,7 @@ template <class Key>
 inline bool Proteus::LayersMayMatch(const Key& lo, const Key& hi,
                                     Budget budget) const {
   if (!HasTrie()) {
-    if (length_.bits == 0) return true;
+    if (second_length_.bits == 0) return true;
     return first_length_.bits > 0 ? FirstMayMatch(lo, hi, &budget)
                                   : SecondMayMatch(lo, hi, &budget);
   }
@@ -86,13 +88,13 @@ inline bool Proteus::LayersMayMatch(const Key& lo, const Key& hi,
   const typename Key::TriePrefix lo_prefix(lo, header_.design);
   if (lo.SharesPrefix(hi, bits)) {
     return trie_.Contains(lo_prefix.data()) &&
-           (length_.bits == 0 || SecondMayMatch(lo, hi, &budget));
+           (second_length_.bits == 0 || SecondMayMatch(lo, hi, &budget));
   }
   const typename Key::TriePrefix hi_prefix(hi, header_.design);
   const UniformTrie::Matches matches =
       trie_.Find(lo_prefix.data(), hi_prefix.data());
   if (matches.between) return true;
-  if (length_.bits == 0) return matches.lo || matches.hi;
+  if (second_length_.bits == 0) return matches.lo || matches.hi;
   return (matches.lo && SecondMayMatch(lo, lo.LastOfPrefix(bits), &budget)) ||
          (matches.hi && SecondMayMatch(hi.FirstOfPrefix(bits), hi, &budget));
 }
@@ -116,7 +118,7 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
   }
   if (hi_word < header_.smallest || lo_word > header_.largest) return false;
   return in_words_ ? LayersMayMatch(WordKey(lo_word), WordKey(hi_word),
-                                    {length_.bits})
+                                    {second_length_.bits})
                    : BytesMayMatch(lo, hi, before_hi);
 }
 

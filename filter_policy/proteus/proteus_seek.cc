@@ -54,7 +54,7 @@ bool Proteus::MoveToTrie(Key* key, bool* moved) const {
 }
 
 void Proteus::FindWindows() {
-  const uint32_t bits[] = {length_.bits, first_length_.bits};
+  const uint32_t bits[] = {second_length_.bits, first_length_.bits};
   for (uint32_t asked : bits) {
     // From one key to the next, there are about 2^distance prefixes.
     const uint32_t distance = asked - std::min(asked, header_.neighbour_bits);
@@ -72,7 +72,7 @@ void Proteus::FindWindows() {
 // to be near.
 template <class Key>
 inline uint32_t Proteus::AbsentPrefix(const Key& key) const {
-  const uint32_t bits = length_.bits;
+  const uint32_t bits = second_length_.bits;
   const uint32_t first_bits = header_.design.first_bits();
   if (!HasTrie()) {
     if (window_begin_ > 0 && key.Begins(window_begin_)) return 0;
@@ -90,7 +90,7 @@ inline uint32_t Proteus::AbsentPrefix(const Key& key) const {
     const uint64_t here = key.Window(first_bits) >> (64 - (bits - first_bits));
     if (last - here >= kMaxLeft) return 0;
   }
-  return set_.MayContain(key.Hash(length_)) ? 0 : bits;
+  return second_set_.MayContain(key.Hash(second_length_)) ? 0 : bits;
 }
 
 // AbsentPrefix in a series, whose windows are those of the last byte. The key
@@ -102,9 +102,9 @@ uint32_t Proteus::AbsentInSeries(const Slice& key) const {
     return 0;
   }
   const uint32_t longest = header_.design.LongestPrefix(key.size());
-  for (uint32_t bits = length_.bits; bits <= longest;
+  for (uint32_t bits = second_length_.bits; bits <= longest;
        bits += header_.design.stride_bits) {
-    if (!set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
+    if (!second_set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
       return bits;
     }
   }

@@ -155,7 +155,8 @@ class ByteKey {
   Slice slice() const { return Slice(bytes_.data(), size_); }
   uint64_t head() const { return LoadBits64(slice(), 0); }
 
-  // As WordKey, with bits <= 8 * size; for Begins and Window, less than that.
+  // These functions are WordKey's, with bits <= 8 * size; for Begins and
+  // Window, less than that.
 
   bool Begins(uint32_t bits) const {
     const char* const bytes = bytes_.data();

@@ -19,8 +19,6 @@
 
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "filter_policy/fst/fst.h"

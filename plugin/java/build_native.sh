@@ -21,17 +21,11 @@ readonly platform=linux-x86_64
 readonly rocksdb_library=librocksdbjni-linux64.so
 readonly copy=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 
-project=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-output=$project/plugin/java/target/native wanted=()
-for arg in "$@"; do
-  case $arg in
-    --output=?*) output=$(realpath -m "${arg#--output=}") ;;
-    -*) die "unknown argument '$arg'; known: --output=DIR, and versions of rocksdbjni ($known)" ;;
-    *)
-      [[ " $known " = *" $arg "* ]] || die "it is not known where the sources of RocksDB $arg are; known: $known"
-      wanted+=("$arg")
-      ;;
-  esac
+output=$project/plugin/java/target/native
+parse_options --output=DIR VERSION... -- "$@"
+output=$(realpath -m "$output") wanted=("${arguments[@]}")
+for version in "${wanted[@]}"; do
+  [[ " $known " = *" $version "* ]] || die "it is not known where the sources of RocksDB $version are; known: $known"
 done
 [ ${#wanted[@]} -gt 0 ] || read -r -a wanted <<<"$known"
 

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-/// As build.rs of librocksdb-sys, for Linux.
+/// The definitions of librocksdb-sys in its build.rs, for Linux.
 const DEFINITIONS: &[(&str, Option<&str>)] = &[
     ("NDEBUG", Some("1")),
     ("HAVE_ALIGNED_NEW", None),
@@ -159,7 +159,7 @@ fn watch(protean: &Path, sources: &[PathBuf]) -> Result<(), String> {
     Ok(())
 }
 
-/// As librocksdb-sys chooses it.
+/// Chooses the C++ standard as librocksdb-sys does.
 fn cxx_standard() -> String {
     println!("cargo:rerun-if-env-changed=ROCKSDB_CXX_STD");
     let standard = env::var("ROCKSDB_CXX_STD").unwrap_or_else(|_| "c++20".into());

@@ -19,8 +19,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FileIterator {
  public:
-  // As for TableReader::NewIterator. The iterator is made in `arena` unless
-  // that is nullptr.
+  // The arguments of TableReader::NewIterator. The iterator is made in `arena`
+  // unless that is nullptr.
   struct Arguments {
     const SliceTransform* prefix_extractor;
     Arena* arena;
@@ -40,6 +40,13 @@ class FileIterator {
 
   const SliceTransform* prefix_extractor() const {
     return arguments_.prefix_extractor;
+  }
+  // Whether seeks ask only for keys with the prefix of their target.
+  bool SeeksPrefixes() const {
+    return prefix_extractor() != nullptr &&
+           (read_options_.prefix_same_as_start ||
+            !(read_options_.total_order_seek ||
+              read_options_.auto_prefix_mode));
   }
 
   // RocksDB's iterator.

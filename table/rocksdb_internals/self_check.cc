@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "filter_policy/surf/surf_policy.h"
 #include "port/malloc.h"

@@ -80,8 +80,7 @@ class OpenedInto {
   std::unique_ptr<DB>* const db_;
 };
 
-// DB::Open, DB::OpenForReadOnly and DB::OpenAsSecondary, with any of their
-// lists of arguments.
+// DB::Open and DB::OpenForReadOnly, with any of their lists of arguments.
 template <typename... Arguments>
 Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
   return DB::Open(std::forward<Arguments>(arguments)..., OpenedInto(db));
@@ -89,11 +88,6 @@ Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
 template <typename... Arguments>
 Status OpenReadOnly(std::unique_ptr<DB>* db, Arguments&&... arguments) {
   return DB::OpenForReadOnly(std::forward<Arguments>(arguments)...,
-                             OpenedInto(db));
-}
-template <typename... Arguments>
-Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)...,
                              OpenedInto(db));
 }
 

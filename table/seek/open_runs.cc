@@ -2,6 +2,8 @@
 
 #include "table/seek/open_runs.h"
 
+#include <algorithm>
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 void OpenRuns::Remove(OpenRun* run) {

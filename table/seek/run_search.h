@@ -98,13 +98,13 @@ class SearchHandle {
   // The thread's bounds in this round.
   RoundBounds& bounds() { return search_->bounds_; }
 
-  // As SearchRounds has it.
+  // The functions of SearchRounds.
   void Pass(const Slice& key) { search_->rounds_.Pass(key); }
   bool HasPassed(const Slice& target) const {
     return search_->rounds_.HasPassed(target);
   }
 
-  // As OpenRuns and SearchSampler have it, for this member.
+  // The functions of OpenRuns and SearchSampler, for this member.
   SearchPosition NextStop(const Slice& marker) const {
     return search_->runs_.NextStop(run_, marker);
   }

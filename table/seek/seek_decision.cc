@@ -120,4 +120,15 @@ SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
   return wait;
 }
 
+bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
+            SequenceNumber sequence, Marker* marker) {
+  if (!marker->MayMove()) return false;
+  std::string user_key;
+  const SeekDecision decision =
+      DecideMove(filter, marker->user_key(), stop, &user_key);
+  if (decision.action != SeekDecision::Action::kWait) return false;
+  marker->Move(&user_key, sequence);
+  return true;
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

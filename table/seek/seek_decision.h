@@ -90,5 +90,9 @@ SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
 // marker, at which another file of the search is (OpenRuns::NextStop).
 SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
                         const SearchPosition& stop, std::string* marker);
+// Moves `*marker`, to which the search has come, as DecideMove decides. False
+// if the file must be read.
+bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
+            SequenceNumber sequence, Marker* marker);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,25 +13,24 @@ void SeekOutcomes::HandOver() {
   until_hand_over_ = kMaxTallied;
 }
 
+void SeekOutcomes::Tick(Tickers last_level, Tickers other_level) const {
+  if (statistics_ == nullptr) return;
+  RecordTick(statistics_, file_->IsLastLevel() ? last_level : other_level);
+}
+
 void SeekOutcomes::RecordFiltered() {
   PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
-  const BlockBasedFile& file = file_->file();
-  RecordTick(file.statistics(), file.IsLastLevel()
-                                    ? LAST_LEVEL_SEEK_FILTERED
-                                    : NON_LAST_LEVEL_SEEK_FILTERED);
+  Tick(LAST_LEVEL_SEEK_FILTERED, NON_LAST_LEVEL_SEEK_FILTERED);
 }
 
 void SeekOutcomes::RecordMatch(FileIterator* inner) {
   PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
   if (!inner->MarkFilterUsed()) return;
-  const BlockBasedFile& file = file_->file();
-  RecordTick(file.statistics(), file.IsLastLevel()
-                                    ? LAST_LEVEL_SEEK_FILTER_MATCH
-                                    : NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+  Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
-void SeekOutcomes::CountRead(SeekKind kind, bool valid,
-                             const FileIterator& inner) {
+void SeekOutcomes::CountOutcome(SeekKind kind, bool valid,
+                                const FileIterator& inner) {
   if (valid) {
     if (kind == SeekKind::kOpen) {
       unsettled_ = Unsettled::kOpenSeek;

@@ -1,22 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What becomes of the seeks of one iterator, as plugin/filter_statistics.h
-//  defines it, and RocksDB's tickers and perf context counters for it.
+//  defines it, RocksDB's tickers and perf context counters for it, and what the
+//  iterator learns from it about waiting.
 //
 //  The iterator counts in plain numbers, which are handed over to the file's
 //  shared counts when they are many, and when the iterator is destroyed.
 
 #pragma once
 
+#include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/seek_counts.h"
-#include "table/filtered_file.h"
+#include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/file_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// What SeekOutcomes needs of the file whose seeks it counts.
+class CountedFile {
+ public:
+  // Adds an iterator's counts of seeks, `events` in all.
+  virtual void Add(const SeekTally& seeks, uint32_t events) = 0;
+  // A new iterator's knowledge of whether waiting at markers pays.
+  virtual SeekBackoff NewBackoff() = 0;
+  // RocksDB's statistics, or nullptr, and whether these count the file among
+  // those of the last level.
+  virtual Statistics* statistics() const = 0;
+  virtual bool IsLastLevel() const = 0;
+
+ protected:
+  ~CountedFile() = default;
+};
+
 class SeekOutcomes {
  public:
-  explicit SeekOutcomes(FilteredFile* file) : file_(file) {}
+  explicit SeekOutcomes(CountedFile* file)
+      : file_(file),
+        statistics_(file->statistics()),
+        backoff_(file->NewBackoff()) {}
   ~SeekOutcomes() {
     if (until_hand_over_ < kMaxTallied) HandOver();
   }
@@ -32,26 +53,41 @@ class SeekOutcomes {
   void CountPassed(SeekKind kind) {
     Count(kind, SeekEvent::kPassed);
     RecordFiltered();
+    if (kind == SeekKind::kOpen) backoff_.OnPassed();
+  }
+
+  // The filter let a forward seek through, which has read the file. `valid`
+  // tells whether it found a key within its bounds.
+  void CountRead(SeekKind kind, bool valid, FileIterator* inner) {
+    RecordMatch(inner);
+    CountOutcome(kind, valid, *inner);
   }
   // The search came to the marker, and the file was read from there.
-  void CountReached(SeekKind kind) { Count(kind, SeekEvent::kReached); }
-  // A seek whose outcome is known has read the file.
-  void CountFound(SeekKind kind, bool found) {
-    Count(kind, found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
+  void CountReached(SeekKind kind, bool valid, FileIterator* inner) {
+    Count(kind, SeekEvent::kReached);
+    CountRead(kind, valid, inner);
   }
-
-  // The filter let the seek through.
-  void RecordMatch(FileIterator* inner);
-
-  // A forward seek has read the file after the filter let it through. `valid`
-  // tells whether it found a key within its bounds.
-  void CountRead(SeekKind kind, bool valid, const FileIterator& inner);
   // The block that such a seek waits for has been read, with async_io.
   void CountReadAgain(SeekKind kind, bool valid, const FileIterator& inner) {
     if (unsettled_ != Unsettled::kTryAgain) return;
     unsettled_ = Unsettled::kNothing;
-    CountRead(kind, valid, inner);
+    CountOutcome(kind, valid, inner);
   }
+  // A backward seek with a lower bound has read the file. `found` tells whether
+  // it found a key at or above the bound.
+  void CountReadBackwards(bool found, const FileIterator& inner) {
+    if (!found && !inner.status().ok()) return;
+    Count(SeekKind::kClosed,
+          found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
+  }
+  // The filter let a backward seek through.
+  void RecordMatch(FileIterator* inner);
+
+  // Waiting was of no use for a seek.
+  void CountUselessWait(SeekKind kind) {
+    if (kind == SeekKind::kOpen) backoff_.OnReached();
+  }
+  SeekBackoff& backoff() { return backoff_; }
 
   // Counts the outcome of the last seek, if that was not known at once.
   void Settle(const FileIterator& inner) {
@@ -73,13 +109,19 @@ class SeekOutcomes {
     if (--until_hand_over_ == 0) HandOver();
   }
   void HandOver();
+  // Counts one by the ticker of the file's level, unless statistics_ is
+  // nullptr.
+  void Tick(Tickers last_level, Tickers other_level) const;
   void RecordFiltered();
+  void CountOutcome(SeekKind kind, bool valid, const FileIterator& inner);
   void CountUnsettled(const FileIterator& inner);
 
-  FilteredFile* const file_;
+  CountedFile* const file_;
+  Statistics* const statistics_;
   Unsettled unsettled_ = Unsettled::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;
   SeekTally tally_;
+  SeekBackoff backoff_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

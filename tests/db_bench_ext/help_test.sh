@@ -4,6 +4,7 @@
 #
 #   tests/db_bench_ext/help_test.sh BUILD_FOLDER
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options BUILD_FOLDER -- "$@"
 build=$(realpath "$1")
 cd "$project/db_bench_ext"
 
@@ -38,6 +39,7 @@ expect_help filter_bench filter_bench.cc workload_flags.cc
 expect_help protean_bench protean_bench.cc workload_flags.cc
 expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
+expect_help read_paths read_paths.cc
 
 echo "$passed passed, $failures failed"
 [ $failures = 0 ] || exit 1

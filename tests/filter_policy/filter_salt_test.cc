@@ -41,7 +41,7 @@ Keys RandomKeys(size_t count, int size) {
   return keys;
 }
 
-// As RocksDB builds the filter of a file.
+// Builds a filter as RocksDB builds that of a file.
 std::string Build(const FilterPolicy& policy, const Keys& keys,
                   const FilterSalt& salt) {
   const WithSalt with(salt);

@@ -30,7 +30,8 @@ inline std::string BuildBlock(const Keys& keys,
   return Finish(builder.get());
 }
 
-// As FullFilterBlockBuilder does for a table with a prefix extractor.
+// Adds keys and prefixes as FullFilterBlockBuilder does for a table with a
+// prefix extractor.
 inline std::string BuildBlockWithPrefixes(
     const Keys& keys, const SliceTransform& prefix_extractor) {
   const auto builder = NewBuilder(*NewSurfFilterPolicy(4, 8));

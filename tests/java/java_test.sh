@@ -7,7 +7,8 @@
 #
 # Ends with code 77, which says that it was left out, where Maven does not get what it needs.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+parse_options BUILD -- "$@"
+cd "$project"
 
 readonly rocksdbjni=9.10.0
 work=$1/java

@@ -10,6 +10,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/stackable_db.h"
+#include "tests/open_secondary.h"
 #include "tests/plugin/filter_statistics_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests scripts/check_comments.py on a file of each language, and checks the comments and names of the tree with it.
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-. scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options -- "$@"
+cd "$project"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -45,6 +46,9 @@ cat >"$work/words.sh" <<'END'
 #!/bin/sh
 # Whoever reads.
 echo "a # It is a string" ${#x} # Of one.
+# They are everybody's.
+true # As before; asked. Its end.
+echo # Its end.
 END
 expect "the faults" "words.h:2 opening That
 words.h:2 count so many
@@ -56,15 +60,19 @@ words.h:15 limit kMostThings
 words.h:15 limit kLeastThings
 words.h:15 backoff patience_
 words.py:1 opening It
-words.py:2 opening As many
+words.py:2 opening As
 words.py:3 backoff PATIENCE
 words.rs:1 opening It
 words.rs:2 opening The same
 words.sh:2 person Whoever
-words.sh:3 opening Of" \
+words.sh:3 opening Of
+words.sh:4 opening They
+words.sh:4 person everybody
+words.sh:5 opening As
+words.sh:6 opening Its" \
   "$({ python3 scripts/check_comments.py --root "$work" 2>/dev/null || true; } |
     sed -E "s/^([^:]*:[0-9]*): ([a-z]*): '([^']*)'.*/\1 \2 \3/")"
-expect "the counts" "opening 9 person 2 count 1 limit 2 backoff 2" \
+expect "the counts" "opening 12 person 3 count 1 limit 2 backoff 2" \
   "$({ python3 scripts/check_comments.py --root "$work" --count 2>/dev/null || true; } | xargs)"
 
 # ---- The tree ----

@@ -3,8 +3,10 @@
 # Tests that the first comment of each source file names the license.
 #
 #   tests/scripts/license_test.sh [--fix]   with --fix, adds the line where it is missing
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-. scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+fix=0
+parse_options --fix -- "$@"
+cd "$project"
 
 readonly line="SPDX-License-Identifier: Apache-2.0"
 mapfile -t files < <(find . \( -path './build*' -o -path './.git' -o -name target \) -prune -o -type f \( -name '*.h' \
@@ -24,7 +26,7 @@ missing=()
 for file in "${files[@]}"; do
   { read -r comment && read -r number; } < <(expected "$file")
   [ "$(sed -n "${number}p" "$file")" != "$comment" ] || continue
-  if [ "${1:-}" = --fix ]; then
+  if [ $fix = 1 ]; then
     # A comment at the head of a script is its help, which begins with the line. Others stand for themselves.
     case $file in *.sh | *.py | ./.ci/run) ;; *) comment+=$'\n' ;; esac
     { head -n $((number - 1)) "$file"; echo "$comment"; tail -n +"$number" "$file"; } >"$file.new"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests scripts/check_pages.py on a page with all kinds of faults, and checks the pages of the tree with it.
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-. scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options -- "$@"
+cd "$project"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests what the scripts share: how apt's sources are read, on fixtures, and that no script ends without a reason; and that
-# the links of the pages lead somewhere.
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-. scripts/common.sh
+# Tests what the scripts share: how apt's sources are read, on fixtures, that no script ends without a reason, how options
+# are parsed, and that every script of the tree answers --help.
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options -- "$@"
+cd "$project"
 . scripts/apt_sources.sh
 
 work=$(mktemp -d)
@@ -60,8 +61,14 @@ expect_reason "a script that says why" "script: inner" <<'END'
 bash -c 'echo "script: inner" >&2; exit 93'
 echo "not reached"
 END
-for path in scripts/*.sh plugin/java/*.sh tests/java/*.sh .ci/run; do
-  [ -x "$path" ] || continue  # Other scripts source it.
+# The scripts of the tree that are run as programs; those that are not executable are sourced by others, or run by
+# scripts/check.sh or python3.
+mapfile -t programs < <(find . \( -path './build*' -o -path './.git' -o -name target \) -prune -o -type f -perm -u+x \
+  \( -name '*.sh' -o -name '*.py' -o -path './.ci/*' \) -printf '%P\n' | sort)
+[ ${#programs[@]} -gt 25 ] || die "too few scripts are found"
+for path in "${programs[@]}"; do
+  # OSS-Fuzz copies its script out of the tree.
+  case $path in *.py | tests/fuzz/oss_fuzz/*) continue ;; esac
   expect "$path sources common.sh" yes "$(grep -q '^\. .*/common\.sh"$' "$path" && echo yes || echo no)"
 done
 
@@ -96,7 +103,7 @@ expect_options "two words" "options: --many=a|b is not allowed; allowed: a|b" "-
 expect_options "an empty list" "options: --some names nothing; allowed: WORD,..." --some=
 expect_options "help" "$(printf '%s\n' 'Says what it was given.' '' '  options.sh [--help]')" --number=3 --help
 
-# Every program of the folder answers --help at once and does nothing else: it starts no other program but those that read
+# Every program answers --help at once and does nothing else: it starts no other program but those that read
 # its own text, and writes no file.
 mkdir "$work/bin" "$work/home" "$work/tmp"
 for tool in bash basename cat dirname env nproc realpath sed; do
@@ -115,9 +122,7 @@ expect_help() {
   expect "$name --help: output" yes "$([ -s "$work/out" ] && ! grep -q SPDX "$work/out" && echo yes || echo no)"
   expect "$name --help: files" "" "$(find "$work/home" "$work/tmp" -mindepth 1)"
 }
-for path in scripts/*; do
-  if [ -x "$path" ] && [ ! -d "$path" ]; then expect_help "$path" "./$path"; fi
-done
+for path in "${programs[@]}"; do expect_help "$path" "./$path"; done
 for path in scripts/*.py scripts/check/*.py; do
   grep -q '__main__' "$path" && expect_help "$path" python3 "$path"
 done

@@ -6,11 +6,12 @@
 #
 #   include_path_test.sh BUILD ROCKSDB_INCLUDE
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+parse_options BUILD ROCKSDB_INCLUDE -- "$@"
+cd "$project"
 
 build=$1 include=$2
 export CMAKE_GENERATOR=Ninja
-project=$PWD program=$PWD/tests/shared/including_program.cc rocksdb=$(dirname "$include")
+program=$project/tests/shared/including_program.cc rocksdb=$(dirname "$include")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 read -r -a headers <<<"$(sed -n 's/^protean_PUBLIC_HEADERS = //p' protean.mk)"

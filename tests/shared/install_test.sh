@@ -5,7 +5,8 @@
 #
 #   install_test.sh BUILD ROCKSDB_INCLUDE ROCKSDB_LIBRARY
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+parse_options BUILD ROCKSDB_INCLUDE ROCKSDB_LIBRARY -- "$@"
+cd "$project"
 
 build=$1 include=$2 library=$3
 export CMAKE_GENERATOR=Ninja
@@ -13,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/usr
 
-# As where it is told to be, not as it was configured.
+# The prefix of the installation is another one than that of the configuration.
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
 lib=$(dirname "$(find "$prefix" -name libprotean.so.1)")
 for file in "$prefix/bin/protean" "$lib/libprotean.a" "$lib"/libprotean-rocksdb-*.so.1 "$lib/pkgconfig/protean.pc" \

@@ -5,6 +5,7 @@
 #
 #   packages_test.sh FOLDER    which has the packages
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options FOLDER -- "$@"
 
 packages=$(realpath "$1")
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")

@@ -8,7 +8,8 @@
 #   BUILD            the build folder, which has libprotean.so.1 and libprotean-rocksdb-TAG.so.1
 #   ROCKSDB_LIBRARY  the RocksDB that they are for; a static one is made a shared one for this test
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")"
+parse_options BUILD ROCKSDB_LIBRARY ROCKSDB_INCLUDE TAG -- "$@"
+cd "$project/tests/shared"
 
 build=$1 rocksdb=$2 include=$3 tag=$4
 work=$(mktemp -d)

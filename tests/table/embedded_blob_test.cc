@@ -95,7 +95,7 @@ TEST_P(EmbeddedBlobTest, IngestedFiles) {
     ASSERT_OK(db->Get(ReadOptions(), key, &found));
     ASSERT_EQ(value, found);
   }
-  // Its filter is asked as usual.
+  // The file's filter is asked as usual.
   SetPerfLevel(kEnableCount);
   get_perf_context()->Reset();
   ASSERT_OK(options_.statistics->Reset());

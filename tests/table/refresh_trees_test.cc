@@ -10,6 +10,7 @@
 #include "rocksdb/env_encryption.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/utilities/transaction_db.h"
+#include "tests/open_secondary.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

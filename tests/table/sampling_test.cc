@@ -148,7 +148,8 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   it->Seek(lo);
   EXPECT_TRUE(it->status().IsIncomplete());
   std::string value;
-  // As long as the keys, and the same up to where the trie ends.
+  // This key is as long as the stored ones, and the same up to where the trie
+  // ends.
   EXPECT_TRUE(db_->Get(options, BigEndian(kGap + 1), &value).IsIncomplete());
   EXPECT_EQ(0u, queue()->recorded());
 }

@@ -464,7 +464,8 @@ TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   EXPECT_LE(Closed().negatives - before.negatives, 2u);
 }
 
-// They count as what they are, and they teach the filters.
+// Seeks under the thread's bounds count as closed seeks, and they teach the
+// filters.
 TEST_F(SearchBoundsTest, AreClosedSeeks) {
   Open("{id=protean.Proteus;bits_per_key=12;sample_every=1}");
   for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
@@ -511,7 +512,8 @@ TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
   EXPECT_EQ(Keys({"a", "b", "c"}), found);
 }
 
-// They forget a file in which a search has ended, and do not come back to it.
+// Tailing iterators forget a file in which a search has ended, and do not come
+// back to it.
 TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
   Open("surf:0:8");
   for (const char* key : {"a", "c", "e"}) {

@@ -157,8 +157,8 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
   EXPECT_GT(markers, 100);
 }
 
-// As with ReadOptions::pin_data, where RocksDB keeps the iterator over each
-// file that it has left: a search does not look at all of them for ever.
+// With ReadOptions::pin_data, RocksDB keeps the iterator over each file that it
+// has left. A search does not look at all of them for ever.
 TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   PinnedIteratorsManager pinned;
   const std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);
@@ -183,7 +183,7 @@ TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   }
   EXPECT_GE(most_runs, 3);
   EXPECT_LE(most_runs, 50);
-  // They take part again.
+  // All iterators take part again when they are sought.
   for (int round = 0; round < 3; round++) {
     for (const auto& it : iterators) seek(it.get(), 77 + round);
     EXPECT_EQ(iterators.size(), search->runs());

@@ -3,7 +3,6 @@
 //  Native functions of protean.rocksjava that ask an open DB: counts,
 //  statistics, refreshing.
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <memory>

@@ -5,6 +5,11 @@
 #
 # $SRC/protean and $SRC/rocksdb are the sources, $WORK takes what is built.
 
+# OSS-Fuzz copies this script alone, so it does not source scripts/common.sh.
+if [ "${1:-}" = --help ]; then
+  sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
+  exit
+fi
 protean=$SRC/protean
 rocksdb=$SRC/rocksdb
 jobs=${PROTEAN_JOBS:-$(nproc)}

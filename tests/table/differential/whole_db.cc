@@ -13,6 +13,7 @@
 #include "rocksdb/utilities/debug.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
+#include "tests/open_secondary.h"
 #include "tests/table/differential/random_reads.h"
 #include "tests/table/differential/random_walk.h"
 #include "tests/table/differential/run.h"

@@ -30,9 +30,15 @@ class FakeMember : public SearchMember {
       : handle(this, /*file=*/this) {
     handle.Join(read_options);
   }
-  ~FakeMember() { handle.Leave(); }
+  ~FakeMember() { Leave(); }
+  // The search must not reach the member any more.
+  void Leave() {
+    handle.Leave();
+    has_left = true;
+  }
 
   SearchPosition Position() const override {
+    EXPECT_FALSE(has_left);
     if (!valid) return {};
     return {
         waiting ? SearchPosition::Kind::kMarker : SearchPosition::Kind::kKey,
@@ -40,9 +46,11 @@ class FakeMember : public SearchMember {
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) const override {
+    EXPECT_FALSE(has_left);
     ranges.push_back({lo.ToString(), hi.ToString(), hi_inclusive});
   }
   void RecordNothingFrom(const Slice& target) const override {
+    EXPECT_FALSE(has_left);
     nothing_from.push_back(target.ToString());
   }
 
@@ -54,6 +62,7 @@ class FakeMember : public SearchMember {
     waiting = waits;
   }
 
+  bool has_left = false;
   bool valid = false;
   bool waiting = false;
   std::string key;
@@ -91,25 +100,38 @@ TEST_F(RunSearchTest, ASearchEndsWithItsLastMember) {
   EXPECT_TRUE(search.expired());
 }
 
-// Members are destroyed in any order, in the middle of anything.
+// Members leave in any order, in the middle of anything. Here they live on, so
+// that a search that reaches one of them is noticed.
 TEST_F(RunSearchTest, NoMemberIsReachedAfterItHasLeft) {
-  for (int left = 0; left < 4; left++) {
+  for (size_t left = 0; left < 4; left++) {
     std::vector<std::unique_ptr<FakeMember>> members;
-    for (int i = 0; i < 4; i++) members.push_back(NewMember());
-    for (size_t i = 0; i < members.size(); i++) {
+    for (size_t i = 0; i < 4; i++) {
+      members.push_back(NewMember());
       members[i]->SeekTo("k", "k" + std::to_string(i), /*waits=*/i % 2 == 0);
       members[i]->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
     }
-    members[static_cast<size_t>(left)].reset();
+    members[left]->Leave();
     for (const auto& member : members) {
-      if (member == nullptr) continue;
+      if (member->has_left) continue;
       (void)member->handle.NextStop("k");
       member->handle.Follow();
     }
     for (const auto& member : members) {
-      if (member != nullptr) member->SeekTo("l", "l");
+      if (!member->has_left) member->SeekTo("l", "l");
     }
   }
+}
+
+// An iterator may join its search behind its seek.
+TEST_F(RunSearchTest, NoMemberIsReachedThatHasLeftWithoutASeek) {
+  const auto a = NewMember();
+  const auto late = NewMember();
+  a->SeekTo("k", "m");
+  late->key = "p";
+  late->valid = true;
+  late->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  late->Leave();
+  a->SeekTo("l", "m");
 }
 
 TEST_F(RunSearchTest, StopsAtTheNearestKeyAndElseAtTheNextMarker) {

@@ -240,6 +240,27 @@ TEST_F(SeekDecisionTest, StopsAreKeptTo) {
   EXPECT_EQ("e", marker);
 }
 
+TEST_F(SeekDecisionTest, OnlyProbesMoveOn) {
+  const std::string bytes =
+      BuildProteusBlock({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8), 20);
+  const FilterBlock block{Slice(bytes)};
+  const SearchPosition stop = {SearchPosition::Kind::kKey, "c"};
+  Marker marker;
+  const auto place = [&marker](Marker::Purpose purpose) {
+    *marker.new_user_key() = "b";
+    marker.Place(purpose, /*sequence=*/1);
+  };
+  place(Marker::Purpose::kNextKey);
+  EXPECT_FALSE(MoveOn(block, stop, 1, &marker));
+  EXPECT_EQ("b", marker.user_key());
+  place(Marker::Purpose::kProbe);
+  EXPECT_TRUE(MoveOn(block, stop, 1, &marker));
+  EXPECT_EQ(Slice("c\0", 2), marker.user_key());
+  EXPECT_EQ(1, marker.moves());
+  marker.set_moves(Marker::kMaxMoves);
+  EXPECT_FALSE(MoveOn(block, stop, 1, &marker));
+}
+
 }  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -137,7 +137,7 @@ public final class ProteanStores {
   }
 
   /**
-   * As {@link #bounded(KeyValueBytesStoreSupplier)}, for window stores.
+   * Does for window stores what {@link #bounded(KeyValueBytesStoreSupplier)} does.
    *
    * @param supplier of the stores
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already
@@ -147,7 +147,7 @@ public final class ProteanStores {
   }
 
   /**
-   * As {@link #bounded(KeyValueBytesStoreSupplier)}, for session stores.
+   * Does for session stores what {@link #bounded(KeyValueBytesStoreSupplier)} does.
    *
    * @param supplier of the stores
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already

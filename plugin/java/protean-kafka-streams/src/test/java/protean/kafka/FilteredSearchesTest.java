@@ -258,7 +258,7 @@ class FilteredSearchesTest {
     store.close();
   }
 
-  /** They have no bounds, but filters as all others. */
+  /** Versioned stores have no bounds, but filters as all others. */
   @Test
   void versionedStores() {
     statistics = new Statistics();

@@ -37,7 +37,7 @@ class ProteanConfigSetterTest {
     RocksDB.loadLibrary();
   }
 
-  /** As Kafka has made them when it calls a setter. */
+  /** Returns the options that Kafka has made when it calls a setter. */
   private static Options kafkas(final Cache cache) {
     final BlockBasedTableConfigWithAccessibleCache table = new BlockBasedTableConfigWithAccessibleCache();
     table.setBlockCache(cache);

@@ -26,7 +26,7 @@ import protean.rocksjava.ProteanTableConfig;
 class ReadOptionsBoundsTest {
   @TempDir Path folder;
 
-  /** As there. */
+  /** The class that docs/kafka_upstream.md proposes. */
   private static final class RangeReadOptions implements AutoCloseable {
     private final ReadOptions options = new ReadOptions();
     private final Slice lower;
@@ -94,7 +94,7 @@ class ReadOptionsBoundsTest {
     }
   }
 
-  /** As RocksDBRangeIterator goes about it. */
+  /** Reads a range in the way of Kafka's RocksDBRangeIterator. */
   private static List<Bytes> range(
       final RocksDB db,
       final Bytes from,

@@ -220,7 +220,7 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
     stores.values().forEach(StorePair::commit);
   }
 
-  /** As Kafka does from time to time. Before 4.3, this writes SST files. */
+  /** Commits a store, as Kafka does from time to time. Before 4.3, this writes SST files. */
   @SuppressWarnings("deprecation")
   static void commit(final StateStore store) {
     if (store instanceof CachedStateStore<?, ?> cached) {

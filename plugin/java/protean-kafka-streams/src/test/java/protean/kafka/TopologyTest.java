@@ -217,7 +217,7 @@ class TopologyTest {
             Map.entry("KSTREAM-OUTERTHIS-store", 1),
             Map.entry("KSTREAM-OUTEROTHER-store", 2),
             Map.entry("KSTREAM-OUTERSHARED-store", 2),
-            Map.entry("KSTREAM-AGGREGATE-STATE-STORE", 2), // There are three.
+            Map.entry("KSTREAM-AGGREGATE-STATE-STORE", 2), // The third store emits at the end of windows.
             Map.entry("KSTREAM-REDUCE-STATE-STORE", 1),
             Map.entry("KTABLE-AGGREGATE-STATE-STORE", 1),
             Map.entry("KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE", 1),

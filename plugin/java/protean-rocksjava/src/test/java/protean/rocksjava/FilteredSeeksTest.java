@@ -91,7 +91,7 @@ class FilteredSeeksTest {
   void sharedCacheAndBloomFilter() throws RocksDBException {
     final Records records = new Records(2);
     try (Cache cache = new LRUCache(1 << 20); BloomFilter bloom = new BloomFilter(10)) {
-      // As Kafka Streams does: its Bloom filter is set before the user's options.
+      // Kafka Streams sets its Bloom filter before the user's options.
       final ProteanTableConfig table = new ProteanTableConfig();
       table.setFilterPolicy(bloom);
       table.setBlockCache(cache).setBlockSize(2048).setCacheIndexAndFilterBlocks(true);

@@ -67,7 +67,7 @@ public final class OpenAndClose {
         new ProteanTableConfig().setRangeFilter("proteus:99");
         throw new AssertionError("a bad policy is taken");
       } catch (final IllegalArgumentException expected) {
-        // Its memory is the point.
+        // The caller of this program looks at the memory that the failed attempt leaves.
       }
       final BlockBasedTableConfig bad = new BlockBasedTableConfig() {
         @Override
@@ -79,7 +79,7 @@ public final class OpenAndClose {
         options.setTableFormatConfig(bad);
         throw new AssertionError("a bad policy is taken");
       } catch (final IllegalArgumentException expected) {
-        // Its memory is the point.
+        // The caller of this program looks at the memory that the failed attempt leaves.
       }
     }
   }

@@ -49,7 +49,7 @@ public class KafkasWindowStoreTest extends AbstractRocksDBWindowStoreTest {
     windowStore.init(context, windowStore);
   }
 
-  /** As in Kafka's, which looks for the position inside of the stock store. */
+  /** Kafka's test, which looks for the position inside of the stock store. */
   @Test
   @Override
   public void shouldMatchPositionAfterPut() {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Opens a DB that follows another one, whatever the version of RocksDB.
+
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "table/rocksdb_internals/versions.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// DB::OpenAsSecondary, with any of its lists of arguments.
+template <typename... Arguments>
+Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
+  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)...,
+                             OpenedInto(db));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
