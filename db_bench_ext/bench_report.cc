@@ -131,6 +131,51 @@ void BenchReport::Row(const ShiftBatch& batch) {
              static_cast<unsigned long long>(seeks.wrong_results)));
 }
 
+void BenchReport::Row(const CacheRow& cache) {
+  const QueryResult& queries = cache.queries;
+  const double data_reads_per_op = queries.block_reads_per_op -
+                                   queries.filter_reads_per_op -
+                                   queries.index_reads_per_op;
+  const char* distribution = cache.zipf ? "zipf" : "uniform";
+  Json row;
+  row["filter"] = filter_.filter;
+  row["query"] = QueryKindName(queries.kind);
+  row["distribution"] = distribution;
+  row["empty_share"] = queries.empty_share;
+  row["cache_percent"] = cache.cache_percent;
+  row["cache_bytes"] = cache.cache_bytes;
+  row["cache_shards"] = cache.cache_shards;
+  row["ops_per_sec"] = queries.ops_per_sec;
+  row["p50_us"] = queries.p50_us;
+  row["p99_us"] = queries.p99_us;
+  row["block_reads_per_op"] = queries.block_reads_per_op;
+  row["filter_reads_per_op"] = queries.filter_reads_per_op;
+  row["index_reads_per_op"] = queries.index_reads_per_op;
+  row["data_reads_per_op"] = data_reads_per_op;
+  row["bytes_read_per_op"] = queries.bytes_read_per_op;
+  row["bits_per_key"] = filter_.bits_per_key;
+  row["filter_bytes"] = filter_.filter_bytes;
+  row["filter_bytes_in_cache"] = cache.filter_bytes_in_cache;
+  row["load_seconds"] = filter_.load_seconds;
+  row["wrong_results"] = queries.wrong_results;
+  wrong_ = wrong_ || queries.wrong_results > 0;
+  Print(row,
+        Format("%-24s %-11s %-8s %6s %6s %9s %9s %9s %9s %9s %9s %10s %9s %6s",
+               "filter", "query", "drawn", "cache", "shards", "ops/s",
+               "blocks/op", "filter", "index", "data", "KB/op", "cached MB",
+               "bits/key", "wrong"),
+        Format("%-24s %-11s %-8s %5d%% %6u %9.0f %9.4f %9.4f %9.4f %9.4f %9.2f "
+               "%10.2f %9.2f %6llu",
+               filter_.filter.c_str(), QueryKindName(queries.kind),
+               distribution, cache.cache_percent, cache.cache_shards,
+               queries.ops_per_sec, queries.block_reads_per_op,
+               queries.filter_reads_per_op, queries.index_reads_per_op,
+               data_reads_per_op, queries.bytes_read_per_op / 1024,
+               static_cast<double>(cache.filter_bytes_in_cache) / (1 << 20),
+               filter_.bits_per_key,
+               static_cast<unsigned long long>(queries.wrong_results)));
+}
+
 void BenchReport::Print(const Json& json, const std::string& header,
                         const std::string& table) {
   if (file_.is_open()) file_ << json.dump() << std::endl;

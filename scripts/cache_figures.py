@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws block reads, bytes read and operations per second over the size of the block cache, from 1 % of all filters' bytes
+on, and prints them as tables: absent keys, closed seeks and open seeks, with RocksDB's filters and Protean's, whole and
+partitioned. Runs protean_bench, which must be built: 5 to 10 minutes on 2 cores.
+"""
+
+import shlex
+import sys
+
+from figures import add_report_options, machine, parser, plt, positive, run_rows, save, save_report, table
+
+STOCK = ("none", "none+first_key", "none+partitioned", "bloom:12", "bloom:12+first_key", "bloom:12+partitioned", "ribbon:12",
+         "ribbon:12+partitioned")
+FILTERS = (*STOCK, "surf:0:4", "surf:0:4+partitioned", "proteus:12", "proteus:12+partitioned")
+COLORS = {"none": "grey", "bloom": "C0", "ribbon": "C1", "surf": "C2", "proteus": "C3"}
+STYLES = {"": "--", "first_key": ":", "partitioned": "-", "partitioned+decoupled": "-."}
+
+PERCENTS = (1, 2, 5, 10, 25, 50, 100, 150)
+QUERIES = {"point": "Get, absent key", "closed_seek": "Seek with a bound, 99 % empty", "open_seek": "Seek, no bound"}
+DISTRIBUTIONS = {"zipf": "Zipf .99", "uniform": "uniform"}
+PARTS = {"filter_reads_per_op": "filters", "index_reads_per_op": "indexes", "data_reads_per_op": "data"}
+
+
+class Report:
+    """The rows of protean_bench."""
+
+    def __init__(self, rows):
+        self.rows = {(r["filter"], r["query"], r["distribution"], r["cache_percent"]): r for r in rows}
+        self.filters = list(dict.fromkeys(r["filter"] for r in rows))
+        self.percents = list(dict.fromkeys(r["cache_percent"] for r in rows))
+        self.shards = {r["cache_percent"]: (r["cache_bytes"], r["cache_shards"]) for r in rows}
+
+    def line(self, name, query, distribution, field):
+        """A figure for each size of the cache."""
+        return [self.rows[name, query, distribution, percent][field] for percent in self.percents]
+
+
+# ---- The picture ----
+
+
+def draw_curves(panel, report, query, distribution, field, label, scale=1.0, log=True):
+    for name in report.filters:
+        base, _, layout = name.partition("+")
+        panel.plot(report.percents, [scale * value for value in report.line(name, query, distribution, field)], marker=".",
+                   color=COLORS.get(base.split(":")[0], "black"), linestyle=STYLES.get(layout, "-"), label=name)
+    panel.set_xscale("log")
+    panel.set_xticks(report.percents, report.percents)
+    panel.minorticks_off()
+    if log:
+        panel.set_yscale("log")
+    else:
+        panel.set_ylim(bottom=0)
+    panel.set_xlabel("block cache, % of all filters")
+    panel.set_title(f"{QUERIES[query]}: {label}\n{DISTRIBUTIONS[distribution]}", fontsize=9)
+    panel.grid(alpha=0.3)
+
+
+def draw_parts(panel, report, query, percent):
+    """Reads of filters, indexes and data: a bar for each filter."""
+    left = [0.0] * len(report.filters)
+    for field, label in PARTS.items():
+        values = [report.rows[name, query, "zipf", percent][field] for name in report.filters]
+        panel.barh(report.filters, values, left=left, label=label)
+        left = [a + b for a, b in zip(left, values)]
+    panel.invert_yaxis()
+    panel.tick_params(axis="y", labelsize=7)
+    panel.legend(fontsize=8)
+    panel.set_title(f"{QUERIES[query]}: blocks read\nZipf .99, cache {percent} % of all filters", fontsize=9)
+
+
+def picture(report, out):
+    figure, panels = plt.subplots(len(QUERIES), 5, figsize=(25, 4.2 * len(QUERIES)))
+    quarter = min(report.percents, key=lambda percent: abs(percent - 25))
+    for row, query in zip(panels, QUERIES):
+        draw_curves(row[0], report, query, "zipf", "block_reads_per_op", "blocks read", log=False)
+        draw_curves(row[1], report, query, "uniform", "block_reads_per_op", "blocks read", log=False)
+        draw_curves(row[2], report, query, "zipf", "bytes_read_per_op", "KB read", scale=1 / 1024)
+        draw_curves(row[3], report, query, "zipf", "ops_per_sec", "operations per second")
+        draw_parts(row[4], report, query, quarter)
+    save(figure, out, "cache_sizes.png")
+
+
+# ---- The tables ----
+
+
+def figures_table(report, title, query, distribution, cell):
+    header = [title, *(f"{percent} %" for percent in report.percents)]
+    return table("", header, [[name, *(cell(report.rows[name, query, distribution, percent]) for percent in report.percents)]
+                              for name in report.filters]).lstrip("\n")
+
+
+def query_tables(report, query, distribution):
+    def number(field, scale, form):
+        return lambda row: format(scale * row[field], form)
+
+    cells = {"blocks read": number("block_reads_per_op", 1, ".3f"),
+             "of filters+indexes+data": lambda row: "+".join(f"{row[field]:.2f}" for field in PARTS),
+             "KB read": number("bytes_read_per_op", 1 / 1024, ".2f"),
+             "operations per second": number("ops_per_sec", 1, ",.0f")}
+    return "\n".join([f"---- {QUERIES[query]}, {DISTRIBUTIONS[distribution]} ----\n",
+                      *(figures_table(report, title, query, distribution, cell) for title, cell in cells.items())])
+
+
+def ratios(measured, reference):
+    """Shares of a reference; None where it has nothing."""
+    return [f"{a / b:.2f}" if b > 0 else None for a, b in zip(measured, reference)]
+
+
+def targets_table(report):
+    """Partitioned Proteus beside what RocksDB has."""
+    ours, bloom = "proteus:12+partitioned", "bloom:12+partitioned"
+    stock = [name for name in report.filters if name in STOCK]
+    if not {ours, bloom} <= set(report.filters):
+        return ""
+    lines = []
+    for distribution, drawn in DISTRIBUTIONS.items():
+        for field, label in (("block_reads_per_op", "blocks"), ("bytes_read_per_op", "bytes")):
+            lines.append([f"absent keys, {drawn}: {label}, to partitioned Bloom",
+                          *ratios(report.line(ours, "point", distribution, field),
+                                  report.line(bloom, "point", distribution, field))])
+        best = [min(values) for values in zip(*(report.line(name, "closed_seek", distribution, "block_reads_per_op")
+                                                for name in stock))]
+        lines.append([f"closed seeks, {drawn}: blocks, to the best of stock RocksDB",
+                      *ratios(report.line(ours, "closed_seek", distribution, "block_reads_per_op"), best)])
+    return table(f"{ours}, as a share of stock RocksDB", ["", *(f"{percent} %" for percent in report.percents)], lines)
+
+
+def main():
+    options = parser(__doc__)
+    add_report_options(options)
+    options.add_argument("--num", type=positive, default=1_000_000, help="records of 100 bytes (default: 1000000)")
+    options.add_argument("--queries", type=positive, default=4000,
+                         help="queries that warm a cache, and as many that are measured (default: 4000)")
+    options.add_argument("--filters", default=",".join(FILTERS), help="as protean_bench has them")
+    options.add_argument("--percents", default=",".join(map(str, PERCENTS)),
+                         help="sizes of the block cache, in percent of 12 bits per record")
+    options.add_argument("--db", default="", help="folder for the databases, on a file system that allows direct reads")
+    options.add_argument("--quick", action="store_true", help="a trial run in seconds; the numbers mean little")
+    args = options.parse_args()
+    if args.quick:
+        args.num, args.queries, args.percents = 100_000, 200, "2,25,150"
+
+    beginning = machine()
+    report = Report(run_rows(args.build_dir, "protean_bench", workload="cache_sizes", filters=args.filters, num=args.num,
+                             queries=args.queries, value_bytes=92, cache_percents=args.percents, direct_reads="true",
+                             db=args.db))
+    sizes = [["MB", *(f"{size / (1 << 20):.2f}" for size, _ in report.shards.values())],
+             ["shards", *(shards for _, shards in report.shards.values())]]
+    filters = [[name, f"{row['bits_per_key']:.2f}", f"{row['filter_bytes'] / (1 << 20):.2f}"] for name in report.filters
+               for row in [report.rows[name, "point", "zipf", report.percents[0]]]]
+    text = "\n".join([
+        shlex.join(["scripts/cache_figures.py", *sys.argv[1:]]),
+        f"{args.num} records of 8-byte keys and 92-byte values; {args.queries} queries warm each cache, {args.queries} more "
+        "are measured", "direct reads; block cache: NewLRUCache with its defaults; all filters: 12 bits per record",
+        beginning, "",
+        table("the block cache", ["", *(f"{percent} %" for percent in report.percents)], sizes),
+        table("the filters", ["", "bits/key", "MB"], filters), targets_table(report),
+        *(query_tables(report, query, distribution) for query in QUERIES for distribution in DISTRIBUTIONS)])
+    save_report(f"{args.out}/cache_sizes.txt", text)
+    picture(report, args.out)
+
+
+if __name__ == "__main__":
+    main()
