@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws block reads, bytes read and operations per second over the size of the block cache, from 1 % of all filters' bytes
 on, and prints them as tables: absent keys, closed seeks and open seeks, with RocksDB's filters and Protean's, whole and
-partitioned. Runs protean_bench, which must be built: 5 to 10 minutes on 2 cores.
+partitioned. Runs protean_bench, which must be built: about 10 minutes on 2 cores.
 """
 
+import os
 import shlex
 import sys
 
-from figures import add_report_options, machine, parser, plt, positive, run_rows, save, save_report, table
+from figures import add_report_options, machine, parser, plt, positive, read_rows, run_rows, save, save_report, table
 
-STOCK = ("none", "none+first_key", "none+partitioned", "bloom:12", "bloom:12+first_key", "bloom:12+partitioned", "ribbon:12",
-         "ribbon:12+partitioned")
-FILTERS = (*STOCK, "surf:0:4", "surf:0:4+partitioned", "proteus:12", "proteus:12+partitioned")
+STOCK = ("none", "none+partitioned", "bloom:12", "bloom:12+first_key", "bloom:12+partitioned",
+         "bloom:12+partitioned+decoupled", "ribbon:12", "ribbon:12+partitioned")
+PROTEUS = ("proteus:12", "proteus:12+partitioned", "proteus:12+partitioned+decoupled")
+FILTERS = (*STOCK, "surf:0:4", "surf:0:4+partitioned", *PROTEUS)
 COLORS = {"none": "grey", "bloom": "C0", "ribbon": "C1", "surf": "C2", "proteus": "C3"}
 STYLES = {"": "--", "first_key": ":", "partitioned": "-", "partitioned+decoupled": "-."}
 
-PERCENTS = (1, 2, 5, 10, 25, 50, 100, 150)
+PERCENTS = (1, 5, 10, 25, 50, 100, 150)
 QUERIES = {"point": "Get, absent key", "closed_seek": "Seek with a bound, 99 % empty", "open_seek": "Seek, no bound"}
 DISTRIBUTIONS = {"zipf": "Zipf .99", "uniform": "uniform"}
 PARTS = {"filter_reads_per_op": "filters", "index_reads_per_op": "indexes", "data_reads_per_op": "data"}
@@ -41,10 +43,12 @@ class Report:
 def draw_curves(panel, report, query, distribution, field, label, scale=1.0, log=True):
     for name in report.filters:
         base, _, layout = name.partition("+")
-        panel.plot(report.percents, [scale * value for value in report.line(name, query, distribution, field)], marker=".",
-                   color=COLORS.get(base.split(":")[0], "black"), linestyle=STYLES.get(layout, "-"), label=name)
+        # A figure of 0 has no place on a logarithmic scale.
+        values = [max(scale * value, 0.01 if log else 0) for value in report.line(name, query, distribution, field)]
+        panel.plot(report.percents, values, marker=".", color=COLORS.get(base.split(":")[0], "black"),
+                   linestyle=STYLES.get(layout, "-"), label=name)
     panel.set_xscale("log")
-    panel.set_xticks(report.percents, report.percents)
+    panel.set_xticks(report.percents, report.percents, fontsize=7)
     panel.minorticks_off()
     if log:
         panel.set_yscale("log")
@@ -106,55 +110,63 @@ def ratios(measured, reference):
     return [f"{a / b:.2f}" if b > 0 else None for a, b in zip(measured, reference)]
 
 
-def targets_table(report):
-    """Partitioned Proteus beside what RocksDB has."""
-    ours, bloom = "proteus:12+partitioned", "bloom:12+partitioned"
-    stock = [name for name in report.filters if name in STOCK]
-    if not {ours, bloom} <= set(report.filters):
-        return ""
+def share_lines(report, ours, bloom):
+    """Partitioned Proteus beside partitioned Bloom, and beside the best that stock RocksDB has for seeks."""
     lines = []
     for distribution, drawn in DISTRIBUTIONS.items():
         for field, label in (("block_reads_per_op", "blocks"), ("bytes_read_per_op", "bytes")):
-            lines.append([f"absent keys, {drawn}: {label}, to partitioned Bloom",
+            lines.append([f"absent keys, {drawn}: {label}, to {bloom}",
                           *ratios(report.line(ours, "point", distribution, field),
                                   report.line(bloom, "point", distribution, field))])
-        best = [min(values) for values in zip(*(report.line(name, "closed_seek", distribution, "block_reads_per_op")
-                                                for name in stock))]
+        stock = [report.line(name, "closed_seek", distribution, "block_reads_per_op") for name in report.filters
+                 if name in STOCK]
         lines.append([f"closed seeks, {drawn}: blocks, to the best of stock RocksDB",
-                      *ratios(report.line(ours, "closed_seek", distribution, "block_reads_per_op"), best)])
-    return table(f"{ours}, as a share of stock RocksDB", ["", *(f"{percent} %" for percent in report.percents)], lines)
+                      *ratios(report.line(ours, "closed_seek", distribution, "block_reads_per_op"),
+                              [min(values) for values in zip(*stock)])])
+    return lines
+
+
+def shares(report):
+    """A table for each layout of partitioned filters that has been measured with Proteus and with Bloom."""
+    header = ["", *(f"{percent} %" for percent in report.percents)]
+    return "\n".join(table(f"{ours}, as a share of stock RocksDB", header, share_lines(report, ours, bloom))
+                     for ours in PROTEUS[1:] for bloom in [ours.replace("proteus", "bloom")]
+                     if {ours, bloom} <= set(report.filters))
 
 
 def main():
     options = parser(__doc__)
     add_report_options(options)
     options.add_argument("--num", type=positive, default=1_000_000, help="records of 100 bytes (default: 1000000)")
-    options.add_argument("--queries", type=positive, default=4000,
-                         help="queries that warm a cache, and as many that are measured (default: 4000)")
+    options.add_argument("--queries", type=positive, default=1500,
+                         help="queries that warm a cache, and as many that are measured (default: 1500)")
     options.add_argument("--filters", default=",".join(FILTERS), help="as protean_bench has them")
     options.add_argument("--percents", default=",".join(map(str, PERCENTS)),
                          help="sizes of the block cache, in percent of 12 bits per record")
     options.add_argument("--db", default="", help="folder for the databases, on a file system that allows direct reads")
+    options.add_argument("--rows", default="", help="file that keeps protean_bench's rows; if it exists, they are read from it")
     options.add_argument("--quick", action="store_true", help="a trial run in seconds; the numbers mean little")
     args = options.parse_args()
     if args.quick:
         args.num, args.queries, args.percents = 100_000, 200, "2,25,150"
 
     beginning = machine()
-    report = Report(run_rows(args.build_dir, "protean_bench", workload="cache_sizes", filters=args.filters, num=args.num,
+    report = Report(read_rows(args.rows) if os.path.exists(args.rows) else
+                    run_rows(args.build_dir, "protean_bench", workload="cache_sizes", filters=args.filters, num=args.num,
                              queries=args.queries, value_bytes=92, cache_percents=args.percents, direct_reads="true",
-                             db=args.db))
+                             db=args.db, json_file=args.rows))
     sizes = [["MB", *(f"{size / (1 << 20):.2f}" for size, _ in report.shards.values())],
              ["shards", *(shards for _, shards in report.shards.values())]]
     filters = [[name, f"{row['bits_per_key']:.2f}", f"{row['filter_bytes'] / (1 << 20):.2f}"] for name in report.filters
                for row in [report.rows[name, "point", "zipf", report.percents[0]]]]
+    flags = [flag for flag in sys.argv[1:] if not flag.startswith(("--rows", "--out", "--build-dir", "--db"))]
     text = "\n".join([
-        shlex.join(["scripts/cache_figures.py", *sys.argv[1:]]),
+        shlex.join(["python3", "scripts/cache_figures.py", *flags]),
         f"{args.num} records of 8-byte keys and 92-byte values; {args.queries} queries warm each cache, {args.queries} more "
         "are measured", "direct reads; block cache: NewLRUCache with its defaults; all filters: 12 bits per record",
         beginning, "",
         table("the block cache", ["", *(f"{percent} %" for percent in report.percents)], sizes),
-        table("the filters", ["", "bits/key", "MB"], filters), targets_table(report),
+        table("the filters", ["", "bits/key", "MB"], filters), shares(report),
         *(query_tables(report, query, distribution) for query in QUERIES for distribution in DISTRIBUTIONS)])
     save_report(f"{args.out}/cache_sizes.txt", text)
     picture(report, args.out)
