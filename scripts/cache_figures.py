@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws block reads, bytes read and operations per second over the size of the block cache, from 1 % of all filters' bytes
 on, and prints them as tables: absent keys, closed seeks and open seeks, with RocksDB's filters and Protean's, whole and
-partitioned. Runs protean_bench, which must be built: about 10 minutes on 2 cores.
+partitioned. Runs protean_bench, which must be built: about 10 minutes on 2 cores, most of it for whole filters.
 """
 
 import os
