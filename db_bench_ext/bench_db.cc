@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "db_bench_ext/filter_spec.h"
+#include "cache/sharded_cache.h"
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
@@ -31,6 +31,10 @@ constexpr uint64_t kMinFlushes = 100;
 // If data is written after loading, the tree has about as many files as in the
 // Proteus paper, section 6.4.
 uint64_t FileBytes(const BenchDbOptions& options) {
+  if (options.files > 0) {
+    // Records take a tenth more in a file, and a run's last file may be small.
+    return std::max<uint64_t>(options.loaded_bytes * 5 / 4 / options.files, 1);
+  }
   constexpr uint64_t kFiles = 40;
   return options.written_bytes == 0
              ? kFileBytes
@@ -145,8 +149,8 @@ Status BenchDb::Create(const BenchDbOptions& options,
   bench->statistics_ = CreateDBStatistics();
   bench->jobs_ = std::make_shared<JobCounter>();
   std::string spec = options.filter;
-  bench->first_key_index_ = TakeFirstKeyIndex(&spec);
-  Status s = MakeFilterPolicy(spec, &bench->policy_);
+  Status s = TakeTableLayout(&spec, &bench->layout_);
+  if (s.ok()) s = MakeFilterPolicy(spec, &bench->policy_);
   if (!s.ok()) return s;
   if (options.read_latency_us > 0) {
     bench->env_ = std::make_unique<CompositeEnvWrapper>(
@@ -161,18 +165,32 @@ Status BenchDb::Create(const BenchDbOptions& options,
 
 Status BenchDb::Reopen() { return Open(/*loaded=*/true); }
 
+Status BenchDb::Reopen(uint64_t cache_bytes) {
+  options_.cache_bytes = cache_bytes;
+  return Reopen();
+}
+
 Status BenchDb::Open(bool loaded) {
   db_.reset();
   cache_ = NewLRUCache(options_.cache_bytes);
   BlockBasedTableOptions table;
   table.filter_policy = policy_;
   // Indexes and filters live in the block cache, as in the SuRF paper, section
-  // 6. They are pinned there, so that every filter is measured warm.
+  // 6. Pinned there, every filter is measured warm.
   table.block_cache = cache_;
   table.cache_index_and_filter_blocks = true;
-  table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
-  if (first_key_index_) {
+  if (options_.pin_filters) {
+    table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
+  }
+  if (layout_.first_key_index) {
     table.index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
+  }
+  if (layout_.partitioned) {
+    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+    table.partition_filters = true;
+    table.decouple_partitioned_filters = layout_.decoupled;
+    table.metadata_block_size = 4096;
+    table.pin_top_level_index_and_filter = true;
   }
 
   Options db_options;
@@ -328,6 +346,10 @@ uint64_t BenchDb::FilterBytesInCache() const {
       },
       {});
   return bytes;
+}
+
+uint32_t BenchDb::CacheShards() const {
+  return uint32_t{1} << GetDefaultCacheShardBits(options_.cache_bytes);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/filter_spec.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -36,10 +37,13 @@ struct SortedRuns {
 
 struct BenchDbOptions {
   std::string path;
-  std::string filter;            // as in filter_spec.h, perhaps +first_key
+  std::string filter;            // as in filter_spec.h, perhaps with suffixes
   uint64_t cache_bytes = 0;      // block cache
   bool direct_reads = false;     // past the page cache
   uint32_t read_latency_us = 0;  // added to each read of a file
+  // Whether filters and indexes that are not partitioned stay in the block
+  // cache.
+  bool pin_filters = true;
   SortedRuns runs;
   // Number of times each run is rewritten once all are there, the last level
   // first. Compactions do this in the long run, and a filter may depend on the
@@ -50,6 +54,9 @@ struct BenchDbOptions {
   // memtables are small enough for dozens of flushes and compactions.
   uint64_t loaded_bytes = 0;
   uint64_t written_bytes = 0;
+  // About the number of files that are loaded; 0: as many as a fixed size
+  // makes.
+  uint32_t files = 0;
 };
 
 // The result of a seek.
@@ -92,6 +99,8 @@ class BenchDb {
 
   // Closes the database and opens it with an empty block cache.
   Status Reopen();
+  // Reopens with a block cache of this size, which later reopens keep.
+  Status Reopen(uint64_t cache_bytes);
 
   DB* db() { return db_.get(); }
 
@@ -114,6 +123,8 @@ class BenchDb {
   Status FilterSize(uint64_t* bytes, double* bits_per_key) const;
   // Bytes of filter blocks that the block cache holds now.
   uint64_t FilterBytesInCache() const;
+  // Number of shards that RocksDB cuts a block cache of this size into.
+  uint32_t CacheShards() const;
 
  private:
   BenchDb() = default;
@@ -127,7 +138,7 @@ class BenchDb {
   BenchDbOptions options_;
   // All opens share the policy, as it may hold sample queries.
   std::shared_ptr<const FilterPolicy> policy_;
-  bool first_key_index_ = false;
+  TableLayout layout_;
   std::shared_ptr<JobCounter> jobs_;
   std::unique_ptr<Env> env_;
   std::shared_ptr<Cache> cache_;

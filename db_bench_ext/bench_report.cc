@@ -99,6 +99,36 @@ void BenchReport::Row(const ShiftBatch& batch) {
   wrong_ = wrong_ || seeks.wrong_results > 0;
 }
 
+void BenchReport::Row(const CacheRow& cache) {
+  const QueryResult& queries = cache.queries;
+  const double data_reads_per_op = queries.block_reads_per_op -
+                                   queries.filter_reads_per_op -
+                                   queries.index_reads_per_op;
+  Print({{"filter", filter_.filter, "filter", -24},
+         {"query", QueryKindName(queries.kind), "query", -11},
+         {"distribution", cache.zipf ? "zipf" : "uniform", "drawn", -8},
+         {"empty_share", queries.empty_share},
+         {"cache_percent", cache.cache_percent, "cache", 6, 0, 1, "%"},
+         {"cache_bytes", cache.cache_bytes},
+         {"cache_shards", cache.cache_shards, "shards", 6},
+         {"ops_per_sec", queries.ops_per_sec, "ops/s", 9, 0},
+         {"p50_us", queries.p50_us},
+         {"p99_us", queries.p99_us},
+         {"block_reads_per_op", queries.block_reads_per_op, "blocks/op", 9, 4},
+         {"filter_reads_per_op", queries.filter_reads_per_op, "filter", 9, 4},
+         {"index_reads_per_op", queries.index_reads_per_op, "index", 9, 4},
+         {"data_reads_per_op", data_reads_per_op, "data", 9, 4},
+         {"bytes_read_per_op", queries.bytes_read_per_op, "KB/op", 9, 2,
+          1.0 / 1024},
+         {"bits_per_key", filter_.bits_per_key, "bits/key", 9, 2},
+         {"filter_bytes", filter_.filter_bytes},
+         {"filter_bytes_in_cache", cache.filter_bytes_in_cache, "cached MB", 10,
+          2, 1 / kMB},
+         {"load_seconds", filter_.load_seconds},
+         {"wrong_results", queries.wrong_results, "wrong", 6}});
+  wrong_ = wrong_ || queries.wrong_results > 0;
+}
+
 std::string BenchReport::Figure::Text() const {
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();

@@ -35,6 +35,16 @@ struct ShiftBatch {
   QueryResult seeks;
 };
 
+// Queries of one kind and distribution, through a block cache of one size.
+struct CacheRow {
+  int cache_percent = 0;  // as CacheSizesOptions has it
+  uint64_t cache_bytes = 0;
+  uint32_t cache_shards = 0;
+  bool zipf = false;  // else uniform
+  uint64_t filter_bytes_in_cache = 0;
+  QueryResult queries;
+};
+
 class BenchReport {
  public:
   // `format` is table or json, else InvalidArgument. With a `json_file`, the
@@ -50,6 +60,7 @@ class BenchReport {
   void StartFilter(const FilterFigures& filter) { filter_ = filter; }
   void Row(const QueryResult& result);
   void Row(const ShiftBatch& batch);
+  void Row(const CacheRow& cache);
 
   // Whether any answer was wrong.
   bool wrong() const { return wrong_; }

@@ -26,6 +26,9 @@ class DbWorkload {
   virtual uint64_t loaded_records() const = 0;
   virtual uint64_t written_records() const { return 0; }
 
+  // Changes what the workload needs in the options of its databases.
+  virtual void Adjust(BenchDbOptions* /*options*/) const {}
+
   // Fills an empty database.
   virtual Status Load(BenchDb* db, const BenchDb::Progress& progress) const = 0;
 

@@ -46,14 +46,32 @@ double BitsPerKey(const std::string& spec) {
 
 }  // namespace
 
-bool TakeFirstKeyIndex(std::string* spec) {
-  const std::string suffix = "+first_key";
-  if (spec->size() < suffix.size() ||
-      spec->compare(spec->size() - suffix.size(), suffix.size(), suffix) != 0) {
-    return false;
+Status TakeTableLayout(std::string* spec, TableLayout* layout) {
+  const std::string given = *spec;
+  const struct {
+    std::string text;
+    bool* set;
+  } suffixes[] = {{"+first_key", &layout->first_key_index},
+                  {"+partitioned", &layout->partitioned},
+                  {"+decoupled", &layout->decoupled}};
+  for (bool taken = true; taken;) {
+    taken = false;
+    for (const auto& [text, set] : suffixes) {
+      if (spec->size() < text.size() ||
+          spec->compare(spec->size() - text.size(), text.size(), text) != 0) {
+        continue;
+      }
+      spec->resize(spec->size() - text.size());
+      *set = taken = true;
+    }
   }
-  spec->resize(spec->size() - suffix.size());
-  return true;
+  if (layout->partitioned ? layout->first_key_index : layout->decoupled) {
+    return Status::InvalidArgument(
+        "filter " + given +
+        " is not allowed; allowed suffixes: +first_key, +partitioned, "
+        "+partitioned+decoupled");
+  }
+  return Status::OK();
 }
 
 const char* FiltersHelp(const std::string& what) {

@@ -5,11 +5,13 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
 #include "db_bench_ext/bench_db.h"
 #include "db_bench_ext/bench_report.h"
+#include "db_bench_ext/cache_sizes.h"
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/open_seek_workload.h"
 #include "db_bench_ext/own_flags.h"
@@ -24,16 +26,23 @@ DEFINE_string(workload, "timeseries",
               "--key_type: point, range, mixed, short_range. From the Proteus "
               "paper, by --key_dist, --query_dist and the flags beside them: "
               "ranges, strings. open_seeks: as ranges, without any bound, "
-              "before and after the filters have learned from it");
+              "before and after the filters have learned from it. cache_sizes: "
+              "absent keys, closed and open seeks through small block caches");
 DEFINE_string(filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
               ROCKSDB_NAMESPACE::protean::FiltersHelp(
                   "Any of them may end with +first_key, for an index of the "
-                  "blocks' first keys. Filters to compare"));
+                  "blocks' first keys, or with +partitioned or "
+                  "+partitioned+decoupled, for filters and indexes in parts "
+                  "of 4 KB. Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
 DEFINE_string(empty_percents, "10,25,50,75,90,99",
               "timeseries: shares of closed seeks that find nothing");
+DEFINE_string(cache_percents, "1,2,5,10,25,50,100,150",
+              "cache_sizes: sizes of the block cache, in percent of 12 bits "
+              "for each record");
+DEFINE_uint32(files, 7, "cache_sizes: about the number of files, 1 to 1000");
 DEFINE_uint64(keys_read, 1, "open_seeks: keys that each seek reads");
 DEFINE_uint64(value_bytes, 512, "All but timeseries: size of a value");
 DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
@@ -101,6 +110,7 @@ Status RunFilter(const std::string& filter, const std::string& path,
   options.rewrites = FLAGS_rewrites;
   options.loaded_bytes = workload.loaded_records() * workload.record_bytes();
   options.written_bytes = workload.written_records() * workload.record_bytes();
+  workload.Adjust(&options);
   std::unique_ptr<BenchDb> db;
   Status s = BenchDb::Create(options, &db);
   if (!s.ok()) return s;
@@ -129,14 +139,16 @@ Status RunFilter(const std::string& filter, const std::string& path,
   return workload.Run(db.get(), report, line);
 }
 
-Status ParsePercents(std::vector<int>* percents) {
+Status ParsePercents(const std::string& flag, const std::string& list, int max,
+                     std::vector<int>* percents) {
   percents->clear();
-  for (const std::string& part : SplitList(FLAGS_empty_percents)) {
+  for (const std::string& part : SplitList(list)) {
     char* end = nullptr;
     const long percent = strtol(part.c_str(), &end, 10);
-    if (*end != '\0' || percent < 1 || percent > 99) {
-      return Status::InvalidArgument("--empty_percents: " + part +
-                                     " is not a whole number from 1 to 99");
+    if (*end != '\0' || percent < 1 || percent > max) {
+      return Status::InvalidArgument(flag + ": " + part +
+                                     " is not a whole number from 1 to " +
+                                     std::to_string(max));
     }
     percents->push_back(static_cast<int>(percent));
   }
@@ -155,7 +167,8 @@ Status MakeTimeseries(std::unique_ptr<DbWorkload>* workload) {
     return Status::InvalidArgument(
         "--num must be at least 100, --sensors and --queries at least 1");
   }
-  const Status s = ParsePercents(&options.empty_percents);
+  const Status s = ParsePercents("--empty_percents", FLAGS_empty_percents, 99,
+                                 &options.empty_percents);
   if (s.ok()) *workload = std::make_unique<Timeseries>(options);
   return s;
 }
@@ -192,7 +205,27 @@ Status MakeShift(const RangeWorkloadOptions& ranges, const KeySource& source,
   return ShiftWorkload::Create(options, source, workload);
 }
 
-// The workloads whose queries are drawn while they run: open_seeks, --shift.
+Status MakeCacheSizes(const RangeWorkloadOptions& ranges,
+                      const KeySource& source,
+                      const QueryOptions& query_options,
+                      std::unique_ptr<DbWorkload>* workload) {
+  CacheSizesOptions options;
+  options.ranges = ranges;
+  options.files = FLAGS_files;
+  if (FLAGS_files < 1 || FLAGS_files > 1000) {
+    return Status::InvalidArgument("--files must be from 1 to 1000");
+  }
+  Status s = ParsePercents("--cache_percents", FLAGS_cache_percents, 10000,
+                           &options.percents);
+  if (s.ok() && options.percents.empty()) {
+    s = Status::InvalidArgument("--cache_percents names no size");
+  }
+  return s.ok() ? CacheSizes::Create(options, source, query_options, workload)
+                : s;
+}
+
+// The workloads that draw their keys and queries by themselves: open_seeks,
+// cache_sizes, --shift.
 Status MakeFromSources(RangeWorkloadOptions options,
                        std::unique_ptr<DbWorkload>* workload) {
   KeySource source;
@@ -202,8 +235,17 @@ Status MakeFromSources(RangeWorkloadOptions options,
     s = QueryOptionsFromFlags(GivenQueryFlags(), source, &query_options);
   }
   if (!s.ok()) return s;
+  const bool cache_sizes = FLAGS_workload == "cache_sizes";
+  if (cache_sizes && FLAGS_rmax.empty()) {
+    // Among uniform keys, 99 % of such ranges are empty.
+    query_options.rmax =
+        std::max(query_options.rmin, ~uint64_t{0} / FLAGS_num / 50);
+  }
   options.description = FLAGS_workload + ": " + DescribeKeys(source) + ", " +
                         DescribeQueries(query_options, source);
+  if (cache_sizes) {
+    return MakeCacheSizes(options, source, query_options, workload);
+  }
   return FLAGS_workload == "open_seeks"
              ? OpenSeekWorkload::Create(options, source, query_options,
                                         FLAGS_keys_read, workload)
@@ -221,7 +263,8 @@ Status MakeRanges(const NamedWorkload& named,
   }
   if (named.family == WorkloadFamily::kDataSet && !FLAGS_key_file.empty()) {
     return Status::InvalidArgument(
-        "--key_file is for the workloads ranges, strings and open_seeks");
+        "--key_file is for the workloads ranges, strings, open_seeks and "
+        "cache_sizes");
   }
   RangeWorkloadOptions options;
   options.size = {FLAGS_num, FLAGS_queries, FLAGS_samples, FLAGS_seed};
@@ -261,7 +304,8 @@ Status Run(BenchReport* report) {
   for (const std::string& filter : filters) {
     std::shared_ptr<const FilterPolicy> policy;
     std::string spec = filter;
-    TakeFirstKeyIndex(&spec);
+    TableLayout layout;
+    if (s.ok()) s = TakeTableLayout(&spec, &layout);
     if (s.ok()) s = MakeFilterPolicy(spec, &policy);
   }
   std::unique_ptr<DbWorkload> workload;

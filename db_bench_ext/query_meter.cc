@@ -59,8 +59,14 @@ QueryResult QueryMeter::Finish(uint64_t files_with_answer) const {
     result.ops_per_sec = ops / total_ns_ * 1e9;
     result.p50_us = latencies_.Percentile(50) / 1000;
     result.p99_us = latencies_.Percentile(99) / 1000;
-    result.block_reads_per_op =
-        static_cast<double>(get_perf_context()->block_read_count) / ops;
+    const PerfContext& perf = *get_perf_context();
+    const auto per_op = [ops](uint64_t count) {
+      return static_cast<double>(count) / ops;
+    };
+    result.block_reads_per_op = per_op(perf.block_read_count);
+    result.filter_reads_per_op = per_op(perf.filter_block_read_count);
+    result.index_reads_per_op = per_op(perf.index_block_read_count);
+    result.bytes_read_per_op = per_op(perf.block_read_byte);
   }
   const uint64_t passed = Passed() - passed_before_;
   const uint64_t held_back = HeldBack() - held_back_before_;

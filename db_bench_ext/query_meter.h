@@ -28,6 +28,10 @@ struct QueryResult {
   double p50_us = 0;
   double p99_us = 0;
   double block_reads_per_op = 0;
+  // Reads of filters and of indexes, their top levels included.
+  double filter_reads_per_op = 0;
+  double index_reads_per_op = 0;
+  double bytes_read_per_op = 0;
   // False positive rate: files whose filter said "may match" although they held
   // nothing for the query, among all files that held nothing and whose filter
   // was asked; negative if none was asked.

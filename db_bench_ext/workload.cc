@@ -19,6 +19,7 @@ constexpr NamedWorkload kWorkloads[] = {
     {"strings", WorkloadFamily::kDistributions, {}},
     {"timeseries", WorkloadFamily::kEngine, {}},
     {"open_seeks", WorkloadFamily::kEngine, {}},
+    {"cache_sizes", WorkloadFamily::kEngine, {}},
 };
 
 Status CheckNumKeys(uint64_t num_keys) {

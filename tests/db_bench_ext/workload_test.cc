@@ -291,7 +291,7 @@ TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
     EXPECT_EQ(name, std::string(workload->name));
     EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
   }
-  for (const char* name : {"timeseries", "open_seeks"}) {
+  for (const char* name : {"timeseries", "open_seeks", "cache_sizes"}) {
     EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
     EXPECT_TRUE(
         FindWorkload(name, /*engine=*/false, &workload).IsInvalidArgument());

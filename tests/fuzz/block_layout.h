@@ -17,7 +17,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The last of the versions that filter_block.cc reads; the first one is 1.
-constexpr int kLatestBlockVersion = 3;
+constexpr int kLatestBlockVersion = 4;
 
 // A field of a header.
 struct BlockField {
