@@ -3,6 +3,7 @@
 #include "filter_policy/filter_bits_builder.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +101,10 @@ class BlockBuilder {
     return builder_->MemoryUsage() + descending_.MemoryUsage();
   }
   Slice first_key() const { return builder_->first_key(); }
+  Slice last_key() const { return builder_->last_key(); }
+  bool KeepsRange() const {
+    return builder_->KeepsRange() && builder_->num_keys() > 0;
+  }
 
   // Called after the last key. Returns why the block cannot hold the keys: then
   // it says so.
@@ -203,6 +208,10 @@ class FileReport {
   void Add(const BlockBuilder& block, const FilterReport& report) {
     keys_ += block.finished_keys();
     bytes_ += block.size();
+    if (block.KeepsRange()) {
+      if (!range_.has_value()) range_.emplace(block.first_key().ToString(), "");
+      range_->second = block.last_key().ToString();
+    }
     model_micros_ += report.model_micros;
     if (report.predicted_fpr >= 0) {
       predicted_ +=
@@ -232,11 +241,15 @@ class FileReport {
     if (designs_.size() > 1) {
       report.design += " and " + std::to_string(designs_.size() - 1) + " more";
     }
-    return MakeFilterProperties(
+    UserCollectedProperties properties = MakeFilterProperties(
         FindFilterType(most->kind)->name,
         8.0 * static_cast<double>(bytes_) /
             static_cast<double>(std::max<uint64_t>(keys_, 1)),
         report);
+    if (range_.has_value()) {
+      AddKeyRange(range_->first, range_->second, &properties);
+    }
+    return properties;
   }
 
  private:
@@ -252,6 +265,7 @@ class FileReport {
   double predicted_ = 0;
   uint64_t predicted_keys_ = 0;
   std::vector<Design> designs_;
+  std::optional<std::pair<std::string, std::string>> range_;
 };
 
 // Charges the block cache for the memory that building takes, if its options
@@ -351,10 +365,15 @@ class ProteanFilterBitsBuilder : public SizingFilterBitsBuilder {
     }
     const Status s = block_->Finish();
     if (!s.ok()) {
-      Log(InfoLogLevel::WARN_LEVEL, info_log_,
-          "Protean: no filter for this %s: %s",
-          partitioned_ ? "part of a file" : "file", s.ToString().c_str());
-      if (failure_.empty()) failure_ = s.ToString();
+      // A budget that is used up is logged once (file_budget.h).
+      if (!s.IsMemoryLimit()) {
+        Log(InfoLogLevel::WARN_LEVEL, info_log_,
+            "Protean: no filter for this %s: %s",
+            partitioned_ ? "part of a file" : "file", s.ToString().c_str());
+      }
+      if (failure_.empty()) {
+        failure_ = s.IsMemoryLimit() ? s.getState() : s.ToString();
+      }
     }
     finished_keys_ += block_->finished_keys();
     const size_t size = block_->size();

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "filter_policy/proteus/design_search.h"
@@ -25,8 +26,13 @@ struct ProteusSettings {
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
   // If set, gives the bits per key instead, when all keys have come, or at the
-  // end of each part those of the group so far.
-  std::function<double(uint64_t num_keys)> bits_of_file;
+  // end of each part those of the group so far: for their number, and for the
+  // smallest and the largest of them. 0 for no filter.
+  std::function<double(uint64_t num_keys, const Slice& smallest,
+                       const Slice& largest)>
+      bits_of_file;
+  // Whether the range of the file's keys is kept among its properties.
+  bool keeps_range = false;
   // The kinds of sets that may be chosen.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, the design to build for any queries.
@@ -44,10 +50,11 @@ class ProteusGroup {
   ProteusGroup& operator=(const ProteusGroup&) = delete;
 
   const ProteusSettings& settings() const { return settings_; }
-  double bits_per_key() const {
-    return settings_.bits_of_file == nullptr
-               ? settings_.bits_per_key
-               : settings_.bits_of_file(keys_.size());
+  // The bits per key at the end of a part with this range.
+  double BitsPerKey(const Slice& smallest, const Slice& largest) {
+    if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
+    if (num_parts() == 1) smallest_.assign(smallest.data(), smallest.size());
+    return settings_.bits_of_file(keys_.size(), smallest_, largest);
   }
 
   // Begins a part. AddKey and EndPart then refer to it.
@@ -106,6 +113,7 @@ class ProteusGroup {
   // The design of parts whose trie would be too large for them.
   ProteusDesign fallback_;
   uint64_t overhead_ = 0;
+  std::string smallest_;
   // The bytes of all parts without headers, and the sizes of all tries.
   uint64_t bytes_ = 0;
   uint64_t tries_size_ = 0;

@@ -235,9 +235,11 @@ TEST(TreeFiltersTest, TreesAreToldApart) {
   const auto trees = std::make_shared<TreeFilters>();
   const TreeFilters::Tree one{nullptr, "one"};
   const TreeFilters::Tree two{nullptr, "two"};
-  auto a = std::make_unique<TreeEntry>(trees, one, FileFilter{0, 10, 120});
-  auto b = std::make_unique<TreeEntry>(trees, one, FileFilter{0, 20, 240});
-  const TreeEntry c(trees, two, FileFilter{6, 30, 360});
+  auto a =
+      std::make_unique<TreeEntry>(trees, one, FileFilter{0, 10, 120, "", ""});
+  auto b =
+      std::make_unique<TreeEntry>(trees, one, FileFilter{0, 20, 240, "", ""});
+  const TreeEntry c(trees, two, FileFilter{6, 30, 360, "", ""});
   EXPECT_EQ(2u, trees->FiltersOf(one).size());
   EXPECT_EQ(1u, trees->FiltersOf(two).size());
   a.reset();
