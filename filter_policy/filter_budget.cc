@@ -71,12 +71,10 @@ class TreeAfter {
       if (remains.keys <= 0 || old.level > by.level || !Overlap(old, by)) {
         continue;
       }
-      // Files that are flushed meanwhile stay in level 0.
-      const bool is_within = old.level > 0 && Contains(by, old);
       Group* const group =
-          old.level == by.level ? (is_within ? &within : &edges)
-          : old.level == above  ? (is_within ? &within : &source)
-                                : &further;
+          old.level == by.level
+              ? (old.level > 0 && Contains(by, old) ? &within : &edges)
+              : (old.level == above ? &source : &further);
       group->Add(&remains);
     }
     double left = keys;
@@ -88,7 +86,8 @@ class TreeAfter {
     double bits = take(&within, within.keys, within.keys);
     const double share = in_above / std::max(1.0, in_above + in_level);
     const double from_above = std::clamp(share * left, 0.0, source.keys);
-    bits += take(&edges, 0, left - from_above);
+    bits += by.level == 0 ? edges.TakeFewestBits(left)
+                          : take(&edges, 0, left - from_above);
     bits += take(&source, from_above, left);
     bits += take(&further, 0, left);
     for (auto& [number, sum] : keys_) sum = 0;
@@ -117,10 +116,25 @@ class TreeAfter {
       files.push_back(file);
       keys += file->keys;
     }
+    // Takes `number` keys, and returns their bits.
     double Take(double number) {
       if (number <= 0) return 0;
       double bits = 0;
       for (Remains* file : files) bits += file->Take(number / keys);
+      return bits;
+    }
+    // Takes the keys from the files with the fewest bits per key.
+    double TakeFewestBits(double number) {
+      std::sort(files.begin(), files.end(),
+                [](const Remains* a, const Remains* b) {
+                  return a->bits * b->keys < b->bits * a->keys;
+                });
+      double bits = 0;
+      for (Remains* file : files) {
+        const double taken = std::min(number, file->keys);
+        number -= taken;
+        bits += file->Take(taken / file->keys);
+      }
       return bits;
     }
   };

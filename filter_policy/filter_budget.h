@@ -40,12 +40,16 @@
 //
 //  A compaction does not tell which files it replaces, but the keys that it has
 //  written do. A file of its output level whose keys lie between them is
-//  replaced: otherwise the two would overlap. So is a file of the level above
-//  it. As many further keys as it takes come from other files that overlap the
-//  output, and from both levels in proportion to their sizes, as compactions
-//  take them on average. The output files that have been written before, but
-//  are not open yet, count as part of the tree; so the last file of a full
-//  compaction knows what the others have left. A flush replaces nothing.
+//  replaced: otherwise the two would overlap. As many further keys as it takes
+//  come from other files that overlap the output, from its level and the level
+//  above in proportion to their sizes, as compactions take them on average. A
+//  compaction within level 0 is assumed to replace the files with the fewest
+//  bits per key, because the sizes of these runs say nothing. The output files
+//  that have been written before, but are not open yet, count as part of the
+//  tree; so the last file of a full compaction knows what the others have left.
+//  A flush replaces nothing. Keys that a compaction drops, because they were
+//  written several times, are not known to be replaced until the output is part
+//  of the tree: what their bits leave goes to the compactions after it.
 //
 //  Compactions leave kReserve of the budget to the flushes that come before
 //  the next compaction, besides what the files of level 0 leave that they
