@@ -99,11 +99,12 @@ class TreeAfter {
 
   // The weight of a file: log2 of the questions per key, but for a constant. A
   // file of level 0 is a run of its own.
-  double WeightOf(const FileFilter& file) const {
+  double WeightOf(const FileFilter& file, uint64_t keys_in_range) const {
     const auto keys = static_cast<double>(file.keys);
     const double run =
         std::max({1.0, keys, file.level == 0 ? 0 : KeysOf(file.level)});
-    return HeatOf(file, keys / run, queries_) - std::log2(run);
+    return HeatOf(file, static_cast<double>(keys_in_range) / run, queries_) -
+           std::log2(run);
   }
 
  private:
@@ -280,11 +281,13 @@ BudgetedBits PlanBits(const std::vector<BudgetedTree>& trees, size_t tree,
         after.Add(added.before);
       }
       after.Add(file);
-      weight = after.WeightOf(file);
+      weight = after.WeightOf(
+          file, added.keys_in_range > 0 ? added.keys_in_range : file.keys);
     }
     for (const Remains& old : after.files()) {
       if (old.file == &file) continue;
-      all.Add(old, after.WeightOf(*old.file), old.file == &added.before);
+      all.Add(old, after.WeightOf(*old.file, old.file->keys),
+              old.file == &added.before);
     }
   }
   all.Add({&file, keys, 0}, weight, false);

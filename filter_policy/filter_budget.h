@@ -129,6 +129,9 @@ struct BudgetedFile {
   // The sum of the files that the same compaction has written before, which are
   // not in BudgetedTree::written.
   FileFilter before;
+  // The number of keys in the file's range, if that ends before the last key
+  // because not all keys have come; else 0.
+  uint64_t keys_in_range = 0;
 };
 
 // Adds a file to a sum of files of its level.

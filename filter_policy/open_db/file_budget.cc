@@ -89,6 +89,7 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
     }
     std::sort(queries->begin(), queries->end());
   }
+  added.keys_in_range = keys;
   // The first parts are planned before the file's keys are counted.
   if (is_partitioned_) {
     keys = std::max(keys, planned_keys_ > 0

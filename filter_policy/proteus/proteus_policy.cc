@@ -346,9 +346,12 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
       const auto budget =
           std::make_shared<FileBudget>(filters_, budget_log_, Samples(),
                                        options.filter_memory, context, env);
-      settings.bits_per_key =
-          budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
-                              Options::kMaxBitsPerKey);
+      // RocksDB cuts parts by this size.
+      if (context.table_options.partition_filters) {
+        settings.bits_per_key =
+            budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
+                                Options::kMaxBitsPerKey);
+      }
       settings.bits_of_file = [budget](uint64_t keys, const Slice& smallest,
                                        const Slice& largest) {
         return budget->BitsFor(keys, smallest, largest);
