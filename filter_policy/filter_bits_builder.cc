@@ -103,9 +103,14 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
 
   // Logs why `what` cannot hold its keys.
   void NoteFailure(const char* what, const Status& s) {
-    Log(InfoLogLevel::WARN_LEVEL, info_log_,
-        "Protean: no filter for this %s: %s", what, s.ToString().c_str());
-    if (failure_.empty()) failure_ = s.ToString();
+    // A budget that is used up is logged once (file_budget.h).
+    if (!s.IsMemoryLimit()) {
+      Log(InfoLogLevel::WARN_LEVEL, info_log_,
+          "Protean: no filter for this %s: %s", what, s.ToString().c_str());
+    }
+    if (failure_.empty()) {
+      failure_ = s.IsMemoryLimit() ? s.getState() : s.ToString();
+    }
   }
   bool verify() const { return verify_; }
   // Returns whether a written block is as it should be. Logs if it is not.
@@ -132,13 +137,15 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
     }
     report_.Add(block.header().kind, block.header().num_keys, block.size(),
                 report);
+    if (block.KeepsRange()) {
+      report_.AddRange(block.first_key(), block.last_key());
+    }
   }
   // The report of a file whose keys no filter can hold, whatever was added.
   void ReportNoFilter(uint64_t keys, uint64_t bytes) {
     FilterReport none;
     none.design = failure_;
-    report_ = FileReport();
-    report_.Add(FilterKind::kAlwaysTrue, keys, bytes, none);
+    report_.Replace(FilterKind::kAlwaysTrue, keys, bytes, none);
   }
   void PublishReport() {
     if (properties_ != nullptr) *properties_ = report_.Properties();

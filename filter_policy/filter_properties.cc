@@ -58,4 +58,24 @@ double PredictedFprOf(const UserCollectedProperties& properties) {
              : PropertyNumber(properties, kPredictedFprProperty, -1);
 }
 
+void AddKeyRange(const Slice& smallest, const Slice& largest,
+                 UserCollectedProperties* properties) {
+  for (const auto& [name, key] : {std::make_pair(kSmallestProperty, smallest),
+                                  {kLargestProperty, largest}}) {
+    (*properties)[name] =
+        Slice(key.data(), std::min(key.size(), kMaxRangeBytes))
+            .ToString(/*hex=*/true);
+  }
+}
+
+void GetKeyRange(const UserCollectedProperties& properties,
+                 std::string* smallest, std::string* largest) {
+  std::string range[2];
+  if (Slice(PropertyText(properties, kSmallestProperty)).DecodeHex(&range[0]) &&
+      Slice(PropertyText(properties, kLargestProperty)).DecodeHex(&range[1])) {
+    *smallest = std::move(range[0]);
+    *largest = std::move(range[1]);
+  }
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -25,6 +25,11 @@ inline constexpr char kBasisProperty[] = "protean.basis";
 inline constexpr char kSamplesProperty[] = "protean.samples";
 inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
+// The first kMaxRangeBytes bytes of the smallest and of the largest key, in
+// hexadecimal. Only if the filters have a budget (filter_budget.h).
+inline constexpr char kSmallestProperty[] = "protean.smallest";
+inline constexpr char kLargestProperty[] = "protean.largest";
+inline constexpr size_t kMaxRangeBytes = 64;
 
 // Returns the properties of a filter.
 UserCollectedProperties MakeFilterProperties(const char* kind,
@@ -44,5 +49,12 @@ double PropertyNumber(const UserCollectedProperties& properties,
 // The false positive rate that the filter's model predicts. Negative if there
 // is no model, or no filter of Protean.
 double PredictedFprOf(const UserCollectedProperties& properties);
+
+// Adds the range of a file's keys to its properties.
+void AddKeyRange(const Slice& smallest, const Slice& largest,
+                 UserCollectedProperties* properties);
+// Stores the range of the file's keys; leaves both alone if it is unknown.
+void GetKeyRange(const UserCollectedProperties& properties,
+                 std::string* smallest, std::string* largest);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

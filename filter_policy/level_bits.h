@@ -52,6 +52,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "rocksdb/rocksdb_namespace.h"
@@ -63,6 +64,10 @@ struct FileFilter {
   int level = 0;
   uint64_t keys = 0;
   uint64_t bits = 0;
+  // The smallest and the largest key, or the beginnings of them. Both are empty
+  // if they are unknown.
+  std::string smallest;
+  std::string largest;
 };
 
 // A file whose filter is about to be built.

@@ -212,7 +212,14 @@ Status LevelsFilterPolicy::ValidateOptions(
   const bool any_policy = cf_opts.table_factory != nullptr &&
                           cf_opts.table_factory->IsInstanceOf("ProteanTable");
   Samples();
+  int budgets = 0;
   for (const Options::Entry& entry : options_.policies) {
+    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
+    if (own != nullptr && own->FilterMemory() > 0 && ++budgets > 1) {
+      return Refuse(ListOf(options_),
+                    "filter_memory is for the filters of all levels, so only "
+                    "one of the policies can have it");
+    }
     if (AsProteanFilterPolicy(entry.policy.get()) == nullptr && !any_policy) {
       return Refuse(ListOf(options_),
                     entry.text + " needs table_factory=ProteanTable");
@@ -222,6 +229,24 @@ Status LevelsFilterPolicy::ValidateOptions(
     if (!s.ok()) return s;
   }
   return ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts);
+}
+
+const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
+  for (const Options::Entry& entry : options_.policies) {
+    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
+    if (own != nullptr && own->FilterMemory() > 0) return own;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<TreeFilters> LevelsFilterPolicy::Filters() const {
+  const ProteanFilterPolicy* const budgeted = Budgeted();
+  return budgeted == nullptr ? nullptr : budgeted->Filters();
+}
+
+uint64_t LevelsFilterPolicy::FilterMemory() const {
+  const ProteanFilterPolicy* const budgeted = Budgeted();
+  return budgeted == nullptr ? 0 : budgeted->FilterMemory();
 }
 
 bool LevelsFilterPolicy::ForLevel(

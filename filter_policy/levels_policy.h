@@ -47,7 +47,8 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return kClassName(); }
   const char* NickName() const override { return kNickName(); }
 
-  // InvalidArgument if the list is empty, if one of the policies refuses the
+  // InvalidArgument if the list is empty, if two of the policies have a budget,
+  // if one of the policies refuses the
   // options, or if the list has policies of RocksDB and the table factory is
   // not ProteanTable: RocksDB's table factory cannot read files of several
   // policies.
@@ -65,7 +66,15 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
 
   std::shared_ptr<SampleStore> Samples() const override;
 
+  // The registry and the budget of the policy that has a budget, which is for
+  // all of Protean's filters of the tree.
+  std::shared_ptr<TreeFilters> Filters() const override;
+  uint64_t FilterMemory() const override;
+
  private:
+  // The policy that has a budget, or nullptr.
+  const ProteanFilterPolicy* Budgeted() const;
+
   LevelsPolicyOptions options_;
   // Set by the first call of Samples(), when all options are known.
   mutable std::once_flag samples_shared_;

@@ -98,6 +98,10 @@ class ProteanFilterPolicy : public FilterPolicy {
   // their files, for filters whose size depends on the other files; nullptr if
   // this policy has no use for it. Always the same object.
   virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
+
+  // The size in bytes that all of Protean's filters of a tree may take; 0 if
+  // there is no limit.
+  virtual uint64_t FilterMemory() const { return 0; }
 };
 
 // A policy that builds range filters of one kind.

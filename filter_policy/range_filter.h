@@ -195,6 +195,9 @@ class RangeFilterBuilder {
   // After Finish, the filter's report. The opened filter may report more.
   virtual FilterReport Report() const { return FilterReport(); }
 
+  // Whether the range of the file's keys is to be kept among its properties.
+  virtual bool KeepsRange() const { return false; }
+
   // Approximate bits per key, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
 

@@ -124,8 +124,8 @@ std::string PolicyText(const Candidate& candidate,
   std::string text =
       "{" + id + ";bits_per_key=" +
       Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
-  for (const char* name :
-       {"amq", "level_bits", "sample_capacity", "sample_every"}) {
+  for (const char* name : {"amq", "level_bits", "filter_memory",
+                           "sample_capacity", "sample_every"}) {
     const std::string value = OptionOf(*policy, name);
     if (value != OptionOf(*plain, name)) {
       text += std::string(";") + name + "=" + value;

@@ -320,9 +320,10 @@ void Replay::TellTrees() {
   std::map<int, uint64_t> levels;
   for (uint32_t i = 0; i < family_.files.size(); i++) {
     if (LevelOf(i) > 0) levels[LevelOf(i)] += keys_[i];
-    if (LevelOf(i) == 0) tree.push_back({0, keys_[i], 0});
+    if (LevelOf(i) == 0) tree.push_back({0, keys_[i], 0, "", ""});
   }
-  for (const auto& [level, keys] : levels) tree.push_back({level, keys, 0});
+  for (const auto& [level, keys] : levels)
+    tree.push_back({level, keys, 0, "", ""});
   const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
   for (const Candidate& candidate : candidates_) {
     const ProteanFilterPolicy* policy =
@@ -336,6 +337,14 @@ void Replay::TellTrees() {
     }
     report_.levels_settled = report_.levels_settled || tree.size() > 1;
     const double bits_per_key = strtod(text.c_str(), nullptr);
+    if (policy->FilterMemory() > 0) {
+      // Each file gets what it would have in a tree of which all is rewritten.
+      for (FileFilter file : tree) {
+        file.bits = 0;
+        trees_.emplace_back(policy->Filters(), name, file);
+      }
+      continue;
+    }
     const auto set_bits = [](double per_key, FileFilter* file) {
       file->bits =
           static_cast<uint64_t>(per_key * static_cast<double>(file->keys));

@@ -75,6 +75,12 @@ class BlockBuilder {
   size_t MemoryUsage() const {
     return builder_->MemoryUsage() + descending_.MemoryUsage();
   }
+  // The smallest and the largest key of those in ascending order.
+  Slice first_key() const { return builder_->first_key(); }
+  Slice last_key() const { return builder_->last_key(); }
+  bool KeepsRange() const {
+    return builder_->KeepsRange() && builder_->num_keys() > 0;
+  }
   // Whether the builder wants no more keys, since they would take too much
   // memory, and all keys are in ascending order.
   bool IsFull() const {

@@ -6,6 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/filter_kinds.h"
@@ -18,6 +21,12 @@ class FileReport {
   // Adds a block of that kind, with that number of keys and bytes.
   void Add(FilterKind kind, uint64_t keys, uint64_t bytes,
            const FilterReport& report);
+
+  // Adds the range of a block's keys, which come behind those before.
+  void AddRange(const Slice& smallest, const Slice& largest);
+  // Forgets all blocks but not their range, and adds one.
+  void Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
+               const FilterReport& report);
 
   // At least one block has been added.
   UserCollectedProperties Properties() const;
@@ -35,6 +44,7 @@ class FileReport {
   double predicted_ = 0;
   uint64_t predicted_keys_ = 0;
   std::vector<Design> designs_;
+  std::optional<std::pair<std::string, std::string>> range_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

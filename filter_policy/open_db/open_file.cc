@@ -23,8 +23,12 @@ OpenFile::OpenFile(const std::string& db_session_id,
   }
   const auto trees = policy == nullptr ? nullptr : policy->Filters();
   if (trees != nullptr && file.level >= 0) {
-    const FileFilter filter = {file.level, file.properties->num_filter_entries,
-                               8 * file.properties->filter_size};
+    FileFilter filter;
+    filter.level = file.level;
+    filter.keys = file.properties->num_filter_entries;
+    filter.bits = 8 * file.properties->filter_size;
+    GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
+                &filter.largest);
     tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
                         filter);
   }

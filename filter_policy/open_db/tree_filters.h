@@ -5,6 +5,11 @@
 //  what is in the tree; the readers of the SST files do. With max_open_files =
 //  -1, RocksDB's default, all files are open; otherwise only the most recently
 //  used ones are listed.
+//
+//  A budget in bytes (filter_budget.h) also depends on files that other
+//  policies have opened, as after a change of options, and on files that have
+//  been written but are not open yet: RocksDB opens the files of a compaction
+//  when all of them are written.
 
 #pragma once
 
@@ -12,11 +17,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "filter_policy/level_bits.h"
+#include "filter_policy/filter_budget.h"
 #include "rocksdb/env.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -35,12 +41,36 @@ class TreeFilters {
     }
   };
 
-  TreeFilters() = default;
+  TreeFilters();
+  ~TreeFilters();
   TreeFilters(const TreeFilters&) = delete;
   TreeFilters& operator=(const TreeFilters&) = delete;
 
   std::vector<FileFilter> FiltersOf(const Tree& tree) const {
     const std::lock_guard<std::mutex> lock(mutex_);
+    return FiltersOf(tree, lock);
+  }
+
+  // The trees with files, and `tree`, which comes last.
+  std::vector<Tree> TreesWith(const Tree& tree) const;
+  // The tree of the column family if there is exactly one; else without a log.
+  Tree FindTree(const std::string& column_family) const;
+
+  // The open files of a tree, whichever policy has opened them, and the files
+  // that have been written to it. `*before` is the sum of those that this
+  // thread has written to `level`, which are not in the result.
+  BudgetedTree Budgeted(const Tree& tree, int level, FileFilter* before) const;
+
+  // Counts a file that this thread has written, until a file of its level is
+  // opened.
+  void AddWritten(const Tree& tree, const FileFilter& file);
+
+ private:
+  friend class TreeEntry;
+  using Files = std::multimap<Tree, FileFilter>;
+  using Lock = std::lock_guard<std::mutex>;
+
+  std::vector<FileFilter> FiltersOf(const Tree& tree, const Lock&) const {
     std::vector<FileFilter> found;
     const auto range = files_.equal_range(tree);
     for (auto file = range.first; file != range.second; ++file) {
@@ -48,12 +78,12 @@ class TreeFilters {
     }
     return found;
   }
-
- private:
-  friend class TreeEntry;
+  Files::iterator Add(Tree tree, const FileFilter& file);
 
   mutable std::mutex mutex_;
-  std::multimap<Tree, FileFilter> files_;
+  Files files_;
+  std::map<Tree, std::map<std::pair<int, std::thread::id>, FileFilter>>
+      written_;
 };
 
 // One file's filter, listed in its tree for as long as this object lives.
@@ -61,10 +91,7 @@ class TreeEntry {
  public:
   TreeEntry(std::shared_ptr<TreeFilters> trees, TreeFilters::Tree tree,
             const FileFilter& file)
-      : trees_(std::move(trees)) {
-    const std::lock_guard<std::mutex> lock(trees_->mutex_);
-    place_ = trees_->files_.emplace(std::move(tree), file);
-  }
+      : trees_(std::move(trees)), place_(trees_->Add(std::move(tree), file)) {}
   ~TreeEntry() {
     const std::lock_guard<std::mutex> lock(trees_->mutex_);
     trees_->files_.erase(place_);
@@ -75,7 +102,7 @@ class TreeEntry {
 
  private:
   const std::shared_ptr<TreeFilters> trees_;
-  std::multimap<TreeFilters::Tree, FileFilter>::iterator place_;
+  const TreeFilters::Files::iterator place_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -18,7 +18,7 @@ std::unique_ptr<RangeFilterBuilder> ProteusBuilder::NextPart() {
   return std::unique_ptr<RangeFilterBuilder>(new ProteusBuilder(group_));
 }
 
-uint64_t ProteusBuilder::PlanBytes() {
+uint64_t ProteusBuilder::PlanBytes(double bits_per_key) {
   const size_t header_size =
       is_part() ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
   FilterBlockHeader envelope;
@@ -28,8 +28,8 @@ uint64_t ProteusBuilder::PlanBytes() {
   envelope.largest = last_key();
   uint64_t overhead = FilterBlockSize(envelope, header_size);
   if (is_part()) overhead = group_->ShareOfOverhead(num_keys(), overhead);
-  const auto all = static_cast<uint64_t>(group_->bits_per_key(is_part()) / 8 *
-                                         static_cast<double>(num_keys()));
+  const auto all =
+      static_cast<uint64_t>(bits_per_key / 8 * static_cast<double>(num_keys()));
   // A filter of a few keys may take more than its share.
   constexpr uint64_t kMinBytes = 64;
   return header_size +
@@ -44,7 +44,12 @@ Status ProteusBuilder::Prepare(uint64_t* payload_size) {
     *payload_size = header_.Size();
     return Status::OK();
   }
-  const uint64_t bytes = PlanBytes();
+  const double bits_per_key =
+      group_->BitsPerKey(is_part(), first_key(), last_key());
+  if (bits_per_key == 0) {
+    return Status::MemoryLimit("filter_memory is used up");
+  }
+  const uint64_t bytes = PlanBytes(bits_per_key);
   group_->EndPart(bytes, is_part(), prefixes_only());
   if (is_part()) {
     *payload_size = bytes;

@@ -24,6 +24,7 @@ class ProteusBuilder : public RangeFilterBuilder {
     return group_->settings().bits_per_key;
   }
   FilterReport Report() const override { return header_.Report(); }
+  bool KeepsRange() const override { return group_->settings().keeps_range; }
 
   bool IsFull() const override { return group_->IsFull(); }
   bool WaitsForParts() const override { return !IsFull(); }
@@ -40,8 +41,8 @@ class ProteusBuilder : public RangeFilterBuilder {
  private:
   explicit ProteusBuilder(std::shared_ptr<ProteusGroup> group);
 
-  // Maximum size of the payload in bytes.
-  uint64_t PlanBytes();
+  // Maximum size of the payload in bytes, with that many bits per key.
+  uint64_t PlanBytes(double bits_per_key);
 
   const std::shared_ptr<ProteusGroup> group_;
   const size_t part_;

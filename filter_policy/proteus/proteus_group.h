@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "filter_policy/proteus/design_search.h"
@@ -24,10 +25,15 @@ struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
-  // If set, gives the bits per key instead, when all keys have come. At the end
-  // of a part, only the keys of its group so far are known, and `is_part` is
-  // true.
-  std::function<double(uint64_t num_keys, bool is_part)> bits_of_file;
+  // If set, gives the bits per key instead, when all keys have come, or at the
+  // end of each part those of the group so far: for their number, and for the
+  // smallest and the largest of them. 0 for no filter. At the end of a part,
+  // more keys may follow, and `is_part` is true.
+  std::function<double(uint64_t num_keys, bool is_part, const Slice& smallest,
+                       const Slice& largest)>
+      bits_of_file;
+  // Whether the range of the file's keys is kept among its properties.
+  bool keeps_range = false;
   // The kinds of sets that may be chosen.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, the design to build for any queries.
@@ -48,15 +54,11 @@ class ProteusGroup {
   ProteusGroup& operator=(const ProteusGroup&) = delete;
 
   const ProteusSettings& settings() const { return settings_; }
-  // The bits of a file depend on the whole tree, at which it takes time to
-  // look. Parts look again only when the keys have become twice as many.
-  double bits_per_key(bool is_part) {
+  // The bits per key at the end of a part with this range.
+  double BitsPerKey(bool is_part, const Slice& smallest, const Slice& largest) {
     if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
-    if (keys_of_bits_ == 0 || keys_.size() >= 2 * keys_of_bits_) {
-      keys_of_bits_ = keys_.size();
-      bits_of_file_ = settings_.bits_of_file(keys_.size(), is_part);
-    }
-    return bits_of_file_;
+    if (num_parts() == 1) smallest_.assign(smallest.data(), smallest.size());
+    return settings_.bits_of_file(keys_.size(), is_part, smallest_, largest);
   }
 
   // Begins a part. AddKey and EndPart then refer to it.
@@ -117,9 +119,7 @@ class ProteusGroup {
   // any.
   ProteusDesign fallback_;
   uint64_t overhead_ = 0;
-  // The result of bits_of_file, and for how many keys it is.
-  double bits_of_file_ = 0;
-  size_t keys_of_bits_ = 0;
+  std::string smallest_;
   // The bytes of all parts without headers, and the sizes of all tries.
   uint64_t bytes_ = 0;
   uint64_t tries_size_ = 0;

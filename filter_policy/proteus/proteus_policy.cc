@@ -23,6 +23,7 @@ const std::string kBitsOption = "bits_per_key";
 constexpr int kBitsDigits = 6;  // after the point, as RocksDB writes numbers
 const std::string kAmqOption = "amq";
 const std::string kLevelBitsOption = "level_bits";
+const std::string kMemoryOption = "filter_memory";
 const std::string kCapacityOption = "sample_capacity";
 const std::string kEveryOption = "sample_every";
 const std::string kSeedOption = "seed_file";
@@ -82,6 +83,58 @@ Status ParseBits(const std::string& owner, const std::string& text,
   return Status::OK();
 }
 
+Status RefuseMemory(const std::string& owner, const std::string& text) {
+  return Status::InvalidArgument(
+      owner + ": " + kMemoryOption + "=" + text +
+      " is not allowed; allowed: 0, or a size from 1K to 2^60 bytes, such as "
+      "2G or 512M, which all filters together may take");
+}
+
+Status CheckMemory(const std::string& owner, uint64_t bytes) {
+  if (bytes == 0 || (bytes >= Options::kMinFilterMemory &&
+                     bytes <= Options::kMaxFilterMemory)) {
+    return Status::OK();
+  }
+  return RefuseMemory(owner, std::to_string(bytes));
+}
+
+// Parses a number of bytes, or of units that are powers of 1,024: 2G, 2GB or
+// 2GiB, in any case.
+bool ParseSize(const std::string& text, uint64_t* bytes) {
+  const size_t digits =
+      std::min(text.find_first_not_of("0123456789"), text.size());
+  constexpr size_t kMaxDigits = 19;
+  if (digits == 0 || digits > kMaxDigits) return false;
+  uint64_t number = std::stoull(text.substr(0, digits));
+  std::string unit;
+  for (const char c : text.substr(digits)) {
+    unit += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  if (!unit.empty() && unit != "b") {
+    const size_t power = std::string("kmgt").find(unit[0]);
+    const std::string rest = unit.substr(1);
+    if (power == std::string::npos ||
+        (!rest.empty() && rest != "b" && rest != "ib")) {
+      return false;
+    }
+    const auto shift = static_cast<int>(10 * (power + 1));
+    if (number > Options::kMaxFilterMemory >> shift) return false;
+    number <<= shift;
+  }
+  *bytes = number;
+  return true;
+}
+
+Status ParseMemory(const std::string& owner, const std::string& text,
+                   uint64_t* bytes) {
+  uint64_t size;
+  if (!ParseSize(text, &size) || !CheckMemory(owner, size).ok()) {
+    return RefuseMemory(owner, text);
+  }
+  *bytes = size;
+  return Status::OK();
+}
+
 // Checks an option whose value is one of a few words.
 Status CheckWord(const std::string& owner, const std::string& option,
                  const std::string& word) {
@@ -132,6 +185,13 @@ TypeInfo MakeTypeInfo(const std::string& owner) {
                  DecimalText(*static_cast<const double*>(addr), kBitsDigits);
              return Status::OK();
            })},
+      {kMemoryOption,
+       OptionTypeInfo(offsetof(Options, filter_memory), OptionType::kUInt64T)
+           .SetParseFunc([owner](const ConfigOptions& /*options*/,
+                                 const std::string& /*name*/,
+                                 const std::string& text, void* addr) {
+             return ParseMemory(owner, text, static_cast<uint64_t*>(addr));
+           })},
       WordOption(owner, kAmqOption, offsetof(Options, amq)),
       WordOption(owner, kLevelBitsOption, offsetof(Options, level_bits)),
       {kCapacityOption,
@@ -156,7 +216,8 @@ const TypeInfo* TypeInfoOf(DesignSpace space) {
   return &infos->at(space);
 }
 
-// Parses NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ.
+// Parses NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ. A size with its unit, such
+// as 2G, is a filter_memory.
 Status Parse(const Variant& variant, const std::string& spec,
              std::unique_ptr<const FilterPolicy>* policy) {
   const std::string owner = variant.class_name;
@@ -170,7 +231,12 @@ Status Parse(const Variant& variant, const std::string& spec,
                                    ":12, or " + name + ":BITS_PER_KEY:AMQ");
   }
   ProteusPolicyOptions options;
-  Status s = ParseBits(owner, parts[1], &options.bits_per_key);
+  const bool is_memory =
+      ParseSize(parts[1], &options.filter_memory) &&
+      parts[1].find_first_not_of("0123456789") != std::string::npos;
+  if (!is_memory) options.filter_memory = 0;
+  Status s = is_memory ? ParseMemory(owner, parts[1], &options.filter_memory)
+                       : ParseBits(owner, parts[1], &options.bits_per_key);
   if (s.ok() && parts.size() == 3) {
     options.amq = parts[2];
     s = CheckWord(owner, kAmqOption, options.amq);
@@ -218,6 +284,7 @@ const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
 Status ProteusFilterPolicy::CheckOptions() const {
   const std::string owner = Name();
   Status s = CheckBits(owner, options_.bits_per_key);
+  if (s.ok()) s = CheckMemory(owner, options_.filter_memory);
   if (s.ok()) s = CheckWord(owner, kAmqOption, options_.amq);
   if (s.ok()) s = CheckWord(owner, kLevelBitsOption, options_.level_bits);
   if (s.ok()) {
@@ -271,23 +338,47 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = ParseAmq(options.amq);
   const std::string& column_family = ColumnFamilyOf(context);
-  if (options.level_bits == kAuto) {
+  const std::shared_ptr<QueryQueue> queue =
+      Samples()->Queue(column_family, env, /*logger=*/nullptr);
+  if (options.filter_memory > 0) {
+    // Files that are written outside of a DB are in no tree.
+    if (context.level_at_creation >= 0) {
+      const auto budget =
+          std::make_shared<FileBudget>(filters_, budget_log_, Samples(),
+                                       options.filter_memory, context, env);
+      // RocksDB cuts parts by this size.
+      if (context.table_options.partition_filters) {
+        settings.bits_per_key =
+            budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
+                                Options::kMaxBitsPerKey);
+      }
+      settings.bits_of_file = [budget](uint64_t keys, bool /*is_part*/,
+                                       const Slice& smallest,
+                                       const Slice& largest) {
+        return budget->BitsFor(keys, smallest, largest);
+      };
+    }
+    settings.keeps_range = true;
+  } else if (options.level_bits == kAuto) {
     NewFile file;
     file.level = context.level_at_creation;
     file.is_bottommost = context.is_bottommost;
     settings.bits_of_file =
         [file, filters = filters_, bits_per_key = options.bits_per_key,
-         tree = TreeFilters::Tree{context.info_log, column_family}](
-            uint64_t keys, bool is_part) mutable {
-          const std::vector<FileFilter> others = filters->FiltersOf(tree);
-          // Parts are planned before the file's keys are counted.
-          file.keys =
-              is_part ? std::max(keys, UsualKeys(others, file.level)) : keys;
-          return BitsOfFile(others, file, bits_per_key);
+         tree = TreeFilters::Tree{context.info_log, column_family}, bits = 0.0](
+            uint64_t keys, bool is_part, const Slice&, const Slice&) mutable {
+          // It takes time to look at the tree. Parts look again only when the
+          // keys have become twice as many.
+          if (bits == 0 || keys >= 2 * file.keys) {
+            const std::vector<FileFilter> others = filters->FiltersOf(tree);
+            // Parts are planned before the file's keys are counted.
+            file.keys =
+                is_part ? std::max(keys, UsualKeys(others, file.level)) : keys;
+            bits = BitsOfFile(others, file, bits_per_key);
+          }
+          return bits;
         };
   }
-  const std::shared_ptr<QueryQueue> queue =
-      Samples()->Queue(column_family, env, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
       std::move(settings), [queue] { return queue->Snapshot(); });
 }

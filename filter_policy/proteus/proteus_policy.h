@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/proteus/proteus_builder.h"
 
@@ -21,8 +22,17 @@ struct ProteusPolicyOptions {
   static constexpr double kMaxBitsPerKey = 64;
 
   // The size of each filter, or with level_bits=auto the average of all filters
-  // of the tree. 2 to 64.
+  // of the tree. 2 to 64. With filter_memory, the size of filters of files that
+  // are written outside of a DB.
   double bits_per_key = 12;
+
+  static constexpr uint64_t kMinFilterMemory = 1 << 10;
+  static constexpr uint64_t kMaxFilterMemory = uint64_t{1} << 60;
+
+  // The size in bytes of all filters of the trees that have this policy, whose
+  // bits per key follow from it (filter_budget.h): 1 KB to 2^60. level_bits has
+  // no effect then. 0 for no limit.
+  uint64_t filter_memory = 0;
 
   // The kind of the sets: the name of an AMQ (amq.h), "bloom" or "ribbon", or
   // "auto", with which the model chooses.
@@ -70,6 +80,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
     std::call_once(samples_made_, [&] { samples_ = samples; });
   }
   std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
+  uint64_t FilterMemory() const override { return options_.filter_memory; }
 
  private:
   Status CheckOptions() const;
@@ -81,6 +92,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   mutable std::once_flag samples_made_;
   mutable std::shared_ptr<SampleStore> samples_;
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
+  const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

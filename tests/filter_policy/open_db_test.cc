@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/db_session.h"
 #include "filter_policy/open_db/open_file.h"
@@ -13,6 +15,12 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+class NullLogger : public Logger {
+ public:
+  using Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
 
 // Column families are told apart by an address.
 const char kFamilies[] = {'a', 'b'};
@@ -244,13 +252,57 @@ TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
   EXPECT_TRUE(policy.Filters()->FiltersOf(tree).empty());
 }
 
+// A budget counts the files that any policy has opened, and those that are
+// written until they are opened.
+TEST(TreeFiltersTest, Budgeted) {
+  const auto trees = std::make_shared<TreeFilters>();
+  const auto other_policy = std::make_shared<TreeFilters>();
+  NullLogger log;
+  const TreeFilters::Tree tree{&log, "family"};
+  const TreeEntry a(trees, tree, FileFilter{1, 10, 120, "a", "c"});
+  const TreeEntry b(other_policy, tree, FileFilter{2, 20, 240, "b", "d"});
+  FileFilter before;
+  EXPECT_EQ(2u, trees->Budgeted(tree, 1, &before).files.size());
+  EXPECT_EQ(0u, before.keys);
+  trees->AddWritten(tree, FileFilter{1, 5, 50, "k", "l"});
+  trees->AddWritten(tree, FileFilter{1, 6, 60, "m", "n"});
+  trees->AddWritten(tree, FileFilter{2, 7, 70, "o", "p"});
+  const BudgetedTree budgeted = trees->Budgeted(tree, 1, &before);
+  EXPECT_EQ(11u, before.keys);
+  EXPECT_EQ(110u, before.bits);
+  EXPECT_EQ("k", before.smallest);
+  EXPECT_EQ("n", before.largest);
+  ASSERT_EQ(1u, budgeted.written.size());
+  EXPECT_EQ(7u, budgeted.written[0].keys);
+  // Another thread has written none of them.
+  std::thread([&] {
+    FileFilter none;
+    EXPECT_EQ(2u, trees->Budgeted(tree, 1, &none).written.size());
+    EXPECT_EQ(0u, none.keys);
+  }).join();
+  const TreeEntry opened(trees, tree, FileFilter{1, 11, 110, "k", "n"});
+  before = FileFilter();
+  EXPECT_EQ(1u, trees->Budgeted(tree, 1, &before).written.size());
+  EXPECT_EQ(0u, before.keys);
+  // A filter on trial has no log. The column family tells the tree, unless
+  // several DBs have such a one.
+  EXPECT_EQ(&log, trees->FindTree("family").info_log);
+  EXPECT_EQ(nullptr, trees->FindTree("other").info_log);
+  NullLogger second_log;
+  const TreeEntry second(trees, {&second_log, "family"}, FileFilter());
+  EXPECT_EQ(nullptr, trees->FindTree("family").info_log);
+  EXPECT_EQ(2u, trees->TreesWith(tree).size());
+}
+
 TEST(TreeFiltersTest, TreesAreToldApart) {
   const auto trees = std::make_shared<TreeFilters>();
   const TreeFilters::Tree one{nullptr, "one"};
   const TreeFilters::Tree two{nullptr, "two"};
-  auto a = std::make_unique<TreeEntry>(trees, one, FileFilter{0, 10, 120});
-  auto b = std::make_unique<TreeEntry>(trees, one, FileFilter{0, 20, 240});
-  const TreeEntry c(trees, two, FileFilter{6, 30, 360});
+  auto a =
+      std::make_unique<TreeEntry>(trees, one, FileFilter{0, 10, 120, "", ""});
+  auto b =
+      std::make_unique<TreeEntry>(trees, one, FileFilter{0, 20, 240, "", ""});
+  const TreeEntry c(trees, two, FileFilter{6, 30, 360, "", ""});
   EXPECT_EQ(2u, trees->FiltersOf(one).size());
   EXPECT_EQ(1u, trees->FiltersOf(two).size());
   a.reset();

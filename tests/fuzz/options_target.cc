@@ -146,6 +146,9 @@ const TextLanguage& Language() {
                         "auto",
                         "level_bits",
                         "equal",
+                        "filter_memory",
+                        "512M",
+                        "2GB",
                         "sample_capacity",
                         "sample_every",
                         "seed_file",
@@ -199,6 +202,8 @@ std::vector<std::string> Seeds() {
       "p{id=protean.SuRF;hash_suffix_bits=4;real_suffix_bits=4}",
       "p{id=protean.Proteus;bits_per_key=12;amq=auto;level_bits=equal;"
       "sample_capacity=100;sample_every=1;seed_file=good;samples_file=bad}",
+      "p{id=protean.Proteus;filter_memory=2GB}",
+      "pproteus:512M",
       "plevels:bloomfilter:10,proteus:12",
       "plevels:nullptr,surf:0:4,{id=protean.Proteus;samples_file=good}",
       "p{id=protean.Levels;policies={surf:0:4,proteus:12}}",

@@ -157,6 +157,67 @@ TEST_P(ProteusOptionsTest, ObjectForm) {
   EXPECT_EQ(3u, samples->options().sample_every);
 }
 
+TEST_P(ProteusOptionsTest, FilterMemory) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse(ShortName() + ":12", &options));
+  EXPECT_EQ("0", Option(PolicyOf(options), "filter_memory"));
+  struct Size {
+    const char* text;
+    const char* bytes;
+  };
+  for (const Size& size : {Size{"0", "0"},
+                           {"1024", "1024"},
+                           {"1K", "1024"},
+                           {"3kb", "3072"},
+                           {"512M", "536870912"},
+                           {"2G", "2147483648"},
+                           {"2GB", "2147483648"},
+                           {"2GiB", "2147483648"},
+                           {"5000B", "5000"},
+                           {"1T", "1099511627776"},
+                           {"1048576T", "1152921504606846976"}}) {
+    SCOPED_TRACE(size.text);
+    ASSERT_OK(
+        Parse(Object("bits_per_key=9;filter_memory=" + std::string(size.text)),
+              &options));
+    EXPECT_EQ(size.bytes, Option(PolicyOf(options), "filter_memory"));
+    EXPECT_EQ(9, std::stod(Option(PolicyOf(options), "bits_per_key")));
+  }
+  ASSERT_OK(Parse(ShortName() + ":2G:bloom", &options));
+  EXPECT_EQ("2147483648", Option(PolicyOf(options), "filter_memory"));
+  EXPECT_EQ("bloom", Option(PolicyOf(options), "amq"));
+  for (const char* size : {"1", "1023", "-1", "-2G", "2X", "2GG", "G", "1.5G",
+                           "1152921504606846977", "1048577T",
+                           "99999999999999999999", "2 G", "0x400", "many"}) {
+    ExpectPolicyRefused(Object("filter_memory=" + std::string(size)),
+                        {Id(), "filter_memory", size, "0, or a size from 1K"});
+  }
+  ProteusPolicyOptions in_code;
+  in_code.filter_memory = 1000;
+  ExpectOptionsRefused(in_code, {Id(), "filter_memory=1000", "from 1K"});
+}
+
+// SetOptions changes the budget of an open DB, which keeps it in its OPTIONS
+// file.
+TEST_P(ProteusOptionsTest, FilterMemoryOfAnOpenDB) {
+  ASSERT_OK(GetColumnFamilyOptionsFromString(
+      ConfigOptions(), ColumnFamilyOptions(),
+      TableWith(Object("filter_memory=1M")), &options_));
+  options_.create_if_missing = true;
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, options_, path_));
+  ASSERT_OK(db->SetOptions(
+      {{"table_factory.filter_policy", Object("filter_memory=3M")}}));
+  EXPECT_NOK(db->SetOptions(
+      {{"table_factory.filter_policy", Object("filter_memory=3")}}));
+  EXPECT_EQ("3145728", Option(PolicyOf(db->GetOptions()), "filter_memory"));
+  db.reset();
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
+  EXPECT_EQ("3145728", Option(PolicyOf(families[0].options), "filter_memory"));
+}
+
 TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
   ASSERT_OK(WriteStringToFile(Env::Default(), "some key\na\tb\n", file_));
   struct Case {
@@ -165,6 +226,7 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     std::string amq;
     std::string every;
     std::string level_bits;
+    std::string filter_memory = "0";
   };
   for (const Case& c : {
            Case{ShortName() + ":11", 11, "auto", "100", "auto"},
@@ -173,6 +235,8 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
                    "sample_every=5;seed_file=" +
                    file_ + ";samples_file=" + file_ + ".saved"),
             7.5, "ribbon", "5", "equal"},
+           {Object("bits_per_key=10;filter_memory=2G"), 10, "auto", "100",
+            "auto", "2147483648"},
        }) {
     SCOPED_TRACE(c.policy);
     ASSERT_OK(DestroyDB(path_, options_));
@@ -197,6 +261,7 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     EXPECT_EQ(c.amq, Option(policy, "amq"));
     EXPECT_EQ(c.every, Option(policy, "sample_every"));
     EXPECT_EQ(c.level_bits, Option(policy, "level_bits"));
+    EXPECT_EQ(c.filter_memory, Option(policy, "filter_memory"));
     EXPECT_EQ(Option(PolicyOf(options_), "seed_file"),
               Option(policy, "seed_file"));
     EXPECT_EQ(Option(PolicyOf(options_), "samples_file"),

@@ -109,6 +109,16 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
+   * Sets the size of all filters together, from which the bits per key follow; the default is 0, no limit.
+   *
+   * @param bytes the size; 0, or at least 1024
+   * @return the policy
+   */
+  public Proteus filterMemory(final long bytes) {
+    return with("filter_memory", String.valueOf(bytes));
+  }
+
+  /**
    * Sets the maximum number of sample queries; the default is 20,000.
    *
    * @param queries the number of latest queries that are kept; at least 1

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/open_db/file_budget.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "filter_policy/filter_budget.h"
+#include "filter_policy/protean_filter_policy.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Bytes of memory of this machine; 0 if unknown.
+uint64_t MachineMemory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long size = sysconf(_SC_PAGE_SIZE);
+  return pages < 0 || size < 0
+             ? 0
+             : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+}
+
+TreeFilters::Tree TreeOf(const FilterBuildingContext& context,
+                         const TreeFilters& filters) {
+  const std::string& family = ColumnFamilyOf(context);
+  return context.info_log == nullptr
+             ? filters.FindTree(family)
+             : TreeFilters::Tree{context.info_log, family};
+}
+
+}  // namespace
+
+FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
+                       std::shared_ptr<BudgetLog> log,
+                       std::shared_ptr<SampleStore> samples, uint64_t memory,
+                       const FilterBuildingContext& context, Env* env)
+    : filters_(std::move(filters)),
+      log_(std::move(log)),
+      samples_(std::move(samples)),
+      memory_(memory),
+      env_(env),
+      info_log_(context.info_log),
+      is_flush_(context.reason == TableFileCreationReason::kFlush ||
+                context.reason == TableFileCreationReason::kRecovery),
+      is_partitioned_(context.table_options.partition_filters),
+      tree_(TreeOf(context, *filters_)) {
+  file_.level = context.level_at_creation;
+  const uint64_t machine = MachineMemory();
+  if (info_log_ != nullptr && machine > 0 && memory > machine &&
+      !log_->beyond_memory.exchange(true)) {
+    Log(InfoLogLevel::WARN_LEVEL, info_log_,
+        "Protean: filter_memory=%" PRIu64 " is more than the %" PRIu64
+        " bytes of memory that this machine has; filters may take all of it",
+        memory, machine);
+  }
+}
+
+double FileBudget::AverageBits(double otherwise, double min, double max) const {
+  double keys = 0;
+  FileFilter before;
+  for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
+    for (const FileFilter& file :
+         filters_->Budgeted(tree, file_.level, &before).files) {
+      keys += static_cast<double>(file.keys);
+    }
+  }
+  return keys == 0
+             ? otherwise
+             : std::clamp(8 * static_cast<double>(memory_) / keys, min, max);
+}
+
+void FileBudget::Plan(uint64_t keys, const Slice& smallest,
+                      const Slice& largest) {
+  std::vector<BudgetedTree> trees;
+  BudgetedFile added;
+  added.is_flush = is_flush_;
+  for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
+    FileFilter before;
+    trees.push_back(filters_->Budgeted(tree, file_.level, &before));
+    added.before = before;  // that of tree_, which comes last
+    std::vector<std::string>* const queries = &trees.back().queries;
+    for (SampleQuery& query :
+         samples_->Queue(tree.column_family, env_, /*logger=*/nullptr)
+             ->Snapshot()) {
+      queries->push_back(std::move(query.lo));
+    }
+    std::sort(queries->begin(), queries->end());
+  }
+  added.keys_in_range = keys;
+  // The first parts are planned before the file's keys are counted.
+  if (is_partitioned_) {
+    keys = std::max(keys, planned_keys_ > 0
+                              ? 2 * planned_keys_
+                              : UsualKeys(trees.back().files, file_.level));
+  }
+  // What has been counted of this file is planned again.
+  added.before.keys -= std::min(added.before.keys, file_.keys);
+  added.before.bits -= std::min(added.before.bits, file_.bits);
+  added.file.level = file_.level;
+  added.file.keys = keys;
+  added.file.smallest = smallest.ToString();
+  added.file.largest = largest.ToString();
+  const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
+                                        8 * static_cast<double>(memory_));
+  planned_keys_ = keys;
+  // A file of which some parts have filters gets filters for the others.
+  bits_per_key_ = bits_per_key_ > 0
+                      ? std::max(kMinBudgetedBits, planned.per_key)
+                      : planned.per_key;
+  if (bits_per_key_ == 0 && info_log_ != nullptr &&
+      !log_->without_filter.exchange(true)) {
+    Log(InfoLogLevel::WARN_LEVEL, info_log_,
+        "Protean: filter_memory=%" PRIu64
+        " is used up, so that a file of level %d in column family %s gets no "
+        "filter: %s. Later files that get none are not logged",
+        memory_, file_.level, tree_.column_family.c_str(),
+        planned.outgrown
+            ? "the tree has outgrown it. The largest levels go without first"
+            : "older files hold it until they are compacted");
+  }
+}
+
+double FileBudget::BitsFor(uint64_t keys, const Slice& smallest,
+                           const Slice& largest) {
+  if (keys > planned_keys_) Plan(keys, smallest, largest);
+  if (info_log_ != nullptr) {
+    FileFilter more;
+    more.level = file_.level;
+    more.keys = keys - file_.keys;
+    more.bits =
+        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(more.keys));
+    more.smallest = smallest.ToString();
+    more.largest = largest.ToString();
+    filters_->AddWritten(tree_, more);
+    file_.keys += more.keys;
+    file_.bits += more.bits;
+  }
+  return bits_per_key_;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

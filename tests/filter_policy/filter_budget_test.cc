@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  How a budget is divided among the files of a tree: the rule alone, without a
+//  DB, compared with the best allocation there is.
+
+#include "filter_policy/filter_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "test_util/testharness.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Keys are numbers below kKeySpace, in text.
+constexpr double kKeySpace = 1e12;
+
+std::string Key(double number) {
+  char text[32];
+  snprintf(text, sizeof(text), "%013.0f", number);
+  return text;
+}
+
+// A file that holds keys from the share `begin` to the share `end` of the key
+// space.
+FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
+                  double bits_per_key = 0) {
+  FileFilter file;
+  file.level = level;
+  file.keys = keys;
+  file.bits = static_cast<uint64_t>(bits_per_key * static_cast<double>(keys));
+  file.smallest = Key(begin * kKeySpace);
+  file.largest = Key(end * kKeySpace - 1);
+  return file;
+}
+
+// Adds a sorted run of files of the same size.
+void AddRun(int level, uint64_t keys, int files,
+            std::vector<FileFilter>* tree) {
+  for (int i = 0; i < files; i++) {
+    tree->push_back(FileOf(level, keys / static_cast<uint64_t>(files),
+                           1.0 * i / files, (i + 1.0) / files));
+  }
+}
+
+double BitsOf(const std::vector<FileFilter>& tree) {
+  double bits = 0;
+  for (const FileFilter& file : tree) bits += static_cast<double>(file.bits);
+  return bits;
+}
+
+double KeysOf(const std::vector<FileFilter>& tree) {
+  double keys = 0;
+  for (const FileFilter& file : tree) keys += static_cast<double>(file.keys);
+  return keys;
+}
+
+double PerKey(const FileFilter& file) {
+  return static_cast<double>(file.bits) / static_cast<double>(file.keys);
+}
+
+// Queries begin at the share u^`skew` of the key space, u being uniform: evenly
+// for a skew of 1, and mostly near its beginning for a larger one.
+std::vector<std::string> Queries(int number, double skew) {
+  std::vector<std::string> queries;
+  Random64 random(301);
+  for (int i = 0; i < number; i++) {
+    const double u = static_cast<double>(random.Uniform(1 << 30)) / (1 << 30);
+    queries.push_back(Key(std::pow(u, skew) * kKeySpace));
+  }
+  std::sort(queries.begin(), queries.end());
+  return queries;
+}
+
+// The share of such queries that ask a file.
+double Asked(const FileFilter& file, double skew) {
+  const auto share = [skew](double key) {
+    return std::pow(key / kKeySpace, 1 / skew);
+  };
+  return share(std::stod(file.largest) + 1) - share(std::stod(file.smallest));
+}
+
+// False positives per query.
+double Cost(const std::vector<FileFilter>& tree, double skew) {
+  double cost = 0;
+  for (const FileFilter& file : tree) {
+    cost += Asked(file, skew) * std::exp2(-PerKey(file));
+  }
+  return cost;
+}
+
+// A lower bound of the false positives per query that any allocation of the
+// budget has, in which each filter has no bits or some within the limits: the
+// largest value of the Lagrangian's dual function.
+double LeastCost(const std::vector<FileFilter>& tree, double budget,
+                 double skew) {
+  double best = 0;
+  for (double line = -40; line < 60; line += 0.03) {
+    const double price = std::log(2.0) * std::exp2(-line);  // of a bit
+    double cost = -price * budget;
+    for (const FileFilter& file : tree) {
+      const auto keys = static_cast<double>(file.keys);
+      const double asked = Asked(file, skew);
+      const double bits = std::clamp(line + std::log2(asked / keys),
+                                     kMinBudgetedBits, kMaxBudgetedBits);
+      cost += std::min(asked, asked * std::exp2(-bits) + price * keys * bits);
+    }
+    best = std::max(best, cost);
+  }
+  return best;
+}
+
+// Writes each file of the tree again, from the last one up, a few times.
+void Settle(std::vector<FileFilter>* tree, double budget,
+            const std::vector<std::string>& queries = {}) {
+  constexpr int kTimes = 4;
+  for (int time = 0; time < kTimes; time++) {
+    for (size_t i = tree->size(); i-- > 0;) {
+      BudgetedFile added;
+      added.file = (*tree)[i];
+      added.file.bits = 0;
+      // The compaction that writes a file again replaces this file alone.
+      std::vector<FileFilter> others = *tree;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+      added.is_flush = true;
+      const BudgetedBits planned = PlanBits({{others, {}, queries}}, 0, added,
+                                            budget * (1 - kFlushTolerance));
+      (*tree)[i].bits = static_cast<uint64_t>(
+          planned.per_key * static_cast<double>(added.file.keys));
+    }
+  }
+}
+
+std::vector<FileFilter> Leveled(int ratio, uint64_t file_keys = 50000) {
+  std::vector<FileFilter> tree;
+  for (int i = 0; i < 3; i++) tree.push_back(FileOf(0, 25000));
+  uint64_t keys = 100000;
+  for (int level = 1; level <= 3;
+       level++, keys *= static_cast<uint64_t>(ratio)) {
+    AddRun(level, keys, static_cast<int>(keys / file_keys), &tree);
+  }
+  return tree;
+}
+
+std::vector<FileFilter> Universal() {
+  std::vector<FileFilter> tree;
+  for (int i = 0; i < 4; i++) tree.push_back(FileOf(0, 20000));
+  AddRun(4, 80000, 4, &tree);
+  AddRun(5, 400000, 10, &tree);
+  AddRun(6, 2000000, 40, &tree);
+  return tree;
+}
+
+}  // namespace
+
+// A tree of which all files have been written again is within 5 % of the best
+// allocation, and uses the budget.
+TEST(FilterBudgetTest, NearTheBest) {
+  for (const auto& shape : {Leveled(4), Leveled(10), Universal()}) {
+    for (const double bits : {5.0, 12.0, 20.0}) {
+      for (const double skew : {1.0, 8.0}) {
+        SCOPED_TRACE(testing::Message() << shape.size() << " files, " << bits
+                                        << " bits, skew " << skew);
+        std::vector<FileFilter> tree = shape;
+        const double budget = bits * KeysOf(tree);
+        Settle(&tree, budget, Queries(20000, skew));
+        const double least = LeastCost(tree, budget, skew);
+        EXPECT_LE(Cost(tree, skew), 1.05 * least);
+        EXPECT_LE(BitsOf(tree), budget);
+        EXPECT_GE(BitsOf(tree), 0.98 * budget);
+      }
+    }
+  }
+}
+
+// If the tree has outgrown the budget, the files of the largest run go without.
+TEST(FilterBudgetTest, TheLargestRunGoesWithout) {
+  for (const double bits : {0.5, 1.0, 2.0, 3.0}) {
+    SCOPED_TRACE(bits);
+    std::vector<FileFilter> tree = Leveled(4, /*file_keys=*/10000);
+    const double budget = bits * KeysOf(tree);
+    Settle(&tree, budget);
+    double largest_with = 0;
+    double smallest_without = 1e9;
+    for (const FileFilter& file : tree) {
+      EXPECT_TRUE(file.bits == 0 || PerKey(file) >= kMinBudgetedBits - 1e-3);
+      const auto level = static_cast<double>(file.level);
+      if (file.bits > 0) {
+        largest_with = std::max(largest_with, level);
+      } else {
+        smallest_without = std::min(smallest_without, level);
+      }
+    }
+    EXPECT_LE(largest_with, smallest_without);
+    EXPECT_LE(smallest_without, 3);
+    EXPECT_LE(BitsOf(tree), budget);
+    EXPECT_LE(Cost(tree, 1), 1.05 * LeastCost(tree, budget, 1));
+  }
+}
+
+TEST(FilterBudgetTest, Limits) {
+  // A huge budget gives as many bits as a filter may have, and no more.
+  EXPECT_EQ(kMaxBudgetedBits,
+            PlanBits({{}}, 0, {FileOf(0, 1000), true, {}}, 1e15).per_key);
+  // No keys, no filter.
+  EXPECT_EQ(0, PlanBits({{}}, 0, {FileOf(0, 0), true, {}}, 1e15).per_key);
+  // A budget that is far too small is outgrown.
+  const BudgetedBits none =
+      PlanBits({{}}, 0, {FileOf(0, 1000000), true, {}}, 8000);
+  EXPECT_EQ(0, none.per_key);
+  EXPECT_TRUE(none.outgrown);
+  // One tree alone has all of the budget, two have it together.
+  BudgetedTree other;
+  other.files = {FileOf(6, 100000)};
+  const double alone =
+      PlanBits({{}}, 0, {FileOf(6, 100000), true, {}}, 2e6).per_key;
+  const double together =
+      PlanBits({other, {}}, 1, {FileOf(6, 100000), true, {}}, 2e6).per_key;
+  EXPECT_NEAR(20 * (1 + kFlushTolerance), alone, 0.01);
+  EXPECT_NEAR(alone / 2, together, 0.01);
+}
+
+// Files that hold more than their share lower the line for others; a flush
+// stays within the tolerance, and a compaction replaces at least what it takes.
+TEST(FilterBudgetTest, OldFilesHoldTheBudget) {
+  BudgetedTree tree;
+  AddRun(6, 1000000, 10, &tree.files);
+  for (FileFilter& file : tree.files) file.bits = 20 * file.keys;
+  const double budget = 10.0 * 1000000;
+  const BudgetedBits flushed =
+      PlanBits({tree}, 0, {FileOf(0, 10000), true, {}}, budget);
+  EXPECT_EQ(0, flushed.per_key);
+  EXPECT_FALSE(flushed.outgrown);
+  EXPECT_EQ(kMinBudgetedBits,
+            PlanBits({tree}, 0, {FileOf(6, 100000, 0, 0.1), false, {}}, budget)
+                .per_key);
+  // With room for it, a flush gets at least the minimum.
+  EXPECT_GE(PlanBits({tree}, 0, {FileOf(0, 10000), true, {}}, 19.95 * 1000000)
+                .per_key,
+            kMinBudgetedBits);
+}
+
+// The files of one compaction, which do not see each other in the tree, use up
+// the budget together.
+TEST(FilterBudgetTest, FullCompaction) {
+  for (const int files : {1, 2, 10, 60}) {
+    SCOPED_TRACE(files);
+    BudgetedTree tree;
+    tree.files = Leveled(4);
+    const double budget = 12 * KeysOf(tree.files);
+    Settle(&tree.files, budget);
+    FileFilter before;
+    const double keys = KeysOf(tree.files) / files;
+    for (int i = 0; i < files; i++) {
+      BudgetedFile added;
+      added.file = FileOf(3, static_cast<uint64_t>(keys), 1.0 * i / files,
+                          (i + 1.0) / files);
+      added.before = before;
+      const BudgetedBits planned = PlanBits({tree}, 0, added, budget);
+      EXPECT_GT(planned.per_key, 9.5);
+      EXPECT_LT(planned.per_key, 16.5);
+      added.file.bits = static_cast<uint64_t>(planned.per_key * keys);
+      AddTo(&before, added.file);
+    }
+    EXPECT_LE(static_cast<double>(before.bits), budget);
+    EXPECT_GE(static_cast<double>(before.bits), 0.98 * budget);
+  }
+}
+
+// Few queries change little, and none change nothing.
+TEST(FilterBudgetTest, LittleDataDoesNoHarm) {
+  std::vector<FileFilter> even = Leveled(4);
+  const double budget = 12 * KeysOf(even);
+  Settle(&even, budget);
+  for (const int queries : {1, 10, 100, 1000}) {
+    SCOPED_TRACE(queries);
+    std::vector<FileFilter> tree = Leveled(4);
+    Settle(&tree, budget, Queries(queries, 1));
+    EXPECT_LE(Cost(tree, 1), 1.05 * Cost(even, 1));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
