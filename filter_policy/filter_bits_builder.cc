@@ -61,7 +61,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
     return FinishBlock(buf);
   }
 
-  size_t ApproximateNumEntries(size_t bytes) final {
+  size_t ApproximateNumEntries(size_t bytes) override {
     return static_cast<size_t>(8.0 * static_cast<double>(bytes) /
                                bits_per_key_);
   }
@@ -294,6 +294,41 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   bool failed_ = false;
 };
 
+// What RocksDB is told of the number of entries in a part. Before each key, it
+// asks, and requests a cut of the index if the part is full. The request holds
+// until the index is cut, behind a data block, and then the filter is cut, too.
+// But RocksDB asks once more before that: a second request would stay behind,
+// and cut off a part of one data block. Therefore only one answer says that a
+// part is full. When RocksDB cuts, it asks again without a key in between, and
+// then wants the right number.
+class CutRequests {
+ public:
+  void SetPartSize(size_t entries) { part_size_ = entries; }
+  void StartPart() {
+    last_ = ~size_t{0};
+    next_ = part_size_;
+  }
+  size_t Answer(size_t entries) {
+    const bool is_repeated = entries == last_;
+    last_ = entries;
+    if (is_repeated || entries < part_size_ || part_size_ < kMinSize) {
+      return entries;
+    }
+    // With a prefix extractor, parts are cut an entry earlier.
+    if (entries < next_) return part_size_ - 2;
+    // Should the request be lost, there is another one.
+    next_ = entries + part_size_ / 4;
+    return entries;
+  }
+
+ private:
+  static constexpr size_t kMinSize = 8;
+
+  size_t part_size_ = 0;
+  size_t last_ = ~size_t{0};
+  size_t next_ = 0;
+};
+
 // Builds the parts of a partitioned filter.
 class PartitionedFilterBuilder final : public FileFilterBuilder {
  public:
@@ -336,6 +371,13 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
   size_t EstimateEntriesAdded() override {
     const size_t entries = block_->num_keys() + (has_first_ ? 1 : 0);
     if (entries == 0 && !waiting_.empty()) WriteWaiting();
+    return requests_.Answer(entries);
+  }
+
+  size_t ApproximateNumEntries(size_t bytes) override {
+    const size_t entries = FileFilterBuilder::ApproximateNumEntries(bytes);
+    requests_.SetPartSize(entries);
+    requests_.StartPart();
     return entries;
   }
 
@@ -380,6 +422,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     FilterBlockHeader header;
     header.is_part = true;
     header.keys_before = finished_keys_;
+    requests_.StartPart();
     if (prefixes_) header.flags = FilterBlockHeader::kAskedForPrefixes;
     block_ = NewBlock(std::move(builder), header);
   }
@@ -431,6 +474,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
   }
 
   std::unique_ptr<BlockBuilder> block_;
+  CutRequests requests_;
   std::vector<Waiting> waiting_;
   uint64_t finished_keys_ = 0;
   size_t finished_bytes_ = 0;

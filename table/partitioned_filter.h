@@ -18,8 +18,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // One caller's view of the filter. Not thread safe.
 class PartitionedFilter final : public FileRangeFilter {
  public:
-  // As the constructor of PartCursor. Only if `in_order` may other questions be
-  // asked than EntryMayMatch.
+  // The arguments are those of PartCursor's constructor. Only if `in_order` is
+  // true may other questions be asked than EntryMayMatch.
   PartitionedFilter(const BlockBasedFile& file, const ReadOptions& read_options,
                     BlockCacheLookupContext* lookup_context, bool in_order,
                     const PartReports* reports)

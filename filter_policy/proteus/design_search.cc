@@ -308,9 +308,9 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     AddWholeKeys(bytes, &found);
     return found.front().design;
   }
-  const std::vector<uint32_t> tries =
-      space == DesignSpace::kProteus && tries_ ? TrieLengths(bytes)
-                                               : std::vector<uint32_t>{0};
+  const std::vector<uint32_t> tries = space == DesignSpace::kProteus && tries_
+                                          ? TrieLengths(bytes)
+                                          : std::vector<uint32_t>{0};
   const uint32_t max_bits = statistics_.max_bits();
   const std::vector<uint32_t> lengths =
       PrefixLengths(1, max_bits, kMaxPrefixLengths);

@@ -27,9 +27,9 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
 }
 
 bool ProteusGroup::HasDroppedTries() const {
-  return std::any_of(
-      parts_.begin(), parts_.end(),
-      [](const ProteusPart& part) { return part.trie_size() == 0; });
+  return std::any_of(parts_.begin(), parts_.end(), [](const ProteusPart& part) {
+    return part.trie_size() == 0;
+  });
 }
 
 void ProteusGroup::DropTries() {

@@ -367,8 +367,8 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
         [file, filters = filters_, bits_per_key = options.bits_per_key,
          tree = TreeFilters::Tree{context.info_log, column_family}, bits = 0.0](
             uint64_t keys, bool is_part, const Slice&, const Slice&) mutable {
-          // It takes time to look at the tree. Parts look again only when the
-          // keys have become twice as many.
+          // Looking at the tree takes time. Parts look again only when the keys
+          // have become twice as many.
           if (bits == 0 || keys >= 2 * file.keys) {
             const std::vector<FileFilter> others = filters->FiltersOf(tree);
             // Parts are planned before the file's keys are counted.

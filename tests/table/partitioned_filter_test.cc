@@ -255,6 +255,23 @@ TEST_F(PartitionedFilterTest, PartsHaveTheSizeThatIsAskedFor) {
   }
 }
 
+// Parts have the size that is asked for, whether or not they are cut where the
+// index is.
+TEST_F(PartitionedFilterTest, PartsAreEven) {
+  for (const char* policy : {"proteus:12", "surf:0:8"}) {
+    size_t parts[2];
+    for (const bool decoupled : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(
+          Write(RandomNumbers(100000, 11),
+                std::string(kPartitioned) + (decoupled ? kDecoupled : "") +
+                    "block_size=1000;filter_policy=" + policy));
+      parts[decoupled] = filter_->num_parts();
+    }
+    EXPECT_GT(parts[1], 30u);
+    EXPECT_LE(parts[0], parts[1]) << policy;
+  }
+}
+
 // The rate of false positives is that of one filter of as many bits.
 TEST_F(PartitionedFilterTest, FalsePositives) {
   const Keys keys = RandomNumbers(100000, 3);
