@@ -182,6 +182,11 @@ class Allocation {
     files_.push_back({file.keys, file.bits / file.keys, weight, is_fixed});
   }
   double held() const { return held_; }
+  double keys() const {
+    double keys = 0;
+    for (const File& file : files_) keys += file.keys;
+    return keys;
+  }
 
   // What the new file would get if no file had a filter yet.
   double Ideal(double budget) const {
@@ -292,17 +297,31 @@ BudgetedBits PlanBits(const std::vector<BudgetedTree>& trees, size_t tree,
   }
   all.Add({&file, keys, 0}, weight, false);
 
-  const auto before = static_cast<double>(added.before.bits);
   const double ideal = all.Ideal(budget);
-  const double most =
-      (1 + (added.is_flush ? kFlushTolerance : -kReserve)) * budget;
+  // The bits per key that add nothing to what all filters take now.
+  const double returned =
+      std::max(0.0, replaced - static_cast<double>(added.before.bits)) / keys;
   const double left =
       std::max(0.0, (1 + kTolerance) * budget - all.held()) / keys;
-  planned.per_key = std::min({all.NewFile(most), left, ideal + kMaxAboveIdeal});
+  if (added.is_flush) {
+    planned.per_key = std::min({all.NewFile((1 + kFlushTolerance) * budget),
+                                left, ideal + kMaxAboveIdeal});
+  } else {
+    const double most = (1 - kReserve) * budget;
+    const double excess = all.held() + returned * keys - most;
+    const double relieved = (static_cast<double>(added.before.keys) + keys) /
+                            (kReliefShare * all.keys());
+    if (excess > 0 && relieved < 1) {
+      planned.per_key = std::min({all.NewFile(most + (1 - relieved) * excess),
+                                  std::max(left, returned), ideal});
+    } else {
+      planned.per_key =
+          std::min({all.NewFile(most), left, ideal + kMaxAboveIdeal});
+    }
+  }
   if (planned.per_key >= kMinBudgetedBits) return planned;
   planned.outgrown = ideal == 0;
-  const bool has_room =
-      kMinBudgetedBits <= left || kMinBudgetedBits * keys <= replaced - before;
+  const bool has_room = kMinBudgetedBits <= std::max(left, returned);
   planned.per_key = !planned.outgrown && has_room ? kMinBudgetedBits : 0;
   return planned;
 }

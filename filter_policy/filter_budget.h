@@ -57,6 +57,12 @@
 //  rest of the promised 2 % is for filters that are a little larger than
 //  planned.
 //
+//  If the filters take more than that, compactions bring them back, while they
+//  write a share of kReliefShare of the tree: a file takes less than it
+//  replaces in proportion to its part of that. So no file has to make up for
+//  all that flushes have taken. A compaction never takes more than it replaces
+//  then.
+//
 //  What happens if the tree outgrows the budget: no filter has fewer than
 //  kMinBudgetedBits bits per key, because a smaller one denies too little for
 //  the time that it takes to ask it. Where the line gives a file less, it is
@@ -99,6 +105,10 @@ constexpr double kPriorQueries = 8;
 // flushes may exceed it.
 constexpr double kReserve = 0.0025;
 constexpr double kFlushTolerance = 0.01;
+
+// Share of the tree's keys that compactions write while they bring the filters
+// back to the budget.
+constexpr double kReliefShare = 0.05;
 
 // Maximum bits per key that a file gets beyond what it would have in an ideal
 // tree, for what the other files of its compaction have left.
