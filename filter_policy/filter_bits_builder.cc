@@ -2,6 +2,7 @@
 
 #include "filter_policy/filter_bits_builder.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -294,37 +295,54 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   bool failed_ = false;
 };
 
-// What RocksDB is told of the number of entries in a part. Before each key, it
-// asks, and requests a cut of the index if the part is full. The request holds
-// until the index is cut, behind a data block, and then the filter is cut, too.
-// But RocksDB asks once more before that: a second request would stay behind,
-// and cut off a part of one data block. Therefore only one answer says that a
-// part is full. When RocksDB cuts, it asks again without a key in between, and
-// then wants the right number.
+// What RocksDB is told of the number of entries in a part, so that parts have
+// the size that is asked for.
+//
+// Before each key, RocksDB asks, and if the part has as many entries as should
+// fit into it, requests a cut of the index. The request holds until the index
+// is cut, behind a data block, and then the filter is cut, too. But RocksDB
+// asks once more before that: a second request would stay behind, and cut off a
+// part of one data block. Therefore only one answer says that a part is full.
+// When RocksDB cuts, it asks again without a key in between, and then wants the
+// right number.
+//
+// The number that should fit is known before the first key. The parts that are
+// finished tell how many fit.
 class CutRequests {
  public:
-  void SetPartSize(size_t entries) { part_size_ = entries; }
-  void StartPart() {
+  // A part is to have `bytes` bytes, for which RocksDB expects `entries`.
+  void SetPartSize(size_t entries, size_t bytes) {
+    expected_ = fitting_ = next_ = entries;
+    part_bytes_ = bytes;
+  }
+  void FinishPart(size_t entries, size_t bytes) {
+    finished_entries_ += entries;
+    finished_bytes_ += bytes;
+    fitting_ = std::max<size_t>(1, part_bytes_ * finished_entries_ /
+                                       std::max<size_t>(finished_bytes_, 1));
     last_ = ~size_t{0};
-    next_ = part_size_;
+    next_ = fitting_;
   }
   size_t Answer(size_t entries) {
     const bool is_repeated = entries == last_;
     last_ = entries;
-    if (is_repeated || entries < part_size_ || part_size_ < kMinSize) {
-      return entries;
-    }
-    // With a prefix extractor, parts are cut an entry earlier.
-    if (entries < next_) return part_size_ - 2;
+    if (is_repeated || expected_ < kMinExpected) return entries;
+    // With a prefix extractor, RocksDB expects an entry less.
+    if (entries < next_) return std::min(entries, expected_ - 2);
     // Should the request be lost, there is another one.
-    next_ = entries + part_size_ / 4;
-    return entries;
+    next_ = entries + fitting_ / 4 + 1;
+    return std::max(entries, expected_);
   }
 
  private:
-  static constexpr size_t kMinSize = 8;
+  static constexpr size_t kMinExpected = 8;
 
-  size_t part_size_ = 0;
+  size_t expected_ = 0;
+  size_t part_bytes_ = 0;
+  size_t fitting_ = 0;
+  size_t finished_entries_ = 0;
+  size_t finished_bytes_ = 0;
+  // The number at which RocksDB has asked last, and that of the next request.
   size_t last_ = ~size_t{0};
   size_t next_ = 0;
 };
@@ -376,8 +394,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
 
   size_t ApproximateNumEntries(size_t bytes) override {
     const size_t entries = FileFilterBuilder::ApproximateNumEntries(bytes);
-    requests_.SetPartSize(entries);
-    requests_.StartPart();
+    requests_.SetPartSize(entries, bytes);
     return entries;
   }
 
@@ -396,6 +413,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     if (!s.ok()) NoteFailure("part of a file", s);
     finished_keys_ += block_->header().num_keys;
     const size_t size = block_->size();
+    requests_.FinishPart(block_->header().num_keys, size);
     Charge(block_->MemoryUsage() + finished_bytes_ + size);
     finished_bytes_ += size;
     char* const bytes = new char[size]();
@@ -422,7 +440,6 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     FilterBlockHeader header;
     header.is_part = true;
     header.keys_before = finished_keys_;
-    requests_.StartPart();
     if (prefixes_) header.flags = FilterBlockHeader::kAskedForPrefixes;
     block_ = NewBlock(std::move(builder), header);
   }

@@ -96,12 +96,12 @@ const FileRangeFilter* FilteredFile::GetRangeFilter(
 const FileRangeFilter* FilteredFile::GetParts(
     const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
     FilterView* view) const {
-  view->parts_.emplace(*file_, read_options, lookup_context,
-                       /*in_order=*/true,
-                       static_cast<const PartReports*>(this));
+  view->parts_ = new (view->memory_) PartitionedFilter(
+      *file_, read_options, lookup_context,
+      /*in_order=*/true, static_cast<const PartReports*>(this));
   const Status s = view->parts_->Open();
   ReportRead(s);
-  return s.ok() ? &*view->parts_ : nullptr;
+  return s.ok() ? view->parts_ : nullptr;
 }
 
 void FilteredFile::ReportRead(const Status& s) const {

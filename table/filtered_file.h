@@ -7,7 +7,7 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
+#include <new>
 #include <string>
 
 #include "filter_policy/filter_block.h"
@@ -18,14 +18,25 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Keeps a file's filter, or the part of it that is in use, in memory for one
+// Keeps a file's filter, or the parts of it that are in use, in memory for one
 // caller.
 class FilterView {
+ public:
+  FilterView() {}
+  ~FilterView() {
+    if (parts_ != nullptr) parts_->~PartitionedFilter();
+  }
+  FilterView(const FilterView&) = delete;
+  FilterView& operator=(const FilterView&) = delete;
+
  private:
   friend class FilteredFile;
 
   FilterHold hold_;
-  std::optional<PartitionedFilter> parts_;
+  // Every seek makes a view, and most files have whole filters. A std::optional
+  // would be filled with zeros each time.
+  PartitionedFilter* parts_ = nullptr;
+  alignas(PartitionedFilter) char memory_[sizeof(PartitionedFilter)];
 };
 
 // Thread safe.

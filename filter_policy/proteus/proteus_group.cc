@@ -51,6 +51,10 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   // A set of whole keys does not answer for prefixes.
   if (prefixes_only_) search.ForbidKeySets();
   ProteusDesign& design = header_.design;
+  // The best design so far of parts, whose tries may all be larger than the
+  // estimate, and its rate.
+  ProteusDesign best;
+  double best_rate = 1;
   uint64_t reserve = 0;
   for (int tries = 3; tries > 0 && reserve < bytes_; tries--) {
     design = search.Choose(settings_.space, bytes_ - reserve);
@@ -58,27 +62,45 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
     if (!BuildTries(design)) return false;
     const uint64_t estimate =
         std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
-    if (tries_size_ <= bytes_ &&
-        model.Evaluate(design, bytes_ - tries_size_) <=
-            kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
-      if (design.prefix_bits == 0 && !design.key_set) {
-        search.AddSecondLayer(bytes_ - tries_size_, &design);
-      }
-      if (HasDroppedTries()) {
-        search.ForbidTries();
-        fallback_ = search.Choose(settings_.space, bytes_);
-      }
+    const double rate = tries_size_ <= bytes_
+                            ? model.Evaluate(design, bytes_ - tries_size_)
+                            : 1;
+    if (rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
+      AcceptTries(&search);
       return true;
+    }
+    if (rate < best_rate) {
+      best = design;
+      best_rate = rate;
     }
     reserve += std::max(tries_size_, estimate) - estimate +
                kMinReserve * parts_.size();
     DropTries();
   }
-  search.ForbidTries();
-  design = search.Choose(
-      header_.is_part ? settings_.space : DesignSpace::kOnePrefixFilter,
-      bytes_);
+  if (!header_.is_part) {
+    design = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
+    return true;
+  }
+  DesignSearch without_tries = search;
+  without_tries.ForbidTries();
+  design = without_tries.Choose(settings_.space, bytes_);
+  if (best_rate >= model.Evaluate(design, bytes_)) return true;
+  design = best;
+  if (!BuildTries(design)) return false;
+  AcceptTries(&search);
   return true;
+}
+
+// Completes a design whose tries have been built.
+void ProteusGroup::AcceptTries(DesignSearch* search) {
+  ProteusDesign& design = header_.design;
+  if (design.prefix_bits == 0 && !design.key_set) {
+    search->AddSecondLayer(bytes_ - tries_size_, &design);
+  }
+  if (HasDroppedTries()) {
+    search->ForbidTries();
+    fallback_ = search->Choose(settings_.space, bytes_);
+  }
 }
 
 Status ProteusGroup::Design() {

@@ -106,6 +106,7 @@ class ProteusGroup {
   bool BuildTries(const ProteusDesign& design);
   void DropTries();
   bool HasDroppedTries() const;
+  void AcceptTries(DesignSearch* search);
   bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics);
 
   const ProteusSettings settings_;

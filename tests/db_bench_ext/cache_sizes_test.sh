@@ -5,6 +5,7 @@
 #
 #   tests/db_bench_ext/cache_sizes_test.sh BUILD_FOLDER
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+parse_options BUILD_FOLDER -- "$@"
 build=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
