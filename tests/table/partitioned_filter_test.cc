@@ -281,7 +281,7 @@ TEST_F(PartitionedFilterTest, FalsePositives) {
   const Keys keys = RandomNumbers(100000, 3);
   for (const char* policy : {"proteus:12", "proteus:12:bloom", "surf:0:4"}) {
     std::string designs[2];
-    // Of points, ranges anywhere, and short ranges behind keys.
+    // The kinds are points, ranges anywhere, and short ranges behind keys.
     double rates[2][3];
     for (const bool partitioned : {false, true}) {
       ASSERT_NO_FATAL_FAILURE(
