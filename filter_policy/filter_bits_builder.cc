@@ -178,6 +178,7 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   }
 
   void AddKey(const Slice& key) override {
+    if (failed_) return CountKey(key);
     if (block_ == nullptr && !BeginSegment(key)) return;
     block_->AddKey(key);
     if (!IsChargeDue(key)) return;
@@ -243,6 +244,14 @@ class WholeFilterBuilder final : public FileFilterBuilder {
     return Slice(bytes, size);
   }
 
+  // Counts a key of a file whose keys no filter can hold, which is known since
+  // a segment before.
+  void CountKey(const Slice& key) {
+    if (key == last_key_) return;
+    whole_.num_keys++;
+    last_key_.assign(key.data(), key.size());
+  }
+
   // Begins a segment with a key. Returns false if the key is the last one of
   // the segment before: a key may come in several versions.
   bool BeginSegment(const Slice& key) {
@@ -264,7 +273,7 @@ class WholeFilterBuilder final : public FileFilterBuilder {
     EndBlock();
     const FilterBlockHeader& header = block_->header();
     if (segments_.empty()) smallest_ = header.smallest.ToString();
-    last_key_ = header.largest.ToString();
+    last_key_ = block_->last_key().ToString();
     failed_ = failed_ || header.kind == FilterKind::kAlwaysTrue;
     whole_.kind = header.kind;
     whole_.num_keys += header.num_keys;
@@ -303,8 +312,8 @@ class WholeFilterBuilder final : public FileFilterBuilder {
 // is cut, behind a data block, and then the filter is cut, too. But RocksDB
 // asks once more before that: a second request would stay behind, and cut off a
 // part of one data block. Therefore only one answer says that a part is full.
-// When RocksDB cuts, it asks again without a key in between, and then wants the
-// right number.
+// When RocksDB cuts, it asks again, and then wants the right number: without a
+// key in between, or with the prefix of the next key only.
 //
 // The number that should fit is known before the first key. The parts that are
 // finished tell how many fit.
@@ -315,18 +324,24 @@ class CutRequests {
     expected_ = fitting_ = next_ = entries;
     part_bytes_ = bytes;
   }
+  // A part of that size is finished; one without a filter has 0 bytes.
   void FinishPart(size_t entries, size_t bytes) {
-    finished_entries_ += entries;
-    finished_bytes_ += bytes;
-    fitting_ = std::max<size_t>(1, part_bytes_ * finished_entries_ /
-                                       std::max<size_t>(finished_bytes_, 1));
+    if (bytes > 0) {
+      finished_entries_ += entries;
+      finished_bytes_ += bytes;
+    }
+    if (finished_bytes_ > 0) {
+      fitting_ = std::clamp(part_bytes_ * finished_entries_ / finished_bytes_,
+                            expected_ / 4, 4 * expected_);
+    }
     last_ = ~size_t{0};
     next_ = fitting_;
   }
-  size_t Answer(size_t entries) {
+  // `may_cut` tells that the last entry may be the prefix of the next key.
+  size_t Answer(size_t entries, bool may_cut) {
     const bool is_repeated = entries == last_;
     last_ = entries;
-    if (is_repeated || expected_ < kMinExpected) return entries;
+    if (is_repeated || may_cut || expected_ < kMinExpected) return entries;
     // With a prefix extractor, RocksDB expects an entry less.
     if (entries < next_) return std::min(entries, expected_ - 2);
     // Should the request be lost, there is another one.
@@ -354,7 +369,8 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
                            const FilterBuildingContext& context,
                            std::shared_ptr<UserCollectedProperties> properties)
       : FileFilterBuilder(kind, std::move(new_builder), context,
-                          std::move(properties)) {
+                          std::move(properties)),
+        whole_keys_(context.table_options.whole_key_filtering) {
     StartBlock(NewFilter());
   }
 
@@ -389,12 +405,13 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
   size_t EstimateEntriesAdded() override {
     const size_t entries = block_->num_keys() + (has_first_ ? 1 : 0);
     if (entries == 0 && !waiting_.empty()) WriteWaiting();
-    return requests_.Answer(entries);
+    return requests_.Answer(entries, last_is_prefix_);
   }
 
   size_t ApproximateNumEntries(size_t bytes) override {
     const size_t entries = FileFilterBuilder::ApproximateNumEntries(bytes);
-    requests_.SetPartSize(entries, bytes);
+    // Where all entries are prefixes, any may be that of the next key.
+    if (whole_keys_) requests_.SetPartSize(entries, bytes);
     return entries;
   }
 
@@ -413,7 +430,8 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     if (!s.ok()) NoteFailure("part of a file", s);
     finished_keys_ += block_->header().num_keys;
     const size_t size = block_->size();
-    requests_.FinishPart(block_->header().num_keys, size);
+    const bool filters = block_->header().kind != FilterKind::kAlwaysTrue;
+    requests_.FinishPart(block_->header().num_keys, filters ? size : 0);
     Charge(block_->MemoryUsage() + finished_bytes_ + size);
     finished_bytes_ += size;
     char* const bytes = new char[size]();
@@ -490,6 +508,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     StartBlock(NewFilter());
   }
 
+  const bool whole_keys_;
   std::unique_ptr<BlockBuilder> block_;
   CutRequests requests_;
   std::vector<Waiting> waiting_;

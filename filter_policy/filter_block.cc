@@ -133,6 +133,11 @@ char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
   return block + payload_offset;
 }
 
+bool IsPart(const Slice& block) {
+  return block.size() > kVersionOffset &&
+         static_cast<uint8_t>(block[kVersionOffset]) == kPart;
+}
+
 char* PayloadOfPart(char* block) { return block + part::kPayloadOffset; }
 
 void FinishPart(const FilterBlockHeader& header, uint64_t payload_size,

@@ -108,6 +108,9 @@ size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
 char* StartFilterBlock(const FilterBlockHeader& header, char* block);
 void FinishFilterBlock(char* block, size_t size);
 
+// Whether a block, which may be damaged, says that it is that of a part.
+bool IsPart(const Slice& block);
+
 // Write the block of a part, whose payload comes first and may be shorter than
 // the size that was planned.
 char* PayloadOfPart(char* block);

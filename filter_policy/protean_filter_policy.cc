@@ -24,12 +24,8 @@ Status ProteanFilterPolicy::ValidateOptions(
 FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
     const FilterBuildingContext& context, Env* env,
     std::shared_ptr<UserCollectedProperties> properties) const {
-  return NewFilterBitsBuilder(
-             kind(),
-             [this, context, env] {
-               return NewRangeFilterBuilder(context, env);
-             },
-             context, std::move(properties))
+  return NewFilterBitsBuilder(kind(), NewRangeFilterBuilders(context, env),
+                              context, std::move(properties))
       .release();
 }
 

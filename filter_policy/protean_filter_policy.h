@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "filter_policy/filter_block.h"
@@ -120,6 +121,13 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
   // a DB.
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext& context, Env* env) const = 0;
+  // Returns a function that makes the builders of one file, one after the other
+  // if its filter is cut: for policies in which they know of each other.
+  using NewBuilders = std::function<std::unique_ptr<RangeFilterBuilder>()>;
+  virtual NewBuilders NewRangeFilterBuilders(
+      const FilterBuildingContext& context, Env* env) const {
+    return [this, context, env] { return NewRangeFilterBuilder(context, env); };
+  }
 
   // The kind of filters that this policy builds.
   virtual FilterKind kind() const = 0;

@@ -76,6 +76,7 @@ Status PartCursor::Load(const FilterBlock** block) {
     if (reports_ != nullptr) reports_->ReportUnreadPart(s);
     return s;
   }
+  if (filter == nullptr) return Status::Corruption("a part has no bytes");
   // Policies of Protean make no other readers.
   *block = &static_cast<const ProteanFilterBitsReader*>(filter)->block();
   s = Check(**block);

@@ -26,6 +26,7 @@ SeparateFilter::SeparateFilter(const BlockBasedFile& file) {
     LookAtBlock(
         static_cast<const ProteanFilterBitsReader*>(file.GetPinnedFilter())
             ->block());
+    if (header_.is_segmented) TakeReport(file);
   }
 }
 
@@ -50,7 +51,10 @@ void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
   parts_->ForEachPart([&](const Status& s, const FilterBlock* part) {
     num_parts_++;
     if (!s.ok() && status_.ok()) status_ = s;
-    if (part == nullptr) return;
+    if (part == nullptr) {
+      knows_keys = false;
+      return;
+    }
     const FilterBlockHeader& header = part->header();
     const uint16_t flags = header_.flags;
     knows_keys = knows_keys && part->CanFilter();
@@ -67,6 +71,11 @@ void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
   if (!in_order || !knows_keys) smallest_ = largest_ = "";
   header_.smallest = smallest_;
   header_.largest = largest_;
+  TakeReport(file);
+}
+
+// Takes the report of the whole filter from the file's properties.
+void SeparateFilter::TakeReport(const BlockBasedFile& file) {
   const auto properties = file.table()->GetTableProperties();
   if (properties == nullptr) return;
   const UserCollectedProperties& facts = properties->user_collected_properties;

@@ -42,6 +42,7 @@ class SeparateFilter {
   explicit SeparateFilter(const BlockBasedFile& file);
   void LookAtBlock(const FilterBlock& block);
   void LookAtParts(const BlockBasedFile& file);
+  void TakeReport(const BlockBasedFile& file);
 
   const ReadOptions read_options_;
   mutable BlockCacheLookupContext lookup_context_{

@@ -26,8 +26,11 @@ void FileReport::Add(FilterKind kind, uint64_t keys, uint64_t bytes,
 }
 
 void FileReport::AddRange(const Slice& smallest, const Slice& largest) {
-  if (!range_.has_value()) range_.emplace(smallest.ToString(), "");
-  range_->second = largest.ToString();
+  if (!range_.has_value()) {
+    range_.emplace(smallest.ToString(), largest.ToString());
+  }
+  if (smallest.compare(range_->first) < 0) range_->first = smallest.ToString();
+  if (largest.compare(range_->second) > 0) range_->second = largest.ToString();
 }
 
 void FileReport::Replace(FilterKind kind, uint64_t keys, uint64_t bytes,

@@ -22,7 +22,7 @@ class FileReport {
   void Add(FilterKind kind, uint64_t keys, uint64_t bytes,
            const FilterReport& report);
 
-  // Adds the range of a block's keys, which come behind those before.
+  // Adds the range of a block's keys.
   void AddRange(const Slice& smallest, const Slice& largest);
   // Forgets all blocks but not their range, and adds one.
   void Replace(FilterKind kind, uint64_t keys, uint64_t bytes,

@@ -62,10 +62,10 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
     if (!BuildTries(design)) return false;
     const uint64_t estimate =
         std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
-    const double rate = tries_size_ <= bytes_
-                            ? model.Evaluate(design, bytes_ - tries_size_)
-                            : 1;
-    if (rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
+    const bool fits = tries_size_ <= bytes_;
+    const double rate = fits ? model.Evaluate(design, bytes_ - tries_size_) : 1;
+    if (fits &&
+        rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
       AcceptTries(&search);
       return true;
     }

@@ -26,9 +26,9 @@ struct ProteusSettings {
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
   // If set, gives the bits per key instead, when all keys have come, or at the
-  // end of each part those of the group so far: for their number, and for the
-  // smallest and the largest of them. 0 for no filter. At the end of a part,
-  // more keys may follow, and `is_part` is true.
+  // end of each part: for the number of keys of the group so far, and for the
+  // smallest and the largest key of the part. 0 for no filter. At the end of a
+  // part, more keys may follow, and `is_part` is true.
   std::function<double(uint64_t num_keys, bool is_part, const Slice& smallest,
                        const Slice& largest)>
       bits_of_file;
@@ -55,10 +55,10 @@ class ProteusGroup {
 
   const ProteusSettings& settings() const { return settings_; }
   // The bits per key at the end of a part with this range.
-  double BitsPerKey(bool is_part, const Slice& smallest, const Slice& largest) {
+  double BitsPerKey(bool is_part, const Slice& smallest,
+                    const Slice& largest) const {
     if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
-    if (num_parts() == 1) smallest_.assign(smallest.data(), smallest.size());
-    return settings_.bits_of_file(keys_.size(), is_part, smallest_, largest);
+    return settings_.bits_of_file(keys_.size(), is_part, smallest, largest);
   }
 
   // Begins a part. AddKey and EndPart then refer to it.
@@ -120,7 +120,6 @@ class ProteusGroup {
   // any.
   ProteusDesign fallback_;
   uint64_t overhead_ = 0;
-  std::string smallest_;
   // The bytes of all parts without headers, and the sizes of all tries.
   uint64_t bytes_ = 0;
   uint64_t tries_size_ = 0;

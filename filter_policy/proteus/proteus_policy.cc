@@ -326,7 +326,65 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
   return samples_;
 }
 
-std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
+namespace {
+
+using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
+
+// The keys of a file so far, over all of its groups of parts or segments, of
+// which each knows its own.
+class KeysOfFile {
+ public:
+  void StartGroup() { before_ = keys_; }
+  // The group has that many keys, the last ones in this range.
+  void Count(uint64_t in_group, const Slice& smallest, const Slice& largest) {
+    // RocksDB's comparator may give the keys in descending order.
+    if (keys_ == 0 || smallest.compare(smallest_) < 0) {
+      smallest_.assign(smallest.data(), smallest.size());
+    }
+    if (keys_ == 0 || largest.compare(largest_) > 0) {
+      largest_.assign(largest.data(), largest.size());
+    }
+    keys_ = before_ + in_group;
+  }
+
+  uint64_t keys() const { return keys_; }
+  const std::string& smallest() const { return smallest_; }
+  const std::string& largest() const { return largest_; }
+
+ private:
+  uint64_t before_ = 0;
+  uint64_t keys_ = 0;
+  std::string smallest_;
+  std::string largest_;
+};
+
+// The rule of level_bits.h for a file.
+BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
+                               const FilterBuildingContext& context,
+                               double bits_per_key) {
+  NewFile file;
+  file.level = context.level_at_creation;
+  file.is_bottommost = context.is_bottommost;
+  return [file, filters = std::move(filters), bits_per_key,
+          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
+          bits = 0.0](uint64_t keys, bool is_part, const Slice& /*smallest*/,
+                      const Slice& /*largest*/) mutable {
+    // Looking at the tree takes time. Parts look again only when the keys have
+    // become twice as many.
+    if (bits == 0 || keys >= 2 * file.keys) {
+      const std::vector<FileFilter> others = filters->FiltersOf(tree);
+      // Parts are planned before the file's keys are counted.
+      file.keys =
+          is_part ? std::max(keys, UsualKeys(others, file.level)) : keys;
+      bits = BitsOfFile(others, file, bits_per_key);
+    }
+    return bits;
+  };
+}
+
+}  // namespace
+
+RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
     const FilterBuildingContext& context, Env* env) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
@@ -337,50 +395,45 @@ std::unique_ptr<RangeFilterBuilder> ProteusFilterPolicy::NewRangeFilterBuilder(
   settings.space = space_;
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = ParseAmq(options.amq);
-  const std::string& column_family = ColumnFamilyOf(context);
-  const std::shared_ptr<QueryQueue> queue =
-      Samples()->Queue(column_family, env, /*logger=*/nullptr);
-  if (options.filter_memory > 0) {
-    // Files that are written outside of a DB are in no tree.
-    if (context.level_at_creation >= 0) {
-      const auto budget =
-          std::make_shared<FileBudget>(filters_, budget_log_, Samples(),
-                                       options.filter_memory, context, env);
-      // RocksDB cuts parts by this size.
-      if (context.table_options.partition_filters) {
-        settings.bits_per_key =
-            budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
-                                Options::kMaxBitsPerKey);
-      }
-      settings.bits_of_file = [budget](uint64_t keys, bool /*is_part*/,
-                                       const Slice& smallest,
-                                       const Slice& largest) {
-        return budget->BitsFor(keys, smallest, largest);
-      };
+  BitsOfFileFunction bits_of_file;
+  // Files that are written outside of a DB are in no tree.
+  if (options.filter_memory > 0 && context.level_at_creation >= 0) {
+    const auto budget = std::make_shared<FileBudget>(
+        filters_, budget_log_, Samples(), options.filter_memory, context, env);
+    // RocksDB cuts parts by this size.
+    if (context.table_options.partition_filters) {
+      settings.bits_per_key =
+          budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
+                              Options::kMaxBitsPerKey);
     }
-    settings.keeps_range = true;
-  } else if (options.level_bits == kAuto) {
-    NewFile file;
-    file.level = context.level_at_creation;
-    file.is_bottommost = context.is_bottommost;
-    settings.bits_of_file =
-        [file, filters = filters_, bits_per_key = options.bits_per_key,
-         tree = TreeFilters::Tree{context.info_log, column_family}, bits = 0.0](
-            uint64_t keys, bool is_part, const Slice&, const Slice&) mutable {
-          // Looking at the tree takes time. Parts look again only when the keys
-          // have become twice as many.
-          if (bits == 0 || keys >= 2 * file.keys) {
-            const std::vector<FileFilter> others = filters->FiltersOf(tree);
-            // Parts are planned before the file's keys are counted.
-            file.keys =
-                is_part ? std::max(keys, UsualKeys(others, file.level)) : keys;
-            bits = BitsOfFile(others, file, bits_per_key);
-          }
-          return bits;
-        };
+    bits_of_file = [budget](uint64_t keys, bool /*is_part*/,
+                            const Slice& smallest, const Slice& largest) {
+      return budget->BitsFor(keys, smallest, largest);
+    };
+  } else if (options.filter_memory == 0 && options.level_bits == kAuto) {
+    bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
   }
-  return std::make_unique<ProteusBuilder>(
-      std::move(settings), [queue] { return queue->Snapshot(); });
+  settings.keeps_range = options.filter_memory > 0;
+  const auto file = std::make_shared<KeysOfFile>();
+  if (bits_of_file != nullptr) {
+    // The groups of a file share one function, which keeps what it has found.
+    const auto shared =
+        std::make_shared<BitsOfFileFunction>(std::move(bits_of_file));
+    settings.bits_of_file = [file, shared](uint64_t keys, bool is_part,
+                                           const Slice& smallest,
+                                           const Slice& largest) {
+      file->Count(keys, smallest, largest);
+      return (*shared)(file->keys(), is_part, file->smallest(),
+                       file->largest());
+    };
+  }
+  const std::shared_ptr<QueryQueue> queue =
+      Samples()->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
+  return [settings, file, queue] {
+    file->StartGroup();
+    return std::make_unique<ProteusBuilder>(
+        settings, [queue] { return queue->Snapshot(); });
+  };
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -73,7 +73,11 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
 
   FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env) const override;
+      const FilterBuildingContext& context, Env* env) const override {
+    return NewRangeFilterBuilders(context, env)();
+  }
+  NewBuilders NewRangeFilterBuilders(const FilterBuildingContext& context,
+                                     Env* env) const override;
   std::shared_ptr<SampleStore> Samples() const override;
   void ShareSamples(
       const std::shared_ptr<SampleStore>& samples) const override {

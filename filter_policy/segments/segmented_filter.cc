@@ -95,10 +95,12 @@ Status SegmentedFilter::Read(const Slice& payload, FilterKind kind) {
         next_end < end_offset || next_end > ends.size()) {
       return Damaged();
     }
+    const Slice block(blocks.data() + block_offset, next_block - block_offset);
+    // Segments have no segments of their own.
+    if (!IsPart(block)) return Damaged();
     ends_.emplace_back(ends.data() + end_offset, next_end - end_offset);
     end_heads_.push_back(HeadOf(ends_.back()));
-    blocks_.emplace_back(
-        Slice(blocks.data() + block_offset, next_block - block_offset));
+    blocks_.emplace_back(block);
     const Status s = CheckLast(kind, keys);
     if (!s.ok()) return s;
     keys += blocks_.back().header().num_keys;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "filter_policy/filter_properties.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -269,6 +270,27 @@ TEST_F(PartitionedFilterTest, PartsAreEven) {
     }
     EXPECT_GT(parts[1], 30u);
     EXPECT_LE(parts[0], parts[1]) << policy;
+  }
+}
+
+// RocksDB is told how many entries the parts have, with the prefixes that it
+// adds, although it is not told so before each key.
+TEST_F(PartitionedFilterTest, RocksDBCountsTheEntries) {
+  for (const size_t prefix : {0, 1, 4}) {
+    for (const bool decoupled : {false, true}) {
+      if (prefix > 0) {
+        options_.prefix_extractor.reset(NewFixedPrefixTransform(prefix));
+      }
+      ASSERT_NO_FATAL_FAILURE(
+          Write(RandomNumbers(50000, 12),
+                std::string(kPartitioned) + (decoupled ? kDecoupled : "") +
+                    "block_size=1000;metadata_block_size=1000;"
+                    "filter_policy=surf:0:8"));
+      EXPECT_GT(filter_->num_parts(), 30u);
+      EXPECT_EQ(filter_->header().num_keys,
+                file_->file().table()->GetTableProperties()->num_filter_entries)
+          << prefix;
+    }
   }
 }
 
