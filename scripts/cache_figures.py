@@ -168,6 +168,7 @@ def main():
         table("the block cache", ["", *(f"{percent} %" for percent in report.percents)], sizes),
         table("the filters", ["", "bits/key", "MB"], filters), shares(report),
         *(query_tables(report, query, distribution) for query in QUERIES for distribution in DISTRIBUTIONS)])
+    os.makedirs(args.out, exist_ok=True)
     save_report(f"{args.out}/cache_sizes.txt", text)
     picture(report, args.out)
 
