@@ -46,7 +46,8 @@ install_optional() {
   [ ${#missing[@]} -gt 0 ] || return 0
   compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || as_root "to install packages" apt-get -q update >&2
   for package in "${missing[@]}"; do
-    apt-cache policy "$package" | grep -q 'Candidate: [^(]' || continue
+    # grep reads to the end: apt-cache must not be cut off.
+    apt-cache policy "$package" | grep 'Candidate: [^(]' >/dev/null || continue
     apt_install "$package" || say "$package cannot be installed: the tests that need it are skipped"
   done
 }
