@@ -31,6 +31,13 @@ std::string LogLine(const FilterReport& report) {
          " ms";
 }
 
+// The flags of a filter to which RocksDB has added a key with its prefix.
+uint16_t PrefixFlags(const Slice& key, const Slice& prefix) {
+  return key.starts_with(prefix) ? FilterBlockHeader::kAskedForPrefixes
+                                 : FilterBlockHeader::kAskedForPrefixes |
+                                       FilterBlockHeader::kPrefixesUnknown;
+}
+
 // RocksDB's FilterBitsBuilder has had these functions since 10.9. Declared
 // without `override`, they compile with every version.
 class SizingFilterBitsBuilder : public FilterBitsBuilder {
@@ -187,10 +194,7 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   }
 
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
-    whole_.flags |= FilterBlockHeader::kAskedForPrefixes;
-    if (!key.starts_with(alt)) {
-      whole_.flags |= FilterBlockHeader::kPrefixesUnknown;
-    }
+    whole_.flags |= PrefixFlags(key, alt);
     AddKey(key);
   }
 
@@ -387,10 +391,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
 
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
     prefixes_ = true;
-    block_->AddFlags(FilterBlockHeader::kAskedForPrefixes);
-    if (!key.starts_with(alt)) {
-      block_->AddFlags(FilterBlockHeader::kPrefixesUnknown);
-    }
+    block_->AddFlags(PrefixFlags(key, alt));
     last_is_prefix_ = key.size() == alt.size();
     // RocksDB adds the prefix of the next part's first key in this way. The
     // last key, if it starts with that prefix, answers for it.

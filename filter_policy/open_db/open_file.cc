@@ -41,20 +41,11 @@ OpenFile::~OpenFile() {
   db_->families()->Remove(&file_);
 }
 
-bool OpenFile::ReportDamage(const Status& status) {
-  SetUse(FilterUse::kDamaged);
+bool OpenFile::LogDamage(const char* what, const Status& status) {
   if (damage_reported_.exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
-      "ProteanTable: %s is read without its filter: %s",
-      file_.description.path.c_str(), status.ToString().c_str());
-  return true;
-}
-
-bool OpenFile::ReportDamagedPart(const Status& status) {
-  if (damage_reported_.exchange(true)) return false;
-  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
-      "ProteanTable: %s is read without a part of its filter: %s",
-      file_.description.path.c_str(), status.ToString().c_str());
+      "ProteanTable: %s is read without %s: %s", file_.description.path.c_str(),
+      what, status.ToString().c_str());
   return true;
 }
 

@@ -64,11 +64,18 @@ class OpenFile {
   // The filter or a part of it is damaged, or cannot be read this time. Only
   // the first call about damage, and the first one about failure, is logged.
   // Returns whether this is the first.
-  bool ReportDamage(const Status& status);
-  bool ReportDamagedPart(const Status& status);
+  bool ReportDamage(const Status& status) {
+    SetUse(FilterUse::kDamaged);
+    return LogDamage("its filter", status);
+  }
+  bool ReportDamagedPart(const Status& status) {
+    return LogDamage("a part of its filter", status);
+  }
   void ReportFailure(const Status& status);
 
  private:
+  bool LogDamage(const char* what, const Status& status);
+
   // Calls of Add between two looks at the clock.
   static constexpr uint32_t kHandOversPerLook = 64;
 

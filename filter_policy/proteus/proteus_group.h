@@ -82,7 +82,7 @@ class ProteusGroup {
   }
 
   size_t num_parts() const { return parts_.size(); }
-  // Whether the keys of the group take so much memory that it is to be built.
+  // Whether the group has all the keys that it may keep, and is to be built.
   bool IsFull() const {
     return keys_.MemoryUsage() >= settings_.max_key_memory;
   }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <map>
-#include <mutex>
 
 #include "filter_policy/filter_budget.h"
 #include "filter_policy/proteus/proteus_policy.h"
@@ -20,6 +19,7 @@
 #include "rocksdb/table.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
+#include "tests/table/twin_db.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,26 +30,6 @@ constexpr int kKeysPerFlush = 2000;
 // A filter consists of whole cache lines, and says in 32 bytes that there is
 // none.
 constexpr double kRoundedBytes = 64;
-
-// A log that keeps the lines about budgets.
-class BudgetLines : public Logger {
- public:
-  using Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char line[1000];
-    vsnprintf(line, sizeof(line), format, arguments);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (strstr(line, "filter_memory") != nullptr) lines_.push_back(line);
-  }
-  std::vector<std::string> lines() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 class FilterBudgetDBTest : public testing::Test {
  protected:
@@ -82,6 +62,8 @@ class FilterBudgetDBTest : public testing::Test {
         &parsed));
     options_.table_factory = parsed.table_factory;
   }
+  // The lines of the log about budgets.
+  Keys BudgetLines() const { return log_->Lines({"Protean: filter_memory="}); }
   void Open() {
     db_.reset();
     ASSERT_OK(OpenDB(&db_, options_, path_));
@@ -182,7 +164,8 @@ class FilterBudgetDBTest : public testing::Test {
   static constexpr uint64_t kBudget = 360000;
 
   const std::string path_ = test::PerThreadDBPath("filter_budget");
-  const std::shared_ptr<BudgetLines> log_ = std::make_shared<BudgetLines>();
+  const std::shared_ptr<RecordingLogger> log_ =
+      std::make_shared<RecordingLogger>();
   Options options_;
   uint64_t budget_ = kBudget;
   std::unique_ptr<DB> db_;
@@ -214,7 +197,7 @@ TEST_F(FilterBudgetDBTest, GrowingTree) {
   // The tree is known as soon as the DB is opened again.
   Open();
   Write(10);
-  EXPECT_TRUE(log_->lines().empty());
+  EXPECT_TRUE(BudgetLines().empty());
 }
 
 TEST_F(FilterBudgetDBTest, Universal) {
@@ -242,8 +225,8 @@ TEST_F(FilterBudgetDBTest, TheTreeOutgrowsTheBudget) {
   EXPECT_GT(total.without, 0);
   EXPECT_LT(total.without, total.files);
   ExpectUsed();
-  ASSERT_EQ(1u, log_->lines().size());
-  EXPECT_NE(std::string::npos, log_->lines()[0].find("is used up"));
+  ASSERT_EQ(1u, BudgetLines().size());
+  EXPECT_NE(std::string::npos, BudgetLines()[0].find("is used up"));
   // The DB answers as ever.
   std::string value;
   EXPECT_TRUE(db_->Get(ReadOptions(), "absent", &value).IsNotFound());
@@ -368,8 +351,8 @@ TEST_F(FilterBudgetDBTest, MoreThanMemory) {
   SetPolicy("{id=protean.Proteus;filter_memory=1024T}");
   Open();
   for (int i = 0; i < 3; i++) Flush();
-  ASSERT_EQ(1u, log_->lines().size());
-  EXPECT_NE(std::string::npos, log_->lines()[0].find("memory that this"));
+  ASSERT_EQ(1u, BudgetLines().size());
+  EXPECT_NE(std::string::npos, BudgetLines()[0].find("memory that this"));
 }
 
 // Column families that share the policy object share the budget.
