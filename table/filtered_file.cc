@@ -101,7 +101,8 @@ const FileRangeFilter* FilteredFile::GetParts(
       /*in_order=*/true, static_cast<const PartReports*>(this));
   const Status s = view->parts_->Open();
   ReportRead(s);
-  return s.ok() ? view->parts_ : nullptr;
+  if (!s.ok()) view->Release();
+  return view->parts_;
 }
 
 void FilteredFile::ReportRead(const Status& s) const {

@@ -23,11 +23,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 class FilterView {
  public:
   FilterView() {}
-  ~FilterView() {
-    if (parts_ != nullptr) parts_->~PartitionedFilter();
-  }
+  ~FilterView() { Release(); }
   FilterView(const FilterView&) = delete;
   FilterView& operator=(const FilterView&) = delete;
+
+  // The parts that the view keeps, or nullptr if it keeps none.
+  const FileRangeFilter* parts() const { return parts_; }
+  // Keeps nothing any more, as a new view.
+  void Release() {
+    hold_.Reset();
+    if (parts_ == nullptr) return;
+    parts_->~PartitionedFilter();
+    parts_ = nullptr;
+  }
 
  private:
   friend class FilteredFile;

@@ -48,9 +48,10 @@ ProteanTableIterator::~ProteanTableIterator() {
   Settle(/*still_waits=*/false);
 }
 
-const FileRangeFilter* ProteanTableIterator::Filter(FilterView* view) {
+const FileRangeFilter* ProteanTableIterator::Filter() {
   if (prepared_) return nullptr;
-  return file_->GetRangeFilter(read_options_, &lookup_context_, view);
+  if (view_.parts() != nullptr) return view_.parts();
+  return file_->GetRangeFilter(read_options_, &lookup_context_, &view_);
 }
 
 void ProteanTableIterator::Settle(bool still_waits) {
@@ -136,8 +137,8 @@ void ProteanTableIterator::Seek(const Slice& target) {
       CanWait() && moves < Marker::kMaxMoves &&
       !(file_->IsSlow() && outcomes_.backoff().ReadsAreCheap()) &&
       (closed || outcomes_.backoff().ShouldWait());
-  FilterView view;
-  const FileRangeFilter* filter = closed || may_wait ? Filter(&view) : nullptr;
+  const Asking asking{this};
+  const FileRangeFilter* filter = closed || may_wait ? Filter() : nullptr;
   bool decided = false;
   if (filter != nullptr) {
     const Waiting waiting = !may_wait ? Waiting::kForbidden
@@ -179,9 +180,9 @@ void ProteanTableIterator::SeekAgain(const Slice& target) {
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
-  FilterView view;
+  const Asking asking{this};
   const FileRangeFilter* filter =
-      bounds_.upper() != nullptr ? Filter(&view) : nullptr;
+      bounds_.upper() != nullptr ? Filter() : nullptr;
   if (filter != nullptr &&
       Obey(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
     return;
@@ -210,6 +211,7 @@ void ProteanTableIterator::SeekInner(const Slice& target) {
 // ---- Markers ----
 
 void ProteanTableIterator::LeaveMarker() {
+  const Asking asking{this};
   if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker()) {
     if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
     search_.Follow();
@@ -222,8 +224,7 @@ bool ProteanTableIterator::MoveMarker() {
   const Slice begin = marker().user_key();
   search_.Pass(begin);
   if (!marker().MayMove()) return false;
-  FilterView view;
-  const FileRangeFilter* filter = Filter(&view);
+  const FileRangeFilter* filter = Filter();
   return filter != nullptr && MoveOn(*filter, search_.NextStop(begin),
                                      file_->marker_sequence(), &marker());
 }
@@ -245,6 +246,7 @@ void ProteanTableIterator::ReadFromMarker() {
 
 void ProteanTableIterator::ReadBeforeMarker() {
   SetReading();
+  view_.Release();
   inner().SeekForPrev(marker().key());
   StopAtLowerBound();
   if (!marker().IsEnd()) {
@@ -263,8 +265,8 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   // Below the bound there is no range to ask for.
   const bool closed =
       bounds_.lower() != nullptr && !bounds_.IsBelowLower(user_key);
-  FilterView view;
-  const FileRangeFilter* filter = closed && CanWait() ? Filter(&view) : nullptr;
+  const Asking asking{this};
+  const FileRangeFilter* filter = closed && CanWait() ? Filter() : nullptr;
   if (filter == nullptr ||
       !Obey(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
                               /*lower_is_known=*/!bounds_.stops_at_lower(),
@@ -287,9 +289,9 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
 
 void ProteanTableIterator::SeekToLast() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/true);
-  FilterView view;
+  const Asking asking{this};
   const FileRangeFilter* filter =
-      bounds_.lower() != nullptr && CanWait() ? Filter(&view) : nullptr;
+      bounds_.lower() != nullptr && CanWait() ? Filter() : nullptr;
   if (filter != nullptr) {
     const SeekDecision decision = DecideSeekToLast(
         *filter, *bounds_.lower(),
@@ -313,8 +315,8 @@ void ProteanTableIterator::SeekToLast() {
 
 #if PROTEAN_HAS_MULTI_SCAN
 bool ProteanTableIterator::MayHoldAnyOf(const MultiScanArgs& scans) {
-  FilterView view;
-  const FileRangeFilter* filter = Filter(&view);
+  const Asking asking{this};
+  const FileRangeFilter* filter = Filter();
   if (filter == nullptr) return true;
   for (const ScanOptions& scan : scans.GetScanRanges()) {
     const RangeOpt& range = scan.range;

@@ -142,8 +142,19 @@ class ProteanTableIterator final : public WaitingIterator,
   // last key if that is nullptr.
   void BeginSeek(const Slice* target, bool backwards, bool still_waits = false);
 
-  // The file's filter, or nullptr. `*view` keeps it in memory.
-  const FileRangeFilter* Filter(FilterView* view);
+  // The file's filter, or nullptr. view_ keeps it for the scope of an Asking.
+  const FileRangeFilter* Filter();
+  // The end of the scope lets go of the filter, unless it has parts and the
+  // search may come back to them: while the iterator waits, the one or two
+  // parts that have been asked stay in memory, as a data block would.
+  struct Asking {
+    ~Asking() {
+      if (iterator->view_.parts() == nullptr || !iterator->WaitsForSearch()) {
+        iterator->view_.Release();
+      }
+    }
+    ProteanTableIterator* const iterator;
+  };
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
@@ -184,6 +195,7 @@ class ProteanTableIterator final : public WaitingIterator,
   SeekBounds bounds_;
   SeekOutcomes outcomes_;
   BlockCacheLookupContext lookup_context_;
+  FilterView view_;
   SearchHandle search_;
   SeekSampler sampler_;
 };

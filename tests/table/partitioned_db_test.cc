@@ -172,6 +172,34 @@ TEST_F(PartitionedDBTest, ASmallCacheHoldsParts) {
   }
 }
 
+// While a file waits for the search, it keeps the parts that it has asked: in a
+// cache that holds none of them, a seek still reads one part of each run.
+TEST_F(PartitionedDBTest, AnOpenSeekReadsAPartOnce) {
+  for (const char* policy : {"proteus:14", "surf:0:16"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(std::string(kParts) + "filter_policy=" + policy +
+             ";block_cache={capacity=1K;num_shard_bits=0}");
+    Open();
+    Fill();
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek(Key(kKeys / 2));
+    Random64 random(1);
+    get_perf_context()->Reset();
+    constexpr uint64_t kReads = 1000;
+    for (uint64_t n = 0; n < kReads; n++) {
+      const uint64_t i = 1 + random.Uniform(kKeys - 10);
+      it->Seek(BigEndian(kGap * i + 1));
+      ASSERT_TRUE(it->Valid());
+      ASSERT_EQ(Key(i + 1), it->key().ToString());
+    }
+    // A few seeks begin behind the last key of a part, or wait more than once.
+    EXPECT_LE(get_perf_context()->filter_block_read_count,
+              3 * kReads + kReads / 5);
+  }
+}
+
 // A range over many parts asks two of them at most: the ones between have keys.
 TEST_F(PartitionedDBTest, WideRangesReadFewParts) {
   SetTable(std::string(kParts) +
