@@ -28,6 +28,9 @@ DEFINE_string(
     query_file, "",
     "Queries, closed ranges: a 64-bit count and pairs lo, hi for u64; "
     "lines of a key or of lo<TAB>hi for text. Empty: generated.");
+DEFINE_bool(open_ends, false,
+            "The ranges of --query_file and --sample_file exclude their hi, as "
+            "iterate_upper_bound does");
 DEFINE_string(sample_file, "",
               "Sample queries in the form of --query_file. Empty: --samples "
               "queries are generated along with the others");
@@ -169,11 +172,13 @@ Status LoadWorkload(Workload* workload, std::string* title) {
   if (s.ok() && !FLAGS_query_file.empty()) {
     workload->queries.clear();
     workload->samples.clear();
-    s = ReadQueries(FLAGS_query_file, text, &workload->queries);
+    s = ReadQueries(FLAGS_query_file, text, !FLAGS_open_ends,
+                    &workload->queries);
   }
   if (s.ok() && !FLAGS_sample_file.empty()) {
     workload->samples.clear();
-    s = ReadQueries(FLAGS_sample_file, text, &workload->samples);
+    s = ReadQueries(FLAGS_sample_file, text, !FLAGS_open_ends,
+                    &workload->samples);
   }
   if (s.ok() && workload->keys.empty()) {
     s = Status::InvalidArgument("there are no keys");

@@ -168,7 +168,7 @@ Status QuerySource::DrawEmpty(uint64_t num, Rng* rng,
   return Status::OK();
 }
 
-Status ReadQueries(const std::string& file, bool text,
+Status ReadQueries(const std::string& file, bool text, bool hi_inclusive,
                    std::vector<Query>* queries) {
   if (text) {
     std::ifstream in(file);
@@ -189,7 +189,9 @@ Status ReadQueries(const std::string& file, bool text,
     }
   }
   for (size_t i = 0; i < queries->size(); i++) {
-    if ((*queries)[i].hi < (*queries)[i].lo) {
+    Query& query = (*queries)[i];
+    query.hi_inclusive = hi_inclusive || query.lo == query.hi;
+    if (query.hi < query.lo) {
       return Status::InvalidArgument(
           file, "query " + std::to_string(i + 1) + " has hi below lo");
     }
@@ -199,7 +201,9 @@ Status ReadQueries(const std::string& file, bool text,
 
 bool Holds(const std::vector<std::string>& keys, const Query& query) {
   const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
-  return first != keys.end() && *first <= query.hi;
+  if (first == keys.end()) return false;
+  const int order = first->compare(query.hi);
+  return order < 0 || (order == 0 && query.hi_inclusive);
 }
 
 std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(

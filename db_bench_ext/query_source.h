@@ -29,10 +29,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A closed range; a point query if lo == hi.
+// A range, closed unless it excludes its end, as iterate_upper_bound does; a
+// point query if lo == hi.
 struct Query {
   std::string lo;
   std::string hi;
+  bool hi_inclusive = true;
 };
 
 enum class QueryDistribution { kUniform, kCorrelated, kSplit, kReal, kBehind };
@@ -93,8 +95,8 @@ class QuerySource {
 
 // Reads queries: in SOSD format, two numbers lo and hi each, or, if `text`, a
 // line each, of one key or lo<TAB>hi. InvalidArgument names the first query
-// whose hi is below its lo.
-Status ReadQueries(const std::string& file, bool text,
+// whose hi is below its lo. Ranges exclude their ends unless `hi_inclusive`.
+Status ReadQueries(const std::string& file, bool text, bool hi_inclusive,
                    std::vector<Query>* queries);
 
 // Whether any of the keys, which are sorted, lies in the query's range.

@@ -16,7 +16,7 @@ void SeedSamples(const FilterPolicy* policy,
   const std::shared_ptr<QueryQueue> queue = store->Queue(
       kDefaultColumnFamilyName, Env::Default(), /*logger=*/nullptr);
   for (const Query& sample : samples) {
-    queue->Add({sample.lo, sample.hi, /*hi_inclusive=*/true});
+    queue->Add({sample.lo, sample.hi, sample.hi_inclusive});
   }
 }
 

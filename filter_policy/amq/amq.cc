@@ -25,7 +25,7 @@ const AmqType* FindAmqType(AmqKind kind) {
   for (const AmqType* type : Types()) {
     if (type->kind == kind) return type;
   }
-  return nullptr;
+  return kind == kShardedRibbonAmq ? &ShardedRibbonAmqType() : nullptr;
 }
 
 const AmqType* FindAmqType(const std::string& name) {

@@ -11,6 +11,7 @@
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
+#include "filter_policy/amq/ribbon_shards.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
@@ -18,7 +19,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // All kinds. The first one suits most filters.
 const std::vector<const AmqType*>& AmqTypes();
-// The kind with that number or name, or nullptr.
+// The kind with that number or name, or nullptr. A number may also be that of a
+// form that sets get when they are built.
 const AmqType* FindAmqType(AmqKind kind);
 const AmqType* FindAmqType(const std::string& name);
 // Adds a kind that is not part of the library. Called before any filter is

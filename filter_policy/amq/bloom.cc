@@ -175,7 +175,7 @@ const AmqType& BloomAmqType() {
       kBloomAmq,
       "bloom",
       /*query_nanos=*/6,
-      /*max_hashes_per_key=*/4,
+      /*max_hashes_per_key=*/16,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         return std::make_unique<Builder>(plan, data);

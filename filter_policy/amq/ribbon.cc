@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/ribbon_shards.h"
 #include "filter_policy/amq/ribbon_types.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -14,19 +15,21 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint64_t kMaxHashes = 950000000;
-constexpr unsigned kSegmentBytes = sizeof(RibbonSettings::CoeffRow);
-constexpr unsigned kSlotsPerBlock = 8 * kSegmentBytes;
-constexpr unsigned kMaxColumns = 8 * sizeof(RibbonSettings::ResultRow);
+constexpr unsigned kSegmentBytes = RibbonSizes::kSegmentBytes;
+constexpr unsigned kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
+constexpr unsigned kMaxColumns = RibbonSizes::kMaxColumns;
 constexpr uint32_t kMaxBlocks = uint32_t{1} << 24;
-// RocksDB tries the same number of seeds.
-constexpr uint32_t kSeedMask = 255;
+constexpr uint32_t kSeedMask = RibbonSizes::kSeedMask;
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
   if (hashes > kMaxHashes) return plan;
-  const uint32_t slots = RibbonSolution::RoundUpNumSlots(
-      RibbonConfig::GetNumSlots(static_cast<uint32_t>(hashes)));
-  const uint32_t blocks = slots / kSlotsPerBlock;
+  plan = PlanRibbonShards(hashes, bytes);
+  if (plan.kind != AmqKind::kNone) {
+    plan.kind = kRibbonAmq;
+    return plan;
+  }
+  const uint32_t blocks = RibbonSizes::BlocksFor(hashes);
   // A Bloom filter of the same size may have to take its place.
   constexpr uint64_t kUnit = BloomSet::kLineBytes;
   bytes = std::min(bytes / kUnit * kUnit,
@@ -120,9 +123,8 @@ class RibbonSet final : public AmqSet {
 };
 
 bool IsSane(const AmqHeader& header) {
-  // RibbonSolution::RoundUpNumSlots makes at least two blocks.
   return header.bytes > 0 && header.bytes % kSegmentBytes == 0 &&
-         header.large >= 2 && header.large < kMaxBlocks &&
+         header.large >= RibbonSizes::kMinBlocks && header.large < kMaxBlocks &&
          header.bytes <= uint64_t{header.large} * kMaxColumns * kSegmentBytes;
 }
 
@@ -134,12 +136,18 @@ const AmqType& RibbonAmqType() {
       kRibbonAmq,
       "ribbon",
       /*query_nanos=*/25,
-      /*max_hashes_per_key=*/2,
+      /*max_hashes_per_key=*/8,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
+        if (plan.small[1] > 0) {
+          return ShardedRibbonAmqType().new_builder(plan, data);
+        }
         return std::make_unique<Builder>(plan, data);
       },
       [](const AmqPlan& plan) -> size_t {
+        if (plan.small[1] > 0) {
+          return ShardedRibbonAmqType().builder_memory(plan);
+        }
         return plan.hashes * sizeof(uint64_t) +
                RibbonBanding::EstimateMemoryUsage(plan.large * kSlotsPerBlock);
       },

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "util/ribbon_config.h"
@@ -32,5 +33,22 @@ using RibbonSolution = ribbon::SerializableInterleavedSolution<RibbonSettings>;
 using RibbonHasher = ribbon::StandardHasher<RibbonSettings>;
 using RibbonConfig =
     ribbon::BandingConfigHelper1TS<ribbon::kOneIn20, RibbonSettings>;
+
+struct RibbonSizes {
+  static constexpr unsigned kSegmentBytes = sizeof(RibbonSettings::CoeffRow);
+  static constexpr unsigned kSlotsPerBlock = 8 * kSegmentBytes;
+  static constexpr unsigned kMaxColumns = 8 * sizeof(RibbonSettings::ResultRow);
+  // RibbonSolution::RoundUpNumSlots makes at least this number.
+  static constexpr uint32_t kMinBlocks = 2;
+  // RocksDB tries the same number of seeds.
+  static constexpr uint32_t kSeedMask = 255;
+
+  // The number of blocks for a number of hashes below 2^30.
+  static uint32_t BlocksFor(uint64_t hashes) {
+    return RibbonSolution::RoundUpNumSlots(RibbonConfig::GetNumSlots(
+               std::max<uint32_t>(1, static_cast<uint32_t>(hashes)))) /
+           kSlotsPerBlock;
+  }
+};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

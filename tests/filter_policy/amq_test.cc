@@ -127,6 +127,59 @@ TEST(AmqTest, BloomIsNoWorseThanRocksDBs) {
   }
 }
 
+// With many hashes, a Ribbon filter is built in shards, which keep its promises
+// and its size.
+TEST(AmqTest, RibbonInShards) {
+  for (size_t count : {50000, 98304, 98305, 400000}) {
+    const Hashes hashes = RandomHashes(count, count);
+    for (double bits : {0.7, 1.5, 2.0, 4.3, 10.0, 14.0}) {
+      SCOPED_TRACE(std::to_string(count) + " " + std::to_string(bits));
+      const auto bytes =
+          static_cast<uint64_t>(static_cast<double>(count) * bits / 8);
+      const AmqPlan plan = PlanAmq(kRibbonAmq, count, bytes);
+      ASSERT_EQ(kRibbonAmq, plan.kind);
+      EXPECT_LE(plan.bytes, bytes);
+      EXPECT_LT(bytes - plan.bytes, 64u);
+      const BuiltAmq amq(plan, hashes);
+      EXPECT_EQ(kShardedRibbonAmq, amq->kind());
+      ExpectAllFound(*amq, hashes);
+      constexpr size_t kQueries = 400000;
+      const double expected = kQueries * plan.false_positive_rate;
+      const auto found = static_cast<double>(amq.FalsePositives(kQueries, 2));
+      EXPECT_NEAR(expected, found, 0.1 * expected + 4 * std::sqrt(expected));
+    }
+  }
+}
+
+TEST(AmqTest, ShardsOfOtherHashesThanPlanned) {
+  // All hashes are in one shard, or there are more than planned.
+  Hashes skewed = RandomHashes(60000, 1);
+  for (uint64_t& hash : skewed) hash >>= 8;
+  for (const Hashes& hashes :
+       {skewed, RandomHashes(200000, 2), Hashes(1000, 7), Hashes()}) {
+    const AmqPlan plan = PlanAmq(kRibbonAmq, 60000, 30000);
+    const BuiltAmq amq(plan, hashes);
+    ExpectAllFound(*amq, hashes);
+  }
+}
+
+// Whatever the table of the shards says, no query reads beyond the data.
+TEST(AmqTest, DamagedShards) {
+  const Hashes hashes = RandomHashes(100000, 1);
+  const BuiltAmq built(PlanAmq(kRibbonAmq, hashes.size(), 50000), hashes);
+  const size_t table = 8 * 4;
+  for (size_t bit = 0; bit < 8 * table; bit++) {
+    std::string data = built.data();
+    data[bit / 8] = static_cast<char>(data[bit / 8] ^ 1 << bit % 8);
+    const GuardedBlock copy(data);
+    Slice input = copy.slice();
+    Amq amq;
+    ASSERT_OK(amq.DecodeHeader(built.header().data()));
+    ASSERT_TRUE(amq.Open(&input));
+    for (size_t i = 0; i < 1000; i++) amq.MayContain(hashes[i]);
+  }
+}
+
 TEST(AmqTest, TinySets) {
   for (AmqKind kind : kKinds) {
     for (size_t count : {1, 2, 3, 100, 127, 128, 129, 1000}) {
@@ -259,7 +312,7 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
       return Amq().DecodeHeader(header.data());
     };
     EXPECT_OK(decode(0, ""));
-    EXPECT_TRUE(decode(0, "\x03").IsCorruption());
+    EXPECT_TRUE(decode(0, "\x04").IsCorruption());
     EXPECT_TRUE(decode(0, "\xff").IsCorruption());
     // These have no data, or more than can be addressed.
     EXPECT_TRUE(decode(8, std::string(8, '\0')).IsCorruption());

@@ -74,6 +74,15 @@ Keys Long() {
   return keys;
 }
 
+// Keys whose series have enough prefixes for a Ribbon filter in shards.
+Keys Wide() {
+  Lcg random(6);
+  Keys keys;
+  for (int i = 0; i < 105; i++) keys.push_back(random.Bytes(480));
+  SortUnique(&keys);
+  return keys;
+}
+
 ProteusDesign SetOfKeys() {
   ProteusDesign design;
   design.key_set = true;
@@ -158,6 +167,7 @@ std::vector<Recipe> Recipes() {
       {"salted_long_bloom", Long(), TrieAndSet(0, 2397), 60, {15, 16}},
       {"salted_long_half", Long(), TrieAndSet(0, 2397), 60, {0, 17}},
       {"salted_long_keys", Long(), SetOfKeys(), 60, {18, 0}},
+      {"wide_series_8_8", Wide(), TrieAndSet(0, 8, kRibbon, 8), 1100, {33, 34}},
       {"part_bloom_64", Integers(), TrieAndSet(0, 64), 12, {19, 20}, 100},
       {"part_ribbons_20_64",
        Integers(),

@@ -425,7 +425,11 @@ void FitSet(char* header, size_t room) {
         set.large, std::max(2u, static_cast<uint32_t>(set.bytes / 16 / 32 + 1)),
         (1u << 24) - 1);
   }
-  if (set.bytes == 0 || (set.kind != kBloomAmq && set.kind != kRibbonAmq)) {
+  if (set.kind == kShardedRibbonAmq) {
+    set.small[0] = static_cast<uint8_t>(1 + set.small[0] % 8);
+    if (set.bytes < 8u << set.small[0]) set = AmqHeader();
+  } else if (set.bytes == 0 ||
+             (set.kind != kBloomAmq && set.kind != kRibbonAmq)) {
     set = AmqHeader();
   }
   set.EncodeTo(header);
