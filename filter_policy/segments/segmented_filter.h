@@ -81,6 +81,10 @@ class SegmentedFilter : public RangeFilter {
   bool LowerBoundIsSlow() const override { return is_slow_; }
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                   RangeCount* count) const override;
+  // The report of the first segment.
+  FilterReport Report() const override {
+    return blocks_.front().filter()->Report();
+  }
 
   size_t num_segments() const { return blocks_.size(); }
   const FilterBlock& segment(size_t index) const { return blocks_[index]; }
