@@ -17,6 +17,7 @@
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 #include "table/rocksdb_internals/versions.h"
 
@@ -115,6 +116,7 @@ uint8_t SortedRuns::Pick(uint64_t random) const {
 SeekResult SeekFirst(DB* db, const Slice& lo, const Slice* upper_bound) {
   ReadOptions read_options;
   read_options.iterate_upper_bound = upper_bound;
+  read_options.auto_prefix_mode = true;  // for a filter of prefixes
   std::unique_ptr<Iterator> it(db->NewIterator(read_options));
   it->Seek(lo);
   SeekResult result;
@@ -198,6 +200,10 @@ Status BenchDb::Open(bool loaded) {
     db_options.table_factory = NewProteanTableFactory(table);
   } else {
     db_options.table_factory.reset(NewBlockBasedTableFactory(table));
+  }
+  if (layout_.prefix_bytes > 0) {
+    db_options.prefix_extractor.reset(
+        NewCappedPrefixTransform(layout_.prefix_bytes));
   }
   if (env_ != nullptr) db_options.env = env_.get();
   db_options.create_if_missing = true;

@@ -35,6 +35,9 @@ Status Refuse(const std::string& spec) {
       ", fst:STEP with a step of " + kFstSteps + ", " + DesignForm());
 }
 
+constexpr char kPrefixSuffix[] = "+prefix";
+constexpr size_t kMaxPrefixBytes = 1024;
+
 // The number after `name` and a colon in `spec`, or a negative number if there
 // is none.
 double BitsPerKey(const std::string& spec) {
@@ -65,11 +68,25 @@ Status TakeTableLayout(std::string* spec, TableLayout* layout) {
       *set = taken = true;
     }
   }
+  const size_t prefix = spec->rfind(kPrefixSuffix);
+  if (prefix != std::string::npos) {
+    const std::string digits = spec->substr(prefix + strlen(kPrefixSuffix));
+    layout->prefix_bytes =
+        digits.find_first_not_of("0123456789") == std::string::npos
+            ? strtoul(digits.c_str(), nullptr, 10)
+            : 0;
+    spec->resize(prefix);
+    if (layout->prefix_bytes == 0 || layout->prefix_bytes > kMaxPrefixBytes) {
+      return Status::InvalidArgument(
+          "filter " + given + ": the prefixes have " + digits +
+          " bytes; allowed: 1 to " + std::to_string(kMaxPrefixBytes));
+    }
+  }
   if (layout->partitioned ? layout->first_key_index : layout->decoupled) {
     return Status::InvalidArgument(
         "filter " + given +
         " is not allowed; allowed suffixes: +first_key, +partitioned, "
-        "+partitioned+decoupled");
+        "+partitioned+decoupled, and +prefixN in front of these");
   }
   return Status::OK();
 }

@@ -26,6 +26,11 @@ struct TableLayout {
   // +decoupled, after +partitioned: the parts of the filter are cut
   // independently of those of the index.
   bool decoupled = false;
+  // +prefixN: a prefix extractor that takes the first N bytes of a key.
+  // RocksDB's own filters then also hold these prefixes, and a seek whose range
+  // lies within a prefix asks for it (ReadOptions::auto_prefix_mode). 0 for
+  // none.
+  size_t prefix_bytes = 0;
 };
 
 // Removes the suffixes from the spec of an engine's filter. InvalidArgument if

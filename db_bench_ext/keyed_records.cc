@@ -54,7 +54,7 @@ Status KeyedRecords::Put(BenchDb* db, const std::string& key) const {
 }
 
 SeekResult KeyedRecords::Seek(BenchDb* db, const Query& query) const {
-  const std::string bound = UpperBoundBehind(query.hi, source_);
+  const std::string bound = UpperBoundOf(query, source_);
   const Slice upper_bound = bound;
   return SeekFirst(db->db(), query.lo, &upper_bound);
 }
@@ -63,11 +63,11 @@ bool KeyedRecords::SeekIsRight(BenchDb* db,
                                const std::vector<std::string>& keys,
                                const Query& query) const {
   const SeekResult found = Seek(db, query);
-  const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
-  const bool expected = first != keys.end() && *first <= query.hi;
   if (!found.status.ok()) return false;
-  return expected ? found.key == *first && found.value_bytes == values_.size()
-                  : found.key.empty();
+  const auto first = std::lower_bound(keys.begin(), keys.end(), query.lo);
+  return Holds(keys, query)
+             ? found.key == *first && found.value_bytes == values_.size()
+             : found.key.empty();
 }
 
 bool KeyedRecords::SeekFindsNothing(BenchDb* db, const Query& query) const {

@@ -33,7 +33,8 @@ class MemoryFilter {
   // RocksDB's filters cannot answer ranges: every range may match.
   bool MayMatch(const Query& query) const {
     if (query.lo == query.hi) return reader_->MayMatch(query.lo);
-    return block_ == nullptr || block_->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
+    return block_ == nullptr ||
+           block_->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
   }
 
   const FilterPolicy& policy() const { return *policy_; }

@@ -28,12 +28,14 @@ DEFINE_string(workload, "timeseries",
               "ranges, strings. open_seeks: as ranges, without any bound, "
               "before and after the filters have learned from it. cache_sizes: "
               "absent keys, closed and open seeks through small block caches");
-DEFINE_string(filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
-              ROCKSDB_NAMESPACE::protean::FiltersHelp(
-                  "Any of them may end with +first_key, for an index of the "
-                  "blocks' first keys, or with +partitioned or "
-                  "+partitioned+decoupled, for filters and indexes in parts "
-                  "of 4 KB. Filters to compare"));
+DEFINE_string(
+    filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
+    ROCKSDB_NAMESPACE::protean::FiltersHelp(
+        "Any of them may end with +prefixN, for a prefix extractor of "
+        "N bytes, and then with +first_key, for an index of the "
+        "blocks' first keys, or with +partitioned or "
+        "+partitioned+decoupled, for filters and indexes in parts "
+        "of 4 KB. Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");

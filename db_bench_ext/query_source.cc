@@ -8,6 +8,7 @@
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/sosd_file.h"
+#include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -28,6 +29,16 @@ Query TextRange(const std::string& key) {
   return {key, end};
 }
 
+// The scan of all keys that begin with `prefix`.
+Query PrefixScan(const std::string& prefix) {
+  Query query = {prefix, prefix, /*hi_inclusive=*/false};
+  if (!FirstBehindPrefix(prefix, &query.hi)) {
+    // The prefix is 0xFF alone, and no string behind it begins otherwise.
+    query.hi.append(64, '\xff');
+  }
+  return query;
+}
+
 }  // namespace
 
 Status ParseQueryDistribution(const std::string& name, const KeySource& source,
@@ -36,16 +47,19 @@ Status ParseQueryDistribution(const std::string& name, const KeySource& source,
       {"uniform", QueryDistribution::kUniform},
       {"correlated", QueryDistribution::kCorrelated},
       {"split", QueryDistribution::kSplit},
-      {"real", QueryDistribution::kReal}};
+      {"real", QueryDistribution::kReal},
+      {"prefix", QueryDistribution::kPrefix}};
   const auto found = distributions.find(name);
   if (found == distributions.end()) {
     return Status::InvalidArgument(
         "query distribution " + name +
-        " is unknown; allowed: uniform, correlated, split, real");
+        " is unknown; allowed: uniform, correlated, split, real, prefix");
   }
-  if (source.key_bytes == 0 && found->second != QueryDistribution::kReal) {
-    return Status::InvalidArgument("query distribution " + name +
-                                   " needs keys of one length; allowed: real");
+  if (source.key_bytes == 0 && found->second != QueryDistribution::kReal &&
+      found->second != QueryDistribution::kPrefix) {
+    return Status::InvalidArgument(
+        "query distribution " + name +
+        " needs keys of one length; allowed: real, prefix");
   }
   *distribution = found->second;
   return Status::OK();
@@ -127,12 +141,35 @@ Query QuerySource::Draw(Rng* rng) const {
       return Range(source_.draw(rng), rmax, rng);
     case QueryDistribution::kBehind:
       return Behind(source_.draw(rng));
+    case QueryDistribution::kPrefix:
+      return AbsentPrefix(rng);
   }
   return {};
 }
 
+Query QuerySource::AbsentPrefix(Rng* rng) const {
+  constexpr int kAttempts = 1000;
+  std::string key;
+  size_t shared = 0;
+  for (int i = 0; i < kAttempts && shared >= key.size(); i++) {
+    key = source_.draw(rng);
+    const auto next = std::lower_bound(keys_.begin(), keys_.end(), key);
+    shared = 0;
+    if (next != keys_.end()) shared = Slice(key).difference_offset(*next);
+    if (next != keys_.begin()) {
+      shared = std::max(shared, Slice(key).difference_offset(*std::prev(next)));
+    }
+  }
+  // A stored key, if there seem to be no others: the scan is not empty then.
+  const size_t shortest = std::min(shared + 1, key.size());
+  return PrefixScan(key.substr(0, UniformIn(shortest, key.size(), rng)));
+}
+
 Query QuerySource::DrawPositive(Rng* rng) const {
   const std::string key = any_key_(rng);
+  if (options_.distribution == QueryDistribution::kPrefix) {
+    return PrefixScan(key.substr(0, UniformIn(1, key.size(), rng)));
+  }
   const bool point = options_.rmax == 0 || (options_.point_share > 0 &&
                                             Chance(options_.point_share, rng));
   if (point) return {key, key};
@@ -216,9 +253,10 @@ std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
   return {std::move(empty), std::move(positive)};
 }
 
-std::string UpperBoundBehind(const std::string& key, const KeySource& source) {
-  std::string bound = KeyPlus(key, 1);
-  return source.key_bytes == 0 || bound == key ? key + '\0' : bound;
+std::string UpperBoundOf(const Query& query, const KeySource& source) {
+  if (!query.hi_inclusive) return query.hi;
+  std::string bound = KeyPlus(query.hi, 1);
+  return source.key_bytes == 0 || bound == query.hi ? query.hi + '\0' : bound;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

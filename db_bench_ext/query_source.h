@@ -9,14 +9,18 @@
 //    split       half uniform, half correlated with a rmax of its own
 //    real        left is drawn as the keys are
 //    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are
+//    prefix      the scan of a prefix of a key drawn as the keys are: of random
+//                length, but longer than what it shares with any stored key,
+//                unless the query is to find a key. The end is excluded, as
+//                applications set iterate_upper_bound
 //
-//  The first four are those of the Proteus paper, sections 5 and 7.2, and have
-//  names in --query_dist; the last one is for ranges of the SuRF paper, section
-//  4.2.
+//  The first four are those of the Proteus paper, sections 5 and 7.2, and all
+//  but `behind` have names in --query_dist; `behind` is for ranges of the SuRF
+//  paper, section 4.2.
 //
 //  Bounds are as long as the keys, and offsets count in units of the last byte.
-//  Keys of varying length have no such distances: their queries are real or
-//  behind, and both are [left, left with its last byte + 1].
+//  Keys of varying length have no such distances: their queries are real,
+//  behind or prefix, and the first two are [left, left with its last byte + 1].
 
 #pragma once
 
@@ -37,7 +41,14 @@ struct Query {
   bool hi_inclusive = true;
 };
 
-enum class QueryDistribution { kUniform, kCorrelated, kSplit, kReal, kBehind };
+enum class QueryDistribution {
+  kUniform,
+  kCorrelated,
+  kSplit,
+  kReal,
+  kBehind,
+  kPrefix,
+};
 
 struct QueryOptions {
   QueryDistribution distribution = QueryDistribution::kUniform;
@@ -86,6 +97,7 @@ class QuerySource {
   std::string AnyLeft(uint64_t rmax, Rng* rng) const;
   Query Correlated(uint64_t rmax, Rng* rng) const;
   Query Behind(const std::string& key) const;
+  Query AbsentPrefix(Rng* rng) const;
 
   const QueryOptions options_;
   const KeySource& source_;
@@ -107,9 +119,9 @@ bool Holds(const std::vector<std::string>& keys, const Query& query);
 std::pair<std::vector<Query>, std::vector<Query>> SplitByTruth(
     const std::vector<std::string>& keys, const std::vector<Query>& queries);
 
-// The exclusive upper bound of an iterator over all keys up to `key`: the
-// smallest key above it; if all keys have one length, the smallest of that
-// length, as an application would write it.
-std::string UpperBoundBehind(const std::string& key, const KeySource& source);
+// The exclusive upper bound of an iterator over the query's range. If that
+// includes its end, the bound is the smallest key above it; if all keys have
+// one length, the smallest of that length, as an application would write it.
+std::string UpperBoundOf(const Query& query, const KeySource& source);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

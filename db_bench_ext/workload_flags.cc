@@ -15,9 +15,11 @@ DEFINE_string(
 DEFINE_string(key_dist, "uniform",
               "ranges: uniform, normal, books, facebook; strings: uniform, "
               "normal, domain, text");
-DEFINE_string(query_dist, "uniform",
-              "ranges, strings: uniform, correlated, split (half of each), "
-              "real (as the keys; the only one for domain and text)");
+DEFINE_string(
+    query_dist, "uniform",
+    "ranges, strings: uniform, correlated, split (half of each), "
+    "real (as the keys), prefix (scans of a prefix of an absent key); "
+    "the last two are the only ones for domain and text");
 DEFINE_string(rmin, "2", "ranges, strings: smallest offset of a range");
 DEFINE_string(rmax, "",
               "ranges, strings: largest offset of a range, such as 1024 or "
@@ -167,6 +169,9 @@ std::string DescribeQueries(const QueryOptions& options,
              distance + Offsets(options.rmin, options.rmax_correlated);
       break;
     case QueryDistribution::kBehind:  // of data sets only
+      break;
+    case QueryDistribution::kPrefix:
+      text = "scans of a prefix";
       break;
     case QueryDistribution::kReal:
       text = "queries drawn as the keys are, " + (source.key_bytes > 0 ? offsets

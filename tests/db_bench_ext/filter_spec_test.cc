@@ -43,6 +43,21 @@ TEST(FilterSpecTest, SuffixesAreTakenInAnyOrder) {
   }
 }
 
+TEST(FilterSpecTest, Prefixes) {
+  std::string spec = "bloom:14+prefix12+partitioned";
+  TableLayout layout;
+  EXPECT_OK(TakeTableLayout(&spec, &layout));
+  EXPECT_EQ("bloom:14", spec);
+  EXPECT_EQ(12u, layout.prefix_bytes);
+  EXPECT_TRUE(layout.partitioned);
+  for (const char* given : {"a+prefix", "a+prefixes", "a+prefix0", "a+prefix-1",
+                            "a+prefix1.5", "a+prefix9999"}) {
+    spec = given;
+    TableLayout refused;
+    EXPECT_TRUE(TakeTableLayout(&spec, &refused).IsInvalidArgument()) << given;
+  }
+}
+
 TEST(FilterSpecTest, SuffixesThatContradictEachOtherAreRefused) {
   for (const char* given :
        {"a+decoupled", "a+first_key+partitioned", "a+first_key+decoupled"}) {

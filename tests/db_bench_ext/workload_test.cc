@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
@@ -277,10 +278,39 @@ TEST(QuerySourceTest, GivesUpWhereNothingIsEmpty) {
 
 TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
   const KeySource numbers = Source("uniform", 8);
-  EXPECT_EQ(BigEndianKey(256), UpperBoundBehind(BigEndianKey(255), numbers));
+  const std::string number = BigEndianKey(255);
+  EXPECT_EQ(BigEndianKey(256), UpperBoundOf({number, number}, numbers));
+  EXPECT_EQ(number, UpperBoundOf({"", number, false}, numbers));
   const std::string largest(8, '\xff');
-  EXPECT_EQ(largest + '\0', UpperBoundBehind(largest, numbers));
-  EXPECT_EQ(std::string("a\0", 2), UpperBoundBehind("a", Source("domain", 0)));
+  EXPECT_EQ(largest + '\0', UpperBoundOf({largest, largest}, numbers));
+  EXPECT_EQ(std::string("a\0", 2),
+            UpperBoundOf({"a", "a"}, Source("domain", 0)));
+}
+
+// Scans of prefixes find nothing, are longer than what they share with any key,
+// and exclude their ends.
+TEST(QuerySourceTest, ScansOfPrefixes) {
+  const KeySource source = Source("domain", 0);
+  const Keys keys = Draw(source, 5000);
+  QueryOptions options;
+  options.distribution = QueryDistribution::kPrefix;
+  const QuerySource queries(options, source, keys);
+  Rng rng(1);
+  std::set<size_t> lengths;
+  for (int i = 0; i < 1000; i++) {
+    const Query query = queries.Draw(&rng);
+    EXPECT_FALSE(Holds(keys, query)) << query.lo;
+    EXPECT_FALSE(query.hi_inclusive);
+    EXPECT_EQ(query.lo.size(), query.hi.size());
+    EXPECT_EQ(query.lo.back() + 1, query.hi.back());
+    lengths.insert(query.lo.size());
+    const Query positive = queries.DrawPositive(&rng);
+    EXPECT_TRUE(Holds(keys, positive)) << positive.lo;
+  }
+  EXPECT_GT(lengths.size(), 5u);
+  // A query includes its end, or does not.
+  EXPECT_TRUE(Holds({"a"}, {"", "a"}));
+  EXPECT_FALSE(Holds({"a"}, {"", "a", false}));
 }
 
 TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
