@@ -4,8 +4,6 @@
 //  ProteanTableConfig and for OptionsUtil of RocksDB's binding, which reads
 //  OPTIONS files.
 
-#include <dlfcn.h>
-
 #include <iterator>
 #include <map>
 #include <memory>
@@ -22,6 +20,11 @@
 
 // Defined by libprotean-rocksdb-TAG.so.1 (plugin/shared/binding.cc).
 extern "C" bool protean_is_registered();
+
+// Defined by RocksDB's binding. If it is not there, options are read as without
+// Protean.
+extern "C" [[gnu::weak]] jobject
+Java_org_rocksdb_OptionsUtil_readTableFormatConfig(JNIEnv*, jclass, jlong);
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -178,8 +181,8 @@ void TakeOverReadTableFormatConfig(JNIEnv* env, jclass options_util,
   static const char kName[] = "readTableFormatConfig";
   static const char kSignature[] = "(J)Lorg/rocksdb/TableFormatConfig;";
   if (read_other_config != nullptr) return;
-  const auto other = reinterpret_cast<ReadTableFormatConfig>(dlsym(
-      RTLD_DEFAULT, "Java_org_rocksdb_OptionsUtil_readTableFormatConfig"));
+  const ReadTableFormatConfig other =
+      Java_org_rocksdb_OptionsUtil_readTableFormatConfig;
   const jmethodID of =
       env->GetStaticMethodID(table_config, "of",
                              "(Lorg/rocksdb/BlockBasedTableConfig;[B)"
