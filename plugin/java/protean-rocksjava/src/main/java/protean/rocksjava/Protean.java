@@ -181,6 +181,30 @@ public final class Protean {
   }
 
   /**
+   * Changes which filters new files of an open DB get. ({@code MutableColumnFamilyOptions.parse} does not know the option
+   * {@code table_factory.filter_policy}.) Existing files keep their filters until they are compacted, or until {@link
+   * #refreshFilters}. RocksDB writes the policy to the DB's OPTIONS file, and {@link ProteanTableConfig} objects do not
+   * change.
+   *
+   * <p>Another policy object starts with its own sample queries: those that its options name, or none. That table then
+   * belongs to no {@linkplain ProteanTableConfig#setSampleGroup sample group}.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
+   * @param policy a filter policy as in {@link ProteanTableConfig#setRangeFilter(String)}; RocksDB ignores {@code nullptr}
+   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
+   *     allowed. Nothing has changed then
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of writing
+   * @throws IllegalStateException if the DB or the column family's handle is closed
+   */
+  public static void setRangeFilter(final RocksDB db, final ColumnFamilyHandle columnFamily, final String policy)
+      throws RocksDBException {
+    final ColumnFamily family = new ColumnFamily(db, columnFamily);
+    ProteanTableConfig.checkRangeFilter(policy);
+    Native.setFilterPolicy(family.dbHandle(), family.handle(), Native.bytes(policy));
+  }
+
+  /**
    * Gives new filters to the SST files whose filters do badly with current queries, and would do better if they were built
    * now. Each of these files is rewritten by a compaction of its own into its own level, those with the largest gain first.
    * This may take long; the DB can be read and written meanwhile.
