@@ -21,7 +21,7 @@ constexpr char kEnd[] = ".so." PROTEAN_SOVERSION;
 // Whether the library's note (binding.cc) says that it is for this RocksDB: a
 // file may have been renamed.
 bool IsFor(FILE* library, const char* tag) {
-  static char text[1 << 16];
+  char text[1 << 14];
   char wanted[256];
   const auto size = static_cast<size_t>(
       snprintf(wanted, sizeof(wanted), " for RocksDB %s", tag) + 1);

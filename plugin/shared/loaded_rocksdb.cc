@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace protean_loader {
 
@@ -33,7 +34,7 @@ struct ReturnedString {
 };
 
 // The ELF header of a loaded object, which is its first bytes.
-const void* BaseOf(const dl_phdr_info& object) {
+const void* StartOf(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; i++) {
     if (object.dlpi_phdr[i].p_type == PT_LOAD) {
       return reinterpret_cast<const void*>(object.dlpi_addr +
@@ -47,63 +48,90 @@ const void* BaseOf(const dl_phdr_info& object) {
 // nullptr: what a handle finds may also come from a dependency of its object.
 void* OwnSymbol(void* handle, const void* base, const char* symbol) {
   void* const address = dlsym(handle, symbol);
-  return address != nullptr && protean_loader::BaseOf(address) == base
-             ? address
-             : nullptr;
+  return address != nullptr && BaseOf(address) == base ? address : nullptr;
 }
 
-// Opens a loaded object once more. The program itself has no name. The kernel's
-// own objects (vDSO) have a name that cannot be opened: nullptr.
-void* Reopen(const dl_phdr_info& object) {
-  return dlopen(object.dlpi_name[0] == '\0' ? nullptr : object.dlpi_name,
+// A loaded object.
+struct Object {
+  char name[kMaxPath];  // as the dynamic linker has it
+  const void* base;
+  Object* next;
+};
+
+// The objects of the process. They are listed first and opened later: while
+// dl_iterate_phdr holds its lock, dlopen would wait for a thread that loads
+// something, and that thread for the lock.
+class Objects {
+ public:
+  Objects() { dl_iterate_phdr(Add, this); }
+  ~Objects() {
+    while (first_ != nullptr) {
+      Object* const next = first_->next;
+      free(first_);
+      first_ = next;
+    }
+  }
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+  const Object* first() const { return first_; }
+
+ private:
+  static int Add(dl_phdr_info* info, size_t /*size*/, void* data) {
+    auto* const objects = static_cast<Objects*>(data);
+    auto* const object = static_cast<Object*>(malloc(sizeof(Object)));
+    if (object == nullptr) return 1;
+    snprintf(object->name, sizeof(object->name), "%s", info->dlpi_name);
+    object->base = StartOf(*info);
+    object->next = nullptr;
+    *objects->end_ = object;
+    objects->end_ = &object->next;
+    return 0;
+  }
+
+  Object* first_ = nullptr;
+  Object** end_ = &first_;
+};
+
+// Opens an object once more. The program itself has no name. The kernel's own
+// objects (vDSO) have a name that cannot be opened: nullptr.
+void* Reopen(const Object& object) {
+  return dlopen(object.name[0] == '\0' ? nullptr : object.name,
                 RTLD_LAZY | RTLD_NOLOAD);
 }
 
-struct RocksDBSearch {
-  const void* base;  // of the wanted one; nullptr for any
-  LoadedRocksDB* found;
-  int count;
-};
-
-int LookForRocksDB(dl_phdr_info* object, size_t /*size*/, void* data) {
-  auto* const search = static_cast<RocksDBSearch*>(data);
-  const void* const base = BaseOf(*object);
-  if (search->base != nullptr && search->base != base) return 0;
-  void* const handle = Reopen(*object);
-  if (handle == nullptr) return 0;
-  if (OwnSymbol(handle, base, kRegistry) == nullptr) {
-    dlclose(handle);
-    return 0;
+// Stores the first RocksDB, or the one that starts at `base` unless that is
+// nullptr, and returns how many there are.
+int FindRocksDBs(const void* base, LoadedRocksDB* found) {
+  int count = 0;
+  const Objects objects;
+  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
+    if (base != nullptr && o->base != base) continue;
+    void* const handle = Reopen(*o);
+    if (handle == nullptr) continue;
+    if (OwnSymbol(handle, o->base, kRegistry) == nullptr) {
+      dlclose(handle);
+      continue;
+    }
+    if (count++ > 0) continue;
+    found->handle = handle;
+    found->base = o->base;
+    snprintf(found->name, sizeof(found->name), "%s", o->name);
   }
-  if (search->count++ == 0) {
-    search->found->handle = handle;
-    search->found->base = base;
-    snprintf(search->found->name, sizeof(search->found->name), "%s",
-             object->dlpi_name);
-  }
-  return 0;
+  return count;
 }
 
-struct ProteanSearch {
-  const LoadedRocksDB* rocksdb;
-  char* name;
-  bool found;
-};
-
-int LookForProtean(dl_phdr_info* object, size_t /*size*/, void* data) {
-  auto* const search = static_cast<ProteanSearch*>(data);
-  void* const handle = Reopen(*object);
-  if (handle == nullptr) return 0;
+// Whether an object is a library of Protean that uses this RocksDB.
+bool IsProteanOf(const Object& object, const LoadedRocksDB& rocksdb) {
+  void* const handle = Reopen(object);
+  if (handle == nullptr) return false;
   using RocksDBOf = const void* (*)();
   const auto rocksdb_of = reinterpret_cast<RocksDBOf>(
-      OwnSymbol(handle, BaseOf(*object), kProteanRocksDB));
-  if (rocksdb_of != nullptr &&
-      protean_loader::BaseOf(rocksdb_of()) == search->rocksdb->base) {
-    search->found = true;
-    snprintf(search->name, kMaxPath, "%s", object->dlpi_name);
-  }
+      OwnSymbol(handle, object.base, kProteanRocksDB));
+  const bool is_it =
+      rocksdb_of != nullptr && BaseOf(rocksdb_of()) == rocksdb.base;
   dlclose(handle);
-  return search->found ? 1 : 0;
+  return is_it;
 }
 
 }  // namespace
@@ -117,17 +145,11 @@ void* LoadedRocksDB::Find(const char* symbol) const {
   return OwnSymbol(handle, base, symbol);
 }
 
-int FindRocksDB(LoadedRocksDB* found) {
-  RocksDBSearch search = {nullptr, found, 0};
-  dl_iterate_phdr(LookForRocksDB, &search);
-  return search.count;
-}
+int FindRocksDB(LoadedRocksDB* found) { return FindRocksDBs(nullptr, found); }
 
 bool FindRocksDBAt(const void* address, LoadedRocksDB* found) {
-  RocksDBSearch search = {BaseOf(address), found, 0};
-  if (search.base == nullptr) return false;
-  dl_iterate_phdr(LookForRocksDB, &search);
-  return search.count > 0;
+  const void* const base = BaseOf(address);
+  return base != nullptr && FindRocksDBs(base, found) > 0;
 }
 
 const void* GlobalRocksDB() {
@@ -136,9 +158,14 @@ const void* GlobalRocksDB() {
 }
 
 bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
-  ProteanSearch search = {&rocksdb, name, false};
-  dl_iterate_phdr(LookForProtean, &search);
-  return search.found;
+  const Objects objects;
+  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
+    if (IsProteanOf(*o, rocksdb)) {
+      snprintf(name, kMaxPath, "%s", o->name);
+      return true;
+    }
+  }
+  return false;
 }
 
 bool TagOf(const LoadedRocksDB& rocksdb, char* tag, size_t size) {

@@ -164,5 +164,13 @@ else
   echo "the library does not say what it is for"
 fi
 
+# A unique symbol would be one for the whole process, and other copies of Protean would use it.
+if nm -D "$binding" | grep -q ' u '; then
+  failures=$((failures + 1))
+  echo "the library exports unique symbols"
+else
+  passed=$((passed + 1))
+fi
+
 echo "$passed passed, $failures failed"
 [ $failures = 0 ] || exit 1

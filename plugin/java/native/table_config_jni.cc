@@ -139,7 +139,8 @@ using ReadTableFormatConfig = jobject (*)(JNIEnv*, jclass, jlong);
 
 // Written once, by Native.initialize.
 ReadTableFormatConfig read_other_config = nullptr;
-jclass config_class = nullptr;
+// Weak, so that the class can be unloaded with the application that has it.
+jweak config_class = nullptr;
 jmethodID config_of = nullptr;
 
 // Replaces OptionsUtil.readTableFormatConfig, which refuses tables that
@@ -147,7 +148,9 @@ jmethodID config_of = nullptr;
 jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
   const auto* const family =
       reinterpret_cast<const ColumnFamilyOptions*>(handle);
-  if (family == nullptr || family->table_factory == nullptr ||
+  const auto type = static_cast<jclass>(env->NewLocalRef(config_class));
+  if (type == nullptr || family == nullptr ||
+      family->table_factory == nullptr ||
       !family->table_factory->IsInstanceOf(kProteanTable)) {
     return read_other_config(env, options_util, handle);
   }
@@ -170,8 +173,7 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
     if (config == nullptr || env->ExceptionCheck()) return nullptr;
     const jbyteArray policy_bytes = ToBytes(env, policy);
     if (policy_bytes == nullptr) return nullptr;
-    return env->CallStaticObjectMethod(config_class, config_of, config,
-                                       policy_bytes);
+    return env->CallStaticObjectMethod(type, config_of, config, policy_bytes);
   });
 }
 
@@ -188,10 +190,10 @@ void TakeOverReadTableFormatConfig(JNIEnv* env, jclass options_util,
                              "(Lorg/rocksdb/BlockBasedTableConfig;[B)"
                              "Lprotean/rocksjava/ProteanTableConfig;");
   if (other == nullptr || of == nullptr) return;
-  const auto global = static_cast<jclass>(env->NewGlobalRef(table_config));
-  if (global == nullptr) return;
+  const jweak weak = env->NewWeakGlobalRef(table_config);
+  if (weak == nullptr) return;
   read_other_config = other;
-  config_class = global;
+  config_class = weak;
   config_of = of;
   const JNINativeMethod method = {const_cast<char*>(kName),
                                   const_cast<char*>(kSignature),

@@ -50,8 +50,11 @@ public final class Protean {
     libraries.checkPlatform();
     loadRocksDB();
     final RocksDB.Version version = RocksDB.rocksdbVersion();
-    libraries.load(version.getMajor() + "." + version.getMinor() + "." + version.getPatch(),
-        Env.getDefault().getNativeHandle());
+    // Other class loaders may have this class, too, and the same RocksDB, in which one of them registers Protean.
+    synchronized (RocksDB.class) {
+      libraries.load(version.getMajor() + "." + version.getMinor() + "." + version.getPatch(),
+          Env.getDefault().getNativeHandle());
+    }
     if (!Native.initialize(OptionsUtil.class, ProteanTableConfig.class)) {
       throw NativeLibraries.refused();
     }

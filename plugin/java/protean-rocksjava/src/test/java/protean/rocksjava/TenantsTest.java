@@ -32,7 +32,11 @@ class TenantsTest {
   @TempDir Path folder;
 
   private void run(final String tenants, final String property) throws Exception {
-    final List<String> arguments = new ArrayList<>(List.of("protean.rocksjava.TenantsMain", folder.toString()));
+    run(List.of("protean.rocksjava.TenantsMain", folder.toString()), tenants, property);
+  }
+
+  private void run(final List<String> main, final String tenants, final String property) throws Exception {
+    final List<String> arguments = new ArrayList<>(main);
     for (final String tenant : tenants.split(" ")) {
       arguments.add(tenant.replace("same", ownJar()).replace("other", System.getProperty(OTHER, "")));
     }
@@ -57,6 +61,13 @@ class TenantsTest {
   @ValueSource(strings = {"same other", "same+protean other", "other same+protean", "same+protean other same+protean"})
   void otherVersion(final String tenants) throws Exception {
     run(tenants, "-Da=b");
+  }
+
+  /** A class loader with Protean can be unloaded like one without. */
+  @Test
+  void redeployed() throws Exception {
+    run(List.of("protean.rocksjava.TenantsMain", "redeploy", folder.toString()),
+        "same+protean same+protean same same+protean", "-Da=b");
   }
 
   /** The Java VM loads a file for one class loader only. */
