@@ -65,12 +65,8 @@ void FolderOf(const void* address, char* folder) {
 
 bool LoadProtean(const LoadedRocksDB& rocksdb, const char* folder, char* reason,
                  size_t size) {
-  char tag[128];
-  if (!TagOf(rocksdb, tag, sizeof(tag))) {
-    snprintf(reason, size, "the RocksDB in %s does not tell its version",
-             rocksdb.Path());
-    return false;
-  }
+  char tag[kMaxTag];
+  if (!TagOf(rocksdb, tag, reason, size)) return false;
   char path[kMaxPath];
   snprintf(path, sizeof(path), "%slibprotean-rocksdb-%s%s", folder, tag, kEnd);
   FILE* const file = fopen(path, "rb");

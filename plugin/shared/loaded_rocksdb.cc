@@ -168,14 +168,18 @@ bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
   return false;
 }
 
-bool TagOf(const LoadedRocksDB& rocksdb, char* tag, size_t size) {
+bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size) {
   void* version = rocksdb.Find(kVersionNew);
   const bool old_abi = version == nullptr;
   if (old_abi) version = rocksdb.Find(kVersionOld);
-  if (version == nullptr) return false;
+  if (version == nullptr) {
+    snprintf(reason, size, "the RocksDB in %s does not tell its version",
+             rocksdb.Path());
+    return false;
+  }
   using GetVersion = ReturnedString (*)(bool with_patch);
   const ReturnedString number = reinterpret_cast<GetVersion>(version)(true);
-  snprintf(tag, size, "%s%s%s%s", number.data, old_abi ? "-oldabi" : "",
+  snprintf(tag, kMaxTag, "%s%s%s%s", number.data, old_abi ? "-oldabi" : "",
            rocksdb.Find(kSyncPoint) != nullptr ? "-assert" : "",
            rocksdb.Find(kTypeInfo) == nullptr ? "-nortti" : "");
   return true;

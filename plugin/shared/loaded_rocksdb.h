@@ -11,6 +11,7 @@
 namespace protean_loader {
 
 constexpr size_t kMaxPath = 4096;
+constexpr size_t kMaxTag = 128;
 
 // A library or program that contains RocksDB.
 struct LoadedRocksDB {
@@ -43,8 +44,9 @@ const void* GlobalRocksDB();
 bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name);
 
 // Stores the build of a RocksDB, as BuildInfo::Tag() has it
-// (plugin/build_info.h). Returns false if RocksDB does not tell its version.
-bool TagOf(const LoadedRocksDB& rocksdb, char* tag, size_t size);
+// (plugin/build_info.h). Returns false if RocksDB does not tell its version;
+// `reason` then says so. `tag` has kMaxTag bytes.
+bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size);
 
 // The start of the object that contains an address, or nullptr.
 const void* BaseOf(const void* address);

@@ -27,6 +27,8 @@ void* LoadFunctions(const void* in_rocksdb, const char* folder, char* reason,
              "the RocksDB of this class loader hides its symbols");
     return nullptr;
   }
+  char tag[kMaxTag];
+  if (!TagOf(rocksdb, tag, reason, size)) return nullptr;
   char protean[kMaxPath];
   if (!FindProteanOf(rocksdb, protean)) {
     if (!LoadProtean(rocksdb, folder, reason, size)) return nullptr;
@@ -36,9 +38,7 @@ void* LoadFunctions(const void* in_rocksdb, const char* folder, char* reason,
       return nullptr;
     }
   }
-  char tag[128];
   char path[kMaxPath];
-  if (!TagOf(rocksdb, tag, sizeof(tag))) return nullptr;
   snprintf(path, sizeof(path), "%slibprotean-jni-%s.so." PROTEAN_SOVERSION,
            folder, tag);
   return LoadDependingOn(path, protean, reason, size);
