@@ -26,7 +26,7 @@ target_include_directories(protean_shared PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURR
 target_compile_features(protean_shared PUBLIC cxx_std_${rocksdb_cxx_standard})
 target_link_libraries(protean_shared PRIVATE $<BUILD_INTERFACE:rocksdb_includes> ${CMAKE_DL_LIBS})
 # A library without a name of its own (SONAME), such as that of the Java binding, cannot be named either: it would be loaded
-# a second time, from where it was found now.
+# a second time, from where it was found now. The loader names it (plugin/shared/private_copy.h).
 set(rocksdb_has_name OFF)
 if(rocksdb_library MATCHES "\\.so")
   execute_process(COMMAND "${CMAKE_READELF}" -d "${rocksdb_library}" OUTPUT_VARIABLE rocksdb_dynamic COMMAND_ERROR_IS_FATAL ANY)
@@ -37,16 +37,21 @@ endif()
 if(rocksdb_has_name)
   target_link_libraries(protean_shared PUBLIC $<BUILD_INTERFACE:rocksdb>)
   target_link_options(protean_shared PRIVATE LINKER:-z,defs)
+else()
+  target_sources(protean_shared PRIVATE plugin/shared/dependency.cc)
 endif()
 target_link_options(protean_shared PRIVATE
   "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/plugin/shared/exports.map" LINKER:--as-needed)
 
 # The loader is loaded before anything is known of the process: it needs nothing but the C library.
-add_library(protean_loader SHARED plugin/shared/loader.cc)
-set_target_properties(protean_loader PROPERTIES OUTPUT_NAME protean
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_compile_definitions(protean_loader PRIVATE "PROTEAN_SOVERSION=\"${PROJECT_VERSION_MAJOR}\"")
-target_compile_options(protean_loader PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics
-  -fvisibility=hidden)
-target_link_options(protean_loader PRIVATE -nodefaultlibs LINKER:--as-needed LINKER:-z,defs)
-target_link_libraries(protean_loader PRIVATE ${CMAKE_DL_LIBS} c)
+function(add_protean_loader target name)
+  add_library(${target} SHARED ${ARGN} plugin/shared/load_protean.cc plugin/shared/loaded_rocksdb.cc
+    plugin/shared/private_copy.cc)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_compile_definitions(${target} PRIVATE "PROTEAN_SOVERSION=\"${PROJECT_VERSION_MAJOR}\"")
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden)
+  target_link_options(${target} PRIVATE -nodefaultlibs LINKER:--as-needed LINKER:-z,defs)
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} c)
+endfunction()
+add_protean_loader(protean_loader protean plugin/shared/loader.cc)

@@ -30,9 +30,12 @@
 //  unlike with bounds in ReadOptions, the iterator may be valid there. So these
 //  bounds are for callers that look at nothing outside of them, and whose seeks
 //  begin within them: at a key in [lower, upper), backwards also at `upper`, or
-//  at the first or last key. As a safeguard, a seek to another key ignores the
-//  bounds; the result is wrong all the same if that iterator later comes into
-//  the bounds, and through them.
+//  at the first or last key. SeekToFirst and SeekToLast go to the first and the
+//  last key of the column family, even if that key is outside of the bounds:
+//  with an upper bound, SeekForPrev(upper) finds the last key of the range, and
+//  with a lower bound, Seek(lower) finds the first. As a safeguard, a seek to
+//  another key ignores the bounds; the result is wrong all the same if that
+//  iterator later comes into the bounds, and through them.
 //
 //  Iterators that merge the DB's iterator with something else, such as those of
 //  a transaction or a WriteBatchWithIndex, must not change direction after a

@@ -37,8 +37,10 @@ java_version=$(javac -version 2>&1 | sed 's/^javac \([0-9]*\).*/\1/')
 [ "$java_version" -ge 17 ] || die "JDK $java_version is too old; 17 or later is needed (Debian: apt install default-jdk-headless)"
 
 say "building the native library and the JARs"
-plugin/java/build_native.sh 10.1.3 >/dev/null
-mvn -q -B -Dstyle.color=never -f plugin/java/pom.xml -pl protean-kafka-demo -am -DskipTests package
+# The RocksDB that Kafka brings.
+readonly rocksdbjni=10.1.3
+plugin/java/build_native.sh $rocksdbjni >/dev/null
+mvn -q -B -Dstyle.color=never -f plugin/java/pom.xml "-Drocksdbjni.version=$rocksdbjni" -pl protean-kafka-demo -am -DskipTests package
 
 readonly demo=plugin/java/protean-kafka-demo/target
 readonly class_path="$demo/classes:$demo/dependencies/*"

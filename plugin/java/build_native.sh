@@ -80,7 +80,7 @@ build() {
     tail -n 30 "$log" >&2
     die "it cannot be built for rocksdbjni $version; log: $log"
   fi
-  for library in libprotean "libprotean-rocksdb-$version*" "libprotean-jni-$version*"; do
+  for library in libprotean libprotean-jni "libprotean-rocksdb-$version*" "libprotean-jni-$version*"; do
     library=$(basename "$work"/$library.so.1)
     strip --strip-unneeded -o "$output/$platform/$library.$$" "$work/$library"
     mv "$output/$platform/$library.$$" "$output/$platform/$library"

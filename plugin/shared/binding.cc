@@ -65,8 +65,16 @@ const bool registered = [] {
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
+extern "C" {
+
 // Whether Protean has been registered, for programs that load this library
 // themselves.
-extern "C" bool protean_is_registered() {
-  return ROCKSDB_NAMESPACE::protean::registered;
+bool protean_is_registered() { return ROCKSDB_NAMESPACE::protean::registered; }
+
+// An address in the RocksDB that this library is bound to, for the loader
+// (loaded_rocksdb.h).
+const void* protean_rocksdb() {
+  return reinterpret_cast<const void*>(
+      &ROCKSDB_NAMESPACE::ObjectLibrary::Default);
+}
 }

@@ -5,14 +5,32 @@
 //      loading_program [local|global] LIBRARY | close NUMBER ...
 //
 //  `local` (as in the Java VM) and `global` set the visibility of the symbols
-//  of the following libraries; `close 1` closes the first one.
+//  of the following libraries; `close 1` closes the first one. The result is
+//  whether Protean is registered, and whether all libraries of the process see
+//  RocksDB's symbols.
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+namespace {
+
+// Protean's library is visible to itself only, whatever has loaded it.
+int LookForProtean(dl_phdr_info* object, size_t /*size*/, void* data) {
+  void* const handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return 0;
+  using Registered = bool (*)();
+  const auto registered =
+      reinterpret_cast<Registered>(dlsym(handle, "protean_is_registered"));
+  if (registered != nullptr && registered()) *static_cast<bool*>(data) = true;
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int flags = RTLD_NOW | RTLD_LOCAL;
@@ -33,16 +51,12 @@ int main(int argc, char** argv) {
       }
     }
   }
-  using Registered = bool (*)();
-  void* found = nullptr;
-  // The library that libprotean.so has loaded is visible to itself only.
-  const char* const binding = getenv("BINDING");
-  if (binding != nullptr) {
-    void* const handle = dlopen(binding, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle != nullptr) found = dlsym(handle, "protean_is_registered");
-  }
-  printf(
-      "registered %s\n",
-      found != nullptr && reinterpret_cast<Registered>(found)() ? "yes" : "no");
+  bool registered = false;
+  dl_iterate_phdr(LookForProtean, &registered);
+  // Visible to all libraries of the process.
+  const bool visible =
+      dlsym(RTLD_DEFAULT, "_ZN7rocksdb13ObjectLibrary7DefaultEv") != nullptr;
+  printf("registered %s%s\n", registered ? "yes" : "no",
+         visible ? ", visible" : "");
   return 0;
 }

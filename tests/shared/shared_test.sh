@@ -53,7 +53,7 @@ lib=$work/lib
 mkdir "$lib"
 cp "$build/libprotean.so.1" "$build/libprotean-rocksdb-$tag.so.1" "$lib/"
 protean=$lib/libprotean.so.1
-export BINDING=$lib/libprotean-rocksdb-$tag.so.1
+binding=$lib/libprotean-rocksdb-$tag.so.1
 
 # $1: its file; $2, $3: what is in it, as C++; $4: flags. A library that looks as if it were RocksDB, to others' eyes.
 fake() {
@@ -91,7 +91,7 @@ db=$work/db
 options=("$work/options_program" "$db" "$work/OPTIONS")
 expect "preloaded" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean" "${options[@]}"
 expect "its files without it" "filtered no, wrong 0" "" "$work/options_program" "$db"
-expect "preloaded itself" "filtered yes, wrong 0" "" env LD_PRELOAD="$BINDING" "${options[@]}"
+expect "preloaded itself" "filtered yes, wrong 0" "" env LD_PRELOAD="$binding" "${options[@]}"
 case $rocksdb in
   *.a)
     # RocksDB is a part of the program, which shows its symbols.
@@ -101,9 +101,11 @@ case $rocksdb in
       env LD_PRELOAD="$protean" "$work/whole_program" "$work/whole" "$work/OPTIONS"
     ;;
 esac
-expect "both" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean $BINDING" "${options[@]}"
-expect "loaded after RocksDB" "registered yes" "" "$work/loading_program" global "$shared" "$protean"
+expect "both" "filtered yes, wrong 0" "" env LD_PRELOAD="$protean $binding" "${options[@]}"
+expect "loaded after RocksDB" "registered yes, visible" "" "$work/loading_program" global "$shared" "$protean"
 expect "after one that nobody else sees" "registered yes" "" "$work/loading_program" local "$shared" "$protean"
+expect "one that others see later" "registered yes, visible" "" \
+  "$work/loading_program" local "$shared" "$protean" global "$shared"
 expect "RocksDB is unloaded" "registered yes" "" "$work/loading_program" local "$shared" "$protean" close 1
 expect "Protean is unloaded" "registered yes" "" "$work/loading_program" local "$shared" "$protean" close 2 close 1
 expect "twice" "registered yes" "" "$work/loading_program" local "$shared" "$protean" "$protean"
@@ -111,6 +113,12 @@ mkdir "$work/copy"
 cp "$lib"/* "$work/copy/"
 expect "twice, from another folder" "registered yes" "registered already" \
   "$work/loading_program" local "$shared" "$protean" "$work/copy/libprotean.so.1"
+
+# A private copy of Protean's library is bound to a RocksDB with hidden symbols. The copy is in memory, or else in a file.
+printf '#include <cerrno>\nextern "C" int memfd_create(const char*, unsigned) { errno = EPERM; return -1; }\n' >"$work/no_memfd.cc"
+compile -shared -fPIC -o "$work/no_memfd.so" "$work/no_memfd.cc"
+expect "nothing in memory is executed" "registered yes" "" \
+  env LD_PRELOAD="$work/no_memfd.so" TMPDIR="$work" "$work/loading_program" local "$shared" "$protean"
 
 # ---- What does not ----
 
@@ -127,27 +135,41 @@ expect "an ancient one" "registered no" "ancient.so does not tell its version; P
   "$work/loading_program" local "$work/ancient.so" "$protean"
 expect "two RocksDBs" "registered no" "there are 2 RocksDBs in this process" \
   "$work/loading_program" local "$work/other.so" "$shared" "$protean"
+case $rocksdb in
+  *.a)
+    expect "nor in a file" "registered no" "$tag.so.1 cannot be copied: No such file or directory; Protean is not registered" \
+      env LD_PRELOAD="$work/no_memfd.so" TMPDIR="$work/nowhere" "$work/loading_program" local "$shared" "$protean"
+    ;;
+esac
 # The right file name is not enough.
-cp "$BINDING" "$lib/libprotean-rocksdb-8.0.0.so.1"
+cp "$binding" "$lib/libprotean-rocksdb-8.0.0.so.1"
 expect "renamed" "registered no" "libprotean-rocksdb-8.0.0.so.1 is for another RocksDB than its name says" \
   "$work/loading_program" local "$work/other.so" "$protean"
 rm "$lib/libprotean-rocksdb-8.0.0.so.1"
-mv "$BINDING" "$work/away.so"
+mv "$binding" "$work/away.so"
 expect "alone" "registered no" "for which there is no .*; there is none; Protean is not registered" \
   "$work/loading_program" local "$shared" "$protean"
 # RocksDB's own word for it; nothing has been written.
 expect "an OPTIONS file without Protean" \
   "NotFound: Missing configurable object: table_factory" "" "$work/options_program" "$work/none" "$work/OPTIONS"
 [ ! -e "$work/none" ] || { failures=$((failures + 1)); echo "a DB was made without Protean"; }
-mv "$work/away.so" "$BINDING"
+mv "$work/away.so" "$binding"
 
 # ---- What is in the file ----
 
-if grep -qa "for RocksDB $tag" "$BINDING"; then
+if grep -qa "for RocksDB $tag" "$binding"; then
   passed=$((passed + 1))
 else
   failures=$((failures + 1))
   echo "the library does not say what it is for"
+fi
+
+# A unique symbol would be one for the whole process, and other copies of Protean would use it.
+if nm -D "$binding" | grep -q ' u '; then
+  failures=$((failures + 1))
+  echo "the library exports unique symbols"
+else
+  passed=$((passed + 1))
 fi
 
 echo "$passed passed, $failures failed"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Native functions of protean.rocksjava that ask an open DB: counts,
-//  statistics, refreshing.
+//  statistics, another filter policy, refreshing.
 
 #include <string>
 #include <vector>
@@ -10,6 +10,9 @@
 #include "plugin/java/native/jni_util.h"
 #include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -120,6 +123,17 @@ void Encode(const RefreshResult& result, Encoder* out) {
   out->Put(result.saved_reads_per_second);
 }
 
+Status SetFilterPolicy(DB* db, ColumnFamilyHandle* column_family,
+                       const std::string& policy) {
+  const auto table = db->GetOptions(column_family).table_factory;
+  if (!table->IsInstanceOf("ProteanTable")) {
+    return Status::InvalidArgument(
+        std::string("the table is not ProteanTable, but ") + table->Name());
+  }
+  return db->SetOptions(column_family,
+                        {{"table_factory.filter_policy", policy}});
+}
+
 }  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
@@ -209,6 +223,19 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
       }
     }
     return ToBytes(env, ToPrometheus(statistics));
+  });
+}
+
+// The policy has been checked.
+JNIEXPORT void JNICALL Java_protean_rocksjava_Native_setFilterPolicy(
+    JNIEnv* env, jclass native, jlong db, jlong column_family,
+    jbyteArray policy_bytes) {
+  Guarded(env, [&] {
+    std::string policy;
+    if (!CopyBytes(env, policy_bytes, &policy)) return;
+    const Status s = SetFilterPolicy(
+        AsDB(db), AsColumnFamily(AsDB(db), column_family), policy);
+    if (!s.ok()) ThrowStatus(env, native, s);
   });
 }
 

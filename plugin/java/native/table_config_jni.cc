@@ -4,8 +4,6 @@
 //  ProteanTableConfig and for OptionsUtil of RocksDB's binding, which reads
 //  OPTIONS files.
 
-#include <dlfcn.h>
-
 #include <iterator>
 #include <map>
 #include <memory>
@@ -22,6 +20,11 @@
 
 // Defined by libprotean-rocksdb-TAG.so.1 (plugin/shared/binding.cc).
 extern "C" bool protean_is_registered();
+
+// Defined by RocksDB's binding. If it is not there, options are read as without
+// Protean.
+extern "C" [[gnu::weak]] jobject
+Java_org_rocksdb_OptionsUtil_readTableFormatConfig(JNIEnv*, jclass, jlong);
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -136,7 +139,8 @@ using ReadTableFormatConfig = jobject (*)(JNIEnv*, jclass, jlong);
 
 // Written once, by Native.initialize.
 ReadTableFormatConfig read_other_config = nullptr;
-jclass config_class = nullptr;
+// Weak, so that the class can be unloaded with the application that has it.
+jweak config_class = nullptr;
 jmethodID config_of = nullptr;
 
 // Replaces OptionsUtil.readTableFormatConfig, which refuses tables that
@@ -144,7 +148,9 @@ jmethodID config_of = nullptr;
 jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
   const auto* const family =
       reinterpret_cast<const ColumnFamilyOptions*>(handle);
-  if (family == nullptr || family->table_factory == nullptr ||
+  const auto type = static_cast<jclass>(env->NewLocalRef(config_class));
+  if (type == nullptr || family == nullptr ||
+      family->table_factory == nullptr ||
       !family->table_factory->IsInstanceOf(kProteanTable)) {
     return read_other_config(env, options_util, handle);
   }
@@ -167,8 +173,7 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
     if (config == nullptr || env->ExceptionCheck()) return nullptr;
     const jbyteArray policy_bytes = ToBytes(env, policy);
     if (policy_bytes == nullptr) return nullptr;
-    return env->CallStaticObjectMethod(config_class, config_of, config,
-                                       policy_bytes);
+    return env->CallStaticObjectMethod(type, config_of, config, policy_bytes);
   });
 }
 
@@ -178,17 +183,17 @@ void TakeOverReadTableFormatConfig(JNIEnv* env, jclass options_util,
   static const char kName[] = "readTableFormatConfig";
   static const char kSignature[] = "(J)Lorg/rocksdb/TableFormatConfig;";
   if (read_other_config != nullptr) return;
-  const auto other = reinterpret_cast<ReadTableFormatConfig>(dlsym(
-      RTLD_DEFAULT, "Java_org_rocksdb_OptionsUtil_readTableFormatConfig"));
+  const ReadTableFormatConfig other =
+      Java_org_rocksdb_OptionsUtil_readTableFormatConfig;
   const jmethodID of =
       env->GetStaticMethodID(table_config, "of",
                              "(Lorg/rocksdb/BlockBasedTableConfig;[B)"
                              "Lprotean/rocksjava/ProteanTableConfig;");
   if (other == nullptr || of == nullptr) return;
-  const auto global = static_cast<jclass>(env->NewGlobalRef(table_config));
-  if (global == nullptr) return;
+  const jweak weak = env->NewWeakGlobalRef(table_config);
+  if (weak == nullptr) return;
   read_other_config = other;
-  config_class = global;
+  config_class = weak;
   config_of = of;
   const JNINativeMethod method = {const_cast<char*>(kName),
                                   const_cast<char*>(kSignature),

@@ -30,6 +30,8 @@ final class Native {
 
   static native byte[] prometheus(long[] dbs, long[] columnFamilies) throws RocksDBException;
 
+  static native void setFilterPolicy(long db, long columnFamily, byte[] policy) throws RocksDBException;
+
   static native byte[] refreshFilters(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
       double minGain, double paybackSeconds, RefreshOptions.Progress progress) throws RocksDBException;
 

@@ -7,9 +7,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -25,15 +29,16 @@ import org.rocksdb.util.Environment;
  * Finds and loads the native libraries that fit the RocksDB in the process.
  *
  * <p>For each build of RocksDB there are {@code libprotean-rocksdb-TAG.so.1}, Protean itself, and {@code
- * libprotean-jni-TAG.so.1}, its functions for Java. {@code libprotean.so.1} looks at the RocksDB in the process and loads
- * the first of them, whose name then gives the TAG of the second.
+ * libprotean-jni-TAG.so.1}, its functions for Java. {@code libprotean-jni.so.1} looks at the RocksDB of this class loader,
+ * and binds the two of them to it. Every class loader that has {@code rocksdbjni} has a RocksDB of its own, and the Java VM
+ * hides their symbols from each other; that stays so.
  */
 final class NativeLibraries {
   /** A folder with the native libraries, instead of those in the JAR. */
   static final String PATH_PROPERTY = "protean.library.path";
 
   private static final String PLATFORM = "linux-x86_64";
-  private static final String LOADER = "libprotean.so.1";
+  private static final String LOADER = "libprotean-jni.so.1";
   private static final Pattern PROTEAN = Pattern.compile("libprotean-rocksdb-([0-9.]+)(-[a-z-]+)?\\.so\\.1");
 
   private final String os;
@@ -81,23 +86,32 @@ final class NativeLibraries {
     }
   }
 
-  /** Loads the libraries that fit the loaded RocksDB. Throws if there are none. */
-  void load(final String version) {
+  /**
+   * Loads the libraries that fit the loaded RocksDB. Throws if there are none.
+   *
+   * @param version of the RocksDB
+   * @param env the handle of one of its {@code Env}s
+   */
+  void load(final String version, final long env) {
     if (path != null) {
       final Path folder = Path.of(path);
-      loadFrom(folder, namesIn(folder), version, "the folder " + path + " (system property " + PATH_PROPERTY + ")");
+      final String where = "the folder " + path + " (system property " + PATH_PROPERTY + ")";
+      if (!Files.isDirectory(folder)) {
+        throw new UnsatisfiedLinkError(where + " does not exist");
+      }
+      loadFrom(folder, namesIn(folder), version, env, where);
       return;
     }
     final List<String> packed = namesInResources();
     if (!forVersion(packed, version).isEmpty()) {
-      loadExtracted(packed, version);
+      loadExtracted(packed, version, env);
       return;
     }
     for (final String entry : javaLibraryPath == null ? new String[0] : javaLibraryPath.split(":")) {
       final Path folder = Path.of(entry);
       final List<String> names = namesIn(folder);
       if (!entry.isEmpty() && names.contains(LOADER) && !forVersion(names, version).isEmpty()) {
-        loadFrom(folder, names, version, "the folder " + folder);
+        loadFrom(folder, names, version, env, "the folder " + folder);
         return;
       }
     }
@@ -115,7 +129,7 @@ final class NativeLibraries {
     final String remedy = " Build them with plugin/java/build_native.sh " + version + " and name their folder in the system"
         + " property " + PATH_PROPERTY;
     return new UnsatisfiedLinkError(versions.isEmpty()
-        ? where + " has no native libraries of Protean, and neither has java.library.path." + remedy
+        ? where + " has no native libraries of Protean." + remedy
         : "there are no native libraries of Protean for RocksDB " + version + "; " + where + " has those for "
             + String.join(", ", versions) + ". Take rocksdbjni of one of these versions." + remedy);
   }
@@ -151,7 +165,7 @@ final class NativeLibraries {
   }
 
   /** Loads libraries from the JAR, through a folder that only this user may write to. The files are not needed once loaded. */
-  private void loadExtracted(final List<String> names, final String version) {
+  private void loadExtracted(final List<String> names, final String version, final long env) {
     final List<String> needed = new ArrayList<>(forVersion(names, version));
     needed.addAll(needed.stream().map(NativeLibraries::jniOf).collect(Collectors.toList()));
     needed.add(LOADER);
@@ -161,7 +175,7 @@ final class NativeLibraries {
         for (final String name : needed) {
           extract(name, folder.resolve(name));
         }
-        loadFrom(folder, names, version, "the JAR of protean-rocksjava, by way of " + folder);
+        loadFrom(folder, names, version, env, "the JAR of protean-rocksjava, by way of " + folder);
       } finally {
         remove(folder, needed);
       }
@@ -195,57 +209,88 @@ final class NativeLibraries {
     }
   }
 
-  private static void loadFrom(final Path folder, final List<String> names, final String version, final String where) {
+  private static void loadFrom(final Path folder, final List<String> names, final String version, final long env,
+      final String where) {
     if (forVersion(names, version).isEmpty()) {
       throw noneFor(version, names, where);
     }
-    String loaded = loadedProtean();
-    if (loaded == null) {
-      link(folder, names, LOADER, where);
-      loaded = loadedProtean();
+    for (final String name : forVersion(names, version)) {
+      require(names, jniOf(name), where);
     }
-    if (loaded == null) {
-      throw refused();
-    }
-    link(folder, names, jniOf(loaded), where);
+    require(names, LOADER, where);
+    loadLoader(folder, where);
+    final long functions = bind(env, folder.toAbsolutePath() + "/");
+    link(functions, Native.class);
+    link(functions, SearchBounds.class);
   }
 
-  /** The error if {@code libprotean.so.1}, or the library that it has loaded, has refused this RocksDB. */
+  /** The error if the library of Protean has refused its RocksDB. */
   static UnsatisfiedLinkError refused() {
     return new UnsatisfiedLinkError("Protean does not fit the RocksDB that has been loaded, although its version does. The"
         + " reason is in the line that begins with \"protean:\" on stderr (unless PROTEAN_QUIET=1). rocksdbjni as it is on"
-        + " Maven Central fits; was it replaced, or is another RocksDB in this process?");
+        + " Maven Central fits; was it replaced?");
+  }
+
+  private static void require(final List<String> names, final String name, final String where) {
+    if (!names.contains(name)) {
+      throw new UnsatisfiedLinkError(where + " has no " + name + "; plugin/java/build_native.sh builds it");
+    }
   }
 
   private static String jniOf(final String protean) {
     return protean.replace("libprotean-rocksdb-", "libprotean-jni-");
   }
 
-  private static void link(final Path folder, final List<String> names, final String name, final String where) {
-    if (!names.contains(name)) {
-      throw new UnsatisfiedLinkError(where + " has no " + name + "; plugin/java/build_native.sh builds it");
-    }
+  private static void loadLoader(final Path folder, final String where) {
+    final Path file = folder.resolve(LOADER).toAbsolutePath();
     try {
-      System.load(folder.resolve(name).toAbsolutePath().toString());
+      System.load(file.toString());
     } catch (final UnsatisfiedLinkError e) {
-      throw failure(name + " of " + where + " could not be loaded: " + e.getMessage()
-          + ". If its folder does not allow execution, name another one with the system property " + PATH_PROPERTY
-          + " or java.io.tmpdir", e);
+      try {
+        loadCopy(file);
+      } catch (final IOException | UnsatisfiedLinkError e2) {
+        e.addSuppressed(e2);
+        throw failure(LOADER + " of " + where + " could not be loaded: " + e.getMessage()
+            + ". If its folder does not allow execution, name another one with the system property " + PATH_PROPERTY
+            + " or java.io.tmpdir", e);
+      }
     }
   }
+
+  /** Loads a copy of a file, since the Java VM loads each file for one class loader only. */
+  private static void loadCopy(final Path file) throws IOException {
+    final Path copy = Files.createTempFile("protean", ".so");
+    try {
+      Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
+      System.load(copy.toString());
+    } finally {
+      Files.delete(copy);
+    }
+  }
+
+  /** Connects the native methods of a class with their functions. */
+  private static void link(final long functions, final Class<?> type) {
+    for (final Method method : type.getDeclaredMethods()) {
+      if (Modifier.isNative(method.getModifiers())) {
+        final String symbol = "Java_" + type.getName().replace('.', '_') + "_" + method.getName();
+        final String signature =
+            MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
+        link(functions, type, symbol, method.getName(), signature);
+      }
+    }
+  }
+
+  /**
+   * Loads Protean and its functions for Java from a folder, and binds them to the RocksDB of an {@code Env}. Throws an
+   * UnsatisfiedLinkError that says why they cannot be bound.
+   */
+  private static native long bind(long env, String folder);
+
+  private static native void link(long functions, Class<?> type, String symbol, String name, String signature);
 
   private static UnsatisfiedLinkError failure(final String message, final Throwable cause) {
     final UnsatisfiedLinkError error = new UnsatisfiedLinkError(message);
     error.initCause(cause);
     return error;
-  }
-
-  /** The file name of the loaded library of Protean, whatever has loaded it; null if there is none. */
-  private static String loadedProtean() {
-    try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"), StandardCharsets.ISO_8859_1)) {
-      return lines.map(PROTEAN::matcher).filter(Matcher::find).map(Matcher::group).findFirst().orElse(null);
-    } catch (final IOException | UncheckedIOException e) {
-      throw failure("/proc/self/maps cannot be read, which tells what has been loaded: " + e, e);
-    }
   }
 }

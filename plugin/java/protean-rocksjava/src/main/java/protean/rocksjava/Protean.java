@@ -5,6 +5,7 @@ package protean.rocksjava;
 import java.util.List;
 import java.util.Objects;
 import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.Env;
 import org.rocksdb.OptionsUtil;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
@@ -18,6 +19,7 @@ import org.rocksdb.RocksDBException;
  */
 public final class Protean {
   private static volatile boolean loaded;
+  private static Throwable rocksDBFailure; // read and written under the lock of load
 
   private Protean() {}
 
@@ -28,8 +30,11 @@ public final class Protean {
    * Can be called any number of times, by any thread; only the first call has an effect. The libraries stay loaded until
    * the process ends.
    *
+   * <p>Protean is bound to the RocksDB of the class loader of this class. Other class loaders may have RocksDBs of their
+   * own, with Protean or without.
+   *
    * @throws UnsatisfiedLinkError if loading fails; the message says why, and what to do. Nothing has changed then, and the
-   *     call can be repeated.
+   *     call can be repeated, unless it was RocksDB that could not be loaded: that is not tried again.
    */
   public static void load() {
     if (!loaded) {
@@ -43,13 +48,32 @@ public final class Protean {
       return;
     }
     libraries.checkPlatform();
-    RocksDB.loadLibrary();
+    loadRocksDB();
     final RocksDB.Version version = RocksDB.rocksdbVersion();
-    libraries.load(version.getMajor() + "." + version.getMinor() + "." + version.getPatch());
+    // Other class loaders may have this class, too, and the same RocksDB, in which one of them registers Protean.
+    synchronized (RocksDB.class) {
+      libraries.load(version.getMajor() + "." + version.getMinor() + "." + version.getPatch(),
+          Env.getDefault().getNativeHandle());
+    }
     if (!Native.initialize(OptionsUtil.class, ProteanTableConfig.class)) {
       throw NativeLibraries.refused();
     }
     loaded = true;
+  }
+
+  /** Loads RocksDB, unless that has failed before: RocksDB's class would then wait for good for its first call to end. */
+  private static void loadRocksDB() {
+    if (rocksDBFailure == null) {
+      try {
+        RocksDB.loadLibrary();
+        return;
+      } catch (final RuntimeException | LinkageError e) {
+        rocksDBFailure = e;
+      }
+    }
+    final UnsatisfiedLinkError error = new UnsatisfiedLinkError("RocksDB could not be loaded: " + rocksDBFailure);
+    error.initCause(rocksDBFailure);
+    throw error;
   }
 
   /** Whether Protean has been loaded; does not try to load it. */
@@ -69,7 +93,7 @@ public final class Protean {
   /**
    * Why Protean cannot be loaded.
    *
-   * @return the message of what {@link #load}, or the loading of RocksDB, throws; null if Protean is loaded
+   * @return the message of what {@link #load} throws; null if Protean is loaded
    */
   public static String unavailableReason() {
     try {
@@ -77,8 +101,6 @@ public final class Protean {
       return null;
     } catch (final UnsatisfiedLinkError e) {
       return e.getMessage();
-    } catch (final RuntimeException e) {
-      return e.toString(); // RocksDB could not be loaded.
     }
   }
 
@@ -159,6 +181,30 @@ public final class Protean {
     final long[] dbs = columnFamilies.stream().mapToLong(ColumnFamily::dbHandle).toArray();
     final long[] handles = columnFamilies.stream().mapToLong(ColumnFamily::handle).toArray();
     return Native.text(Native.prometheus(dbs, handles));
+  }
+
+  /**
+   * Changes which filters new files of an open DB get. ({@code MutableColumnFamilyOptions.parse} does not know the option
+   * {@code table_factory.filter_policy}.) Existing files keep their filters until they are compacted, or until {@link
+   * #refreshFilters}. RocksDB writes the policy to the DB's OPTIONS file, and {@link ProteanTableConfig} objects do not
+   * change.
+   *
+   * <p>Another policy object starts with its own sample queries: those that its options name, or none. That table then
+   * belongs to no {@linkplain ProteanTableConfig#setSampleGroup sample group}.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
+   * @param policy a filter policy as in {@link ProteanTableConfig#setRangeFilter(String)}; RocksDB ignores {@code nullptr}
+   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
+   *     allowed. Nothing has changed then
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of writing
+   * @throws IllegalStateException if the DB or the column family's handle is closed
+   */
+  public static void setRangeFilter(final RocksDB db, final ColumnFamilyHandle columnFamily, final String policy)
+      throws RocksDBException {
+    final ColumnFamily family = new ColumnFamily(db, columnFamily);
+    ProteanTableConfig.checkRangeFilter(policy);
+    Native.setFilterPolicy(family.dbHandle(), family.handle(), Native.bytes(policy));
   }
 
   /**

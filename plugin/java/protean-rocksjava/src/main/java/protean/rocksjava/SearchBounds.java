@@ -13,7 +13,10 @@ package protean.rocksjava;
  *
  * <p>Outside of the bounds, the keys of an iterator are in order, but incomplete. So these bounds are for callers that look
  * at nothing outside of them, and whose seeks begin within them: at a key from {@code lower} to {@code upper}, or at the
- * first or last key. A seek to another key ignores the bounds. No other iterator may be stepped in between, since RocksDB
+ * first or last key. A seek to another key ignores the bounds. {@code seekToFirst} and {@code seekToLast} go to the first
+ * and the last key of the column family, even if it is outside of the bounds: unlike bounds in {@code ReadOptions}, these do
+ * not move it. So with an upper bound, the last key of the range is found by {@code seekForPrev(upper)}, and with a lower
+ * bound, the first one by {@code seek(lower)}. No other iterator may be stepped in between, since RocksDB
  * may seek in a step. {@code plugin/search_bounds.h} is the same for C++, with more detail.
  */
 public final class SearchBounds {

@@ -19,9 +19,11 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.ConfigOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.OptimisticTransactionDB;
 import org.rocksdb.Options;
+import org.rocksdb.OptionsUtil;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Statistics;
@@ -118,6 +120,41 @@ class DatabaseTest {
     assertThrows(IllegalStateException.class, () -> Protean.filterStatistics(db, null));
     assertThrows(IllegalStateException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
     assertThrows(IllegalStateException.class, () -> Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))));
+  }
+
+  @Test
+  void anotherPolicyInAnOpenDB() throws RocksDBException {
+    final Records records = new Records(3);
+    try (Options options = options("proteus:12"); RocksDB db = RocksDB.open(options, folder.toString());
+        ColumnFamilyOptions plain = new ColumnFamilyOptions().setTableFormatConfig(new BlockBasedTableConfig());
+        ColumnFamilyHandle other = db.createColumnFamily(new ColumnFamilyDescriptor(new byte[] {'a'}, plain))) {
+      records.write(db, 1, 2000);
+      assertEquals(List.of("Proteus"), kinds(db));
+      final IllegalArgumentException e =
+          assertThrows(IllegalArgumentException.class, () -> Protean.setRangeFilter(db, null, "surf:99:0"));
+      assertTrue(e.getMessage().contains("99 is not allowed"), e.getMessage());
+      Protean.setRangeFilter(db, null, "surf:0:8");
+      records.write(db, 1, 2000);
+      assertEquals(List.of("Proteus", "SuRF"), kinds(db));
+      try (CompactRangeOptions compact = new CompactRangeOptions()) {
+        db.compactRange(null, null, null, compact);
+      }
+      assertEquals(List.of("SuRF"), kinds(db));
+      records.check(db, 200);
+      assertEquals(Status.Code.InvalidArgument, assertThrows(RocksDBException.class,
+          () -> Protean.setRangeFilter(db, other, "surf:0:8")).getStatus().getCode());
+    }
+    // The OPTIONS file has it.
+    final List<ColumnFamilyDescriptor> families = new ArrayList<>();
+    try (DBOptions options = new DBOptions(); ConfigOptions config = new ConfigOptions()) {
+      OptionsUtil.loadLatestOptions(config, folder.toString(), options, families);
+      final ProteanTableConfig table = (ProteanTableConfig) families.get(0).getOptions().tableFormatConfig();
+      assertTrue(table.rangeFilter().contains("SuRF"), table.rangeFilter());
+    }
+  }
+
+  private static List<String> kinds(final RocksDB db) throws RocksDBException {
+    return Protean.filterStatistics(db, null).files().stream().map(FilterStatistics.File::kind).distinct().sorted().toList();
   }
 
   @Test

@@ -4,6 +4,9 @@ package protean.rocksjava;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,6 +40,36 @@ public final class LoadMain {
     }
   }
 
+  /** A copy of all classes, without the library of RocksDB. */
+  private static final class WithoutRocksDB extends URLClassLoader {
+    WithoutRocksDB() throws MalformedURLException {
+      super(urls(), ClassLoader.getPlatformClassLoader());
+    }
+
+    private static URL[] urls() throws MalformedURLException {
+      final List<URL> urls = new ArrayList<>();
+      for (final String entry : System.getProperty("java.class.path").split(":")) {
+        urls.add(Path.of(entry).toUri().toURL());
+      }
+      return urls.toArray(URL[]::new);
+    }
+
+    @Override
+    public URL getResource(final String name) {
+      return name.startsWith("librocksdbjni") ? null : super.getResource(name);
+    }
+  }
+
+  private static void loadWithoutRocksDB() throws ReflectiveOperationException, IOException {
+    try (WithoutRocksDB loader = new WithoutRocksDB()) {
+      final Class<?> other = loader.loadClass("protean.rocksjava.Protean");
+      for (int i = 0; i < 3; i++) {
+        System.out.println("available: " + other.getMethod("isAvailable").invoke(null) + ", "
+            + other.getMethod("unavailableReason").invoke(null));
+      }
+    }
+  }
+
   private static void loadByManyThreads() throws InterruptedException {
     final List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
@@ -48,7 +81,8 @@ public final class LoadMain {
     }
   }
 
-  public static void main(final String[] arguments) throws ReflectiveOperationException, InterruptedException {
+  public static void main(final String[] arguments)
+      throws ReflectiveOperationException, InterruptedException, IOException {
     switch (arguments[0]) {
       case "threads" -> loadByManyThreads();
       case "no resources" -> {
@@ -58,6 +92,10 @@ public final class LoadMain {
           System.out.println("reason: " + e.getMessage());
           return;
         }
+      }
+      case "no RocksDB" -> {
+        loadWithoutRocksDB();
+        return;
       }
       case "by hand" -> {
         RocksDB.loadLibrary();

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -97,19 +98,28 @@ class LoadTest {
   }
 
   @Test
+  void withoutRocksDB() throws IOException, InterruptedException {
+    final String said = load("no RocksDB", "-Da=b");
+    assertEquals(3, said.lines().filter(line -> line.startsWith("available: false, RocksDB could not be loaded: ")).count(),
+        said);
+  }
+
+  @Test
   void refusedByTheLoader() throws IOException, InterruptedException {
     // There is one for this version, but compiled in another way.
-    copy("libprotean.so.1", "libprotean.so.1");
+    copy("libprotean-jni.so.1", "libprotean-jni.so.1");
     copy(names.stream().filter(name -> name.startsWith("libprotean-rocksdb-" + version)).findFirst().orElseThrow(),
         "libprotean-rocksdb-" + version + "-assert.so.1");
+    copy(names.stream().filter(name -> name.startsWith("libprotean-jni-" + version)).findFirst().orElseThrow(),
+        "libprotean-jni-" + version + "-assert.so.1");
     final String said = load("", "-Dprotean.library.path=" + folder);
-    assertTrue(said.contains("protean: the RocksDB in "), said);
-    assertTrue(said.contains("reason: Protean does not fit the RocksDB that has been loaded"), said);
+    assertTrue(said.contains("reason: the RocksDB in "), said);
+    assertTrue(said.contains(", for which there is no " + folder + "/libprotean-rocksdb-" + version), said);
   }
 
   @Test
   void withoutItsFunctionsForJava() throws IOException, InterruptedException {
-    copyAll("libprotean.so.1", "libprotean-rocksdb-");
+    copyAll("libprotean-jni.so.1", "libprotean-rocksdb-");
     final String said = load("", "-Dprotean.library.path=" + folder);
     assertTrue(said.contains("has no libprotean-jni-" + version), said);
   }
@@ -117,10 +127,26 @@ class LoadTest {
   @Test
   void damaged() throws IOException, InterruptedException {
     copyAll("libprotean-");
-    Files.writeString(folder.resolve("libprotean.so.1"), "nothing");
+    Files.writeString(folder.resolve("libprotean-jni.so.1"), "nothing");
     final String said = load("", "-Dprotean.library.path=" + folder);
-    assertTrue(said.contains("reason: libprotean.so.1 of the folder "), said);
+    assertTrue(said.contains("reason: libprotean-jni.so.1 of the folder " + folder), said);
     assertTrue(said.contains("could not be loaded: "), said);
+  }
+
+  @Test
+  void cutOff() throws IOException, InterruptedException {
+    copyAll("libprotean-");
+    for (final String beginning : List.of("libprotean-jni-", "libprotean-rocksdb-")) {
+      final Path file = folder.resolve(
+          names.stream().filter(name -> name.startsWith(beginning + version)).findFirst().orElseThrow());
+      final byte[] whole = Files.readAllBytes(file);
+      for (final int size : new int[] {0, 100, whole.length / 2, whole.length - 1000}) {
+        Files.write(file, Arrays.copyOf(whole, size));
+        final String said = load("", "-Dprotean.library.path=" + folder);
+        assertTrue(said.contains("version: ") || said.contains("reason: ") && said.contains(file.toString()), said);
+      }
+      Files.write(file, whole);
+    }
   }
 
   @Test
@@ -128,14 +154,17 @@ class LoadTest {
     String said = load("no resources", "-Djava.library.path=" + folder);
     assertTrue(said.contains("reason: the JAR of protean-rocksjava has no native libraries"), said);
     assertTrue(said.contains("plugin/java/build_native.sh " + version), said);
+    said = load("", "-Dprotean.library.path=" + folder);
+    assertTrue(said.contains("reason: the folder " + folder + " (system property protean.library.path) has no"), said);
     said = load("", "-Dprotean.library.path=" + folder + "/nowhere");
-    assertTrue(said.contains("reason: the folder " + folder + "/nowhere (system property protean.library.path) has no"), said);
+    assertTrue(said.contains("reason: the folder " + folder + "/nowhere (system property protean.library.path) does not"
+        + " exist"), said);
   }
 
   @Test
   void otherVersions() {
     final NativeLibraries libraries = new NativeLibraries("Linux", "amd64", false, null, null, RESOURCES);
-    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3"));
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3", 0));
     assertTrue(e.getMessage().startsWith("there are no native libraries of Protean for RocksDB 9.7.3; the JAR of"
         + " protean-rocksjava has those for "), e.getMessage());
     assertTrue(e.getMessage().contains(version), e.getMessage());

@@ -106,6 +106,30 @@ class SearchBoundsTest {
   }
 
   @Test
+  void firstAndLastKeysAreNotMoved() throws RocksDBException {
+    try (Options options = new Options().setCreateIfMissing(true).setTableFormatConfig(new ProteanTableConfig());
+        RocksDB db = RocksDB.open(options, folder.toString()); FlushOptions flush = new FlushOptions()) {
+      for (final long key : new long[] {3, 5, 9}) {
+        db.put(Records.bytes(key), new byte[0]);
+        db.flush(flush);
+      }
+      SearchBounds.set(Records.bytes(4), Records.bytes(8));
+      try (RocksIterator iterator = db.newIterator()) {
+        iterator.seekToLast();
+        assertEquals(9L, find(iterator, 0, Long.MAX_VALUE));
+        iterator.seekForPrev(Records.bytes(8));
+        assertEquals(5L, find(iterator, 4, 8));
+        iterator.seekToFirst();
+        assertEquals(3L, find(iterator, 0, Long.MAX_VALUE));
+        iterator.seek(Records.bytes(4));
+        assertEquals(5L, find(iterator, 4, 8));
+      } finally {
+        SearchBounds.clear();
+      }
+    }
+  }
+
+  @Test
   void boundsAreOfOneThread() throws RocksDBException, InterruptedException {
     try (Options options = new Options().setCreateIfMissing(true).setTableFormatConfig(new ProteanTableConfig());
         RocksDB db = RocksDB.open(options, folder.toString()); FlushOptions flush = new FlushOptions()) {
