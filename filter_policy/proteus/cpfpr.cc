@@ -20,11 +20,17 @@ uint64_t BitsOf(uint64_t rest, uint32_t from, uint32_t begin, uint32_t end) {
   return rest << (begin - from) >> (64 - (end - begin));
 }
 
+// The probability that at least one of `count` events of this probability
+// happens; `log_not` is std::log1p(-rate).
+double AnyOf(double rate, double log_not, uint64_t count) {
+  if (count > kMaxPrefixProbes || rate >= 1) return 1;
+  return count == 1 ? rate : -std::expm1(static_cast<double>(count) * log_not);
+}
 // The probability that a set with this false positive rate contains at least
 // one of `count` absent prefixes.
 double AnyOf(double rate, uint64_t count) {
   if (count > kMaxPrefixProbes || rate >= 1) return 1;
-  return count == 1 ? rate : -std::expm1(count * std::log1p(-rate));
+  return count == 1 ? rate : AnyOf(rate, std::log1p(-rate), count);
 }
 
 // The probability that the first set lets at most `most` of `count` regions
@@ -205,9 +211,23 @@ bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   return true;
 }
 
+CpfprModel::RunRates::RunRates(double rate) {
+  double power = 1;
+  for (size_t i = 0; i < kLengths; i++) {
+    power *= rate;
+    all_of_[i] = power;
+    log_not_[i] = std::log1p(-std::min(power, 1 - 1e-16));
+  }
+}
+
+double CpfprModel::RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
+  const size_t i = std::min<size_t>(lengths, kLengths) - 1;
+  return AnyOf(all_of_[i], log_not_[i], runs);
+}
+
 // Equations 1 and 5, also for a series.
 double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
-                            double rate) const {
+                            const RunRates& rates) const {
   const uint32_t shared = query.shared();
   if (shared < design.trie_bits) return 0;
   if (design.prefix_bits == 0) return 1;
@@ -217,14 +237,13 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
     bits -= design.stride_bits;
   }
   if (shared >= bits) return 1;
-  double each = rate;
+  uint32_t lengths = 1;
   if (design.stride_bits > 0) {
     // The prefixes of all lengths that no key shares must be false positives.
     const uint32_t from = std::max(shared + 1, design.prefix_bits);
-    const uint32_t lengths = (bits - from) / design.stride_bits + 1;
-    each = std::pow(rate, lengths);
+    lengths = (bits - from) / design.stride_bits + 1;
   }
-  return AnyOf(each, query.CountTested(design.trie_bits, bits));
+  return rates.AnyRunOf(lengths, query.CountTested(design.trie_bits, bits));
 }
 
 // Equation 4.
@@ -264,11 +283,12 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
 }
 
 double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
-                               double first_rate, double rate) const {
+                               double first_rate, double rate,
+                               const RunRates& rates) const {
   if (design.first_prefix_bits > 0) {
     return TwoSets(query, design, first_rate, rate);
   }
-  const double probability = OneLayer(query, design, rate);
+  const double probability = OneLayer(query, design, rates);
   return design.key_set && query.is_point() ? first_rate * probability
                                             : probability;
 }
@@ -276,6 +296,7 @@ double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
 CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
                                       const PrefixSets& sets,
                                       size_t step) const {
+  const RunRates run_rates(sets.second.false_positive_rate);
   Rates sums;
   double weights = 0;
   double promised_weights = 0;
@@ -284,7 +305,7 @@ CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
     const double weight = query.weight;
     const double sum =
         weight * Probability(query, design, sets.first.false_positive_rate,
-                             sets.second.false_positive_rate);
+                             sets.second.false_positive_rate, run_rates);
     sums.all += sum;
     weights += weight;
     if (query.promised) {

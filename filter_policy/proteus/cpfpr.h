@@ -109,10 +109,28 @@ class CpfprModel {
                 size_t step) const;
 
  private:
+  // For a set with a given false positive rate: the probability that it
+  // contains absent prefixes of several lengths.
+  class RunRates {
+   public:
+    explicit RunRates(double rate);
+    // The probability that at least one of `runs` runs of absent prefixes, each
+    // of this number of lengths, is contained as a whole.
+    double AnyRunOf(uint32_t lengths, uint64_t runs) const;
+
+   private:
+    // Longer runs count as one of this number of lengths, whose probability is
+    // next to nothing unless the set is useless.
+    static constexpr size_t kLengths = 32;
+    double all_of_[kLengths];
+    double log_not_[kLengths];
+  };
+
   double Probability(const Query& query, const ProteusDesign& design,
-                     double first_rate, double rate) const;
+                     double first_rate, double rate,
+                     const RunRates& rates) const;
   double OneLayer(const Query& query, const ProteusDesign& design,
-                  double rate) const;
+                  const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,
                  double first_rate, double rate) const;
 
