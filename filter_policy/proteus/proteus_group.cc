@@ -103,26 +103,81 @@ void ProteusGroup::AcceptTries(DesignSearch* search) {
   }
 }
 
-Status ProteusGroup::Design() {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  is_designed_ = true;
-  const size_t header_size =
-      header_.is_part ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
-  for (const ProteusPart& part : parts_) {
-    bytes_ += part.bytes() - std::min(part.bytes(), header_size);
+DesignSituation ProteusGroup::SituationOf(
+    const CpfprModel& model, size_t samples_per_look,
+    const KeyStatistics& statistics) const {
+  DesignSituation situation;
+  situation.num_keys = statistics.num_keys();
+  situation.bits_per_key =
+      8 * static_cast<double>(bytes_) /
+      static_cast<double>(std::max<uint64_t>(situation.num_keys, 1));
+  situation.prefixes_only = prefixes_only_;
+  situation.num_looked_at = model.num_samples();
+  situation.num_samples = samples_per_look * model.num_samples();
+  situation.shape = SampleShape(model);
+  return situation;
+}
+
+// Stores what is known of the design, if the model has looked at one of so many
+// samples.
+void ProteusGroup::ReportDesign(const CpfprModel& model,
+                                size_t samples_per_look,
+                                const CpfprModel::Rates& rates) {
+  DesignReport& report = header_.report;
+  report.outside = static_cast<uint32_t>(samples_per_look * model.outside());
+  report.samples =
+      static_cast<uint32_t>(samples_per_look * model.num_samples());
+  if (!model.queries().empty()) {
+    report.predicted_fpr = static_cast<float>(rates.all);
   }
-  const KeyStatistics statistics(keys_);
-  const std::vector<SampleQuery> samples =
-      samples_ == nullptr ? std::vector<SampleQuery>() : samples_();
+}
+
+// Takes the design that another file had, and builds its tries, if it suits
+// this one.
+bool ProteusGroup::TakeKept(const KeptDesign& kept,
+                            const KeyStatistics& statistics,
+                            const std::vector<SampleQuery>& samples) {
+  const size_t per_look =
+      std::max<size_t>(1, samples.size() / DesignMemory::kSamplesLookedAt);
+  std::vector<SampleQuery> looked_at;
+  for (size_t i = 0; i < samples.size(); i += per_look) {
+    looked_at.push_back(samples[i]);
+  }
+  const CpfprModel model(
+      keys_, statistics, looked_at,
+      MakePrior(keys_, statistics, looked_at.size(), prefixes_only_),
+      prefixes_only_);
+  if (!AreAlike(kept.situation, SituationOf(model, per_look, statistics))) {
+    return false;
+  }
+  if (kept.design.trie_bits > 0 &&
+      (!BuildTries(kept.design) || tries_size_ > bytes_)) {
+    DropTries();
+    return false;
+  }
+  const CpfprModel::Rates rates = model.Average(
+      kept.design, PlanPrefixSets(kept.design, statistics, SetBytes()), 1);
+  const bool needs_fallback = kept.design.trie_bits > 0 && HasDroppedTries();
+  const bool has_fallback = kept.fallback.prefix_bits > 0;
+  if (!IsAsGood(rates, kept.rates) || (needs_fallback && !has_fallback)) {
+    DropTries();
+    return false;
+  }
+  header_.design = kept.design;
+  fallback_ = kept.fallback;
+  ReportDesign(model, per_look, rates);
+  return true;
+}
+
+// Searches the best design, or takes the one that is forced, and builds its
+// tries.
+Status ProteusGroup::Search(const KeyStatistics& statistics,
+                            const std::vector<SampleQuery>& samples) {
   std::vector<CpfprModel::Query> prior;
   if (!settings_.forced.has_value()) {
     prior = MakePrior(keys_, statistics, samples.size(), prefixes_only_);
   }
   const CpfprModel model(keys_, statistics, samples, prior, prefixes_only_);
-  header_.shortest_key = static_cast<uint32_t>(
-      std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
-  header_.neighbour_bits = statistics.NeighbourBits();
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -138,20 +193,46 @@ Status ProteusGroup::Design() {
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");
   }
+  const CpfprModel::Rates rates =
+      model.Average(design, PlanPrefixSets(design, statistics, SetBytes()), 1);
+  ReportDesign(model, 1, rates);
+  if (settings_.memory != nullptr && !model.queries().empty()) {
+    settings_.memory->Keep(
+        settings_.place,
+        {design, fallback_, rates, SituationOf(model, 1, statistics)});
+  }
+  return Status::OK();
+}
+
+Status ProteusGroup::Design() {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  is_designed_ = true;
+  const size_t header_size =
+      header_.is_part ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
+  for (const ProteusPart& part : parts_) {
+    bytes_ += part.bytes() - std::min(part.bytes(), header_size);
+  }
+  const KeyStatistics statistics(keys_);
+  const std::vector<SampleQuery> samples =
+      samples_ == nullptr ? std::vector<SampleQuery>() : samples_();
+  header_.shortest_key = static_cast<uint32_t>(
+      std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
+  header_.neighbour_bits = statistics.NeighbourBits();
+  const std::optional<KeptDesign> kept =
+      settings_.memory == nullptr ? std::nullopt
+                                  : settings_.memory->Recall(settings_.place);
+  if (!kept.has_value() || !TakeKept(*kept, statistics, samples)) {
+    const Status s = Search(statistics, samples);
+    if (!s.ok()) return s;
+  }
   if (!header_.is_part) {
     parts_[0].PlanSets(header_, statistics);
     // WritePart needs the keys for the sets only.
     if (!header_.HasFirstSet() && !header_.HasSecondSet()) keys_.Clear();
   }
-  DesignReport& report = header_.report;
-  report.outside = model.outside();
-  report.samples = static_cast<uint32_t>(model.num_samples());
-  if (!model.queries().empty()) {
-    report.predicted_fpr = static_cast<float>(
-        model.Evaluate(design, bytes_ - std::min(bytes_, tries_size_)));
-  }
   const auto spent = Clock::now() - start - trie_time_;
-  report.model_micros = static_cast<uint32_t>(
+  header_.report.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   return Status::OK();
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/proteus_part.h"
 
@@ -38,6 +39,9 @@ struct ProteusSettings {
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
+  // If set, remembers the designs of files, and the place of this file there.
+  std::shared_ptr<DesignMemory> memory;
+  DesignMemory::Place place;
   // The keys of a group take this much memory at most. Some 60 MB of records of
   // 100 bytes, which is one file of RocksDB's default size, has one design.
   size_t max_key_memory = 16 << 20;
@@ -103,6 +107,16 @@ class ProteusGroup {
   size_t MemoryUsage() const;
 
  private:
+  uint64_t SetBytes() const { return bytes_ - std::min(bytes_, tries_size_); }
+  DesignSituation SituationOf(const CpfprModel& model, size_t samples_per_look,
+                              const KeyStatistics& statistics) const;
+  bool TakeKept(const KeptDesign& kept, const KeyStatistics& statistics,
+                const std::vector<SampleQuery>& samples);
+  Status Search(const KeyStatistics& statistics,
+                const std::vector<SampleQuery>& samples);
+  void ReportDesign(const CpfprModel& model, size_t samples_per_look,
+                    const CpfprModel::Rates& rates);
+
   bool BuildTries(const ProteusDesign& design);
   void DropTries();
   bool HasDroppedTries() const;
