@@ -26,7 +26,7 @@ declare -A injected_policies=(
 #     by name, id=BlockBasedTable, stays stock;
 #   - SetOptions, which takes "block_based_table_factory" for derived factories too. db_stress and many tests use that
 #     name, which it refuses otherwise (docs/tuning.md);
-#   - the test of partitioned filter blocks, which gets the injected policy;
+#   - the test of partitioned filter blocks, which gets the injected policy, and the option that a table would have;
 #   - db_stress, which draws the injected policy where it draws policies to set in an open DB;
 #   - its file system, which would divide by zero where it has nothing to lose, and kill db_stress in stock runs too.
 declare -A injections
@@ -44,7 +44,7 @@ list_injections() {
     s/factory_name == (TableFactory::kBlockBasedTableName\(\))/table_factory->get()->IsInstanceOf(\1)/'
   injections[table/block_based/partitioned_filter_block_test.cc]='
     /^#include "table\/block_based\/filter_policy_internal.h"$/a #include "tests/injection/injected_table_factory.h"
-    s/^(    table_options_.filter_policy)\.reset\($/\1 = protean::InjectedPolicyOr(/'
+    s/^(    table_options_\.)(filter_policy)\.reset\($/\1partition_filters = true;\n\1\2 = protean::InjectedPolicyOr(/'
   injections[db_stress_tool/db_stress_test_base.cc]='
     s/: ("\{filter_policy=)bloomfilter:2.34\}"/: \1" +\
       std::string(getenv("PROTEAN_INJECT") ? getenv("PROTEAN_INJECT") : "bloomfilter:2.34") + "}"/'

@@ -512,13 +512,24 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
   cached.read_tier = kBlockCacheTier;
   for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
     SCOPED_TRACE(table);
-    ASSERT_NO_FATAL_FAILURE(Make(table, "block_cache=8M;"));
     uint64_t parts_read = 0;
-    file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+    const auto count = [&](const WatchedFileSystem::Read& one) {
       parts_read +=
           one.kind == BlockKind::kFilter || one.kind == BlockKind::kFilterIndex;
       return IOStatus::OK();
     };
+    // The index of the parts is in memory, and no part is.
+    ASSERT_NO_FATAL_FAILURE(
+        Make(table, "block_cache=8M;pin_top_level_index_and_filter=true;"));
+    file_system_->on_read = count;
+    const Ends pinned = ReadAll(cached);
+    for (const auto* ends : {&pinned.gets, &pinned.multi_gets, &pinned.seeks}) {
+      EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
+    }
+    EXPECT_EQ(0u, get_perf_context()->block_read_count);
+
+    ASSERT_NO_FATAL_FAILURE(Make(table, "block_cache=8M;"));
+    file_system_->on_read = count;
     const Ends empty = ReadAll(cached);
     for (const auto* ends : {&empty.gets, &empty.multi_gets, &empty.seeks}) {
       EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
