@@ -117,8 +117,8 @@ class PartitionedFiltersTest {
         partitioned(table);
       }
       try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.toString())) {
-        records.write(db, 1, 6000);
-        records.check(db, 700);
+        records.write(db, 2, 4000);
+        records.check(db, 1500);
         checkFilters(Protean.filterStatistics(db, null));
       }
     }
