@@ -26,6 +26,8 @@ import org.rocksdb.Options;
 import org.rocksdb.OptionsUtil;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Statistics;
+import org.rocksdb.TickerType;
 
 /** Filters in parts, with the options by which RocksDB's users partition theirs. */
 class PartitionedFiltersTest {
@@ -59,10 +61,18 @@ class PartitionedFiltersTest {
     final ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(policy);
     try (Cache cache = new LRUCache(CACHE_BYTES, 0)) {
       partitioned(table).setBlockCache(cache);
-      try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.toString())) {
+      try (Statistics counts = new Statistics(); Options options = options(table).setStatistics(counts);
+          RocksDB db = RocksDB.open(options, folder.toString())) {
         records.write(db, 3, 9000);
         records.check(db, 1000);
-        checkFilters(Protean.filterStatistics(db, null));
+        final FilterStatistics statistics = Protean.filterStatistics(db, null);
+        checkFilters(statistics);
+        // Blocks of parts, and of their indexes, are far smaller than the filters.
+        final long blocks = counts.getTickerCount(TickerType.BLOCK_CACHE_FILTER_ADD);
+        final long bytes = counts.getTickerCount(TickerType.BLOCK_CACHE_FILTER_BYTES_INSERT);
+        final long filters = statistics.total().files();
+        assertTrue(blocks > 4 * filters, blocks + " blocks");
+        assertTrue(bytes / blocks < statistics.total().filterBytes() / filters / 2, bytes + " bytes in " + blocks + " blocks");
         try (CompactRangeOptions compact = new CompactRangeOptions()) {
           db.compactRange(null, null, null, compact);
         }
