@@ -43,6 +43,10 @@ FileDescription Describe(const BlockBasedFile& file,
   return description;
 }
 
+// Whether a read has failed. Reads that may not go to the file, or run out of
+// time, do not fail.
+bool IsFailure(const Status& s) { return s.IsIOError() || s.IsMemoryLimit(); }
+
 // Returns a number above the sequence numbers of all writes, and below the
 // largest one, which RocksDB's iterators use. At the same key, larger numbers
 // come first, so they are given to the files that are likely to have more keys
@@ -108,7 +112,7 @@ const FileRangeFilter* FilteredFile::GetParts(
 void FilteredFile::ReportRead(const Status& s) const {
   if (s.IsCorruption()) {
     open_file_.ReportDamage(s);
-  } else if (s.IsIOError() || s.IsMemoryLimit()) {
+  } else if (IsFailure(s)) {
     open_file_.ReportFailure(s);
   }
 }
@@ -116,8 +120,8 @@ void FilteredFile::ReportRead(const Status& s) const {
 void FilteredFile::ReportUnreadPart(const Status& why) const {
   if (why.IsCorruption()) {
     open_file_.ReportDamagedPart(why);
-  } else {
-    ReportRead(why);
+  } else if (IsFailure(why)) {
+    open_file_.ReportFailedPart(why);
   }
 }
 

@@ -49,12 +49,11 @@ bool OpenFile::LogDamage(const char* what, const Status& status) {
   return true;
 }
 
-void OpenFile::ReportFailure(const Status& status) {
+void OpenFile::LogFailure(const char* what, const Status& status) {
   if (failure_reported_.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
-      "ProteanTable: %s is read without its filter while that cannot be read: "
-      "%s",
-      file_.description.path.c_str(), status.ToString().c_str());
+      "ProteanTable: %s is read without %s while that cannot be read: %s",
+      file_.description.path.c_str(), what, status.ToString().c_str());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -71,10 +71,14 @@ class OpenFile {
   bool ReportDamagedPart(const Status& status) {
     return LogDamage("a part of its filter", status);
   }
-  void ReportFailure(const Status& status);
+  void ReportFailure(const Status& status) { LogFailure("its filter", status); }
+  void ReportFailedPart(const Status& status) {
+    LogFailure("a part of its filter", status);
+  }
 
  private:
   bool LogDamage(const char* what, const Status& status);
+  void LogFailure(const char* what, const Status& status);
 
   // Calls of Add between two looks at the clock.
   static constexpr uint32_t kHandOversPerLook = 64;

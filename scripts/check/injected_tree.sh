@@ -26,6 +26,7 @@ declare -A injected_policies=(
 #     by name, id=BlockBasedTable, stays stock;
 #   - SetOptions, which takes "block_based_table_factory" for derived factories too. db_stress and many tests use that
 #     name, which it refuses otherwise (docs/tuning.md);
+#   - the test of partitioned filter blocks, which gets the injected policy, and the option that a table would have;
 #   - db_stress, which draws the injected policy where it draws policies to set in an open DB;
 #   - its file system, which would divide by zero where it has nothing to lose, and kill db_stress in stock runs too.
 declare -A injections
@@ -41,6 +42,9 @@ list_injections() {
     s/^(  return )new BlockBasedTableFactory\(_table_options\);$/\1protean::NewInjectedTableFactory(_table_options);/'
   injections[options/cf_options.cc]='
     s/factory_name == (TableFactory::kBlockBasedTableName\(\))/table_factory->get()->IsInstanceOf(\1)/'
+  injections[table/block_based/partitioned_filter_block_test.cc]='
+    /^#include "table\/block_based\/filter_policy_internal.h"$/a #include "tests/injection/injected_table_factory.h"
+    s/^(    table_options_\.)(filter_policy)\.reset\($/\1partition_filters = true;\n\1\2 = protean::InjectedPolicyOr(/'
   injections[db_stress_tool/db_stress_test_base.cc]='
     s/: ("\{filter_policy=)bloomfilter:2.34\}"/: \1" +\
       std::string(getenv("PROTEAN_INJECT") ? getenv("PROTEAN_INJECT") : "bloomfilter:2.34") + "}"/'
@@ -99,6 +103,7 @@ provide_injected_tree() {
   check_injection table/block_based/block_based_table_factory.cc 1 'return protean::NewInjectedTableFactory('
   check_injection options/options.cc 3 '(NewBlockBasedTableFactory('
   check_injection options/cf_options.cc 1 'table_factory->get()->IsInstanceOf(TableFactory::kBlockBasedTableName())'
+  check_injection table/block_based/partitioned_filter_block_test.cc 1 '= protean::InjectedPolicyOr('
   check_injection db_stress_tool/db_stress_test_base.cc 1 'getenv("PROTEAN_INJECT")'
   check_injection utilities/fault_injection_fs.cc 1 '(range > 0 ? rand->Uniform(range) : 0)'
 

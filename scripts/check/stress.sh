@@ -5,7 +5,7 @@
 # the end, a table is printed.
 #
 #   scripts/check.sh stress [--minutes=N|--seconds=N] [--sanitizer=asan|ubsan|tsan] [--source=TREE] [--seed=N]
-#                           [--modes=LIST] [--policies=LIST]
+#                           [--modes=LIST] [--policies=LIST] [--partitions=always|never]
 #
 #   --minutes=N        time for all runs, each of 3 to 15 minutes, not counting the build; default: 60
 #   --seconds=N        the same in seconds: a single run is repeated with it
@@ -14,6 +14,8 @@
 #   --seed=N           seed of the first run; each further run has the next one; default: a random seed
 #   --modes=LIST       separated by commas; default: all, in an order that depends on the seed
 #   --policies=LIST    out of surf, proteus, levels, and stock, which is without Protean; default: all but stock
+#   --partitions=...   partitioned filters in all launches of db_stress, or in none; default: in all launches of every
+#                      other run, which the seed chooses, and elsewhere in every sixth or so, or none of a simple mode
 #
 # A run that fails leaves its DB behind, and its message holds the command that repeats it.
 . "$project/scripts/check/injected_tree.sh"
@@ -43,13 +45,21 @@ exclude_for_version() {
   esac
 }
 
-minutes=60 seconds="" sanitizer="" source="" seed="" modes=() policies=(surf proteus levels)
+minutes=60 seconds="" sanitizer="" source="" seed="" partitions="" modes=() policies=(surf proteus levels)
 parse_options --minutes=N --seconds=N '--sanitizer=asan|ubsan|tsan' --source=TREE '--seed=N|0' --modes=MODE,... \
-  --policies=POLICY,... -- "$@"
+  --policies=POLICY,... '--partitions=always|never' -- "$@"
 length=${seconds:-$((minutes * 60))}
 [ -n "$seed" ] || seed=$(random_seed 3)
 [ ${#seed} -le 9 ] || die "--seed=$seed is not allowed; allowed: numbers of up to 9 digits"
 seed=$((10#$seed))
+
+# Adds to `arguments` the options for the filters' partitions, if these are not to be drawn for each launch of db_stress.
+add_partitions() {
+  case ${partitions:-$((seed / 2 % 2))} in
+    always | 1) arguments+=(--partition_filters=1 --index_type=2) ;;
+    never) arguments+=(--partition_filters=0) ;;
+  esac
+}
 
 # Prints the text of a policy, with a samples file if it samples. $1: the policy; $2: the folder of the run.
 policy_text() {
@@ -141,6 +151,7 @@ run() {
   esac
   arguments+=("--stress_cmd=$here/bin/db_stress" "--duration=$seconds" "--seed=$seed"
     "--max_key=${max_keys[seed % 2]}" "${excluded[@]}")
+  add_partitions
   local environment=("TEST_TMPDIR=$folder/db")
   [ "$policy" = stock ] || environment+=("PROTEAN_INJECT=$(policy_text "$policy" "$folder")")
   say "$mode, $policy, seed $seed, $seconds s (log: $log)"
@@ -158,7 +169,7 @@ run() {
     result=FAILED
     failures+=("$mode, $policy, seed $seed: log $log, DB $folder/db; again:
     $0 stress --seconds=$seconds --modes=$mode --policies=$policy --seed=$seed${source:+ --source=$source}\
-${sanitizer:+ --sanitizer=$sanitizer}")
+${sanitizer:+ --sanitizer=$sanitizer}${partitions:+ --partitions=$partitions}")
     say "FAILED: ${failures[-1]}"
     { grep -E 'Verification failed|Assertion|ERROR:|overlooked|runtime error|WARNING: ThreadSanitizer' "$log" ||
       grep . "$log"; } | tail -n 5 | cut -c1-300 >&2 || true

@@ -22,7 +22,7 @@ source="" suites=() policies=(stock surf proteus)
 # db_test2 has been called db_etc2_test and db_etc3_test since.
 known_suites=(db_basic_test db_iterator_test db_tailing_iter_test db_range_del_test db_test db_test2 db_etc2_test
   db_etc3_test db_compaction_test db_universal_compaction_test db_flush_test db_merge_operator_test
-  db_bloom_filter_test db_with_timestamp_basic_test db_with_timestamp_compaction_test external_sst_file_test
+  db_bloom_filter_test partitioned_filter_block_test db_with_timestamp_basic_test db_with_timestamp_compaction_test external_sst_file_test
   sst_file_reader_test table_test transaction_test write_prepared_transaction_test write_unprepared_transaction_test
   db_secondary_test corruption_test repair_test checkpoint_test backup_engine_test options_test customizable_test)
 parse_options --source=DIR --suites=NAME,... --policies=NAME,... -- "$@"

@@ -14,8 +14,9 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Compares the sizes of objects, has RocksDB parse options and compares where
-// they end up, and writes, reads and seeks in an SST file in memory. Takes
-// about a millisecond. Returns an error that says what is different.
+// they end up, and writes, reads and seeks in SST files in memory, with a whole
+// filter and a partitioned one. Takes a few milliseconds. Returns an error that
+// says what is different.
 Status CheckInsides();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

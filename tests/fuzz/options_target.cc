@@ -149,6 +149,8 @@ const TextLanguage& Language() {
                         "filter_memory",
                         "512M",
                         "2GB",
+                        "2G",
+                        "18446744073709551615",
                         "sample_capacity",
                         "sample_every",
                         "seed_file",
@@ -160,6 +162,10 @@ const TextLanguage& Language() {
                         "policies",
                         "filter_policy",
                         "partition_filters",
+                        "decouple_partitioned_filters",
+                        "metadata_block_size",
+                        "index_type",
+                        "kTwoLevelIndexSearch",
                         "whole_key_filtering",
                         "true",
                         "false",
@@ -203,7 +209,12 @@ std::vector<std::string> Seeds() {
       "p{id=protean.Proteus;bits_per_key=12;amq=auto;level_bits=equal;"
       "sample_capacity=100;sample_every=1;seed_file=good;samples_file=bad}",
       "p{id=protean.Proteus;filter_memory=2GB}",
+      "p{id=protean.Proteus;bits_per_key=12;filter_memory=0}",
+      "p{id=protean.Proteus;filter_memory=1;level_bits=equal}",
       "pproteus:512M",
+      "pproteus:2G",
+      "pproteus:2G:bloom",
+      "plevels:bloomfilter:10,proteus:2G",
       "plevels:bloomfilter:10,proteus:12",
       "plevels:nullptr,surf:0:4,{id=protean.Proteus;samples_file=good}",
       "p{id=protean.Levels;policies={surf:0:4,proteus:12}}",
@@ -213,6 +224,11 @@ std::vector<std::string> Seeds() {
       "tfilter_policy={id=protean.Proteus;bits_per_key=11};"
       "partition_filters=false;",
       "tfilter_policy=levels:surf:0:4,proteus:12;",
+      "tfilter_policy=proteus:2G;partition_filters=true;"
+      "index_type=kTwoLevelIndexSearch;metadata_block_size=4096;"
+      "pin_top_level_index_and_filter=true;",
+      "tpartition_filters=true;filter_policy={id=protean.Proteus;"
+      "filter_memory=2GB;samples_file=good};",
   };
 }
 

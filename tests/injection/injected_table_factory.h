@@ -3,7 +3,8 @@
 //  ProteanTable as the default table: RocksDB makes its factory wherever it
 //  would make a block-based one, in a tree that scripts/check/injected_tree.sh
 //  has prepared. This file is included by RocksDB's
-//  block_based_table_factory.cc there.
+//  block_based_table_factory.cc there, and by its test of partitioned filters,
+//  which makes the filter blocks itself.
 //
 //  The environment variable PROTEAN_INJECT is the text of a filter policy, as
 //  in an options string. Without it, RocksDB is stock.
@@ -36,6 +37,14 @@ inline std::shared_ptr<const FilterPolicy> NewInjectedPolicy(
     abort();
   }
   return policy;
+}
+
+// The injected policy, or `stock` if there is none. Takes ownership.
+inline std::shared_ptr<const FilterPolicy> InjectedPolicyOr(
+    const FilterPolicy* stock) {
+  std::shared_ptr<const FilterPolicy> policy(stock);
+  const char* text = getenv("PROTEAN_INJECT");
+  return text == nullptr ? policy : NewInjectedPolicy(text);
 }
 
 // The policy replaces that of RocksDB, or none. It leaves alone filters that a

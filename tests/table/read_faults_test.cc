@@ -8,7 +8,10 @@
 //      tests build/read_faults_test --gtest_filter=*Random* --seed=0
 //      --seconds=3600
 
+#include "rocksdb/perf_context.h"
 #include "rocksdb/statistics.h"
+#include "table/rocksdb_internals/filter_parts.h"
+#include "table/rocksdb_internals/separate_file.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_file_system.h"
 #include "tests/table/faults/fault_report.h"
@@ -42,24 +45,39 @@ struct Keeping {
   int max_open_files;
   // Filters are read repeatedly, since the cache cannot hold any for long.
   bool reads_filters;
+  bool in_parts;
 };
 
 constexpr Keeping kKeepings[] = {
-    {"in tables", "block_cache=8K", -1, false},
+    {"in tables", "block_cache=8K", -1, false, false},
     {"in the cache", "block_cache=1K;cache_index_and_filter_blocks=true", -1,
-     true},
+     true, false},
     {"pinned",
      "block_cache=64K;cache_index_and_filter_blocks=true;"
      "pin_l0_filter_and_index_blocks_in_cache=true;"
      "metadata_cache_options={unpartitioned_pinning=kAll}",
-     -1, false},
+     -1, false, false},
     {"partitioned index",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;metadata_block_size=128",
-     -1, true},
-    {"tables opened late", "block_cache=8K", 20, false}};
+     -1, true, false},
+    {"partitioned filters",
+     "block_cache=1K;cache_index_and_filter_blocks=true;"
+     "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+     "decouple_partitioned_filters=true;metadata_block_size=64;"
+     "pin_top_level_index_and_filter=false",
+     -1, true, true},
+    {"pinned parts",
+     "block_cache=64K;cache_index_and_filter_blocks=true;"
+     "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+     "decouple_partitioned_filters=true;metadata_block_size=64;"
+     "metadata_cache_options={top_level_index_pinning=kAll;"
+     "partition_pinning=kAll}",
+     -1, false, true},
+    {"tables opened late", "block_cache=8K", 20, false, false}};
 
-constexpr char kUnfiltered[] = "is read without its filter";
+// In the log, of a filter or a part of one.
+constexpr char kUnfiltered[] = "is read without ";
 
 class ReadFaultsTest : public ::testing::Test {
  protected:
@@ -274,12 +292,20 @@ struct Case {
   bool at_open;
 };
 
-std::vector<Case> AllCases() {
+std::vector<Case> AllCases(const Keeping& keeping) {
   std::vector<Case> cases;
   for (BlockKind kind : kBlockKinds) {
+    if (kind == BlockKind::kFilterIndex && !keeping.in_parts) continue;
     for (ReadFault fault : kReadFaults) {
-      for (bool at_open : {true, false})
+      for (bool at_open : {true, false}) {
+        // The read of the tail, if it ends in front of this block, goes on at
+        // the next page, and the block may lie in both, or not.
+        if (kind == BlockKind::kFilterIndex && at_open &&
+            fault == ReadFault::kBadSector) {
+          continue;
+        }
         cases.push_back({kind, fault, at_open});
+      }
     }
   }
   return cases;
@@ -292,7 +318,7 @@ void PrintTo(const Keeping& keeping, std::ostream* out) {
 }  // namespace
 
 TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
-  const std::vector<Case> cases = AllCases();
+  const std::vector<Case> cases = AllCases(GetParam());
   std::vector<std::string> expected;
   ASSERT_NO_FATAL_FAILURE(Use(kStock, GetParam()));
   ASSERT_NO_FATAL_FAILURE(Fill());
@@ -317,12 +343,22 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
       if (c.kind == BlockKind::kData && !c.at_open) {
         EXPECT_GT(outcome.injected, 0u);
       }
+      if (c.kind == BlockKind::kFilterIndex && outcome.opened.ok()) {
+        EXPECT_EQ(0u, outcome.answers.failed());
+        if (GetParam().reads_filters && !c.at_open) {
+          EXPECT_GT(outcome.injected, 0u);
+        }
+      }
       if (c.kind == BlockKind::kFilter && outcome.opened.ok()) {
         EXPECT_EQ(0u, outcome.answers.failed());
         if (GetParam().reads_filters) {
           EXPECT_GT(outcome.injected, 0u);
         }
-        if (filters.name == std::string("levels")) {
+        if (GetParam().in_parts) {
+          // Only iterators report parts, and they may not have needed a part
+          // that a Get has failed to read.
+          EXPECT_GE(outcome.failed_files, outcome.unfiltered_files);
+        } else if (filters.name == std::string("levels")) {
           // Only Get asks the filter of level 0, which is RocksDB's own.
           EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
         } else {
@@ -340,6 +376,181 @@ INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
+
+namespace {
+
+// Filters of which every query reads a part.
+constexpr Keeping kUncachedParts = {
+    "parts that no cache keeps",
+    "block_cache={capacity=1K;num_shard_bits=0};cache_index_and_filter_blocks="
+    "true;"
+    "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+    "decouple_partitioned_filters=true;metadata_block_size=1024;"
+    "pin_top_level_index_and_filter=false",
+    -1, true, true};
+
+// One file with a filter of many parts, of which one cannot be read, or their
+// index.
+class OnePartTest : public ReadFaultsTest {
+ protected:
+  static constexpr uint64_t kAllKeys = 12000;
+
+  static std::string NumberedKey(uint64_t i) { return BigEndian(1000 * i); }
+
+  void FillOneFile() {
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options_, path_));
+    for (uint64_t i = 1; i <= kAllKeys; i++) {
+      contents_[NumberedKey(i)] = "value";
+      ASSERT_OK(db->Put(WriteOptions(), NumberedKey(i), "value"));
+    }
+    ASSERT_OK(db->Flush(FlushOptions()));
+    ASSERT_OK(CompactLevel0(db.get(), 2, 1 << 30));
+    std::vector<LiveFileMetaData> files;
+    db->GetLiveFilesMetaData(&files);
+    ASSERT_EQ(1u, files.size());
+    files_ = {files[0].relative_filename};
+    db.reset();
+
+    std::unique_ptr<SeparateFile> separate;
+    ASSERT_OK(SeparateFile::Open(options_, FilePath(), &separate));
+    const ReadOptions read_options;
+    BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
+    FilterParts parts(separate->file(), read_options, &context);
+    ASSERT_OK(parts.Open());
+    parts.Seek(NumberedKey(kAllKeys / 2));
+    ASSERT_TRUE(parts.Valid());
+    part_ = {BlockKind::kFilter, parts.offset(), parts.next_offset()};
+    part_end_ = parts.end().ToString();
+    parts_ = 0;
+    for (parts.SeekToFirst(); parts.Valid(); parts.Next()) {
+      if (parts.offset() < part_.begin) part_begin_ = parts.end().ToString();
+      parts_++;
+      index_ = {BlockKind::kFilterIndex, parts.next_offset(),
+                parts.next_offset() + 1};
+    }
+    ASSERT_GT(parts_, 8u);
+  }
+  std::string FilePath() const { return path_ + "/" + files_[0]; }
+
+  // Number of absent keys and empty ranges for which the file's data is read:
+  // all of them, and those that only the part knows of.
+  struct Unfiltered {
+    uint64_t asked = 0;
+    uint64_t read = 0;
+    uint64_t asked_of_part = 0;
+    uint64_t read_for_part = 0;
+  };
+  Unfiltered AskForNothing() {
+    Unfiltered result;
+    const auto data_blocks = [&] {
+      return statistics_->getTickerCount(BLOCK_CACHE_DATA_HIT) +
+             statistics_->getTickerCount(BLOCK_CACHE_DATA_MISS);
+    };
+    for (uint64_t i = 2; i < kAllKeys; i += 7) {
+      const std::string lo = BigEndian(1000 * i + 300);
+      const std::string hi = BigEndian(1000 * i + 700);
+      const bool of_part = lo > part_begin_ && hi < part_end_;
+      const uint64_t before = data_blocks();
+      std::string value;
+      EXPECT_TRUE(db_->Get(ReadOptions(), lo, &value).IsNotFound());
+      const Slice upper(hi);
+      ReadOptions options;
+      options.iterate_upper_bound = &upper;
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->Seek(lo);
+      EXPECT_FALSE(it->Valid());
+      EXPECT_OK(it->status());
+      const uint64_t read = data_blocks() - before;
+      (of_part ? result.asked_of_part : result.asked) += 2;
+      (of_part ? result.read_for_part : result.read) += read;
+    }
+    return result;
+  }
+
+  FilePart part_{};
+  FilePart index_{};
+  // The part's keys are above the first string, and at or below the second.
+  std::string part_begin_;
+  std::string part_end_;
+  size_t parts_ = 0;
+};
+
+}  // namespace
+
+// For as long as one part cannot be read, its keys may be there. The other
+// parts filter, and the log says so once.
+TEST_F(OnePartTest, TheOthersFilter) {
+  for (const char* policy : {"surf:0:16", "proteus:16"}) {
+    const std::string table =
+        std::string("id=ProteanTable;filter_policy=") + policy;
+    ASSERT_NO_FATAL_FAILURE(Use({policy, table.c_str()}, kUncachedParts));
+    contents_.clear();
+    ASSERT_NO_FATAL_FAILURE(FillOneFile());
+    const Keys queries = {NumberedKey(1), part_begin_, part_end_,
+                          NumberedKey(kAllKeys)};
+    ASSERT_OK(Open());
+    const Unfiltered healthy = AskForNothing();
+    ASSERT_GT(healthy.asked_of_part, 20u);
+    for (const ReadFault fault : kReadFaults) {
+      SCOPED_TRACE(std::string(policy) + ", " + ToString(fault));
+      ASSERT_OK(Open());
+      file_system_->FailReadsOf(FilePath(), part_, fault);
+      const Unfiltered faulty = AskForNothing();
+      EXPECT_EQ(healthy.read, faulty.read);
+      EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
+      EXPECT_EQ(0u, CheckedReads(db_.get(), contents_)
+                        .Everything(WithNeighbours(queries), 3)
+                        .failed());
+      const Keys lines = log_->Lines({kUnfiltered, files_[0]});
+      ASSERT_EQ(1u, lines.size());
+      EXPECT_NE(std::string::npos, lines[0].find("a part of its filter"))
+          << lines[0];
+      // RocksDB counts what it finds to be damaged.
+      if (fault == ReadFault::kFlip) {
+        EXPECT_GT(statistics_->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT),
+                  0u);
+      }
+      file_system_->HealReads();
+      const Unfiltered healed = AskForNothing();
+      EXPECT_EQ(healthy.read, healed.read);
+      EXPECT_EQ(healthy.read_for_part, healed.read_for_part);
+      EXPECT_EQ(1u, log_->Lines({kUnfiltered}).size());
+    }
+  }
+}
+
+// Without the index of the parts, there is no filter.
+TEST_F(OnePartTest, TheIndexOfTheParts) {
+  for (const char* policy : {"surf:0:16", "proteus:16"}) {
+    const std::string table =
+        std::string("id=ProteanTable;filter_policy=") + policy;
+    ASSERT_NO_FATAL_FAILURE(Use({policy, table.c_str()}, kUncachedParts));
+    contents_.clear();
+    ASSERT_NO_FATAL_FAILURE(FillOneFile());
+    const Keys queries = {NumberedKey(1), part_begin_, part_end_,
+                          NumberedKey(kAllKeys)};
+    for (const ReadFault fault : kReadFaults) {
+      SCOPED_TRACE(std::string(policy) + ", " + ToString(fault));
+      ASSERT_OK(Open());
+      file_system_->FailReadsOf(FilePath(), index_, fault);
+      const Unfiltered faulty = AskForNothing();
+      EXPECT_EQ(faulty.asked, faulty.read);
+      EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
+      EXPECT_EQ(0u, CheckedReads(db_.get(), contents_)
+                        .Everything(WithNeighbours(queries), 3)
+                        .failed());
+      const Keys lines = log_->Lines({kUnfiltered, files_[0]});
+      ASSERT_EQ(1u, lines.size());
+      EXPECT_NE(std::string::npos, lines[0].find("is read without its filter"))
+          << lines[0];
+      file_system_->HealReads();
+      const Unfiltered healed = AskForNothing();
+      EXPECT_LT(healed.read, healed.asked / 20);
+      EXPECT_LT(healed.read_for_part, healed.asked_of_part / 5);
+    }
+  }
+}
 
 // A few reads fail, and then no more.
 TEST_F(ReadFaultsTest, Random) {

@@ -39,19 +39,23 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The parts of an SST file.
 enum class BlockKind {
   kData,
-  kFilter,
-  kIndex,  // with its partitions
+  kFilter,       // or all its parts
+  kFilterIndex,  // of the parts
+  kIndex,        // with its partitions
   kRangeDeletions,
   kProperties,
   kFooter,  // and the metaindex block before it
 };
 inline constexpr BlockKind kBlockKinds[] = {
-    BlockKind::kData,           BlockKind::kFilter,     BlockKind::kIndex,
-    BlockKind::kRangeDeletions, BlockKind::kProperties, BlockKind::kFooter};
+    BlockKind::kData,  BlockKind::kFilter,         BlockKind::kFilterIndex,
+    BlockKind::kIndex, BlockKind::kRangeDeletions, BlockKind::kProperties,
+    BlockKind::kFooter};
 
 inline const char* ToString(BlockKind kind) {
   constexpr const char* kNames[] = {
-      "data", "filter", "index", "range deletions", "properties", "footer"};
+      "data",  "filter",          "index of the filter's parts",
+      "index", "range deletions", "properties",
+      "footer"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -96,20 +100,33 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
 
   // The parts in the order in which they are written; each ends where the next
   // existing part begins.
-  const auto begin_of = [&](const std::string& name) {
+  const auto handle_of = [&](const std::string& name) {
     BlockHandle handle;
     const Status found =
         FindMetaBlockInFile(file.get(), size, kBlockBasedTableMagicNumber,
                             options, ReadOptions(), name, &handle);
-    return found.ok() && !handle.IsNull() ? handle.offset() : size;
+    return found.ok() && !handle.IsNull() ? handle : BlockHandle(size, 0);
+  };
+  const auto begin_of = [&](const std::string& name) {
+    return handle_of(name).offset();
   };
   uint64_t filter = size;
   uint64_t filter_end = size;
-  for (const char* name : {"fullfilter.protean.RangeFilter",
-                           "fullfilter.rocksdb.BuiltinBloomFilter"}) {
-    if (const uint64_t begin = begin_of(name); begin < size) {
+  uint64_t filter_index_end = size;
+  for (const char* policy :
+       {".protean.RangeFilter", ".rocksdb.BuiltinBloomFilter"}) {
+    if (const uint64_t begin = begin_of(std::string("fullfilter") + policy);
+        begin < size) {
       filter = begin;
-      filter_end = begin + properties->filter_size;
+      filter_end = filter_index_end = begin + properties->filter_size;
+    }
+    const BlockHandle filter_index =
+        handle_of(std::string("partitionedfilter") + policy);
+    if (filter_index.offset() < size) {
+      // The parts come right behind the data.
+      filter = properties->data_size;
+      filter_end = filter_index.offset();
+      filter_index_end = filter_end + filter_index.size();
     }
   }
   Footer footer;
@@ -121,10 +138,11 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
   const uint64_t deletions =
       std::min(begin_of(kRangeDelBlockName), properties_begin);
   const uint64_t data_end = std::min(properties->data_size, filter);
-  const uint64_t index = filter < size ? filter_end : data_end;
+  const uint64_t index = filter < size ? filter_index_end : data_end;
   for (const FilePart& part :
        {FilePart{BlockKind::kData, 0, data_end},
         FilePart{BlockKind::kFilter, filter, filter_end},
+        FilePart{BlockKind::kFilterIndex, filter_end, filter_index_end},
         FilePart{BlockKind::kIndex, index, deletions},
         FilePart{BlockKind::kRangeDeletions, deletions, properties_begin},
         FilePart{BlockKind::kProperties, properties_begin, meta_index},
@@ -188,9 +206,18 @@ class FaultFileSystem : public FileSystemWrapper {
                  uint64_t limit = UINT64_MAX) {
     const std::lock_guard<std::mutex> lock(mutex_);
     read_kind_ = kind;
+    only_file_.clear();
     read_fault_ = fault;
     flip_where_ = where;
     reads_to_fail_ = limit;
+  }
+  // From now on, reads that include this part of this file fail, and no others.
+  void FailReadsOf(const std::string& name, const FilePart& part,
+                   ReadFault fault) {
+    FailReads(part.kind, fault);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    only_file_ = name;
+    only_part_ = part;
   }
   void HealReads() { FailReads(BlockKind::kData, ReadFault::kError, 0, 0); }
   // Number of reads that have failed so far, and the names of their files.
@@ -369,12 +396,15 @@ class FaultFileSystem : public FileSystemWrapper {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (reads_to_fail_ == 0) return IOStatus::OK();
     const uint64_t end = offset + result->size();
+    const std::vector<FilePart> only(1, only_part_);
+    const std::vector<FilePart>& candidates = only_file_.empty() ? parts : only;
+    if (!only_file_.empty() && name != only_file_) return IOStatus::OK();
     const auto part = std::find_if(
-        parts.begin(), parts.end(), [&](const FilePart& candidate) {
+        candidates.begin(), candidates.end(), [&](const FilePart& candidate) {
           return candidate.kind == read_kind_ && candidate.begin < end &&
                  candidate.end > offset;
         });
-    if (part == parts.end()) return IOStatus::OK();
+    if (part == candidates.end()) return IOStatus::OK();
     const IOStatus error = IOStatus::IOError("injected into a read");
     const auto cut_at = [&](uint64_t where) {
       *result = Slice(result->data(), where - offset);
@@ -519,6 +549,9 @@ class FaultFileSystem : public FileSystemWrapper {
   mutable std::mutex mutex_;
   std::map<std::string, std::vector<FilePart>> parts_;
   BlockKind read_kind_ = BlockKind::kData;
+  // Only this part of this file fails, unless the name is empty.
+  std::string only_file_;
+  FilePart only_part_{};
   ReadFault read_fault_ = ReadFault::kError;
   uint64_t flip_where_ = 0;
   uint64_t reads_to_fail_ = 0;

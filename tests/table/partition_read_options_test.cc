@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  ReadOptions over partitioned filters: deadlines, rate limits, async_io, and
+//  what may be read from files or put into the block cache. RocksDB's
+//  partitioned Bloom filter is read with the same options, and Gets with
+//  Protean's filters end as with that one.
+
+#include "env/composite_env_wrapper.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/rate_limiter.h"
+#include "rocksdb/statistics.h"
+#include "tests/table/faults/fault_file_system.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// A clock that a test can put forward.
+class ForwardClock : public SystemClockWrapper {
+ public:
+  ForwardClock() : SystemClockWrapper(SystemClock::Default()) {}
+  const char* Name() const override { return "ForwardClock"; }
+  uint64_t NowMicros() override { return target_->NowMicros() + ahead_; }
+  void PutForward(uint64_t micros) { ahead_ += micros; }
+
+ private:
+  std::atomic<uint64_t> ahead_{0};
+};
+
+// Tells of each read of a part of an SST file, and may fail it.
+class WatchedFileSystem : public FileSystemWrapper {
+ public:
+  struct Read {
+    BlockKind kind;
+    size_t bytes;
+    IOOptions options;
+  };
+
+  WatchedFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
+  const char* Name() const override { return "WatchedFileSystem"; }
+
+  // Called before each read, unless it is empty; the read fails with what it
+  // returns.
+  std::function<IOStatus(const Read&)> on_read;
+
+  IOStatus NewRandomAccessFile(const std::string& name,
+                               const FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext* dbg) override {
+    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
+    std::vector<FilePart> parts;
+    if (s.ok() && FindParts(FileSystem::Default(), name, &parts).ok()) {
+      *file = std::make_unique<File>(this, parts, std::move(*file));
+    }
+    return s;
+  }
+
+ private:
+  class File : public FSRandomAccessFileOwnerWrapper {
+   public:
+    File(const WatchedFileSystem* file_system, std::vector<FilePart> parts,
+         std::unique_ptr<FSRandomAccessFile>&& file)
+        : FSRandomAccessFileOwnerWrapper(std::move(file)),
+          file_system_(*file_system),
+          parts_(std::move(parts)) {}
+
+    IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
+                  Slice* result, char* scratch,
+                  IODebugContext* dbg) const override {
+      IOStatus s;
+      if (file_system_.on_read) {
+        BlockKind kind = BlockKind::kFooter;
+        for (const FilePart& part : parts_) {
+          if (part.begin <= offset && offset < part.end) kind = part.kind;
+        }
+        s = file_system_.on_read({kind, size, options});
+      }
+      return s.ok()
+                 ? target()->Read(offset, size, options, result, scratch, dbg)
+                 : s;
+    }
+    IOStatus MultiRead(FSReadRequest* requests, size_t count,
+                       const IOOptions& options, IODebugContext* dbg) override {
+      return FSRandomAccessFile::MultiRead(requests, count, options, dbg);
+    }
+    IOStatus ReadAsync(FSReadRequest& request, const IOOptions& options,
+                       std::function<void(FSReadRequest&, void*)> callback,
+                       void* callback_argument, void** io_handle,
+                       IOHandleDeleter* deleter, IODebugContext* dbg) override {
+      return FSRandomAccessFile::ReadAsync(request, options, callback,
+                                           callback_argument, io_handle,
+                                           deleter, dbg);
+    }
+
+   private:
+    const WatchedFileSystem& file_system_;
+    const std::vector<FilePart> parts_;
+  };
+};
+
+class WatchedEnv : public CompositeEnvWrapper {
+ public:
+  WatchedEnv(const std::shared_ptr<FileSystem>& file_system,
+             const std::shared_ptr<SystemClock>& clock)
+      : CompositeEnvWrapper(Env::Default(), file_system, clock) {}
+};
+
+// The table with RocksDB's filter, and those with Protean's.
+constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:14";
+constexpr const char* kProtean[] = {"id=ProteanTable;filter_policy=proteus:14",
+                                    "id=ProteanTable;filter_policy=surf:0:16"};
+constexpr char kNoRoom[] = "block_cache={capacity=1;num_shard_bits=0};";
+
+class PartitionReadOptionsTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kKeys = 9000;
+  static constexpr uint64_t kGap = 1000;
+
+  // How the reads ended.
+  struct Ends {
+    std::vector<Status::Code> gets;
+    std::vector<Status::Code> multi_gets;
+    std::vector<Status::Code> seeks;
+
+    static size_t CountOf(const std::vector<Status::Code>& ends,
+                          Status::Code code) {
+      return static_cast<size_t>(std::count(ends.begin(), ends.end(), code));
+    }
+  };
+
+  PartitionReadOptionsTest()
+      : path_(test::PerThreadDBPath("partition_read_options")) {
+    SetPerfLevel(kEnableCount);
+    options_ = UnthrottledFiles();
+    options_.create_if_missing = true;
+    options_.statistics = CreateDBStatistics();
+    options_.info_log = log_;
+    options_.env = &env_;
+    options_.target_file_size_base = 1 << 20;
+  }
+  ~PartitionReadOptionsTest() override {
+    Close();
+    EXPECT_OK(DestroyDB(path_, Options()));
+    SetPerfLevel(kDisable);
+  }
+
+  void Close() {
+    file_system_->on_read = nullptr;
+    db_.reset();
+  }
+  // Makes a DB of three sorted runs with this table, and opens it again.
+  void Make(const std::string& table, const std::string& cache) {
+    Close();
+    ASSERT_OK(DestroyDB(path_, Options()));
+    ASSERT_OK(TableFactory::CreateFromString(
+        ConfigOptions(),
+        table +
+            ";cache_index_and_filter_blocks=true;partition_filters=true;"
+            "index_type=kTwoLevelIndexSearch;metadata_block_size=512;"
+            "decouple_partitioned_filters=true;block_size=1024;"
+            "pin_top_level_index_and_filter=false;" +
+            cache,
+        &options_.table_factory));
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+    for (const int level : {3, 2, 0}) {
+      for (uint64_t i = 1; i <= kKeys; i++) {
+        if (LevelOf(i) != level) continue;
+        ASSERT_OK(db_->Put(WriteOptions(), Key(i), ValueOf(i)));
+      }
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      if (level > 0) {
+        ASSERT_OK(CompactLevel0(db_.get(), level, 1 << 20));
+      }
+    }
+    db_.reset();
+    log_->Clear();
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+    block_cache().EraseUnRefEntries();
+    ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
+  }
+  Cache& block_cache() {
+    return *options_.table_factory->GetOptions<BlockBasedTableOptions>()
+                ->block_cache;
+  }
+  uint64_t Ticks(Tickers ticker) const {
+    return options_.statistics->getTickerCount(ticker);
+  }
+
+  static int LevelOf(uint64_t i) {
+    const int levels[] = {0, 3, 2};
+    return levels[i % 3];
+  }
+  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
+  static std::string ValueOf(uint64_t i) {
+    return "value " + std::to_string(i);
+  }
+
+  // Reads keys that exist and keys that do not. Each answer is right, or an
+  // error. `before`, unless it is empty, is called before each read, and may
+  // change its options.
+  Ends ReadAll(const ReadOptions& options,
+               const std::function<void(ReadOptions*)>& before = {}) {
+    Ends ends;
+    const auto fresh = [&] {
+      ReadOptions changed = options;
+      if (before) before(&changed);
+      return changed;
+    };
+    const auto check = [](uint64_t i, bool exists, const Status& s,
+                          const Slice& value) {
+      if (s.ok()) {
+        EXPECT_TRUE(exists) << i;
+        EXPECT_EQ(ValueOf(i), value.ToString());
+      } else if (s.IsNotFound()) {
+        EXPECT_FALSE(exists) << "overlooked: " << i;
+      }
+    };
+    for (uint64_t n = 1; n <= 60; n++) {
+      const uint64_t i = 2 + n * 7919 % (kKeys - 4);
+      for (const bool exists : {true, false}) {
+        std::string value;
+        const Status s = db_->Get(
+            fresh(), exists ? Key(i) : BigEndian(kGap * i + kGap / 2), &value);
+        check(i, exists, s, value);
+        ends.gets.push_back(s.code());
+      }
+      MultiGet(i, fresh(),
+               [&](uint64_t number, bool exists, const Status& s,
+                   const Slice& value) {
+                 check(number, exists, s, value);
+                 ends.multi_gets.push_back(s.code());
+               });
+      // Ranges with and without a key, and without an end.
+      Seek(i, BigEndian(kGap * i + 450), BigEndian(kGap * i + 550), "", fresh(),
+           &ends);
+      Seek(i, BigEndian(kGap * i - 1), BigEndian(kGap * i + 1), Key(i), fresh(),
+           &ends);
+      Seek(i, BigEndian(kGap * i + 1), "", Key(i + 1), fresh(), &ends);
+      SeekBack(i, fresh(), &ends);
+    }
+    return ends;
+  }
+
+  template <typename Note>
+  void MultiGet(uint64_t i, const ReadOptions& options, const Note& note) {
+    Keys keys;
+    for (uint64_t k = 0; k < 8; k++) {
+      const uint64_t number = i / 2 + k * 300;
+      keys.push_back(BigEndian(kGap * number + k % 2 * kGap / 2));
+    }
+    const std::vector<Slice> slices(keys.begin(), keys.end());
+    std::vector<PinnableSlice> values(keys.size());
+    std::vector<Status> statuses(keys.size());
+    db_->MultiGet(options, db_->DefaultColumnFamily(), keys.size(),
+                  slices.data(), values.data(), statuses.data(),
+                  /*sorted_input=*/true);
+    for (uint64_t k = 0; k < 8; k++) {
+      const uint64_t number = i / 2 + k * 300;
+      const bool exists = k % 2 == 0 && number > 0 && number <= kKeys;
+      note(number, exists, statuses[k], values[k]);
+    }
+  }
+
+  // Expects the key, or none if it is empty.
+  void Seek(uint64_t i, const std::string& target, const std::string& end,
+            const std::string& key, ReadOptions options, Ends* ends) {
+    const Slice upper = end;
+    if (!end.empty()) options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->Seek(target);
+    CheckAt(i, *it, key, ends);
+  }
+  void SeekBack(uint64_t i, const ReadOptions& options, Ends* ends) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->SeekForPrev(BigEndian(kGap * i + 1));
+    CheckAt(i, *it, Key(i), ends);
+  }
+  static void CheckAt(uint64_t i, const Iterator& it, const std::string& key,
+                      Ends* ends) {
+    ends->seeks.push_back(it.status().code());
+    if (!it.status().ok()) {
+      EXPECT_FALSE(it.Valid());
+    } else if (key.empty()) {
+      EXPECT_FALSE(it.Valid()) << i;
+    } else {
+      ASSERT_TRUE(it.Valid()) << "overlooked: " << i;
+      EXPECT_EQ(key, it.key().ToString());
+    }
+  }
+
+  // Reads as they should end.
+  void ExpectAllAnswered(const Ends& ends) {
+    for (const auto* points : {&ends.gets, &ends.multi_gets}) {
+      EXPECT_EQ(points->size(), Ends::CountOf(*points, Status::kOk) +
+                                    Ends::CountOf(*points, Status::kNotFound));
+    }
+    EXPECT_EQ(ends.seeks.size(), Ends::CountOf(ends.seeks, Status::kOk));
+  }
+  // A read that ends early is no fault of the file's.
+  void ExpectNothingSaid() {
+    EXPECT_EQ(Keys(), log_->Lines({"is read without"}));
+  }
+
+  const std::string path_;
+  const std::shared_ptr<RecordingLogger> log_ =
+      std::make_shared<RecordingLogger>();
+  const std::shared_ptr<ForwardClock> clock_ = std::make_shared<ForwardClock>();
+  const std::shared_ptr<WatchedFileSystem> file_system_ =
+      std::make_shared<WatchedFileSystem>();
+  WatchedEnv env_{file_system_, clock_};
+  Options options_;
+  std::unique_ptr<DB> db_;
+};
+
+}  // namespace
+
+// ---- Time ----
+
+// The deadline passes while a part is read, or the index of the parts. The
+// file system notices that, or returns the part all the same.
+TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
+  for (const BlockKind kind : {BlockKind::kFilter, BlockKind::kFilterIndex}) {
+    for (const bool noticed : {false, true}) {
+      Ends stock;
+      const auto read = [&] {
+        // Reads begin with a second left, and the read of a part takes ten.
+        file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+          if (one.kind != kind || one.options.timeout.count() == 0) {
+            return IOStatus::OK();
+          }
+          EXPECT_LE(one.options.timeout, std::chrono::seconds(1));
+          clock_->PutForward(10 * 1000 * 1000);
+          return noticed ? IOStatus::TimedOut() : IOStatus::OK();
+        };
+        return ReadAll(ReadOptions(), [this](ReadOptions* options) {
+          options->deadline =
+              std::chrono::microseconds(clock_->NowMicros() + 1000 * 1000);
+        });
+      };
+      ASSERT_NO_FATAL_FAILURE(Make(kStock, kNoRoom));
+      stock = read();
+      EXPECT_GT(Ends::CountOf(stock.gets, Status::kTimedOut), 60u);
+      for (const char* table : kProtean) {
+        SCOPED_TRACE(std::string(table) + ", " + ToString(kind) +
+                     (noticed ? " noticed" : ""));
+        ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+        const Ends ends = read();
+        EXPECT_EQ(stock.gets, ends.gets);
+        EXPECT_EQ(stock.multi_gets, ends.multi_gets);
+        EXPECT_GT(Ends::CountOf(ends.seeks, Status::kTimedOut), 60u);
+        EXPECT_EQ(ends.seeks.size(),
+                  Ends::CountOf(ends.seeks, Status::kOk) +
+                      Ends::CountOf(ends.seeks, Status::kTimedOut));
+        ExpectNothingSaid();
+        file_system_->on_read = nullptr;
+        ExpectAllAnswered(ReadAll(ReadOptions()));
+      }
+    }
+  }
+}
+
+// A part that is not read within io_timeout may hold any key. The reads go on,
+// since each read of a file has a time of its own.
+TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
+  ReadOptions options;
+  options.io_timeout = std::chrono::milliseconds(200);
+  for (const BlockKind kind : {BlockKind::kFilter, BlockKind::kFilterIndex}) {
+    Ends stock;
+    for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+      SCOPED_TRACE(table + ", " + ToString(kind));
+      ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+      uint64_t late = 0;
+      file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+        EXPECT_EQ(options.io_timeout, one.options.timeout);
+        if (one.kind != kind) return IOStatus::OK();
+        late++;
+        return IOStatus::TimedOut();
+      };
+      const Ends ends = ReadAll(options);
+      EXPECT_GT(late, 100u);
+      ExpectAllAnswered(ends);
+      ExpectNothingSaid();
+      if (table == kStock) stock = ends;
+      EXPECT_EQ(stock.gets, ends.gets);
+      EXPECT_EQ(stock.multi_gets, ends.multi_gets);
+      // An iterator asks again once the part can be read.
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->Seek(BigEndian(kGap * 50 + 1));
+      ASSERT_TRUE(it->Valid());
+      file_system_->on_read = nullptr;
+      it->Seek(BigEndian(kGap * 70 + 1));
+      ASSERT_TRUE(it->Valid());
+      EXPECT_EQ(Key(71), it->key().ToString());
+    }
+  }
+}
+
+// Any block of any read may be late.
+TEST_F(PartitionReadOptionsTest, AnyReadMayBeLate) {
+  for (const char* table : kProtean) {
+    SCOPED_TRACE(table);
+    ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+    ReadOptions options;
+    options.io_timeout = std::chrono::milliseconds(200);
+    for (const int every : {3, 10, 30}) {
+      Random random(static_cast<uint32_t>(every));
+      file_system_->on_read = [&](const WatchedFileSystem::Read&) {
+        return random.OneIn(every) ? IOStatus::TimedOut() : IOStatus::OK();
+      };
+      const Ends ends = ReadAll(options);
+      EXPECT_GT(Ends::CountOf(ends.seeks, Status::kTimedOut), 20u);
+      if (every > 3) {
+        EXPECT_GT(Ends::CountOf(ends.seeks, Status::kOk), 20u);
+      }
+    }
+    ExpectNothingSaid();
+    file_system_->on_read = nullptr;
+    ExpectAllAnswered(ReadAll(options));
+  }
+}
+
+// ---- Rate limits ----
+
+// The bytes of parts are charged at the priority of the read.
+TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
+  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+    SCOPED_TRACE(table);
+    options_.rate_limiter.reset(
+        NewGenericRateLimiter(int64_t{1} << 40, /*refill_period_us=*/100 * 1000,
+                              /*fairness=*/10, RateLimiter::Mode::kReadsOnly));
+    ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+    for (const Env::IOPriority priority : {Env::IO_USER, Env::IO_MID}) {
+      ReadOptions options;
+      options.rate_limiter_priority = priority;
+      uint64_t bytes = 0;
+      uint64_t bytes_of_parts = 0;
+      file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+        EXPECT_EQ(priority, one.options.rate_limiter_priority)
+            << ToString(one.kind);
+        bytes += one.bytes;
+        if (one.kind == BlockKind::kFilter) bytes_of_parts += one.bytes;
+        return IOStatus::OK();
+      };
+      const auto charged = [&] {
+        return static_cast<uint64_t>(
+            options_.rate_limiter->GetTotalBytesThrough(priority));
+      };
+      const uint64_t before = charged();
+      ExpectAllAnswered(ReadAll(options));
+      EXPECT_GT(bytes_of_parts, 60u * 400);
+      EXPECT_EQ(bytes, charged() - before);
+    }
+    file_system_->on_read = nullptr;
+    const int64_t before = options_.rate_limiter->GetTotalBytesThrough();
+    ExpectAllAnswered(ReadAll(ReadOptions()));
+    EXPECT_EQ(before, options_.rate_limiter->GetTotalBytesThrough());
+  }
+}
+
+// ---- Where reads come from ----
+
+// Parts are read as without async_io, and answers are the same.
+TEST_F(PartitionReadOptionsTest, AsyncIO) {
+  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+    SCOPED_TRACE(table);
+    uint64_t filters_read[2];
+    for (const bool async_io : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+      ReadOptions options;
+      options.async_io = async_io;
+      ExpectAllAnswered(ReadAll(options));
+      filters_read[async_io] = get_perf_context()->filter_block_read_count;
+      EXPECT_GT(filters_read[async_io], 60u);
+      options.adaptive_readahead = true;
+      options.readahead_size = 4096;
+      ExpectAllAnswered(ReadAll(options));
+    }
+    EXPECT_EQ(filters_read[false], filters_read[true]);
+  }
+}
+
+// With fill_cache=false, the cache has no part more than before.
+TEST_F(PartitionReadOptionsTest, PartsAreNotPutIntoTheCache) {
+  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+    SCOPED_TRACE(table);
+    ASSERT_NO_FATAL_FAILURE(Make(table, "block_cache=8M;"));
+    ReadOptions options;
+    options.fill_cache = false;
+    const size_t before = block_cache().GetUsage();
+    ExpectAllAnswered(ReadAll(options));
+    EXPECT_GT(get_perf_context()->filter_block_read_count, 60u);
+    EXPECT_EQ(0u, Ticks(BLOCK_CACHE_FILTER_ADD));
+    EXPECT_EQ(before, block_cache().GetUsage());
+    ExpectAllAnswered(ReadAll(ReadOptions()));
+    EXPECT_GT(Ticks(BLOCK_CACHE_FILTER_ADD), 20u);
+    EXPECT_LT(before, block_cache().GetUsage());
+    // Then no part is read.
+    get_perf_context()->Reset();
+    ExpectAllAnswered(ReadAll(options));
+    EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
+  }
+}
+
+// With kBlockCacheTier, what is not in the cache makes a read incomplete. Parts
+// that are there answer alone. A MultiGet of RocksDB may read data all the same
+// (docs/limitations.md), but no parts.
+TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
+  ReadOptions cached;
+  cached.read_tier = kBlockCacheTier;
+  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+    SCOPED_TRACE(table);
+    uint64_t parts_read = 0;
+    const auto count = [&](const WatchedFileSystem::Read& one) {
+      parts_read +=
+          one.kind == BlockKind::kFilter || one.kind == BlockKind::kFilterIndex;
+      return IOStatus::OK();
+    };
+    // The index of the parts is in memory, and no part is.
+    ASSERT_NO_FATAL_FAILURE(
+        Make(table, "block_cache=8M;pin_top_level_index_and_filter=true;"));
+    file_system_->on_read = count;
+    const Ends pinned = ReadAll(cached);
+    for (const auto* ends : {&pinned.gets, &pinned.multi_gets, &pinned.seeks}) {
+      EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
+    }
+    EXPECT_EQ(0u, get_perf_context()->block_read_count);
+
+    ASSERT_NO_FATAL_FAILURE(Make(table, "block_cache=8M;"));
+    file_system_->on_read = count;
+    const Ends empty = ReadAll(cached);
+    for (const auto* ends : {&empty.gets, &empty.multi_gets, &empty.seeks}) {
+      EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
+    }
+    EXPECT_EQ(0u, get_perf_context()->block_read_count);
+
+    // Gets of absent keys bring the parts, and hardly any data.
+    for (uint64_t i = 1; i < kKeys; i += 10) {
+      std::string value;
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                      .IsNotFound());
+    }
+    EXPECT_GT(parts_read, 20u);
+    parts_read = 0;
+    const Ends parts = ReadAll(cached);
+    EXPECT_EQ(0u, parts_read);
+    // Keys that exist, and then keys that do not, 60 of each.
+    EXPECT_GT(Ends::CountOf(parts.gets, Status::kIncomplete), 40u);
+    EXPECT_GT(Ends::CountOf(parts.gets, Status::kNotFound), 55u);
+    EXPECT_GT(Ends::CountOf(parts.multi_gets, Status::kNotFound), 200u);
+    // SuRF denies the ranges without a key.
+    if (table == kProtean[1]) {
+      EXPECT_GT(Ends::CountOf(parts.seeks, Status::kOk), 50u);
+    }
+
+    ExpectAllAnswered(ReadAll(ReadOptions()));
+    get_perf_context()->Reset();
+    ExpectAllAnswered(ReadAll(cached));
+    EXPECT_EQ(0u, get_perf_context()->block_read_count);
+    ExpectNothingSaid();
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  protean inspect, verify, refresh and advise over files with partitioned
+//  filters, and over trees of which some files have them: partitioning was
+//  switched on or off when half of the DB was written.
+
+#include "filter_policy/samples/query_file.h"
+#include "rocksdb/statistics.h"
+#include "table/rocksdb_internals/filter_parts.h"
+#include "table/rocksdb_internals/separate_file.h"
+#include "tests/filter_blocks.h"
+#include "tests/sst_damage.h"
+#include "tests/tools/tool_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr char kPartsIndex[] = "partitionedfilter.protean.RangeFilter";
+
+// Whether the files of the lower level have partitioned filters, then those of
+// the upper level, and then the options of the DB.
+struct History {
+  const char* name;
+  bool lower;
+  bool upper;
+  bool now;
+};
+constexpr History kHistories[] = {{"whole", false, false, false},
+                                  {"partitioned", true, true, true},
+                                  {"switched on", false, true, true},
+                                  {"switched off", true, false, false},
+                                  {"to be switched on", false, false, true},
+                                  {"to be switched off", true, true, false}};
+
+class PartitionsTest : public ToolDBTest {
+ protected:
+  PartitionsTest() : ToolDBTest("partitions") {
+    for (uint64_t i = 0; i < kKeys - 1; i++) {
+      queries_.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
+    }
+  }
+
+  // Sets the options of both column families of Protean.
+  void SetTables(bool partitioned) {
+    const std::string more =
+        std::string("block_size=512;cache_index_and_filter_blocks=true;") +
+        (partitioned ? "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+                       "metadata_block_size=1024;"
+                     : "");
+    const std::string policies[] = {
+        "{id=protean.Proteus;samples_file=" + path_ + ".samples}", "surf:0:8"};
+    for (const size_t i : {0, 1}) {
+      ASSERT_OK(GetColumnFamilyOptionsFromString(
+          ConfigOptions(), ColumnFamilyOptions(Family(i)),
+          "table_factory={id=ProteanTable;" + more +
+              "filter_policy=" + policies[i] + "}",
+          &Family(i)));
+    }
+  }
+  // Makes the DB new: two thirds of the keys are in level 3, the others in
+  // level 0.
+  void Make(const History& history) {
+    ASSERT_OK(
+        DestroyDB(path_, Options(options_, families_[0].options), families_));
+    Env::Default()->DeleteFile(path_ + ".samples").PermitUncheckedError();
+    for (const bool upper : {false, true}) {
+      SetTables(upper ? history.upper : history.lower);
+      Open();
+      for (ColumnFamilyHandle* handle : handles_) {
+        for (uint64_t i = 0; i < kKeys; i++) {
+          if ((i % 3 == 0) != upper) continue;
+          ASSERT_OK(db_->Put(WriteOptions(), handle, KeyOf(i), "a value"));
+        }
+        ASSERT_OK(db_->Flush(FlushOptions(), handle));
+        if (upper) continue;
+        CompactRangeOptions down;
+        down.change_level = true;
+        down.target_level = 3;
+        ASSERT_OK(db_->CompactRange(down, handle, nullptr, nullptr));
+      }
+      Close();
+    }
+    SetTables(history.now);
+    Open();
+    Close();
+  }
+
+  ToolRun Run(const std::string& command, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {command, "--db=" + path_, "--json"});
+    return RunTool(more);
+  }
+  // Whether each file of a column family is partitioned, by level.
+  std::map<int, bool> PartitionedLevels(const std::string& family) {
+    const ToolRun run = Run("inspect", {"--column_family=" + family});
+    EXPECT_EQ(kFine, run.code) << run.err;
+    std::map<int, bool> levels;
+    for (const Json& row : run.Rows()) {
+      EXPECT_EQ("", row["unfiltered"]) << row;
+      EXPECT_EQ(family == "surf" ? "SuRF" : "Proteus", row["kind"]);
+      EXPECT_NEAR(
+          8.0 * row["filter_bytes"].get<double>() / row["keys"].get<double>(),
+          row["bits_per_key"].get<double>(), 1e-9);
+      const bool is_partitioned = !row["parts"].is_null();
+      if (is_partitioned) {
+        EXPECT_GT(row["parts"], 1) << row;
+      }
+      levels[row["level"].get<int>()] = is_partitioned;
+    }
+    return levels;
+  }
+  void ExpectVerified() {
+    const ToolRun run = Run("verify");
+    EXPECT_EQ(kFine, run.code) << run.out << run.err;
+    EXPECT_EQ(6u, run.Rows().size());
+    for (const Json& row : run.Rows()) {
+      EXPECT_EQ("ok", row["status"]) << row;
+      EXPECT_EQ(0u, row["false_negatives"]) << row;
+    }
+  }
+  // The status of a file; those of all others are fine.
+  static Json StatusOf(const ToolRun& run, const std::string& path) {
+    EXPECT_EQ(kFoundSomething, run.code) << run.err;
+    Json found;
+    for (const Json& row : run.Rows()) {
+      if (row["file"] == NameOf(path)) {
+        found = row;
+      } else {
+        EXPECT_EQ("ok", row["status"]) << row;
+      }
+    }
+    return found["status"];
+  }
+
+  // Data blocks that a query asks for in the DB, which finds nothing.
+  double BlocksPerQuery(size_t family,
+                        const std::vector<SampleQuery>& queries) {
+    options_.statistics = CreateDBStatistics();
+    Open();
+    for (const SampleQuery& query : queries) {
+      if (query.lo == query.hi) {
+        std::string value;
+        EXPECT_TRUE(db_->Get(ReadOptions(), handles_[family], query.lo, &value)
+                        .IsNotFound());
+        continue;
+      }
+      // A bound is exclusive.
+      const std::string end = query.hi + std::string(1, '\0');
+      const Slice upper(end);
+      ReadOptions options;
+      options.iterate_upper_bound = &upper;
+      const std::unique_ptr<Iterator> it(
+          db_->NewIterator(options, handles_[family]));
+      it->Seek(query.lo);
+      EXPECT_FALSE(it->Valid());
+      EXPECT_OK(it->status());
+    }
+    const uint64_t blocks =
+        options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
+        options_.statistics->getTickerCount(BLOCK_CACHE_DATA_MISS);
+    Close();
+    options_.statistics.reset();
+    return static_cast<double>(blocks) / static_cast<double>(queries.size());
+  }
+
+  // The second part of a file's filter.
+  BlockHandle SecondPart(const std::string& path) {
+    std::unique_ptr<SeparateFile> separate;
+    EXPECT_OK(
+        SeparateFile::Open(Options(options_, Family(0)), path, &separate));
+    const ReadOptions read_options;
+    BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
+    FilterParts parts(separate->file(), read_options, &context);
+    EXPECT_OK(parts.Open());
+    parts.SeekToFirst();
+    parts.Next();
+    EXPECT_TRUE(parts.Valid());
+    return BlockHandle(parts.offset(), parts.next_offset() - parts.offset() -
+                                           BlockBasedTable::kBlockTrailerSize);
+  }
+  void ChangePart(const std::string& path, bool right_checksum,
+                  const std::function<void(std::string* bytes)>& change) {
+    const BlockHandle part = SecondPart(path);
+    FilterLocation location;
+    ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location, kPartsIndex));
+    ASSERT_NO_FATAL_FAILURE(
+        ChangeBlock(path, part, location.footer, right_checksum, change));
+  }
+
+  // Damages a file's second part, or the index of its parts.
+  void Damaged(const std::string& path, bool index, bool right_checksum) {
+    if (index) {
+      ASSERT_NO_FATAL_FAILURE(ChangeFilter(
+          path, right_checksum, [](std::string* bytes) { (*bytes)[9] ^= 1; },
+          kPartsIndex));
+    } else {
+      ASSERT_NO_FATAL_FAILURE(
+          ChangePart(path, right_checksum,
+                     [](std::string* bytes) { (*bytes)[60] ^= 0x10; }));
+    }
+  }
+  // Only this file has a damaged filter.
+  void ExpectFound(const std::string& path) {
+    EXPECT_EQ("damaged filter", StatusOf(Run("verify"), path));
+    const ToolRun inspect = Run("inspect");
+    EXPECT_EQ(kFoundSomething, inspect.code) << inspect.out;
+    for (const Json& row : inspect.Rows()) {
+      EXPECT_EQ(row["file"] == NameOf(path),
+                row["column_family"] != "bloom" && row["unfiltered"] != "")
+          << row;
+    }
+  }
+
+  std::vector<SampleQuery> queries_;
+};
+
+}  // namespace
+
+TEST_F(PartitionsTest, InspectAndVerify) {
+  for (const History& history : kHistories) {
+    SCOPED_TRACE(history.name);
+    ASSERT_NO_FATAL_FAILURE(Make(history));
+    const auto before = Disk();
+    for (const char* family : {"default", "surf"}) {
+      EXPECT_EQ((std::map<int, bool>{{0, history.upper}, {3, history.lower}}),
+                PartitionedLevels(family))
+          << family;
+    }
+    ExpectVerified();
+    // The sums of levels name the largest filter that is one block.
+    for (const Json& row :
+         Run("inspect", {"--levels_only", "--column_family=surf"}).Rows()) {
+      const bool is_whole = row["level"] == 0 ? !history.upper : !history.lower;
+      EXPECT_EQ(is_whole, !row["largest_filter_bytes"].is_null()) << row;
+    }
+    EXPECT_EQ(kFine, RunTool({"inspect", "--db=" + path_}).code);
+    EXPECT_EQ(kFine, RunTool({"verify", "--db=" + path_}).code);
+    EXPECT_EQ(before, Disk());
+    // Files alone, without the options of their DB.
+    std::vector<std::string> files = Files("surf");
+    files.insert(files.begin(), {"verify", "--json"});
+    EXPECT_EQ(kFine, RunTool(files).code);
+  }
+}
+
+// Files that are rewritten have the filters of the options.
+TEST_F(PartitionsTest, Refresh) {
+  const std::string samples = path_ + ".today";
+  ASSERT_OK(WriteQueryFile(Env::Default(), samples, queries_));
+  for (const History& history : kHistories) {
+    SCOPED_TRACE(history.name);
+    ASSERT_NO_FATAL_FAILURE(Make(history));
+    std::vector<std::string> flags = {"--column_family=default",
+                                      "--samples=" + samples,
+                                      "--min_gain=0.000001"};
+    const ToolRun run = Run("refresh", flags);
+    EXPECT_EQ(kFine, run.code) << run.err;
+    std::map<std::string, size_t> outcomes;
+    for (const Json& row : run.Rows()) {
+      if (!row.contains("file")) continue;
+      outcomes[row["outcome"]]++;
+      EXPECT_GT(row["old_fpr"], row["new_fpr"]) << row;
+      EXPECT_LT(row["new_fpr"], 0.05) << row;
+    }
+    EXPECT_EQ((std::map<std::string, size_t>{{"rewritten", 2}}), outcomes)
+        << run.out;
+    EXPECT_EQ((std::map<int, bool>{{0, history.now}, {3, history.now}}),
+              PartitionedLevels("default"));
+    ExpectVerified();
+    ExpectAllKeys(0);
+    // Nothing is left to gain.
+    for (const Json& row : Run("refresh", {"--column_family=default"}).Rows()) {
+      if (row.contains("file")) {
+        EXPECT_EQ("too little gain", row["outcome"]) << row;
+      }
+    }
+  }
+}
+
+// The existing filters are replayed as they are cut. New ones are designed and
+// asked as whole filters, whatever the options say.
+TEST_F(PartitionsTest, Advise) {
+  const std::string queries = path_ + ".queries";
+  std::vector<SampleQuery> asked;
+  for (uint64_t i = 0; i < kKeys - 1; i++) {
+    asked.push_back({KeyOf(i, 0x4100000000), KeyOf(i, 0x4e00000000), true});
+    asked.push_back({KeyOf(i, 0x1234), KeyOf(i, 0x1234), true});
+  }
+  ASSERT_OK(WriteQueryFile(Env::Default(), queries, asked));
+  std::map<std::string, double> whole;
+  for (const History& history : kHistories) {
+    for (const char* family : {"default", "surf"}) {
+      SCOPED_TRACE(std::string(history.name) + ", " + family);
+      if (family == std::string("default")) {
+        ASSERT_NO_FATAL_FAILURE(Make(history));
+      }
+      const auto before = Disk();
+      const ToolRun run =
+          Run("advise", {"--queries=" + queries, "--block_cache=1M",
+                         std::string("--column_family=") + family,
+                         "--policies=surf:0:4,proteus:10"});
+      EXPECT_EQ(kFine, run.code) << run.err;
+      EXPECT_EQ(before, Disk());
+      size_t policies = 0;
+      for (const Json& row : run.Rows()) {
+        if (row["row"] == "advice") {
+          // The cache keeps whole filters, too.
+          EXPECT_FALSE(row["partition_filters"].get<bool>());
+        }
+        if (row["row"] != "policy") continue;
+        policies++;
+        const std::string name =
+            std::string(family) + " " + row["policy"].get<std::string>();
+        const double blocks = row["blocks_per_op"].get<double>();
+        if (row["policy"] == "as it is") {
+          const double read =
+              BlocksPerQuery(family == std::string("surf") ? 1 : 0, asked);
+          EXPECT_NEAR(read, blocks, 0.03 + 0.05 * read) << row;
+          continue;
+        }
+        if (history.name == std::string("whole")) whole[name] = blocks;
+        EXPECT_NEAR(whole.at(name), blocks, 0.02) << row;
+      }
+      EXPECT_GE(policies, 4u);
+      const ToolRun text =
+          RunTool({"advise", "--db=" + path_, "--queries=" + queries,
+                   std::string("--column_family=") + family});
+      EXPECT_EQ(kFine, text.code) << text.err;
+      EXPECT_EQ(std::string::npos, text.out.find("cannot be replayed"));
+    }
+  }
+}
+
+// A cache that keeps no whole filter: what to set, unless it is set already.
+TEST_F(PartitionsTest, AdviseAboutACache) {
+  const std::string queries = path_ + ".queries";
+  ASSERT_OK(WriteQueryFile(Env::Default(), queries, queries_));
+  for (const History& history : kHistories) {
+    SCOPED_TRACE(history.name);
+    ASSERT_NO_FATAL_FAILURE(Make(history));
+    const ToolRun run =
+        Run("advise", {"--queries=" + queries, "--block_cache=1K",
+                       "--column_family=default", "--policies=proteus:12"});
+    ASSERT_EQ(kFine, run.code) << run.err;
+    for (const Json& row : run.Rows()) {
+      if (row["row"] != "advice") continue;
+      EXPECT_EQ(!history.now, row["partition_filters"].get<bool>()) << row;
+    }
+  }
+}
+
+// ---- Damage ----
+
+// Parts that RocksDB finds to be damaged, or Protean, and the index of the
+// parts. The file's data is intact, so it can be rewritten.
+TEST_F(PartitionsTest, DamagedPartsAreFoundAndFixed) {
+  enum class Damage { kChecksum, kContents, kIndex };
+  for (const char* family : {"default", "surf"}) {
+    for (const Damage damage :
+         {Damage::kChecksum, Damage::kContents, Damage::kIndex}) {
+      SCOPED_TRACE(std::string(family) + " " +
+                   std::to_string(static_cast<int>(damage)));
+      // The files of level 3 have parts.
+      ASSERT_NO_FATAL_FAILURE(Make(kHistories[3]));
+      const std::string path = Files(family)[1];
+      ASSERT_NO_FATAL_FAILURE(
+          Damaged(path, damage == Damage::kIndex, damage == Damage::kContents));
+      ExpectFound(path);
+      const ToolRun fix = Run("verify", {"--fix"});
+      EXPECT_EQ(kFine, fix.code) << fix.out << fix.err;
+      ExpectVerified();
+      EXPECT_EQ((std::map<int, bool>{{0, false}, {3, false}}),
+                PartitionedLevels(family));
+      ExpectAllKeys(family == std::string("surf") ? 1 : 0);
+    }
+  }
+}
+
+// When RocksDB opens a file of level 0, it reads all parts, its own ones too,
+// and opens no DB of which it cannot read one. Without a filter policy, it
+// does.
+TEST_F(PartitionsTest, DamagedPartsInLevel0) {
+  ASSERT_NO_FATAL_FAILURE(Make(kHistories[2]));
+  const std::string path = Files("surf")[0];
+  ASSERT_NO_FATAL_FAILURE(
+      Damaged(path, /*index=*/false, /*right_checksum=*/false));
+  ExpectFound(path);
+  const ToolRun fix = Run("verify", {"--fix"});
+  EXPECT_EQ(kCouldNot, fix.code);
+  EXPECT_NE(std::string::npos, fix.err.find("nothing was fixed")) << fix.err;
+  EXPECT_NE(std::string::npos, fix.err.find(NameOf(path))) << fix.err;
+
+  const auto table = Family(1).table_factory;
+  Family(1).table_factory.reset(NewBlockBasedTableFactory());
+  Open();
+  ASSERT_OK(
+      db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
+  Close();
+  Family(1).table_factory = table;
+  Open();
+  CompactRangeOptions force;
+  force.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+  ASSERT_OK(db_->CompactRange(force, handles_[1], nullptr, nullptr));
+  Close();
+  const ToolRun run = Run("verify");
+  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  EXPECT_EQ((std::map<int, bool>{{3, true}}), PartitionedLevels("surf"));
+  ExpectAllKeys(1);
+}
+
+// A part with wrong bits but right checksums, as if it had been built wrongly.
+TEST_F(PartitionsTest, WrongBitsInAPart) {
+  ASSERT_NO_FATAL_FAILURE(Make(kHistories[1]));
+  size_t found = 0;
+  for (const char* family : {"default", "surf"}) {
+    const std::string path = Files(family)[1];
+    std::string contents;
+    ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+    const size_t size = SecondPart(path).size();
+    for (size_t where = 60; where < size - 16; where += 3) {
+      ASSERT_NO_FATAL_FAILURE(
+          ChangePart(path, /*right_checksum=*/true, [&](std::string* bytes) {
+            (*bytes)[where] ^= 0x15;
+            *bytes = WithRightChecksum(*bytes);
+          }));
+      const ToolRun run = RunTool({"verify", path, "--json"});
+      EXPECT_NE(kCouldNot, run.code) << where << run.err;
+      const Json row = run.Rows()[0];
+      if (row["status"] == "false negatives") {
+        EXPECT_GT(row["false_negatives"], 0u) << row;
+        found++;
+      }
+      ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+    }
+    EXPECT_EQ(kFine, RunTool({"verify", path}).code);
+  }
+  EXPECT_GT(found, 20u);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
