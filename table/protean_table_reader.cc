@@ -3,6 +3,7 @@
 #include "table/protean_table_reader.h"
 
 #include "memory/arena.h"
+#include "table/existence_check.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
 
@@ -47,6 +48,9 @@ InternalIterator* ProteanTableReader::NewIterator(
   if (IsForUser(caller)) {
     if (RangeCounter* counter = RangeCounter::Current()) {
       return counter->NewIterator(&file_, arena);
+    }
+    if (ExistenceCheck* check = ExistenceCheck::Current()) {
+      return check->NewIterator(&file_, read_options, arena);
     }
   }
   if (skip_filters || !file_.has_range_filter() || !IsForUser(caller)) {

@@ -3,7 +3,8 @@
 //  The reader of an SST file. RocksDB's block-based table does the work, and
 //  asks the filter for Get and MultiGet. Only iterators for users are wrapped,
 //  if the file has a range filter (protean_table_iterator.h) or if keys are
-//  being counted (range_counter.h).
+//  being counted (range_counter.h). While an existence check is at work, the
+//  filters alone are asked (existence_check.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
 //  file are sampled: the filter is asked for them, and should deny them. Each
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "table/existence_check.h"
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/versions.h"
 
@@ -43,6 +45,10 @@ class ProteanTableReader : public TableReader {
   Status Get(const ReadOptions& read_options, const Slice& key,
              GetContext* get_context, const SliceTransform* prefix_extractor,
              bool skip_filters) override {
+    if (ExistenceCheck::Current() != nullptr) {
+      return ExistenceCheck::Get(file_, read_options, key, get_context,
+                                 prefix_extractor, skip_filters);
+    }
     Status s = table_->Get(read_options, key, get_context, prefix_extractor,
                            skip_filters);
     if (queue_ != nullptr && s.ok()) Sample(key, *get_context);

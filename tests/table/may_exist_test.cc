@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  KeysMayExist and RangesMayExist against a walk over the DB: what exists is
+//  never denied, nearly all that does not exist is, and no data block is read.
+
+#include "plugin/may_exist.h"
+
+#include <map>
+
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/slice_transform.h"
+#include "tests/table/twin_db.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kGap = 1000;
+
+class MayExistTest : public ::testing::Test {
+ protected:
+  MayExistTest() : path_(test::PerThreadDBPath("may_exist")) {
+    SetPerfLevel(kEnableCount);
+    options_ = UnthrottledFiles();
+    options_.create_if_missing = true;
+    SetTable("filter_policy=surf:0:12");
+    EXPECT_OK(DestroyDB(path_, options_));
+  }
+  ~MayExistTest() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, options_));
+    SetPerfLevel(kDisable);
+  }
+
+  void SetTable(const std::string& table,
+                const std::string& id = "ProteanTable") {
+    options_.table_factory = NewTable(id, table);
+  }
+  void Open() {
+    db_.reset();
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+  }
+  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
+
+  void Put(uint64_t i) { ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value")); }
+  // Keys 1 to 3 * num in two levels, L0, and the memtable.
+  void Fill(uint64_t num) {
+    for (uint64_t run = 0; run < 4; run++) {
+      for (uint64_t i = 1 + run; i <= 4 * num; i += 4) Put(i);
+      if (run == 3) return;
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      if (run < 2) {
+        ASSERT_OK(CompactLevel0(&*db_, 2 - static_cast<int>(run), 64 << 10));
+      }
+    }
+  }
+
+  std::vector<bool> Keys(const std::vector<std::string>& keys,
+                         const ReadOptions& read_options = {}) {
+    std::vector<bool> may_exist;
+    EXPECT_OK(KeysMayExist(&*db_, read_options, db_->DefaultColumnFamily(),
+                           {keys.begin(), keys.end()}, &may_exist));
+    EXPECT_EQ(keys.size(), may_exist.size());
+    return may_exist;
+  }
+  bool KeyMayExist(const std::string& key,
+                   const ReadOptions& read_options = {}) {
+    return Keys({key}, read_options)[0];
+  }
+  bool RangeMayExist(const std::string& lo, const std::string& hi,
+                     const ReadOptions& read_options = {}) {
+    std::vector<bool> may_exist;
+    EXPECT_OK(RangesMayExist(&*db_, read_options, db_->DefaultColumnFamily(),
+                             {Range(lo, hi)}, &may_exist));
+    return may_exist.at(0);
+  }
+
+  static uint64_t DataBlockReads() {
+    const PerfContext& counters = *get_perf_context();
+    return counters.block_read_count - counters.filter_block_read_count -
+           counters.index_block_read_count;
+  }
+
+  const std::string path_;
+  Options options_;
+  std::unique_ptr<DB> db_;
+};
+
+}  // namespace
+
+TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
+  constexpr uint64_t kNum = 2000;
+  for (const char* table :
+       {"filter_policy=surf:0:12", "filter_policy=proteus:16",
+        "filter_policy=surf:0:12;cache_index_and_filter_blocks=true",
+        "filter_policy=proteus:16;partition_filters=true;"
+        "index_type=kTwoLevelIndexSearch;metadata_block_size=1024;"
+        "cache_index_and_filter_blocks=true"}) {
+    SCOPED_TRACE(table);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(table);
+    Open();
+    Fill(kNum);
+    Open();  // The memtable has been flushed.
+    for (uint64_t i = 3; i <= 4 * kNum; i += 44) Put(i);
+    get_perf_context()->Reset();
+    size_t denied_keys = 0;
+    size_t denied_ranges = 0;
+    for (uint64_t i = 1; i <= 4 * kNum; i++) {
+      ASSERT_TRUE(KeyMayExist(Key(i))) << i;
+      denied_keys += !KeyMayExist(BigEndian(kGap * i + 500));
+      ASSERT_TRUE(RangeMayExist(BigEndian(kGap * i - 7), Key(i) + '\0')) << i;
+      ASSERT_TRUE(RangeMayExist(Key(i), BigEndian(kGap * i + 1))) << i;
+      denied_ranges +=
+          !RangeMayExist(BigEndian(kGap * i + 400), BigEndian(kGap * i + 432));
+    }
+    EXPECT_GT(denied_keys, 4 * kNum * 9 / 10);
+    EXPECT_GT(denied_ranges, 4 * kNum * 8 / 10);
+    EXPECT_EQ(0u, DataBlockReads());
+    EXPECT_FALSE(RangeMayExist(Key(5 * kNum), Key(6 * kNum)));
+    EXPECT_FALSE(RangeMayExist("", BigEndian(1)));
+    EXPECT_FALSE(RangeMayExist(Key(7), Key(7)));
+    EXPECT_FALSE(RangeMayExist(Key(7), Key(3)));
+    EXPECT_TRUE(RangeMayExist("", Key(5 * kNum)));
+  }
+}
+
+// Deletions in the memtable and of ranges, and snapshots.
+TEST_F(MayExistTest, DeletionsAndSnapshots) {
+  Open();
+  Fill(500);
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  const Snapshot* const before = db_->GetSnapshot();
+  ReadOptions then;
+  then.snapshot = before;
+  ASSERT_OK(db_->Delete(WriteOptions(), Key(101)));
+  ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
+                             Key(200), Key(300)));
+  Put(250);
+  Put(5000);
+  for (const bool flushed : {false, true}) {
+    if (flushed) {
+      ASSERT_OK(db_->Flush(FlushOptions()));
+    }
+    SCOPED_TRACE(flushed);
+    if (!flushed) {
+      EXPECT_FALSE(KeyMayExist(Key(101)));
+    }
+    EXPECT_TRUE(KeyMayExist(Key(101), then));
+    EXPECT_FALSE(RangeMayExist(Key(200), Key(240)));
+    EXPECT_FALSE(RangeMayExist(Key(201), Key(202)));
+    EXPECT_TRUE(RangeMayExist(Key(200), Key(240), then));
+    EXPECT_TRUE(RangeMayExist(Key(200), Key(251)));
+    EXPECT_TRUE(KeyMayExist(Key(250)));
+    EXPECT_FALSE(RangeMayExist(Key(251), Key(300)));
+    EXPECT_TRUE(KeyMayExist(Key(5000)));
+    if (!flushed) {
+      EXPECT_FALSE(KeyMayExist(Key(210)));
+      EXPECT_FALSE(KeyMayExist(Key(5000), then));
+    }
+    EXPECT_TRUE(KeyMayExist(Key(210), then));
+  }
+  db_->ReleaseSnapshot(before);
+}
+
+TEST_F(MayExistTest, FiltersAsTheReadTierAllows) {
+  SetTable(
+      "filter_policy=surf:0:12;cache_index_and_filter_blocks=true;"
+      "block_cache={capacity=16M;num_shard_bits=0}");
+  Open();
+  Fill(2000);
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  Open();
+  options_.table_factory->GetOptions<BlockBasedTableOptions>()
+      ->block_cache->EraseUnRefEntries();
+  ReadOptions cached;
+  cached.read_tier = kBlockCacheTier;
+  get_perf_context()->Reset();
+  EXPECT_TRUE(KeyMayExist(BigEndian(kGap * 100 + 500), cached));
+  EXPECT_TRUE(RangeMayExist(BigEndian(kGap * 100 + 500),
+                            BigEndian(kGap * 100 + 501), cached));
+  EXPECT_EQ(0u, get_perf_context()->block_read_count);
+  EXPECT_FALSE(KeyMayExist(BigEndian(kGap * 100 + 500)));
+  EXPECT_LT(0u, get_perf_context()->filter_block_read_count);
+  EXPECT_FALSE(KeyMayExist(BigEndian(kGap * 100 + 500), cached));
+  EXPECT_EQ(0u, DataBlockReads());
+}
+
+TEST_F(MayExistTest, OtherFiltersAndTables) {
+  SetTable("filter_policy=bloomfilter:14", "BlockBasedTable");
+  Open();
+  Fill(2000);
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  std::vector<bool> may_exist;
+  const Status s = KeysMayExist(&*db_, ReadOptions(),
+                                db_->DefaultColumnFamily(), {"a"}, &may_exist);
+  EXPECT_TRUE(s.IsInvalidArgument());
+  EXPECT_NE(std::string::npos, s.ToString().find("ProteanTable"));
+  EXPECT_TRUE(may_exist.at(0));
+  EXPECT_TRUE(RangesMayExist(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
+                             {Range("a", "b")}, &may_exist)
+                  .IsInvalidArgument());
+  // Files with RocksDB's filters: keys are denied, ranges are not.
+  SetTable("filter_policy=surf:0:12");
+  Open();
+  size_t denied = 0;
+  for (uint64_t i = 1; i <= 8000; i++) {
+    ASSERT_TRUE(KeyMayExist(Key(i))) << i;
+    ASSERT_TRUE(RangeMayExist(Key(i), Key(i + 1))) << i;
+    denied += !KeyMayExist(BigEndian(kGap * i + 500));
+  }
+  EXPECT_GT(denied, 7800u);
+}
+
+TEST_F(MayExistTest, PrefixExtractorsAndReversedOrder) {
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(6));
+  Open();
+  Fill(1000);
+  for (uint64_t i = 1; i <= 4000; i++) {
+    ASSERT_TRUE(KeyMayExist(Key(i))) << i;
+    ASSERT_TRUE(RangeMayExist(Key(i), BigEndian(kGap * i + 1))) << i;
+  }
+  db_.reset();
+  ASSERT_OK(DestroyDB(path_, options_));
+  options_.prefix_extractor.reset();
+  options_.comparator = ReverseBytewiseComparator();
+  Open();
+  Fill(1000);
+  for (uint64_t i = 1; i <= 4000; i++) {
+    ASSERT_TRUE(KeyMayExist(Key(i))) << i;
+    ASSERT_TRUE(RangeMayExist(Key(i), BigEndian(kGap * i - 1))) << i;
+  }
+  EXPECT_FALSE(RangeMayExist(Key(1), Key(2)));
+}
+
+// Random writes, deletions, flushes and compactions, against a map.
+TEST_F(MayExistTest, RandomOperations) {
+  for (const char* table :
+       {"filter_policy=surf:4:8", "filter_policy=proteus:12",
+        "filter_policy=proteus:12;partition_filters=true;index_type="
+        "kTwoLevelIndexSearch;metadata_block_size=256"}) {
+    for (uint32_t seed = 1; seed <= 3; seed++) {
+      SCOPED_TRACE(table + std::to_string(seed));
+      db_.reset();
+      ASSERT_OK(DestroyDB(path_, options_));
+      SetTable(table);
+      Open();
+      Random random(seed);
+      std::map<std::string, int> truth;
+      const auto any = [&] {
+        std::string key(1 + random.Uniform(3), 'a');
+        for (char& c : key) c = static_cast<char>('a' + random.Uniform(12));
+        return key;
+      };
+      for (int step = 0; step < 6000; step++) {
+        const uint32_t what = random.Uniform(100);
+        const std::string a = any();
+        const std::string b = any();
+        if (what < 30) {
+          ASSERT_OK(db_->Put(WriteOptions(), a, "v"));
+          truth[a] = 1;
+        } else if (what < 40) {
+          ASSERT_OK(db_->Delete(WriteOptions(), a));
+          truth.erase(a);
+        } else if (what < 41 && a < b) {
+          ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
+                                     a, b));
+          truth.erase(truth.lower_bound(a), truth.lower_bound(b));
+        } else if (what < 42 && random.OneIn(3)) {
+          ASSERT_OK(db_->Flush(FlushOptions()));
+          if (random.OneIn(4)) {
+            ASSERT_OK(
+                db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+          }
+        } else if (what < 70) {
+          const bool may_exist = KeyMayExist(a);
+          if (truth.count(a) > 0) {
+            ASSERT_TRUE(may_exist) << a;
+          }
+        } else if (a < b) {
+          const auto first = truth.lower_bound(a);
+          const bool exists = first != truth.end() && first->first < b;
+          const bool may_exist = RangeMayExist(a, b);
+          if (exists) {
+            ASSERT_TRUE(may_exist) << a << " " << b;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Other threads read as ever while a check is at work.
+TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
+  Open();
+  Fill(500);
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  EXPECT_TRUE(KeyMayExist(Key(5)));
+  EXPECT_TRUE(RangeMayExist(Key(5), Key(6)));
+  std::string value;
+  ASSERT_OK(db_->Get(ReadOptions(), Key(5), &value));
+  EXPECT_EQ("value", value);
+  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+  it->Seek(Key(5));
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(Key(5), it->key().ToString());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
