@@ -12,8 +12,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
-#include "table/internal_iterator.h"
-#include "table/table_reader.h"
+#include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -26,8 +26,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr AmqKind kShardedRibbonAmq{3};
 
-// As AmqType::plan, for a number of hashes that is worth several shards. The
-// kind of the plan is kNone for fewer hashes.
+// Plans as AmqType::plan does, if the hashes are worth several shards. The kind
+// of the plan is kNone for fewer hashes.
 AmqPlan PlanRibbonShards(uint64_t hashes, uint64_t bytes);
 
 // The form. Its `plan` is PlanRibbonShards.

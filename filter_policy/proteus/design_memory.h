@@ -65,8 +65,8 @@ struct KeptDesign {
 
 // Whether a design for one of them may suit the other: the keys are as many, up
 // to a factor of 4, and the samples up to one of 2; there are as many bits, up
-// to a tenth; and the samples lie at the same places, as far as so many of them
-// can tell.
+// to a tenth; and the samples lie at the same places, as far as those that have
+// been looked at can tell.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
 // Whether a design with these rates is as good as it was.

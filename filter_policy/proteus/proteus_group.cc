@@ -118,8 +118,8 @@ DesignSituation ProteusGroup::SituationOf(
   return situation;
 }
 
-// Stores what is known of the design, if the model has looked at one of so many
-// samples.
+// Stores what is known of the design, if the model has looked at one of
+// `samples_per_look` samples.
 void ProteusGroup::ReportDesign(const CpfprModel& model,
                                 size_t samples_per_look,
                                 const CpfprModel::Rates& rates) {

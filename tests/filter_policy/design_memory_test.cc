@@ -103,7 +103,7 @@ TEST_F(DesignMemoryTest, ALikeFileTakesTheDesign) {
       const std::string planted = Plant(odd, kBad);
       const Keys second = KeysOf(3, kKeys / 2);
       EXPECT_EQ(planted, DesignOf(second, samples(second, 4)));
-      // It is dropped where it is worse than it was.
+      // A design is dropped where it is worse than it was.
       Plant(odd, kPerfect);
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
