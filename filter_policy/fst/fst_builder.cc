@@ -25,12 +25,15 @@ constexpr size_t kLargestChunk = 1 << 18;
 
 }  // namespace
 
-FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
+FstBuilder::FstBuilder(unsigned value_bits, FstOptions options,
+                       unsigned draft_bits)
     : value_bits_(value_bits),
       value_bytes_((value_bits + 7) / 8),
+      draft_bytes_((draft_bits + 7) / 8),
       options_(std::move(options)) {}
 
-void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
+void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value,
+                         uint64_t draft) {
   if (open_.empty()) {
     if (key.empty()) {
       // The empty key alone needs no node, and its value is never read.
@@ -39,7 +42,7 @@ void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
     }
     Open(0);
   }
-  AddLeaf(key, shared, value);
+  AddLeaf(key, shared, value, draft);
   while (open_.size() > 1) CloseLowest(key, 0);
   AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
   open_.clear();
@@ -112,7 +115,8 @@ void FstBuilder::ParseRecord(const char* end, Record* record) const {
   record->num_edges = DecodeFixed16(trailer + 4);
   record->leaves = DecodeFixed16(trailer + 6);
   record->run = Slice(trailer - run_length, run_length);
-  record->values = record->run.data() - record->leaves * value_bytes_;
+  record->values =
+      record->run.data() - record->leaves * (value_bytes_ + draft_bytes_);
   record->edges = record->values - kEdgeBytes * record->num_edges;
   record->has_terminator = (record->edge(0) & kTerminator) != 0;
 }
@@ -329,7 +333,7 @@ void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
 }
 
 void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
-                           char* values) const {
+                           const CompleteValue& complete, char* values) const {
   const Section& section = sections_[rest.section];
   const FstSectionLayout& layout = section.layout;
   WriteLabels(node, rest, section);
@@ -349,16 +353,19 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
   if (value_bits_ > 0) {
     BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
     const char* value = node.values;
-    for (uint32_t i = 0; i < node.leaves; i++, value += value_bytes_) {
+    for (uint32_t i = 0; i < node.leaves; i++) {
       // At least the end of the record follows the last value.
       uint64_t bits = DecodeFixed64(value);
       if (value_bits_ < 64) bits &= LowBits(value_bits_);
+      value += value_bytes_;
+      if (complete) bits = complete(bits, DecodeFixed64(value));
+      value += draft_bytes_;
       value_writer.Write(bits, value_bits_);
     }
   }
 }
 
-void FstBuilder::Write(char* out) {
+void FstBuilder::Write(char* out, const CompleteValue& complete) {
   FstHeader fst;
   fst.height = static_cast<uint32_t>(levels_.size());
   fst.nodes = static_cast<uint32_t>(num_nodes_);
@@ -390,7 +397,7 @@ void FstBuilder::Write(char* out) {
 
   VisitBackward([&](size_t level, const Record& record) {
     levels_[level].Take(record);
-    WriteNode(record, levels_[level], out);
+    WriteNode(record, levels_[level], complete, out);
   });
 
   for (const Section& section : sections_) {
