@@ -2,36 +2,67 @@
 
 #include "filter_policy/surf/prefix_bits.h"
 
-#include <cmath>
-#include <map>
+#include <algorithm>
+#include <limits>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-PrefixBitDrafts::PrefixBitDrafts(uint32_t bits) : prefix_bits_(bits) {
-  // For each reach, how many bits some step has there.
-  std::map<uint32_t, uint32_t> needed;
-  for (uint32_t step : kPrefixSteps) {
-    std::map<uint32_t, uint32_t> of_step;
-    for (uint32_t j = 1; j <= bits; j++) of_step[PrefixReach(j, step)]++;
-    for (const auto& [reach, times] : of_step) {
-      needed[reach] = std::max(needed[reach], times);
-    }
-  }
-  for (const auto& [reach, times] : needed) {
-    for (uint32_t i = 0; i < times; i++) {
-      reaches_[count_++] = static_cast<uint8_t>(reach);
-    }
-  }
+namespace {
+
+bool ReachesTooFar(uint32_t bits, uint32_t step) {
+  return PrefixReach(bits, step) > kMaxPrefixReach;
 }
 
-uint64_t PrefixBitDrafts::MaskOf(uint32_t step) const {
-  uint64_t mask = 0;
-  uint32_t i = 0;
-  for (uint32_t j = 1; j <= prefix_bits_; j++, i++) {
-    while (reaches_[i] != PrefixReach(j, step)) i++;
-    mask |= uint64_t{1} << i;
+}  // namespace
+
+PrefixBitDrafts::PrefixBitDrafts(uint32_t bits)
+    : prefix_bits_(bits), second_count_(bits / 2) {
+  for (uint32_t step : kPrefixSteps) {
+    if (ReachesTooFar(bits, step)) continue;
+    for (uint32_t j = 1; j <= bits; j++) {
+      reaches_ |= uint64_t{1} << (PrefixReach(j, step) - 1);
+    }
   }
-  return mask;
+  first_count_ = static_cast<uint32_t>(PopCount(reaches_));
+}
+
+uint64_t PrefixBitDrafts::Of(const Slice& key, size_t depth,
+                             const FilterSalt& salt) const {
+  PrefixHasher hasher(key, depth, salt);
+  const uint64_t all_first = reaches_;
+  const uint64_t all_second = LowBits(second_count_);
+  const uint64_t inside = hasher.rest() < kMaxPrefixReach
+                              ? LowBits(static_cast<unsigned>(hasher.rest()))
+                              : ~uint64_t{0};
+  uint64_t first = 0;
+  uint64_t second = 0;
+  for (uint64_t left = all_first & inside; left != 0; left &= left - 1) {
+    const auto index = static_cast<unsigned>(__builtin_ctzll(left));
+    const uint64_t hash = hasher.UpTo(index + 1);
+    first |= hash >> 63 << index;
+    second |= (hash >> 62 & 1) << index;
+  }
+  if ((all_first & ~inside) != 0) {
+    const uint64_t whole = hasher.Whole();
+    first |= whole & ~inside;
+    second |= whole >> 32 & ~inside;
+  }
+  return ExtractBits(first, all_first) | (second & all_second) << first_count_;
+}
+
+PrefixBitDrafts::Places PrefixBitDrafts::PlacesOf(uint32_t step) const {
+  Places places = {};
+  uint32_t last = 0;
+  for (uint32_t j = 1; j <= prefix_bits_; j++) {
+    const uint32_t reach = PrefixReach(j, step);
+    const uint64_t before = reaches_ & LowBits(reach - 1);
+    const uint32_t place = reach == last
+                               ? first_count_ + reach - 1
+                               : static_cast<uint32_t>(PopCount(before));
+    places[j - 1] = static_cast<uint8_t>(place);
+    last = reach;
+  }
+  return places;
 }
 
 void PrefixStepChooser::AddQuery(const KeyNeighborhood& key) {
@@ -50,20 +81,26 @@ void PrefixStepChooser::AddQuery(const KeyNeighborhood& key) {
   queries_++;
   for (size_t i = 0; i < std::size(kPrefixSteps); i++) {
     const uint32_t step = kPrefixSteps[i];
-    const auto bits_within = [&](size_t bytes) {
-      return static_cast<int>(PrefixBitsWithin(bytes, bits_, step));
+    if (ReachesTooFar(bits_, step)) continue;
+    const uint32_t wasted = PrefixBitsWithin(same, bits_, step);
+    // In units of 2^-16.
+    const auto passed = [&](uint32_t bits) {
+      return uint64_t{1} << (16 + wasted - bits);
     };
-    const int wasted = bits_within(same);
-    passed_[i] += std::ldexp(1, wasted - static_cast<int>(bits_)) +
-                  std::ldexp(1, wasted - bits_within(whole)) +
-                  std::ldexp(1, wasted - bits_within(part));
+    passed_[i] += passed(bits_) + passed(PrefixBitsWithin(whole, bits_, step)) +
+                  passed(PrefixBitsWithin(part, bits_, step));
   }
 }
 
 uint32_t PrefixStepChooser::Step() const {
-  if (queries_ == 0) return kUsualPrefixStep;
-  const auto best = std::min_element(passed_.begin(), passed_.end());
-  return kPrefixSteps[best - passed_.begin()];
+  uint32_t chosen = kUsualPrefixStep;
+  uint64_t fewest = std::numeric_limits<uint64_t>::max();
+  for (size_t i = 0; i < std::size(kPrefixSteps) && queries_ > 0; i++) {
+    if (ReachesTooFar(bits_, kPrefixSteps[i]) || passed_[i] >= fewest) continue;
+    chosen = kPrefixSteps[i];
+    fewest = passed_[i];
+  }
+  return chosen;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,38 +9,42 @@
 //  2, ...) is one bit of the hash of a longer prefix: of d + ceil(j * step / 2)
 //  bytes, where d is the number of bytes in the trie.
 //
-//      key       c o m . a c m @ j o h n s o n 4 2
-//      trie      c o m . a c m @ j o
-//      bits, for step 2                1 0 1 1 0 1 0 0
-//      query     c o m . a c m @ j o h n d o e          [com.acm@johndoe, +1)
-//      bits                            1 0 0 1 0
+//      key                 com.acm@johnson42
+//      in the trie         com.acm@jo
+//      bits, for step 2              10110100
+//      query               com.acm@johnd            [com.acm@johnd, +1)
+//      bits                          101
 //
-//  The query shares the first two bits with the key. From the byte where the
-//  two part, each bit is a coin toss of its own, so that one such query in 2^3
-//  is let through. What a lookup of a whole key compares are all bits, since
-//  the bits past the end of a key are defined, too.
+//  The query and the key share the bytes of the first two bits. From the byte
+//  where they part, each bit is a coin toss of its own: here there is one, and
+//  one such query in two is let through. A lookup of a whole key compares all
+//  bits, since the bits past the end of a key are defined, too.
 //
 //  A range is asked in the same way if all strings in it have a prefix in
-//  common: for [p, successor of p), that is p.
+//  common (surf_leaf.h): for [p, successor of p), that is p.
 //
 //  The step counts half bytes: 1 means two bits for each byte, 16 one bit for
 //  each 8 bytes. With short steps, more bits lie before the byte where query
-//  and key part; with long steps, more bits lie past the end of the query, so
-//  that they cannot be compared. Which step loses less depends on the keys: the
-//  builder of a file chooses (PrefixStepChooser).
+//  and key part; with long steps, more bits lie past the end of the query,
+//  where they cannot be compared. Which step loses less depends on the keys:
+//  the builder of a file chooses (PrefixStepChooser).
 
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "filter_policy/bits/bit_util.h"
 #include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The steps that a builder chooses from. A reader takes any from 1 to 255.
+// No prefix bit covers more bytes after the stored prefix.
+constexpr uint32_t kMaxPrefixReach = 64;
+
+// The steps that a builder chooses from, as far as their bits do not reach too
+// far. A reader takes every step, from 1 on, of which that is true.
 constexpr uint32_t kPrefixSteps[] = {1, 2, 3, 4, 6, 8, 16};
 constexpr uint32_t kUsualPrefixStep = 2;
 
@@ -49,98 +53,150 @@ constexpr uint32_t PrefixReach(uint32_t j, uint32_t step) {
   return (j * step + 1) / 2;
 }
 
-// How many of `bits` bits depend on nothing but `bytes` bytes after the stored
-// prefix.
+// How many of `bits` prefix bits cover nothing but the first `bytes` bytes
+// after the stored prefix.
 constexpr uint32_t PrefixBitsWithin(size_t bytes, uint32_t bits,
                                     uint32_t step) {
-  return static_cast<uint32_t>(std::min<size_t>(bits, 2 * bytes / step));
+  return 2 * bytes >= uint64_t{bits} * step
+             ? bits
+             : static_cast<uint32_t>(2 * bytes) / step;
 }
 
-// The first `count` prefix bits of a key whose first `depth` bytes are in the
-// trie, bit 1 lowest; depth <= key.size(). reach(i) is the reach of bit i + 1;
-// it ascends, and no number comes more than twice.
+// The hashes of ever longer prefixes of a key, which must outlive it.
 //
-// The hash of the stored prefix is the first state, and each byte after it
-// makes the next state. The end of the key is one more symbol, 256. A bit is
-// the highest one of its state, which is mixed once more; if two bits have the
-// same state, the second is the next highest one.
-template <typename Reach>
-uint64_t PrefixBitsOf(const Slice& key, size_t depth, const FilterSalt& salt,
-                      uint32_t count, const Reach& reach) {
-  constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
-  constexpr uint64_t kFinalMultiplier = 0xd6e8feb86659fd93;
-  const auto mix = [](uint64_t state) {
-    state *= kMultiplier;
-    return state ^ state >> 32;
-  };
-  const auto bit = [](uint64_t state, bool second) {
-    return (state * kFinalMultiplier) >> (second ? 62 : 63) & 1;
-  };
-  const size_t rest = key.size() - depth;
-  const char* const bytes = key.data() + depth;
-  uint64_t state = HashBytes(key.data(), depth, salt.file, !salt.IsNone());
-  uint64_t bits = 0;
-  size_t hashed = 0;
-  size_t last = 0;
-  uint32_t i = 0;
-  for (; i < count; i++) {
-    const size_t end = reach(i);
-    if (end > rest) break;
-    const bool second = end == last;
-    for (; hashed < end; hashed++) {
-      state = mix(state ^ static_cast<uint8_t>(bytes[hashed]));
+// The first state is the hash of the stored prefix. The bytes after that are
+// words of 8 bytes, each of which makes the next state. A prefix that ends
+// within a word is hashed from the last state and its part of the word, so that
+// prefixes of a word do not wait for each other.
+class PrefixHasher {
+ public:
+  // The first `depth` bytes of the key are in the trie; depth <= key.size().
+  PrefixHasher(const Slice& key, size_t depth, const FilterSalt& salt)
+      : end_(key.data() + key.size()),
+        rest_(key.size() - depth),
+        key_has_word_(key.size() >= 8),
+        state_(HashBytes(key.data(), depth, salt.file, !salt.IsNone())),
+        word_(Word(0)) {}
+
+  // The number of bytes after the stored prefix.
+  size_t rest() const { return rest_; }
+
+  // The hash of the prefix that goes on for `reach` bytes after the stored one.
+  // Bits with such a reach are the highest bit and, for a second one, the next.
+  // REQUIRES: 0 < reach <= rest(), and no less than before
+  uint64_t UpTo(size_t reach) {
+    MoveTo((reach - 1) / 8);
+    const size_t bytes = reach - 8 * index_;
+    const uint64_t part = bytes < 8 ? word_ & LowBits(8 * bytes) : word_;
+    return Finish(part, bytes);
+  }
+
+  // The hash of the key with its end. The bit with reach r > rest() is bit r -
+  // 1; a second one, with r <= 8, is bit 31 + r. Called last.
+  uint64_t Whole() {
+    MoveTo(rest_ / 8);
+    const uint64_t hash = Finish(word_, 9 + rest_ % 8);
+    return hash ^ hash >> 32;
+  }
+
+ private:
+  static constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+  static constexpr uint64_t kFinalMultiplier = 0xd6e8feb86659fd93;
+
+  static uint64_t Mix(uint64_t x) {
+    x *= kMultiplier;
+    return x ^ x >> 32;
+  }
+  // `ending` tells hashes apart that begin in the same state, and zero bytes
+  // from the end of the key.
+  uint64_t Finish(uint64_t part, uint64_t ending) const {
+    return Mix((state_ ^ part) + ending * kFinalMultiplier) * kFinalMultiplier;
+  }
+
+  void MoveTo(size_t index) {
+    for (; index_ < index; word_ = Word(++index_)) state_ = Mix(state_ ^ word_);
+  }
+
+  // The index-th word after the stored prefix, the first byte lowest; zeros
+  // after the end of the key.
+  uint64_t Word(size_t index) const {
+    const size_t bytes = rest_ - 8 * index;
+    const char* const begin = end_ - bytes;
+    if (bytes >= 8) return DecodeFixed64(begin);
+    if (bytes == 0) return 0;
+    if (key_has_word_) return DecodeFixed64(end_ - 8) >> (8 * (8 - bytes));
+    uint64_t word = 0;
+    for (size_t i = bytes; i-- > 0;) {
+      word = word << 8 | static_cast<uint8_t>(begin[i]);
     }
-    bits |= bit(state, second) << i;
-    last = end;
+    return word;
   }
-  if (i == count) return bits;
-  for (; hashed < rest; hashed++) {
-    state = mix(state ^ static_cast<uint8_t>(bytes[hashed]));
+
+  const char* const end_;
+  const size_t rest_;
+  const bool key_has_word_;
+  size_t index_ = 0;
+  uint64_t state_;
+  uint64_t word_;
+};
+
+// The first `count` prefix bits of a key whose first `depth` bytes are in the
+// trie, bit 1 lowest.
+inline uint64_t PrefixBitsOf(const Slice& key, size_t depth,
+                             const FilterSalt& salt, uint32_t count,
+                             uint32_t step) {
+  PrefixHasher hasher(key, depth, salt);
+  uint64_t bits = 0;
+  uint32_t last = 0;
+  uint32_t j = 1;
+  for (; j <= count; j++) {
+    const uint32_t reach = PrefixReach(j, step);
+    if (reach > hasher.rest()) break;
+    bits |= (hasher.UpTo(reach) >> (reach == last ? 62 : 63) & 1) << (j - 1);
+    last = reach;
   }
-  // All states past the end come from the state at the end alone, so that they
-  // do not cost more the longer the step is.
-  state = mix(state ^ 256);
-  for (; i < count; i++) {
-    const size_t end = reach(i);
-    bits |= bit(mix(state ^ end), end == last) << i;
-    last = end;
+  if (j > count) return bits;
+  const uint64_t whole = hasher.Whole();
+  for (; j <= count; j++) {
+    const uint32_t reach = PrefixReach(j, step);
+    bits |= (whole >> (reach == last ? 31 + reach : reach - 1) & 1) << (j - 1);
+    last = reach;
   }
   return bits;
 }
 
-// The prefix bits of a key for all steps that a builder chooses from, which is
-// known only after the last key. Steps share most of their bits: 8 bits for
-// each of 7 steps are 29 bits.
+// The prefix bits of a key for all steps that a builder chooses from. Steps
+// share most of their bits: 8 bits for each of 7 steps are 29 bits.
 class PrefixBitDrafts {
  public:
   explicit PrefixBitDrafts(uint32_t bits);
 
   // The number of bits in a draft, at most 64.
-  uint32_t bits() const { return count_; }
+  uint32_t bits() const { return first_count_ + second_count_; }
 
-  uint64_t Of(const Slice& key, size_t depth, const FilterSalt& salt) const {
-    return PrefixBitsOf(key, depth, salt, count_,
-                        [this](uint32_t i) { return reaches_[i]; });
+  uint64_t Of(const Slice& key, size_t depth, const FilterSalt& salt) const;
+
+  // For each prefix bit with a step out of kPrefixSteps, its place in a draft.
+  using Places = std::array<uint8_t, 16>;
+  Places PlacesOf(uint32_t step) const;
+
+  // The prefix bits out of a draft.
+  uint64_t Choose(uint64_t draft, const Places& places) const {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < prefix_bits_; i++) {
+      bits |= (draft >> places[i] & 1) << i;
+    }
+    return bits;
   }
-
-  // Which bits of a draft are the prefix bits for a step out of kPrefixSteps,
-  // in the same order.
-  uint64_t MaskOf(uint32_t step) const;
 
  private:
   const uint32_t prefix_bits_;
-  uint32_t count_ = 0;
-  std::array<uint8_t, 64> reaches_ = {};  // ascending
+  // The reaches of the first bits, as a set: bit r - 1 for reach r. Their
+  // number, and that of second bits: these have the reaches from 1 on.
+  uint64_t reaches_ = 0;
+  uint32_t first_count_ = 0;
+  uint32_t second_count_ = 0;
 };
-
-// The bits of `word` where `mask` has ones, moved together at the lowest bits.
-inline uint64_t ExtractBits(uint64_t word, uint64_t mask) {
-  uint64_t bits = 0;
-  for (uint32_t i = 0; mask != 0; i++, mask &= mask - 1) {
-    bits |= (word >> __builtin_ctzll(mask) & 1) << i;
-  }
-  return bits;
-}
 
 // The lengths that three successive keys share with their neighbors, and the
 // length of the middle one.
@@ -178,7 +234,7 @@ class PrefixStepChooser {
   uint32_t Step() const;
 
  private:
-  static constexpr uint32_t kKeysPerQuery = 4;
+  static constexpr uint32_t kKeysPerQuery = 8;
 
   void AddQuery(const KeyNeighborhood& key);
 
@@ -186,7 +242,7 @@ class PrefixStepChooser {
   uint64_t keys_ = 0;
   uint64_t queries_ = 0;
   // For each step, the expected number of queries that are let through.
-  std::array<double, std::size(kPrefixSteps)> passed_ = {};
+  std::array<uint64_t, std::size(kPrefixSteps)> passed_ = {};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

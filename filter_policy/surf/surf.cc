@@ -30,8 +30,10 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
       surf->suffix_.prefix_bits > SurfSuffix::kMaxPrefixBits) {
     return Status::Corruption("SuRF: too many suffix bits");
   }
-  if (surf->suffix_.prefix_step == 0) {
-    return Status::Corruption("SuRF: prefix bits have no step");
+  if (surf->suffix_.prefix_step == 0 ||
+      PrefixReach(surf->suffix_.prefix_bits, surf->suffix_.prefix_step) >
+          kMaxPrefixReach) {
+    return Status::Corruption("SuRF: prefix bits have a wrong step");
   }
   Status s = surf->fst_.Open(&input);
   if (!s.ok()) return s;
@@ -322,9 +324,9 @@ void SurfBuilder::Write(char* payload) {
   }
   payload[2] = static_cast<char>(suffix_.prefix_bits);
   payload[3] = static_cast<char>(suffix_.prefix_step);
-  const uint64_t mask = drafts_.MaskOf(suffix_.prefix_step);
-  fst_.Write(trie, [this, mask](uint64_t value, uint64_t draft) {
-    return value | ExtractBits(draft, mask) << suffix_.hash_bits;
+  const PrefixBitDrafts::Places places = drafts_.PlacesOf(suffix_.prefix_step);
+  fst_.Write(trie, [this, &places](uint64_t value, uint64_t draft) {
+    return value | drafts_.Choose(draft, places) << suffix_.hash_bits;
   });
 }
 

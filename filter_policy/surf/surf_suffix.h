@@ -39,7 +39,7 @@ struct SurfSuffix {
   uint32_t hash_bits = 0;
   uint32_t real_bits = 0;
   uint32_t prefix_bits = 0;
-  // The step of the prefix bits, from 1 to 255 half bytes.
+  // The step of the prefix bits (prefix_bits.h).
   uint32_t prefix_step = kUsualPrefixStep;
 
   uint32_t bits() const { return hash_bits + real_bits + prefix_bits; }
@@ -114,7 +114,9 @@ struct SurfSuffix {
     const uint64_t value = ValueWithoutPrefix(key, depth, salt);
     return prefix_bits == 0
                ? value
-               : value | Prefix(key, depth, salt, prefix_bits) << hash_bits;
+               : value |
+                     PrefixBitsOf(key, depth, salt, prefix_bits, prefix_step)
+                         << hash_bits;
   }
 
   uint64_t RealOfValue(uint64_t value) const {
@@ -139,16 +141,10 @@ struct SurfSuffix {
   }
 
  private:
-  uint64_t Prefix(const Slice& key, size_t depth, const FilterSalt& salt,
-                  uint32_t count) const {
-    return PrefixBitsOf(key, depth, salt, count, [this](uint32_t i) {
-      return PrefixReach(i + 1, prefix_step);
-    });
-  }
-
   bool SamePrefixBits(uint64_t value, const Slice& string, size_t depth,
                       uint32_t count, const FilterSalt& salt) const {
-    const uint64_t wanted = Prefix(string, depth, salt, count);
+    const uint64_t wanted =
+        PrefixBitsOf(string, depth, salt, count, prefix_step);
     return ((value >> hash_bits ^ wanted) & LowBits(count)) == 0;
   }
 };
