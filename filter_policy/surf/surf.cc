@@ -145,13 +145,8 @@ bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
   return true;
 }
 
-PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, Slice hi,
+PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
                                         bool hi_inclusive) const {
-  // The strings below "x\0" are those up to "x".
-  if (!hi_inclusive && !hi.empty() && hi[hi.size() - 1] == '\0') {
-    hi.remove_suffix(1);
-    hi_inclusive = true;
-  }
   const int order = lo.compare(hi);
   if (order > 0 || (order == 0 && !hi_inclusive)) return false;
   if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
@@ -227,7 +222,8 @@ void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
 
 bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
                          bool hi_inclusive) const {
-  return HasKeyBetween(lo, hi, hi_inclusive);
+  const SurfUpperBound end(hi, hi_inclusive);
+  return HasKeyBetween(lo, end.hi, end.inclusive);
 }
 
 bool Surf::Iterator::Seek(const Slice& target) {

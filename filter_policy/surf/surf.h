@@ -112,7 +112,7 @@ class Surf : public RangeFilter {
                 bool* found) const;
   bool HasKey(const Slice& key) const;
   void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
-  bool HasKeyBetween(const Slice& lo, Slice hi, bool hi_inclusive) const;
+  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   void CountBetween(const Slice& lo, const Slice& hi, bool hi_inclusive,
                     RangeCount* count) const;
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {

@@ -152,7 +152,8 @@ bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
     count->count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
     return true;
   }
-  CountBetween(lo, hi, hi_inclusive, count);
+  const SurfUpperBound end(hi, hi_inclusive);
+  CountBetween(lo, end.hi, end.inclusive, count);
   return true;
 }
 

@@ -23,6 +23,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// An upper bound. The strings below "x\0" are those up to "x": then that is the
+// bound, and inclusive.
+struct SurfUpperBound {
+  SurfUpperBound(const Slice& bound, bool bound_inclusive)
+      : hi(bound), inclusive(bound_inclusive) {
+    if (inclusive || hi.empty() || hi[hi.size() - 1] != '\0') return;
+    hi.remove_suffix(1);
+    inclusive = true;
+  }
+
+  Slice hi;
+  bool inclusive;
+};
+
 // A leaf whose path, its key's first `depth` bytes, is a prefix of the bounds
 // that it is compared with. The leaf is no terminator. `suffix` and `salt` must
 // outlive it.
@@ -56,7 +70,8 @@ class SurfLeaf {
 
   // Whether the key, if it may stay within `hi`, may also be above it.
   bool MayBeAbove(const Slice& hi) const {
-    return real_ == suffix_.Real(hi, depth_);
+    return real_ == suffix_.Real(hi, depth_) &&
+           MayStartWith(hi, SameFrom(hi, depth_));
   }
 
   // Whether the key may be in a range, lo <= hi.
