@@ -51,10 +51,10 @@ struct SurfSuffix {
     if (hash_bits > 0) text += ", " + std::to_string(hash_bits) + " hash bits";
     if (real_bits > 0) text += ", " + std::to_string(real_bits) + " real bits";
     if (prefix_bits > 0) {
-      text += ", " + std::to_string(prefix_bits) + " prefix bits over ";
-      if (prefix_step != 2) text += std::to_string(prefix_step / 2);
-      if (prefix_step != 2 && prefix_step % 2 != 0) text += ".5";
-      text += prefix_step == 2 ? "a byte each" : " bytes each";
+      text += ", " + std::to_string(prefix_bits) + " prefix bits over " +
+              std::to_string(prefix_step / 2) +
+              (prefix_step % 2 == 0 ? "" : ".5") +
+              (prefix_step == 2 ? " byte each" : " bytes each");
     }
     return text;
   }
