@@ -3,6 +3,7 @@
 #include "db_bench_ext/query_source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <map>
 
@@ -28,6 +29,16 @@ Query TextRange(const std::string& key) {
   return {key, end};
 }
 
+// One or more of the first fields of a key, all with their last bytes.
+std::string FirstFields(const std::string& key, Rng* rng) {
+  std::vector<size_t> ends;
+  for (size_t i = 1; i < key.size(); i++) {
+    if (!isalnum(static_cast<uint8_t>(key[i - 1]))) ends.push_back(i);
+  }
+  ends.push_back(key.size());
+  return key.substr(0, ends[UniformIn(0, ends.size() - 1, rng)]);
+}
+
 }  // namespace
 
 Status ParseQueryDistribution(const std::string& name, const KeySource& source,
@@ -36,16 +47,25 @@ Status ParseQueryDistribution(const std::string& name, const KeySource& source,
       {"uniform", QueryDistribution::kUniform},
       {"correlated", QueryDistribution::kCorrelated},
       {"split", QueryDistribution::kSplit},
-      {"real", QueryDistribution::kReal}};
+      {"real", QueryDistribution::kReal},
+      {"prefix", QueryDistribution::kPrefix}};
   const auto found = distributions.find(name);
   if (found == distributions.end()) {
     return Status::InvalidArgument(
         "query distribution " + name +
-        " is unknown; allowed: uniform, correlated, split, real");
+        " is unknown; allowed: uniform, correlated, split, real, prefix");
   }
-  if (source.key_bytes == 0 && found->second != QueryDistribution::kReal) {
+  const bool for_text = found->second == QueryDistribution::kPrefix;
+  if (source.key_bytes == 0 && !for_text &&
+      found->second != QueryDistribution::kReal) {
     return Status::InvalidArgument("query distribution " + name +
-                                   " needs keys of one length; allowed: real");
+                                   " needs keys of one length; allowed: real, "
+                                   "prefix");
+  }
+  if (source.key_bytes > 0 && for_text) {
+    return Status::InvalidArgument("query distribution " + name +
+                                   " needs text of varying length; allowed: "
+                                   "uniform, correlated, split, real");
   }
   *distribution = found->second;
   return Status::OK();
@@ -125,6 +145,8 @@ Query QuerySource::Draw(Rng* rng) const {
                  : Correlated(point ? 0 : options_.rmax_correlated, rng);
     case QueryDistribution::kReal:
       return Range(source_.draw(rng), rmax, rng);
+    case QueryDistribution::kPrefix:
+      return TextRange(FirstFields(source_.draw(rng), rng));
     case QueryDistribution::kBehind:
       return Behind(source_.draw(rng));
   }

@@ -8,15 +8,17 @@
 //    correlated  left is in [key + 1, key + corr_degree] of a stored key
 //    split       half uniform, half correlated with a rmax of its own
 //    real        left is drawn as the keys are
+//    prefix      left is the first fields of a key drawn as the keys are
 //    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are
 //
-//  The first four are those of the Proteus paper, sections 5 and 7.2, and have
-//  names in --query_dist; the last one is for ranges of the SuRF paper, section
-//  4.2.
+//  The first four are those of the Proteus paper, sections 5 and 7.2; they and
+//  prefix have names in --query_dist. The last one is for ranges of the SuRF
+//  paper, section 4.2.
 //
 //  Bounds are as long as the keys, and offsets count in units of the last byte.
-//  Keys of varying length have no such distances: their queries are real or
-//  behind, and both are [left, left with its last byte + 1].
+//  Keys of varying length have no such distances: their queries are real,
+//  behind or prefix, and all are [left, left with its last byte + 1]. A field
+//  ends with a byte that is no letter and no digit; the last one with the key.
 
 #pragma once
 
@@ -35,7 +37,14 @@ struct Query {
   std::string hi;
 };
 
-enum class QueryDistribution { kUniform, kCorrelated, kSplit, kReal, kBehind };
+enum class QueryDistribution {
+  kUniform,
+  kCorrelated,
+  kSplit,
+  kReal,
+  kPrefix,
+  kBehind
+};
 
 struct QueryOptions {
   QueryDistribution distribution = QueryDistribution::kUniform;
