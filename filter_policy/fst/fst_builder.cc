@@ -23,13 +23,20 @@ constexpr size_t kLongRun = 32;
 constexpr size_t kSmallestChunk = 1 << 10;
 constexpr size_t kLargestChunk = 1 << 18;
 
+// A number in a record. At least the end of the record follows it.
+uint64_t NumberAt(const char* at, unsigned bits) {
+  const uint64_t number = DecodeFixed64(at);
+  return bits < 64 ? number & LowBits(bits) : number;
+}
+
 }  // namespace
 
 FstBuilder::FstBuilder(unsigned value_bits, FstOptions options,
-                       unsigned draft_bits)
+                       Unfinished unfinished)
     : value_bits_(value_bits),
-      value_bytes_((value_bits + 7) / 8),
-      draft_bytes_((draft_bits + 7) / 8),
+      unfinished_(unfinished),
+      value_bytes_((unfinished.value_bits + 7) / 8),
+      draft_bytes_((unfinished.draft_bits + 7) / 8),
       options_(std::move(options)) {}
 
 void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value,
@@ -354,11 +361,11 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
     BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
     const char* value = node.values;
     for (uint32_t i = 0; i < node.leaves; i++) {
-      // At least the end of the record follows the last value.
-      uint64_t bits = DecodeFixed64(value);
-      if (value_bits_ < 64) bits &= LowBits(value_bits_);
+      uint64_t bits = NumberAt(value, unfinished_.value_bits);
       value += value_bytes_;
-      if (complete) bits = complete(bits, DecodeFixed64(value));
+      if (complete) {
+        bits = complete(bits, NumberAt(value, unfinished_.draft_bits));
+      }
       value += draft_bytes_;
       value_writer.Write(bits, value_bits_);
     }

@@ -32,14 +32,20 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
-  // Makes a key's value out of the value and the draft that were added with it.
+  // Makes a key's value out of the two numbers that were added with it.
   using CompleteValue = std::function<uint64_t(uint64_t value, uint64_t draft)>;
 
-  // The trie stores the lowest `value_bits` bits of a value with each key. If
-  // values depend on what is known only after the last key, the builder keeps
-  // `draft_bits` bits of a draft with each of them.
-  explicit FstBuilder(unsigned value_bits, FstOptions options = {},
-                      unsigned draft_bits = 0);
+  // Values that depend on what is known only after the last key: until then,
+  // the builder keeps the lowest bits of two numbers for each key.
+  struct Unfinished {
+    unsigned value_bits;
+    unsigned draft_bits;
+  };
+
+  // The trie stores the lowest `value_bits` bits of a value with each key.
+  explicit FstBuilder(unsigned value_bits, FstOptions options = {})
+      : FstBuilder(value_bits, std::move(options), {value_bits, 0}) {}
+  FstBuilder(unsigned value_bits, FstOptions options, Unfinished unfinished);
 
   // Adds the key up to the byte that tells it from its neighbours, or to its
   // end if the next key starts with it. It shares its first `shared` bytes with
@@ -155,7 +161,7 @@ class FstBuilder {
     } else {
       AddEdge(kTerminator);
     }
-    if (value_bits_ > 0) values_.PushNumber(value, value_bytes_);
+    if (value_bytes_ > 0) values_.PushNumber(value, value_bytes_);
     if (draft_bytes_ > 0) values_.PushNumber(draft, draft_bytes_);
     num_leaves_++;
   }
@@ -181,6 +187,7 @@ class FstBuilder {
                  const CompleteValue& complete, char* values) const;
 
   const unsigned value_bits_;
+  const Unfinished unfinished_;
   const unsigned value_bytes_;
   const unsigned draft_bytes_;
   const FstOptions options_;

@@ -3,22 +3,12 @@
 #include "filter_policy/surf/prefix_bits.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-bool ReachesTooFar(uint32_t bits, uint32_t step) {
-  return PrefixReach(bits, step) > kMaxPrefixReach;
-}
-
-}  // namespace
-
 PrefixBitDrafts::PrefixBitDrafts(uint32_t bits)
     : prefix_bits_(bits), second_count_(bits / 2) {
-  for (uint32_t step : kPrefixSteps) {
-    if (ReachesTooFar(bits, step)) continue;
+  for (uint32_t step : PrefixSteps(bits)) {
     for (uint32_t j = 1; j <= bits; j++) {
       reaches_ |= uint64_t{1} << (PrefixReach(j, step) - 1);
     }
@@ -79,9 +69,9 @@ void PrefixStepChooser::AddQuery(const KeyNeighborhood& key) {
   const size_t part =
       same + ((whole - same) * (2 * (queries_ % 4) + 1) + 7) / 8;
   queries_++;
-  for (size_t i = 0; i < std::size(kPrefixSteps); i++) {
-    const uint32_t step = kPrefixSteps[i];
-    if (ReachesTooFar(bits_, step)) continue;
+  const std::array<uint32_t, kNumPrefixSteps> steps = PrefixSteps(bits_);
+  for (size_t i = 0; i < steps.size(); i++) {
+    const uint32_t step = steps[i];
     const uint32_t wasted = PrefixBitsWithin(same, bits_, step);
     // In units of 2^-16.
     const auto passed = [&](uint32_t bits) {
@@ -93,14 +83,9 @@ void PrefixStepChooser::AddQuery(const KeyNeighborhood& key) {
 }
 
 uint32_t PrefixStepChooser::Step() const {
-  uint32_t chosen = kUsualPrefixStep;
-  uint64_t fewest = std::numeric_limits<uint64_t>::max();
-  for (size_t i = 0; i < std::size(kPrefixSteps) && queries_ > 0; i++) {
-    if (ReachesTooFar(bits_, kPrefixSteps[i]) || passed_[i] >= fewest) continue;
-    chosen = kPrefixSteps[i];
-    fewest = passed_[i];
-  }
-  return chosen;
+  if (queries_ == 0) return kUsualPrefixStep;
+  const auto fewest = std::min_element(passed_.begin(), passed_.end());
+  return PrefixSteps(bits_)[fewest - passed_.begin()];
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -257,22 +257,23 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
     : suffix_(suffix),
       drafts_(suffix.prefix_bits),
       step_(suffix.prefix_bits),
-      fst_(suffix.bits(), options, drafts_.bits()) {}
+      fst_(suffix.bits(), options,
+           {suffix.hash_bits + suffix.real_bits, drafts_.bits()}) {}
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // The trie stores one byte past what the key shares with its neighbors,
   // unless the key ends there because it is a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
   key_bytes_ += key.size();
-  fst_.Add(key, shared, next_shared,
-           suffix_.ValueWithoutPrefix(key, depth, salt()), Draft(key, depth));
+  fst_.Add(key, shared, next_shared, suffix_.WithoutPrefix(key, depth, salt()),
+           Draft(key, depth));
   if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   const size_t depth = std::min(shared + 1, key.size());
   key_bytes_ += key.size();
-  fst_.AddLast(key, shared, suffix_.ValueWithoutPrefix(key, depth, salt()),
+  fst_.AddLast(key, shared, suffix_.WithoutPrefix(key, depth, salt()),
                Draft(key, depth));
   if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, 0);
 }
@@ -322,7 +323,7 @@ void SurfBuilder::Write(char* payload) {
   payload[3] = static_cast<char>(suffix_.prefix_step);
   const PrefixBitDrafts::Places places = drafts_.PlacesOf(suffix_.prefix_step);
   fst_.Write(trie, [this, &places](uint64_t value, uint64_t draft) {
-    return value | drafts_.Choose(draft, places) << suffix_.hash_bits;
+    return suffix_.WithPrefix(value, drafts_.Choose(draft, places));
   });
 }
 

@@ -102,21 +102,26 @@ struct SurfSuffix {
                      ((uint64_t{1} << hash_bits) - 1);
   }
 
-  // All of the value but the prefix bits, which are zero.
-  uint64_t ValueWithoutPrefix(const Slice& key, size_t depth,
-                              const FilterSalt& salt) const {
-    return bits() == 0 ? 0
-                       : Real(key, depth) << (prefix_bits + hash_bits) |
-                             Hash(key, salt);
+  // The value as far as it does not depend on the step: real << hash_bits |
+  // hash.
+  uint64_t WithoutPrefix(const Slice& key, size_t depth,
+                         const FilterSalt& salt) const {
+    return hash_bits + real_bits == 0
+               ? 0
+               : Real(key, depth) << hash_bits | Hash(key, salt);
+  }
+  uint64_t WithPrefix(uint64_t without, uint64_t prefix) const {
+    const uint64_t hash_mask = (uint64_t{1} << hash_bits) - 1;
+    return ((without >> hash_bits) << prefix_bits | prefix) << hash_bits |
+           (without & hash_mask);
   }
 
   uint64_t Value(const Slice& key, size_t depth, const FilterSalt& salt) const {
-    const uint64_t value = ValueWithoutPrefix(key, depth, salt);
+    const uint64_t without = WithoutPrefix(key, depth, salt);
     return prefix_bits == 0
-               ? value
-               : value |
-                     PrefixBitsOf(key, depth, salt, prefix_bits, prefix_step)
-                         << hash_bits;
+               ? without
+               : WithPrefix(without, PrefixBitsOf(key, depth, salt, prefix_bits,
+                                                  prefix_step));
   }
 
   uint64_t RealOfValue(uint64_t value) const {

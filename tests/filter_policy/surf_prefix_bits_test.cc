@@ -101,8 +101,8 @@ TEST(SurfPrefixBitsTest, AreAsDefined) {
       const PrefixBitDrafts drafts(bits);
       ASSERT_LE(drafts.bits(), 64u);
       const uint64_t draft = drafts.Of(copy.slice(), depth, kSalt);
-      for (uint32_t step : kPrefixSteps) {
-        if (PrefixReach(bits, step) > kMaxPrefixReach) continue;
+      for (uint32_t step : PrefixSteps(bits)) {
+        ASSERT_LE(PrefixReach(bits, step), kMaxPrefixReach);
         uint64_t defined = 0;
         for (uint32_t j = 1; j <= bits; j++) {
           defined |= uint64_t{DefinedBit(key, depth, j, step)} << (j - 1);
@@ -204,7 +204,7 @@ TEST(SurfPrefixBitsTest, StepsFitTheKeys) {
     return keys;
   };
   const std::pair<size_t, std::string> expected[] = {
-      {0, "1 byte"}, {4, "1.5 bytes"}, {8, "3 bytes"}, {25, "8 bytes"}};
+      {0, "1 byte"}, {4, "1.5 bytes"}, {8, "2 bytes"}, {25, "8 bytes"}};
   for (const auto& [size, step] : expected) {
     EXPECT_EQ("trie, 8 prefix bits over " + step + " each",
               SuffixDesign(pairs(std::string(size, '-')), 8));

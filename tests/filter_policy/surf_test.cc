@@ -637,16 +637,18 @@ TEST(SurfTest, CountIsExactOnWholeKeys) {
 // At its peak, the builder holds at most 1.5 times the keys.
 TEST(SurfTest, BuildMemoryIsLinear) {
   for (const KeyFamily& family : KeyFamilies(100000, 23)) {
-    SCOPED_TRACE(family.name);
-    SurfBuilder builder({0, 8});
-    size_t key_bytes = 0;
-    for (const std::string& key : family.keys) {
-      builder.AddKey(key);
-      key_bytes += key.size();
+    for (const SurfSuffix& suffix : {SurfSuffix{0, 8}, SurfSuffix{0, 0, 8}}) {
+      SCOPED_TRACE(family.name + ", " + suffix.Describe());
+      SurfBuilder builder(suffix);
+      size_t key_bytes = 0;
+      for (const std::string& key : family.keys) {
+        builder.AddKey(key);
+        key_bytes += key.size();
+      }
+      uint64_t size;
+      ASSERT_TRUE(builder.Finish(&size).ok());
+      EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
     }
-    uint64_t size;
-    ASSERT_TRUE(builder.Finish(&size).ok());
-    EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
   }
 }
 
