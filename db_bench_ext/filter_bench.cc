@@ -36,7 +36,7 @@ DEFINE_string(sample_file, "",
               "queries are generated along with the others");
 DEFINE_string(workload, "point",
               "Keys and queries. From the SuRF paper, by --key_type: point, "
-              "range, mixed, short_range. From the Proteus paper, by "
+              "range, mixed, short_range, prefix. From the Proteus paper, by "
               "--key_dist, --query_dist and the flags beside them: ranges, "
               "strings");
 DEFINE_uint64(num, 1000000, "Keys to generate");

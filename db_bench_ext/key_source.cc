@@ -9,6 +9,7 @@
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/sosd_file.h"
+#include "db_bench_ext/text_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -87,57 +88,6 @@ KeyMaker TimeseriesKeys() {
   };
 }
 
-// ---- Text ----
-
-// Small values are drawn more often than large ones, as in real data sets.
-uint64_t Skewed(Rng* rng, uint64_t bound) {
-  return std::min(Below(rng, bound), Below(rng, bound));
-}
-
-template <size_t kSize>
-const char* SkewedWord(Rng* rng, const char* const (&words)[kSize]) {
-  return words[Skewed(rng, kSize)];
-}
-
-constexpr const char* kNames[] = {
-    "anna", "ben",  "carla", "david", "emma", "felix", "grace", "henry",
-    "ines", "jack", "karin", "liam",  "mary", "nils",  "olga",  "paul",
-    "rosa", "sam",  "tina",  "uwe",   "vera", "will",  "yara",  "zoe"};
-
-std::string Email(Rng* rng) {
-  static constexpr const char* kHosts[] = {
-      "com.gmail",  "com.yahoo",      "com.hotmail", "org.acm.mail",
-      "edu.cmu.cs", "de.tum.in.mail", "com.hpe.labs"};
-  std::string key = SkewedWord(rng, kHosts);
-  if (Below(rng, 4) == 0) key += ".host" + std::to_string(Below(rng, 2000));
-  key += "@";
-  key += SkewedWord(rng, kNames);
-  if (Below(rng, 2) == 0) key += "." + std::string(SkewedWord(rng, kNames));
-  if (Below(rng, 3) == 0) key += static_cast<char>('a' + Below(rng, 26));
-  return key + std::to_string(Skewed(rng, 1000000));
-}
-
-std::string Url(Rng* rng) {
-  static constexpr const char* kShops[] = {"books", "market", "shop", "store"};
-  static constexpr const char* kTops[] = {".com", ".org", ".de"};
-  std::string key = "http://www.";
-  key.append(SkewedWord(rng, kNames)).append("-");
-  key.append(SkewedWord(rng, kShops)).append(SkewedWord(rng, kTops));
-  key += "/products/category-" + std::to_string(Skewed(rng, 200)) + "/item-";
-  key += SkewedWord(rng, kNames);
-  return key + "-" + std::to_string(Below(rng, 100000)) + ".html";
-}
-
-std::string Domain(Rng* rng) {
-  static constexpr const char* kTops[] = {"com.", "org.", "net.",
-                                          "de.",  "edu.", "io."};
-  std::string key = SkewedWord(rng, kTops);
-  key += SkewedWord(rng, kNames) + std::to_string(Skewed(rng, 5000));
-  key.append(".").append(SkewedWord(rng, kNames));
-  key.append("@").append(SkewedWord(rng, kNames));
-  return key + std::to_string(Below(rng, 100));
-}
-
 // ---- Names ----
 
 // The uses of a kind of keys.
@@ -160,6 +110,10 @@ constexpr NamedType kTypes[] = {
     {"timeseries", KeyType::kTimeseries, kDataSet},
     {"url", KeyType::kUrl, kDataSet},
     {"domain", KeyType::kDomain, kDataSet | kStrings},
+    {"name", KeyType::kName, kDataSet | kStrings},
+    {"path", KeyType::kPath, kDataSet | kStrings},
+    {"host", KeyType::kHost, kDataSet | kStrings},
+    {"user_time", KeyType::kUserTime, kDataSet | kStrings},
 };
 
 // Finds the type called `name`. `refused` begins the message that lists the
@@ -207,11 +161,19 @@ KeySource MakeSource(KeyType type, size_t key_bytes) {
     case KeyType::kTimeseries:
       return {TimeseriesKeys(), 16, /*suffix_bytes=*/8};
     case KeyType::kText:
-      return {Email};
+      return {EmailKey};
     case KeyType::kUrl:
-      return {Url};
+      return {UrlKey};
     case KeyType::kDomain:
-      return {Domain};
+      return {DomainKey};
+    case KeyType::kName:
+      return {NameKey};
+    case KeyType::kPath:
+      return {PathKey};
+    case KeyType::kHost:
+      return {HostKey};
+    case KeyType::kUserTime:
+      return {UserTimeKey};
   }
   return {};
 }
@@ -224,10 +186,7 @@ Status ParseKeyType(const std::string& name, KeyType* type) {
 
 KeySource SourceOf(KeyType type) { return MakeSource(type, 8); }
 
-bool IsNumeric(KeyType type) {
-  return type != KeyType::kText && type != KeyType::kUrl &&
-         type != KeyType::kDomain;
-}
+bool IsNumeric(KeyType type) { return type < KeyType::kText; }
 
 Status MakeKeySource(const KeySourceOptions& options, KeySource* source) {
   if (!options.file.empty()) return ReadSource(options, source);

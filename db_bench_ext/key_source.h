@@ -19,6 +19,10 @@
 //    text             emails, host first: com.example.mail@jane.doe12
 //    url              http://www.HOST/products/category-N/item-WORD-N.html
 //    domain           many hosts of few names each: com.foo.bar@word12
+//    name             package-like names: react-query-devtools, pymolix2
+//    path             file paths: /usr/lib/python3/dist-packages/...
+//    host             hosts, top domain first: com.velox-tools.api.eu-west-3
+//    user_time        a user and a time: user:000123|2026-01-02T03:04:05.678Z
 //
 //  Data sets after the SuRF paper, section 4.2, take their keys by --key_type;
 //  the workloads ranges and strings, after the Proteus paper, sections 5 and
@@ -46,9 +50,13 @@ enum class KeyType {
   kFacebook,
   kDense,
   kTimeseries,
-  kText,
+  kText,  // from here on, keys are text of varying length
   kUrl,
   kDomain,
+  kName,
+  kPath,
+  kHost,
+  kUserTime,
 };
 
 // Draws keys of one kind. A draw may depend on the draws before it.

@@ -3,6 +3,7 @@
 #include "db_bench_ext/query_source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <map>
 
@@ -39,6 +40,16 @@ Query PrefixScan(const std::string& prefix) {
   return query;
 }
 
+// One or more of the first fields of a key, all with their last bytes.
+std::string FirstFields(const std::string& key, Rng* rng) {
+  std::vector<size_t> ends;
+  for (size_t i = 1; i < key.size(); i++) {
+    if (!isalnum(static_cast<uint8_t>(key[i - 1]))) ends.push_back(i);
+  }
+  ends.push_back(key.size());
+  return key.substr(0, ends[UniformIn(0, ends.size() - 1, rng)]);
+}
+
 }  // namespace
 
 Status ParseQueryDistribution(const std::string& name, const KeySource& source,
@@ -48,18 +59,27 @@ Status ParseQueryDistribution(const std::string& name, const KeySource& source,
       {"correlated", QueryDistribution::kCorrelated},
       {"split", QueryDistribution::kSplit},
       {"real", QueryDistribution::kReal},
+      {"fields", QueryDistribution::kFields},
       {"prefix", QueryDistribution::kPrefix}};
   const auto found = distributions.find(name);
   if (found == distributions.end()) {
     return Status::InvalidArgument(
         "query distribution " + name +
-        " is unknown; allowed: uniform, correlated, split, real, prefix");
+        " is unknown; allowed: uniform, correlated, split, real, fields, "
+        "prefix");
   }
-  if (source.key_bytes == 0 && found->second != QueryDistribution::kReal &&
+  const bool for_text = found->second == QueryDistribution::kFields;
+  if (source.key_bytes == 0 && !for_text &&
+      found->second != QueryDistribution::kReal &&
       found->second != QueryDistribution::kPrefix) {
-    return Status::InvalidArgument(
-        "query distribution " + name +
-        " needs keys of one length; allowed: real, prefix");
+    return Status::InvalidArgument("query distribution " + name +
+                                   " needs keys of one length; allowed: real, "
+                                   "fields, prefix");
+  }
+  if (source.key_bytes > 0 && for_text) {
+    return Status::InvalidArgument("query distribution " + name +
+                                   " needs text of varying length; allowed: "
+                                   "uniform, correlated, split, real, prefix");
   }
   *distribution = found->second;
   return Status::OK();
@@ -139,6 +159,8 @@ Query QuerySource::Draw(Rng* rng) const {
                  : Correlated(point ? 0 : options_.rmax_correlated, rng);
     case QueryDistribution::kReal:
       return Range(source_.draw(rng), rmax, rng);
+    case QueryDistribution::kFields:
+      return TextRange(FirstFields(source_.draw(rng), rng));
     case QueryDistribution::kBehind:
       return Behind(source_.draw(rng));
     case QueryDistribution::kPrefix:

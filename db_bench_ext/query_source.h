@@ -8,6 +8,7 @@
 //    correlated  left is in [key + 1, key + corr_degree] of a stored key
 //    split       half uniform, half correlated with a rmax of its own
 //    real        left is drawn as the keys are
+//    fields      left is the first fields of a key drawn as the keys are
 //    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are
 //    prefix      the scan of a prefix of a key drawn as the keys are: of random
 //                length, but longer than what it shares with any stored key,
@@ -20,7 +21,9 @@
 //
 //  Bounds are as long as the keys, and offsets count in units of the last byte.
 //  Keys of varying length have no such distances: their queries are real,
-//  behind or prefix, and the first two are [left, left with its last byte + 1].
+//  behind, fields or prefix, and the first three are [left, left with its last
+//  byte + 1]. A field ends with a byte that is no letter and no digit; the last
+//  one with the key.
 
 #pragma once
 
@@ -46,6 +49,7 @@ enum class QueryDistribution {
   kCorrelated,
   kSplit,
   kReal,
+  kFields,
   kBehind,
   kPrefix,
 };

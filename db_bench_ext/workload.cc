@@ -14,6 +14,7 @@ constexpr NamedWorkload kWorkloads[] = {
     {"point", WorkloadFamily::kDataSet, WorkloadKind::kPoint},
     {"range", WorkloadFamily::kDataSet, WorkloadKind::kRange},
     {"mixed", WorkloadFamily::kDataSet, WorkloadKind::kMixed},
+    {"prefix", WorkloadFamily::kDataSet, WorkloadKind::kPrefix},
     {"short_range", WorkloadFamily::kDataSet, WorkloadKind::kShortRange},
     {"ranges", WorkloadFamily::kDistributions, {}},
     {"strings", WorkloadFamily::kDistributions, {}},
@@ -92,6 +93,8 @@ QueryOptions DataSet::OptionsOf(WorkloadKind kind) const {
   if (kind == WorkloadKind::kPoint) {
     options.distribution = QueryDistribution::kReal;
     options.rmax = 0;
+  } else if (kind == WorkloadKind::kPrefix) {
+    options.distribution = QueryDistribution::kFields;
   } else if (kind == WorkloadKind::kShortRange) {
     options.distribution = QueryDistribution::kUniform;
     options.rmin = 1;
@@ -130,6 +133,11 @@ Status Generate(WorkloadKind kind, KeyType type, const WorkloadSize& size,
     return Status::InvalidArgument(
         "workload short_range is for numbers; allowed key types: u64, dense, "
         "timeseries");
+  }
+  if (kind == WorkloadKind::kPrefix && IsNumeric(type)) {
+    return Status::InvalidArgument(
+        "workload prefix is for text; allowed key types: text, url, domain, "
+        "name, path, host, user_time");
   }
   const Status s = CheckNumKeys(size.keys);
   if (!s.ok()) return s;

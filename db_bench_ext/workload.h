@@ -22,6 +22,7 @@ enum class WorkloadKind {
                 // times: the same as a window over all sensors; text: [K, K
                 // with its last byte + 1]
   kMixed,       // half of each
+  kPrefix,      // text only: all that starts with the first fields of a key
   kShortRange,  // numbers and times only: [N, N + 1 to N + 1024], N anywhere
 };
 

@@ -6,7 +6,8 @@
 
 DEFINE_string(key_type, "u64",
               "point, range, mixed, short_range: u64 (8 bytes, big endian), "
-              "text, dense, timeseries, url, domain. Files hold u64 or text");
+              "dense, timeseries; point, range, mixed, prefix: text, url, "
+              "domain, name, path, host, user_time. Files hold u64 or text");
 DEFINE_string(
     key_file, "",
     "Keys: SOSD format for numbers (a 64-bit count, then the keys, little "
@@ -14,12 +15,13 @@ DEFINE_string(
     "--num of them, and --query_dist=real draws from all. Empty: generated");
 DEFINE_string(key_dist, "uniform",
               "ranges: uniform, normal, books, facebook; strings: uniform, "
-              "normal, domain, text");
+              "normal, domain, text, name, path, host, user_time");
 DEFINE_string(
     query_dist, "uniform",
     "ranges, strings: uniform, correlated, split (half of each), "
     "real (as the keys), prefix (scans of a prefix of an absent key); "
-    "the last two are the only ones for domain and text");
+    "text of varying length has the last two, and fields (all that "
+    "starts with the first fields of a key)");
 DEFINE_string(rmin, "2", "ranges, strings: smallest offset of a range");
 DEFINE_string(rmax, "",
               "ranges, strings: largest offset of a range, such as 1024 or "
@@ -172,6 +174,9 @@ std::string DescribeQueries(const QueryOptions& options,
       break;
     case QueryDistribution::kPrefix:
       text = "scans of a prefix";
+      break;
+    case QueryDistribution::kFields:
+      text = "scans of the first fields of keys drawn as the keys are";
       break;
     case QueryDistribution::kReal:
       text = "queries drawn as the keys are, " + (source.key_bytes > 0 ? offsets

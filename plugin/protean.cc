@@ -41,10 +41,12 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
 }
 
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
-    uint32_t hash_suffix_bits, uint32_t real_suffix_bits) {
+    uint32_t hash_suffix_bits, uint32_t real_suffix_bits,
+    uint32_t prefix_suffix_bits) {
   SurfPolicyOptions options;
   options.hash_suffix_bits = hash_suffix_bits;
   options.real_suffix_bits = real_suffix_bits;
+  options.prefix_suffix_bits = prefix_suffix_bits;
   return std::make_shared<SurfFilterPolicy>(options);
 }
 

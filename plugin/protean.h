@@ -38,12 +38,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 // "{id=protean.Proteus;bits_per_key=12;...}". Never null. Thread safe.
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(double bits_per_key);
 
-// A policy that gives every SST file a SuRF with that many suffix bits per key,
-// each from 0 to 32; DB::Open refuses other numbers with InvalidArgument. Hash
-// bits help point queries only, real bits help point and range queries. Never
-// null. Thread safe.
+// A policy that gives every SST file a SuRF with that many suffix bits per key:
+// hash and real bits from 0 to 32, prefix bits from 0 to 16, and at most 64 in
+// all; DB::Open refuses other numbers with InvalidArgument. Hash bits help
+// point queries only. Real bits help point and range queries. Prefix bits help
+// point queries, scans of a prefix, and ranges whose bounds have a prefix in
+// common, over text above all. Never null. Thread safe.
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
-    uint32_t hash_suffix_bits, uint32_t real_suffix_bits);
+    uint32_t hash_suffix_bits, uint32_t real_suffix_bits,
+    uint32_t prefix_suffix_bits = 0);
 
 // The block-based table with these options, whose iterators ask the files'
 // range filters before they read data. `options` may have any filter policy.

@@ -71,9 +71,9 @@ inline unsigned BitsFor(uint64_t max) {
 }
 
 #if defined(__x86_64__)
-// Whether the CPU runs PDEP in hardware: the first two generations of AMD's Zen
-// take hundreds of cycles for it. This is decided at run time, so that portable
-// binaries profit too.
+// Whether the CPU runs PDEP and PEXT in hardware: the first two generations of
+// AMD's Zen take hundreds of cycles for them. This is decided at run time, so
+// that portable binaries profit too.
 inline const bool kHasFastPdep = [] {
   __builtin_cpu_init();
   return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
@@ -109,6 +109,27 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
   }
 #endif
   return PortableSelectInWord(word, rank);
+}
+
+// The bits of `word` where `mask` has ones, moved together at the lowest bits.
+// Runs on any CPU.
+inline uint64_t PortableExtractBits(uint64_t word, uint64_t mask) {
+  uint64_t bits = 0;
+  for (unsigned i = 0; mask != 0; i++, mask &= mask - 1) {
+    bits |= (word >> __builtin_ctzll(mask) & 1) << i;
+  }
+  return bits;
+}
+
+// PortableExtractBits, as fast as this CPU can compute it.
+inline uint64_t ExtractBits(uint64_t word, uint64_t mask) {
+#if defined(__x86_64__)
+  if (__builtin_expect(kHasFastPdep, true)) {
+    asm("pext %1, %0, %0" : "+r"(word) : "r"(mask));
+    return word;
+  }
+#endif
+  return PortableExtractBits(word, mask);
 }
 
 // The position in [begin, end) of the first label that is at least `label`, or

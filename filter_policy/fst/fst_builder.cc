@@ -23,14 +23,24 @@ constexpr size_t kLongRun = 32;
 constexpr size_t kSmallestChunk = 1 << 10;
 constexpr size_t kLargestChunk = 1 << 18;
 
+// A number in a record. At least the end of the record follows it.
+uint64_t NumberAt(const char* at, unsigned bits) {
+  const uint64_t number = DecodeFixed64(at);
+  return bits < 64 ? number & LowBits(bits) : number;
+}
+
 }  // namespace
 
-FstBuilder::FstBuilder(unsigned value_bits, FstOptions options)
+FstBuilder::FstBuilder(unsigned value_bits, FstOptions options,
+                       Unfinished unfinished)
     : value_bits_(value_bits),
-      value_bytes_((value_bits + 7) / 8),
+      unfinished_(unfinished),
+      value_bytes_((unfinished.value_bits + 7) / 8),
+      draft_bytes_((unfinished.draft_bits + 7) / 8),
       options_(std::move(options)) {}
 
-void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
+void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value,
+                         uint64_t draft) {
   if (open_.empty()) {
     if (key.empty()) {
       // The empty key alone needs no node, and its value is never read.
@@ -39,7 +49,7 @@ void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value) {
     }
     Open(0);
   }
-  AddLeaf(key, shared, value);
+  AddLeaf(key, shared, value, draft);
   while (open_.size() > 1) CloseLowest(key, 0);
   AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
   open_.clear();
@@ -112,7 +122,8 @@ void FstBuilder::ParseRecord(const char* end, Record* record) const {
   record->num_edges = DecodeFixed16(trailer + 4);
   record->leaves = DecodeFixed16(trailer + 6);
   record->run = Slice(trailer - run_length, run_length);
-  record->values = record->run.data() - record->leaves * value_bytes_;
+  record->values =
+      record->run.data() - record->leaves * (value_bytes_ + draft_bytes_);
   record->edges = record->values - kEdgeBytes * record->num_edges;
   record->has_terminator = (record->edge(0) & kTerminator) != 0;
 }
@@ -329,7 +340,7 @@ void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
 }
 
 void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
-                           char* values) const {
+                           const CompleteValue& complete, char* values) const {
   const Section& section = sections_[rest.section];
   const FstSectionLayout& layout = section.layout;
   WriteLabels(node, rest, section);
@@ -349,16 +360,19 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
   if (value_bits_ > 0) {
     BitWriter value_writer(values, uint64_t{rest.leaves} * value_bits_);
     const char* value = node.values;
-    for (uint32_t i = 0; i < node.leaves; i++, value += value_bytes_) {
-      // At least the end of the record follows the last value.
-      uint64_t bits = DecodeFixed64(value);
-      if (value_bits_ < 64) bits &= LowBits(value_bits_);
+    for (uint32_t i = 0; i < node.leaves; i++) {
+      uint64_t bits = NumberAt(value, unfinished_.value_bits);
+      value += value_bytes_;
+      if (complete) {
+        bits = complete(bits, NumberAt(value, unfinished_.draft_bits));
+      }
+      value += draft_bytes_;
       value_writer.Write(bits, value_bits_);
     }
   }
 }
 
-void FstBuilder::Write(char* out) {
+void FstBuilder::Write(char* out, const CompleteValue& complete) {
   FstHeader fst;
   fst.height = static_cast<uint32_t>(levels_.size());
   fst.nodes = static_cast<uint32_t>(num_nodes_);
@@ -390,7 +404,7 @@ void FstBuilder::Write(char* out) {
 
   VisitBackward([&](size_t level, const Record& record) {
     levels_[level].Take(record);
-    WriteNode(record, levels_[level], out);
+    WriteNode(record, levels_[level], complete, out);
   });
 
   for (const Section& section : sections_) {

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "filter_policy/fst/alphabet.h"
@@ -31,22 +32,35 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
+  // Makes a key's value out of the two numbers that were added with it.
+  using CompleteValue = std::function<uint64_t(uint64_t value, uint64_t draft)>;
+
+  // Values that depend on what is known only after the last key: until then,
+  // the builder keeps the lowest bits of two numbers for each key.
+  struct Unfinished {
+    unsigned value_bits;
+    unsigned draft_bits;
+  };
+
   // The trie stores the lowest `value_bits` bits of a value with each key.
-  explicit FstBuilder(unsigned value_bits, FstOptions options = {});
+  explicit FstBuilder(unsigned value_bits, FstOptions options = {})
+      : FstBuilder(value_bits, std::move(options), {value_bits, 0}) {}
+  FstBuilder(unsigned value_bits, FstOptions options, Unfinished unfinished);
 
   // Adds the key up to the byte that tells it from its neighbours, or to its
   // end if the next key starts with it. It shares its first `shared` bytes with
   // the key before it (0 for the first one), and `next_shared` with the next.
   // Keys ascend.
-  void Add(const Slice& key, size_t shared, size_t next_shared,
-           uint64_t value) {
+  void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
+           uint64_t draft = 0) {
     if (next_shared > shared || num_leaves_ == 0) Open(next_shared);
-    AddLeaf(key, std::max(shared, next_shared), value);
+    AddLeaf(key, std::max(shared, next_shared), value, draft);
     if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
   }
 
   // Adds the last key.
-  void AddLast(const Slice& key, size_t shared, uint64_t value);
+  void AddLast(const Slice& key, size_t shared, uint64_t value,
+               uint64_t draft = 0);
 
   // Decides on the encoding, and stores the size of the serialized trie
   // (fst.h). Must be called once, after the last key; there may be no key at
@@ -54,8 +68,9 @@ class FstBuilder {
   bool Prepare(uint64_t* size);
 
   // Writes the trie into that many zero bytes at `out`, which are followed by
-  // kReadPadding zero bytes. Called once, after Prepare returned true.
-  void Write(char* out);
+  // kReadPadding zero bytes. Values are what `complete` makes of them, if it is
+  // given. Called once, after Prepare returned true.
+  void Write(char* out, const CompleteValue& complete = nullptr);
 
   // The bytes allocated now, and the bytes that Prepare will allocate.
   size_t MemoryUsage() const;
@@ -77,8 +92,8 @@ class FstBuilder {
   struct Record {
     const char* edges;  // 2 bytes each; the terminator is first
     uint32_t num_edges;
-    const char* values;
-    uint32_t leaves;  // edges to leaves, and the terminator
+    const char* values;  // of each leaf, its value and its draft
+    uint32_t leaves;     // edges to leaves, and the terminator
     bool has_terminator;
     Slice run;
 
@@ -138,7 +153,7 @@ class FstBuilder {
     while (lowest_depth_ > depth) CloseLowest(key, depth);
   }
   void AddEdge(uint16_t edge) { edges_.PushNumber(edge, kEdgeBytes); }
-  void AddLeaf(const Slice& key, size_t depth, uint64_t value) {
+  void AddLeaf(const Slice& key, size_t depth, uint64_t value, uint64_t draft) {
     if (depth < key.size()) {
       const auto label = static_cast<uint8_t>(key[depth]);
       occurs_[label] = true;
@@ -146,7 +161,8 @@ class FstBuilder {
     } else {
       AddEdge(kTerminator);
     }
-    if (value_bits_ > 0) values_.PushNumber(value, value_bytes_);
+    if (value_bytes_ > 0) values_.PushNumber(value, value_bytes_);
+    if (draft_bytes_ > 0) values_.PushNumber(draft, draft_bytes_);
     num_leaves_++;
   }
   // Closes the lowest open node, and gives the node above an edge to it. That
@@ -167,16 +183,19 @@ class FstBuilder {
                    const Section& section) const;
   void WriteChildren(const Record& node, const LevelRest& rest,
                      const Section& section) const;
-  void WriteNode(const Record& node, const LevelRest& rest, char* values) const;
+  void WriteNode(const Record& node, const LevelRest& rest,
+                 const CompleteValue& complete, char* values) const;
 
   const unsigned value_bits_;
+  const Unfinished unfinished_;
   const unsigned value_bytes_;
+  const unsigned draft_bytes_;
   const FstOptions options_;
 
   std::vector<OpenNode> open_;
   size_t lowest_depth_ = 0;  // depth of the last open node
   ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
-  ByteStack values_;         // of their leaves, value_bytes_ each
+  ByteStack values_;         // of their leaves, with the drafts
   std::vector<ByteStack> records_;  // in chunks
   size_t records_bytes_ = 0;
   bool occurs_[256] = {};

@@ -20,10 +20,20 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
   }
   surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]);
   surf->suffix_.real_bits = static_cast<uint8_t>(header[1]);
+  surf->suffix_.prefix_bits = static_cast<uint8_t>(header[2]);
+  if (surf->suffix_.prefix_bits > 0) {
+    surf->suffix_.prefix_step = static_cast<uint8_t>(header[3]);
+  }
   surf->salt_ = salt;
   if (surf->suffix_.hash_bits > SurfSuffix::kMaxHashBits ||
-      surf->suffix_.real_bits > SurfSuffix::kMaxRealBits) {
+      surf->suffix_.real_bits > SurfSuffix::kMaxRealBits ||
+      surf->suffix_.prefix_bits > SurfSuffix::kMaxPrefixBits) {
     return Status::Corruption("SuRF: too many suffix bits");
+  }
+  if (surf->suffix_.prefix_step == 0 ||
+      PrefixReach(surf->suffix_.prefix_bits, surf->suffix_.prefix_step) >
+          kMaxPrefixReach) {
+    return Status::Corruption("SuRF: prefix bits have a wrong step");
   }
   Status s = surf->fst_.Open(&input);
   if (!s.ok()) return s;
@@ -95,27 +105,6 @@ PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
   }
 }
 
-// Whether the key of a leaf, which shares its first `depth` bytes with `lo`,
-// may be `lo` or above.
-bool Surf::LeafMayReach(const Fst::Node& node, const Fst::Edge& edge,
-                        size_t depth, const Slice& lo) const {
-  return suffix_.real_bits == 0 ||
-         suffix_.RealOfValue(ValueOf(node, edge)) >= suffix_.Real(lo, depth);
-}
-
-// Whether the key of a leaf, which shares its first `depth` bytes with `hi`,
-// may be below `hi`, or `hi` itself if that belongs to the range.
-bool Surf::LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
-                             size_t depth, const Slice& hi,
-                             bool hi_inclusive) const {
-  if (suffix_.real_bits > 0) {
-    const uint64_t stored = suffix_.RealOfValue(ValueOf(node, edge));
-    const uint64_t wanted = suffix_.Real(hi, depth);
-    if (stored != wanted) return stored < wanted;
-  }
-  return hi_inclusive || !suffix_.RealIsWhole(hi, depth);
-}
-
 // Whether a node may have a key at or above `lo`. The node's path, without its
 // run, is the first `depth` bytes of `lo`. Only the last edge of each node
 // matters.
@@ -129,7 +118,7 @@ bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
     const int wanted = fst_.Symbol(lo[depth++]);
     if (edge.Symbol() != wanted) return edge.Symbol() > wanted;
     if (!fst_.Follow(node, edge, &node)) {
-      return LeafMayReach(node, edge, depth, lo);
+      return LeafOf(node, edge, depth).MayReach(lo);
     }
   }
   return true;
@@ -150,7 +139,7 @@ bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
     const int wanted = fst_.Symbol(hi[depth++]);
     if (edge.Symbol() != wanted) return edge.Symbol() < wanted;
     if (!fst_.Follow(node, edge, &node)) {
-      return LeafMayStayWithin(node, edge, depth, hi, hi_inclusive);
+      return LeafOf(node, edge, depth).MayStayWithin(hi, hi_inclusive);
     }
   }
   return true;
@@ -186,8 +175,7 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
       if (!fst_.Find(node, lo_symbol, &edge)) return false;
       depth++;
       if (!fst_.Follow(node, edge, &node)) {
-        return LeafMayReach(node, edge, depth, lo) &&
-               LeafMayStayWithin(node, edge, depth, hi, hi_inclusive);
+        return LeafOf(node, edge, depth).MayLieBetween(lo, hi, hi_inclusive);
       }
       continue;
     }
@@ -201,14 +189,14 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
     if (edge.Symbol() == lo_symbol) {
       const bool found = fst_.Follow(node, edge, &child)
                              ? HasKeyFrom(child, depth, lo)
-                             : LeafMayReach(node, edge, depth, lo);
+                             : LeafOf(node, edge, depth).MayReach(lo);
       if (found) return true;
       if (!fst_.Next(node, &edge)) return false;
     }
     if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
     return fst_.Follow(node, edge, &child)
                ? HasKeyUpTo(child, depth, hi, hi_inclusive)
-               : LeafMayStayWithin(node, edge, depth, hi, hi_inclusive);
+               : LeafOf(node, edge, depth).MayStayWithin(hi, hi_inclusive);
   }
   return true;
 }
@@ -234,19 +222,17 @@ void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
 
 bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
                          bool hi_inclusive) const {
-  return HasKeyBetween(lo, hi, hi_inclusive);
+  const SurfUpperBound end(hi, hi_inclusive);
+  return HasKeyBetween(lo, end.hi, end.inclusive);
 }
 
 bool Surf::Iterator::Seek(const Slice& target) {
   it_.Seek(target);
   if (!it_.IsPrefixOfTarget()) return false;
-  const size_t length = it_.prefix_length();
-  const uint64_t wanted = surf_->suffix_.Real(target, length);
-  const uint64_t stored = real_suffix();
-  const bool same =
-      stored == wanted && !surf_->suffix_.RealIsWhole(target, length);
-  if (stored < wanted) it_.Next();
-  return same;
+  const SurfLeaf leaf = surf_->LeafOf(it_.leaf(), it_.prefix_length());
+  if (leaf.MayReach(target)) return leaf.MayBeBelow(target);
+  it_.Next();
+  return false;
 }
 
 bool Surf::LowerBound(const Slice& target, std::string* bound) const {
@@ -267,21 +253,48 @@ uint64_t Surf::Iterator::real_suffix() const {
   return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(it_.leaf()));
 }
 
+SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
+    : suffix_(suffix),
+      drafts_(suffix.prefix_bits),
+      step_(suffix.prefix_bits),
+      fst_(suffix.bits(), options,
+           {suffix.hash_bits + suffix.real_bits, drafts_.bits()}) {}
+
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // The trie stores one byte past what the key shares with its neighbors,
   // unless the key ends there because it is a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
   key_bytes_ += key.size();
-  fst_.Add(key, shared, next_shared, suffix_.Value(key, depth, salt()));
+  fst_.Add(key, shared, next_shared, suffix_.WithoutPrefix(key, depth, salt()),
+           Draft(key, depth));
+  if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   const size_t depth = std::min(shared + 1, key.size());
   key_bytes_ += key.size();
-  fst_.AddLast(key, shared, suffix_.Value(key, depth, salt()));
+  fst_.AddLast(key, shared, suffix_.WithoutPrefix(key, depth, salt()),
+               Draft(key, depth));
+  if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, 0);
+}
+
+uint64_t SurfBuilder::Draft(const Slice& key, size_t depth) const {
+  return suffix_.prefix_bits == 0 ? 0 : drafts_.Of(key, depth, salt());
+}
+
+// What the key before this one shares with all its neighbors is now known.
+void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
+                                size_t next_shared) {
+  last_.next = shared;
+  last_.behind_next = next_shared;
+  if (num_noted_++ > 0) step_.Add(last_);
+  last_.before_previous = last_.previous;
+  last_.previous = shared;
+  last_.key_size = key.size();
 }
 
 Status SurfBuilder::Prepare(uint64_t* size) {
+  suffix_.prefix_step = step_.Step();
   if (!fst_.Prepare(size)) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
@@ -301,7 +314,17 @@ Status SurfBuilder::Prepare(uint64_t* size) {
 void SurfBuilder::Write(char* payload) {
   payload[0] = static_cast<char>(suffix_.hash_bits);
   payload[1] = static_cast<char>(suffix_.real_bits);
-  fst_.Write(payload + kSuffixHeaderSize);
+  char* const trie = payload + kSuffixHeaderSize;
+  if (suffix_.prefix_bits == 0) {
+    fst_.Write(trie);
+    return;
+  }
+  payload[2] = static_cast<char>(suffix_.prefix_bits);
+  payload[3] = static_cast<char>(suffix_.prefix_step);
+  const PrefixBitDrafts::Places places = drafts_.PlacesOf(suffix_.prefix_step);
+  fst_.Write(trie, [this, &places](uint64_t value, uint64_t draft) {
+    return suffix_.WithPrefix(value, drafts_.Choose(draft, places));
+  });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,7 +4,8 @@
 //  shortest prefixes that tell the keys of a file apart, each with a few suffix
 //  bits of its key.
 //
-//    payload   hash_bits (1 byte), real_bits (1 byte), 6 zero bytes
+//    payload   hash_bits, real_bits, prefix_bits, prefix_step (1 byte each; no
+//              step if there are no prefix bits), 4 zero bytes
 //              FST (fst.h), whose values are the suffixes (surf_suffix.h)
 
 #pragma once
@@ -16,6 +17,8 @@
 #include "filter_policy/fst/fst_builder.h"
 #include "filter_policy/fst/fst_iterator.h"
 #include "filter_policy/range_filter.h"
+#include "filter_policy/surf/prefix_bits.h"
+#include "filter_policy/surf/surf_leaf.h"
 #include "filter_policy/surf/surf_suffix.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -88,11 +91,22 @@ class Surf : public RangeFilter {
 
   const Fst& fst() const { return fst_; }
   const SurfSuffix& suffix() const { return suffix_; }
+  // A leaf, by its number, to compare bounds with; `depth` bytes of its key are
+  // in the trie.
+  SurfLeaf LeafOf(uint32_t leaf, size_t depth) const {
+    return SurfLeaf(suffix_, salt_,
+                    BoundsNeedValue() ? fst_.values().Get(leaf) : 0, depth);
+  }
 
  private:
   Surf() = default;
 
   static constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
+
+  // Hash bits alone say nothing about bounds.
+  bool BoundsNeedValue() const {
+    return suffix_.real_bits + suffix_.prefix_bits > 0;
+  }
 
   bool StepDown(const Slice& key, Fst::Node* node, size_t* depth,
                 bool* found) const;
@@ -104,11 +118,11 @@ class Surf : public RangeFilter {
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
   }
-  bool LeafMayReach(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
-                    const Slice& lo) const;
-  bool LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
-                         size_t depth, const Slice& hi,
-                         bool hi_inclusive) const;
+  SurfLeaf LeafOf(const Fst::Node& node, const Fst::Edge& edge,
+                  size_t depth) const {
+    return BoundsNeedValue() ? LeafOf(fst_.Leaf(node, edge), depth)
+                             : SurfLeaf(suffix_, salt_, 0, depth);
+  }
   bool HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const;
   bool HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
                   bool hi_inclusive) const;
@@ -123,8 +137,9 @@ class Surf : public RangeFilter {
 // the trie would be almost a copy of the keys.
 class SurfBuilder : public RangeFilterBuilder {
  public:
-  explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {})
-      : suffix_(suffix), fst_(suffix.bits(), options) {}
+  // The builder chooses the step of the prefix bits.
+  explicit SurfBuilder(const SurfSuffix& suffix,
+                       const FstOptions& options = {});
 
   void Write(char* payload) override;
   double ApproximateBitsPerKey() const override {
@@ -141,9 +156,12 @@ class SurfBuilder : public RangeFilterBuilder {
   void AddLast(const Slice& key, size_t shared) override;
   Status Prepare(uint64_t* size) override;
   size_t Memory() const override { return fst_.MemoryUsage(); }
-  bool HasHashes() const override { return suffix_.hash_bits > 0; }
+  bool HasHashes() const override { return suffix_.HasHashes(); }
 
  private:
+  uint64_t Draft(const Slice& key, size_t depth) const;
+  void NoteNeighbors(const Slice& key, size_t shared, size_t next_shared);
+
   // The size of a trie of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 
@@ -151,7 +169,11 @@ class SurfBuilder : public RangeFilterBuilder {
   static constexpr uint64_t kSmall = 64 << 10;
   static constexpr uint64_t kMaxBytesPerKey = 64;
 
-  const SurfSuffix suffix_;
+  SurfSuffix suffix_;
+  const PrefixBitDrafts drafts_;
+  PrefixStepChooser step_;
+  KeyNeighborhood last_ = {};  // of the last key
+  uint64_t num_noted_ = 0;
   FstBuilder fst_;
   uint64_t key_bytes_ = 0;
 };

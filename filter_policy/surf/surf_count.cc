@@ -23,8 +23,8 @@ class CountBound {
   enum Side { kLow, kHigh, kHighInclusive };
 
   CountBound(const Surf& surf, const Slice& key, Side side)
-      : fst_(surf.fst()),
-        suffix_(surf.suffix()),
+      : surf_(surf),
+        fst_(surf.fst()),
         key_(key),
         side_(side),
         node_(fst_.Root()) {}
@@ -88,25 +88,20 @@ class CountBound {
   // Passes the leaf after the place if its suffix tells that it is on the other
   // side of the bound. The leaf's path is a prefix of the bound.
   void PassLeaf() {
-    const uint64_t wanted = suffix_.Real(key_, depth_);
-    const uint64_t stored =
-        suffix_.real_bits == 0
-            ? 0
-            : suffix_.RealOfValue(fst_.values().Get(place_.leaves));
-    const bool same = stored == wanted;
-    // Whether the leaf is the bound or above it.
-    const bool reaches = same && suffix_.RealIsWhole(key_, depth_);
+    const SurfLeaf leaf = surf_.LeafOf(place_.leaves, depth_);
     if (side_ == kLow) {
-      ambiguous_ = same && !reaches;
-      if (stored < wanted) place_.leaves++;
+      const bool reaches = leaf.MayReach(key_);
+      ambiguous_ = reaches && leaf.MayBeBelow(key_);
+      if (!reaches) place_.leaves++;
     } else {
-      ambiguous_ = same && (side_ == kHighInclusive || !reaches);
-      if (stored < wanted || ambiguous_) place_.leaves++;
+      const bool within = leaf.MayStayWithin(key_, side_ == kHighInclusive);
+      ambiguous_ = within && leaf.MayBeAbove(key_);
+      if (within) place_.leaves++;
     }
   }
 
+  const Surf& surf_;
   const Fst& fst_;
-  const SurfSuffix& suffix_;
   const Slice key_;
   const Side side_;
   Fst::Node node_;
@@ -138,6 +133,12 @@ PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
   count->low_shared = low.shared();
   count->high_ambiguous = high.ambiguous();
   count->high_shared = high.shared();
+  // Each bound alone leaves the key open; what the two have in common may rule
+  // it out.
+  if (suffix_.prefix_bits > 0 && count->count == 1 && low.ambiguous() &&
+      high.ambiguous() && !HasKeyBetween(lo, hi, hi_inclusive)) {
+    *count = RangeCount();
+  }
 }
 
 // A clone cannot be virtual, so this function calls it.
@@ -151,7 +152,8 @@ bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
     count->count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
     return true;
   }
-  CountBetween(lo, hi, hi_inclusive, count);
+  const SurfUpperBound end(hi, hi_inclusive);
+  CountBetween(lo, end.hi, end.inclusive, count);
   return true;
 }
 

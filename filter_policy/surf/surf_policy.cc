@@ -12,9 +12,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const char kUsage[] = "surf:HASH_BITS:REAL_BITS";
+const char kUsage[] = "surf:HASH_BITS:REAL_BITS[:PREFIX_BITS]";
 const std::string kHashOption = "hash_suffix_bits";
 const std::string kRealOption = "real_suffix_bits";
+const std::string kPrefixOption = "prefix_suffix_bits";
 
 const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
   static const auto* const info =
@@ -27,21 +28,36 @@ const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
            BoundedOption(SurfFilterPolicy::kClassName(),
                          offsetof(SurfPolicyOptions, real_suffix_bits), 0,
                          SurfSuffix::kMaxRealBits)},
+          {kPrefixOption,
+           BoundedOption(SurfFilterPolicy::kClassName(),
+                         offsetof(SurfPolicyOptions, prefix_suffix_bits), 0,
+                         SurfSuffix::kMaxPrefixBits)},
       };
   return *info;
 }
 
-// Parses surf:HASH_BITS:REAL_BITS.
+Status CheckSum(const SurfPolicyOptions& options) {
+  const uint32_t bits = options.hash_suffix_bits + options.real_suffix_bits +
+                        options.prefix_suffix_bits;
+  if (bits <= SurfSuffix::kMaxBits) return Status::OK();
+  return Status::InvalidArgument(
+      std::string(SurfFilterPolicy::kClassName()) + ": " + kHashOption + ", " +
+      kRealOption + " and " + kPrefixOption + " are " + std::to_string(bits) +
+      " in all; allowed: up to " + std::to_string(SurfSuffix::kMaxBits));
+}
+
+// Parses surf:HASH_BITS:REAL_BITS, perhaps with :PREFIX_BITS.
 Status Parse(const std::string& spec,
              std::unique_ptr<const FilterPolicy>* policy) {
   const char* const owner = SurfFilterPolicy::kClassName();
-  const std::vector<std::string> parts = StringSplit(spec, ':');
-  if (parts.size() != 3 || parts[0] != SurfFilterPolicy::kNickName() ||
-      spec.back() == ':') {
+  std::vector<std::string> parts = StringSplit(spec, ':');
+  if (parts.size() < 3 || parts.size() > 4 ||
+      parts[0] != SurfFilterPolicy::kNickName() || spec.back() == ':') {
     return Status::InvalidArgument("filter_policy=" + spec +
                                    " is not allowed; allowed: " + kUsage +
-                                   ", such as surf:0:8");
+                                   ", such as surf:0:8 or surf:0:0:8");
   }
+  parts.resize(4, "0");
   SurfPolicyOptions options;
   Status s =
       ParseBoundedOption(owner, kHashOption, parts[1], 0,
@@ -50,6 +66,12 @@ Status Parse(const std::string& spec,
     s = ParseBoundedOption(owner, kRealOption, parts[2], 0,
                            SurfSuffix::kMaxRealBits, &options.real_suffix_bits);
   }
+  if (s.ok()) {
+    s = ParseBoundedOption(owner, kPrefixOption, parts[3], 0,
+                           SurfSuffix::kMaxPrefixBits,
+                           &options.prefix_suffix_bits);
+  }
+  if (s.ok()) s = CheckSum(options);
   if (s.ok()) policy->reset(new SurfFilterPolicy(options));
   return s;
 }
@@ -82,7 +104,12 @@ Status SurfFilterPolicy::CheckOptions() const {
     s = CheckOptionRange(kClassName(), kRealOption, options_.real_suffix_bits,
                          0, SurfSuffix::kMaxRealBits);
   }
-  return s;
+  if (s.ok()) {
+    s = CheckOptionRange(kClassName(), kPrefixOption,
+                         options_.prefix_suffix_bits, 0,
+                         SurfSuffix::kMaxPrefixBits);
+  }
+  return s.ok() ? CheckSum(options_) : s;
 }
 
 Status SurfFilterPolicy::ValidateOptions(
@@ -100,6 +127,7 @@ std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
   SurfSuffix suffix;
   suffix.hash_bits = options.hash_suffix_bits;
   suffix.real_bits = options.real_suffix_bits;
+  suffix.prefix_bits = options.prefix_suffix_bits;
   return std::make_unique<SurfBuilder>(suffix);
 }
 

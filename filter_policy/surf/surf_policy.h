@@ -22,6 +22,11 @@ struct SurfPolicyOptions {
   // Bits of each key after its stored prefix, which help point and range
   // queries. 0 to 32.
   uint32_t real_suffix_bits = 8;
+
+  // Bits of hashes of prefixes that are longer than the stored one, which help
+  // point queries, scans of a prefix, and ranges whose bounds share a prefix. 0
+  // to 16. All suffix bits together are at most 64.
+  uint32_t prefix_suffix_bits = 0;
 };
 
 class SurfFilterPolicy : public RangeFilterPolicy {

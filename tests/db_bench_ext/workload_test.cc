@@ -315,8 +315,8 @@ TEST(QuerySourceTest, ScansOfPrefixes) {
 
 TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
   const NamedWorkload* workload = nullptr;
-  for (const char* name :
-       {"point", "range", "mixed", "short_range", "ranges", "strings"}) {
+  for (const char* name : {"point", "range", "mixed", "prefix", "short_range",
+                           "ranges", "strings"}) {
     EXPECT_OK(FindWorkload(name, /*engine=*/false, &workload));
     EXPECT_EQ(name, std::string(workload->name));
     EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
@@ -329,8 +329,10 @@ TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
 }
 
 TEST(DataSetTest, HalfOfTheQueriesFindNothing) {
-  for (KeyType type : {KeyType::kU64, KeyType::kText, KeyType::kDense,
-                       KeyType::kTimeseries, KeyType::kUrl, KeyType::kDomain}) {
+  for (KeyType type :
+       {KeyType::kU64, KeyType::kText, KeyType::kDense, KeyType::kTimeseries,
+        KeyType::kUrl, KeyType::kDomain, KeyType::kName, KeyType::kPath,
+        KeyType::kHost, KeyType::kUserTime}) {
     Workload workload;
     ASSERT_OK(Generate(WorkloadKind::kPoint, type,
                        {kNumKeys, kNumQueries, /*samples=*/1000, /*seed=*/7},
@@ -372,6 +374,31 @@ TEST(DataSetTest, RangesLieBehindKeysAndMixedOnesTakeTurns) {
   EXPECT_TRUE(
       Generate(WorkloadKind::kPoint, KeyType::kText, {0, 1, 0, 1}, &text)
           .IsInvalidArgument());
+}
+
+// Scans of the first fields of keys, which end with a field or with the key.
+TEST(DataSetTest, PrefixesEndWithAField) {
+  for (KeyType type : {KeyType::kText, KeyType::kName, KeyType::kPath,
+                       KeyType::kHost, KeyType::kUserTime}) {
+    Workload workload;
+    ASSERT_OK(Generate(WorkloadKind::kPrefix, type,
+                       {kNumKeys, kNumQueries, /*samples=*/100, /*seed=*/7},
+                       &workload));
+    size_t whole_fields = 0;
+    for (const Query& query : workload.queries) {
+      const std::string& prefix = query.lo;
+      whole_fields += !isalnum(static_cast<uint8_t>(prefix.back()));
+      std::string end = prefix;
+      end.back()++;
+      ASSERT_EQ(end, query.hi);
+    }
+    EXPECT_GT(whole_fields, workload.queries.size() / 8);
+    EXPECT_FALSE(SplitByTruth(workload.keys, workload.queries).first.empty());
+  }
+  Workload numbers;
+  EXPECT_TRUE(Generate(WorkloadKind::kPrefix, KeyType::kU64,
+                       {kNumKeys, 1, 0, 1}, &numbers)
+                  .IsInvalidArgument());
 }
 
 TEST(WorkloadFlagsTest, ParsesAmounts) {

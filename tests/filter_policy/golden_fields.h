@@ -22,6 +22,8 @@ struct BlockFields {
     const char* at = block.data() + DecodeFixed32(&block[kPayloadOffset]);
     hash_bits = static_cast<uint8_t>(at[0]);
     real_bits = static_cast<uint8_t>(at[1]);
+    prefix_bits = static_cast<uint8_t>(at[2]);
+    prefix_step = static_cast<uint8_t>(at[3]);
     at += 8;
     height = DecodeFixed32(at);
     nodes = DecodeFixed32(at + 4);
@@ -43,6 +45,8 @@ struct BlockFields {
 
   unsigned hash_bits = 0;
   unsigned real_bits = 0;
+  unsigned prefix_bits = 0;
+  unsigned prefix_step = 0;
   uint32_t height = 0;
   uint32_t nodes = 0;
   uint32_t leaves = 0;
@@ -69,6 +73,10 @@ inline std::string Describe(const std::string& bytes) {
   std::string text = std::to_string(block.leaves) + " leaves, " +
                      std::to_string(block.nodes) + " nodes, " +
                      std::to_string(block.alphabet_size) + " bytes";
+  if (block.prefix_bits > 0) {
+    text += ", " + std::to_string(block.prefix_bits) + " prefix bits of step " +
+            std::to_string(block.prefix_step);
+  }
   for (const SectionFields& section : block.sections) {
     text += "; " + std::to_string(section.levels) + " levels " +
             DescribeEncoding(block, section);

@@ -27,6 +27,7 @@ std::set<std::string> FeaturesOf(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return {"no filter"};
   const BlockFields block(bytes);
   std::set<std::string> features = {SuffixFeature(block)};
+  if (block.prefix_bits > 0) features.insert("prefix bits");
   if (block.sections.size() > 3) features.insert("many sections");
   if (block.sections.empty()) return features;
   features.insert("codes of " + std::to_string(block.code_bits) + " bits");
@@ -188,6 +189,7 @@ TEST(GoldenFormatTest, CoverTheFormat) {
                                         "real suffix",
                                         "both suffixes",
                                         "64 suffix bits",
+                                        "prefix bits",
                                         "dense, child bits",
                                         "dense, children listed",
                                         "dense, leaves listed",

@@ -25,10 +25,11 @@ using Build = std::function<std::string(const Keys&)>;
 // Builds a filter as RocksDB builds that of a file, with these suffix bits. A
 // block without a salt has version 1.
 inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
-                    FilterSalt salt = {}) {
+                    FilterSalt salt = {}, uint32_t prefix_bits = 0) {
   return [=](const Keys& keys) {
     const WithSalt with(salt);
-    const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));
+    const auto builder =
+        NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits, prefix_bits));
     for (const std::string& key : keys) builder->AddKey(key);
     return Finish(builder.get());
   };
@@ -205,6 +206,26 @@ inline const std::vector<Recipe>& Recipes() {
        ".+.++.++..++..++..+..++.+...+...++.+...++++...++..",
        "++++.+++.+...++......+++...+++.++..",
        "1500 311h 442h 1333h 471l 992 1045lh 1420"},
+      {"emails_prefix_bits", Emails(1500), Policy(0, 0, {5, 7}, 8), kNone,
+       "1500 leaves, 655 nodes, 17 bytes, 8 prefix bits of step 1; 23 "
+       "levels quotient, child bits, 163 terminators",
+       "...++.....++...+..+...+.+.......++.+....+++....+..",
+       "...++.+...++..++..+..++.+...+...++.+...++++...++..",
+       ".++..+++.+...++......+++...+++..+..",
+       "1500 311h 442h 1333h 471l 993h 1045lh 1420"},
+      {"long_paths_prefix_bits", LongPaths(), Policy(3, 4, {1, 2}, 12), kNone,
+       "30 leaves, 20 nodes, 12 bytes, 12 prefix bits of step 1; 4 "
+       "levels quotient, child bits, 9 runs",
+       "........+...................+.....................",
+       ".+.++.+.++++..+++++.+.+.+.+++.+++.+.++++++.+++.+++",
+       "+++.+.++.+++...+.++.++.+.+..++", "30 1h 13l 3h 24l 12lh 25lh 5"},
+      {"pairs_prefix_bits", Pairs(700), Policy(0, 0, {}, 3), kNone,
+       "1641 leaves, 988 nodes, 11 bytes, 3 prefix bits of step 4; 6 "
+       "levels quotient, child bits, 243 terminators, 701 runs",
+       ".............................................+...",
+       ".+.+......+.....+...........+...+.+....++....+...",
+       "++...+....+.........+..++....++...+...",
+       "1641 809h 136l 390 362 1333 166h 479"},
       {"pairs", Pairs(700), Policy(3, 2), kNone,
        "1641 leaves, 988 nodes, 11 bytes; 6 levels quotient, child bits, 243 "
        "terminators, 701 runs",

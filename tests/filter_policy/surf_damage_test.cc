@@ -163,10 +163,10 @@ TEST(SurfDamageTest, EveryBitFlipUnderARightChecksum) {
   const Keys keys = SmallSet();
   const Keys queries = QueriesAround(keys, 30);
   DamageStride stride;
-  for (const auto& [hash_bits, real_bits] :
-       {std::pair{0, 0}, {4, 4}, {0, 8}, {32, 32}}) {
-    const std::string bytes =
-        BuildBlock(keys, NewSurfFilterPolicy(hash_bits, real_bits));
+  for (const auto& [hash_bits, real_bits, prefix_bits] :
+       {std::tuple{0, 0, 0}, {4, 4, 0}, {0, 8, 0}, {32, 32, 0}, {0, 4, 12}}) {
+    const std::string bytes = BuildBlock(
+        keys, NewSurfFilterPolicy(hash_bits, real_bits, prefix_bits));
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
       if (!stride.TryNext()) continue;
       const GuardedBlock copy(WithRightChecksum(WithBitFlipped(bytes, bit)),
@@ -214,7 +214,8 @@ TEST(SurfDamageTest, DamagedTriesUnderARightChecksum) {
     SCOPED_TRACE(family.name);
     const Keys queries = QueriesAround(family.keys, 16);
     const std::string bytes = BuildBlock(
-        family.keys, NewSurfFilterPolicy(rnd.Uniform(5), 4 * rnd.Uniform(5)));
+        family.keys, NewSurfFilterPolicy(rnd.Uniform(5), 4 * rnd.Uniform(5),
+                                         8 * rnd.Uniform(3)));
     for (int round = 0; round < 1500; round++) {
       const std::string damaged = WithRandomDamage(bytes, &rnd);
       if (!stride.TryNext()) continue;
@@ -252,7 +253,9 @@ class FieldList {
     offset_ = DecodeFixed32(&block[kPayloadOffset]);
     Add("hash bits", 1, Field::kExact);
     Add("real bits", 1, Field::kExact);
-    offset_ += 6;
+    Add("prefix bits", 1, Field::kExact);
+    Add("prefix step", 1, Field::kFree);
+    offset_ += 4;
     for (const char* name :
          {"height", "nodes", "leaves", "sections", "value bits"}) {
       Add(name, 4, Field::kExact);

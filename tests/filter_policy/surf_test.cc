@@ -63,14 +63,27 @@ class SurfModel {
 
   // Whether all keys that the leaf may stand for are below `key`.
   bool Below(const Leaf& leaf, const std::string& key) const {
+    if (RealBelow(leaf, key)) return true;
+    return !leaf.whole_key && Slice(key).starts_with(leaf.prefix) &&
+           !MayBeIn(leaf, key, Highest(leaf.prefix));
+  }
+
+  // Whether all these keys are above `key`, or at least not below it.
+  bool Above(const Leaf& leaf, const std::string& key, bool or_equal) const {
+    if (RealAbove(leaf, key, or_equal)) return true;
+    return !or_equal && !leaf.whole_key && key == leaf.prefix &&
+           !MayBeIn(leaf, key, key);
+  }
+
+  // Below and Above by the stored prefix and the real bits alone.
+  bool RealBelow(const Leaf& leaf, const std::string& key) const {
     if (leaf.whole_key || !Slice(key).starts_with(leaf.prefix)) {
       return leaf.prefix < key;
     }
     return Real(leaf) < suffix_.Real(key, leaf.prefix.size());
   }
-
-  // Whether all these keys are above `key`, or at least not below it.
-  bool Above(const Leaf& leaf, const std::string& key, bool or_equal) const {
+  bool RealAbove(const Leaf& leaf, const std::string& key,
+                 bool or_equal) const {
     if (leaf.whole_key) {
       return or_equal ? leaf.prefix >= key : leaf.prefix > key;
     }
@@ -84,12 +97,67 @@ class SurfModel {
     return Real(leaf) > real;
   }
 
-  bool Range(const std::string& lo, const std::string& hi,
-             bool hi_inclusive) const {
+  bool Range(const std::string& lo, std::string hi, bool hi_inclusive) const {
     if (lo > hi || (lo == hi && !hi_inclusive)) return false;
+    MakeInclusive(&hi, &hi_inclusive);
     return std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
-      return !Below(leaf, lo) && !Above(leaf, hi, !hi_inclusive);
+      return !RealBelow(leaf, lo) && !RealAbove(leaf, hi, !hi_inclusive) &&
+             (leaf.whole_key || MayLieBetween(leaf, lo, hi, hi_inclusive));
     });
+  }
+
+  // Whether the prefix bits let the key of a leaf be in a range. If the bounds
+  // part in two neighboring bytes, all strings start with either of them, and
+  // the two groups are looked at one by one.
+  bool MayLieBetween(const Leaf& leaf, const std::string& lo,
+                     const std::string& hi, bool hi_inclusive) const {
+    const std::string end = hi_inclusive ? hi : LastBefore(hi);
+    const size_t shared = SharedLength(lo, hi);
+    const auto may_be_in = [&](const std::string& group) {
+      const std::string first = std::max(lo, group);
+      const std::string last = std::min(end, Highest(group));
+      return first <= last && MayBeIn(leaf, first, last);
+    };
+    if (shared >= leaf.prefix.size() && shared < lo.size() &&
+        static_cast<uint8_t>(lo[shared]) + 1 ==
+            static_cast<uint8_t>(hi[shared])) {
+      return may_be_in(lo.substr(0, shared + 1)) ||
+             may_be_in(hi.substr(0, shared + 1));
+    }
+    return may_be_in(leaf.prefix);
+  }
+
+  // Whether the prefix bits let the key of a leaf be one of the strings from
+  // `first` to `last`, which start with its prefix: then it starts with what
+  // the two share, and if there is only one string, it is that one.
+  bool MayBeIn(const Leaf& leaf, const std::string& first,
+               const std::string& last) const {
+    const size_t depth = leaf.prefix.size();
+    const size_t known = SharedLength(first, last) - depth;
+    const uint64_t different =
+        (leaf.value ^ suffix_.Value(first, depth, kSalt)) >> suffix_.hash_bits;
+    for (uint32_t j = 1; j <= suffix_.prefix_bits; j++) {
+      if (2 * known < size_t{j} * suffix_.prefix_step && first != last) break;
+      if ((different >> (j - 1) & 1) != 0) return false;
+    }
+    return true;
+  }
+
+  // The last of the strings that start with `prefix`, or rather one that is
+  // longer than all strings here.
+  static std::string Highest(const std::string& prefix) {
+    return prefix + std::string(400, '\xff');
+  }
+  // The last of the strings below `key`, which does not end in 0x00.
+  static std::string LastBefore(std::string key) {
+    if (key.empty()) return key;
+    key.back()--;
+    return Highest(key);
+  }
+  static void MakeInclusive(std::string* hi, bool* inclusive) {
+    if (*inclusive || hi->empty() || hi->back() != '\0') return;
+    hi->pop_back();
+    *inclusive = true;
   }
 
   // The first leaf that may be at or above `key`, and whether it may be below.
@@ -100,10 +168,11 @@ class SurfModel {
     return i;
   }
 
-  RangeCount Count(const std::string& lo, const std::string& hi,
+  RangeCount Count(const std::string& lo, std::string hi,
                    bool hi_inclusive) const {
     RangeCount result;
     if (lo > hi || (lo == hi && !hi_inclusive)) return result;
+    MakeInclusive(&hi, &hi_inclusive);
     for (const Leaf& leaf : leaves_) {
       if (Below(leaf, lo) || Above(leaf, hi, !hi_inclusive)) continue;
       result.count++;
@@ -112,6 +181,10 @@ class SurfModel {
       const bool at_hi = leaf.whole_key && leaf.prefix == hi;
       if (!above_lo) result.low_ambiguous = true;
       if (!Below(leaf, hi) && !at_hi) result.high_ambiguous = true;
+    }
+    const bool either_end = result.low_ambiguous && result.high_ambiguous;
+    if (result.count == 1 && either_end && !Range(lo, hi, hi_inclusive)) {
+      return RangeCount();
     }
     return result;
   }
@@ -141,6 +214,9 @@ class OwnedSurf {
     EXPECT_TRUE(s.ok()) << s.ToString();
   }
 
+  // With the step that the builder has chosen.
+  const SurfSuffix& suffix() const { return (**this).suffix(); }
+
   const Surf& operator*() const { return static_cast<Surf&>(*filter_); }
   const Surf* operator->() const { return &**this; }
   double bits_per_key(size_t keys) const {
@@ -153,8 +229,10 @@ class OwnedSurf {
   std::unique_ptr<RangeFilter> filter_;
 };
 
-const SurfSuffix kSuffixes[] = {{0, 0},  {4, 0},  {0, 4},   {0, 8}, {3, 5},
-                                {0, 16}, {7, 13}, {32, 32}, {0, 1}, {1, 0}};
+const SurfSuffix kSuffixes[] = {{0, 0},    {4, 0},    {0, 4},    {0, 8},
+                                {3, 5},    {0, 16},   {7, 13},   {32, 32},
+                                {0, 1},    {1, 0},    {0, 0, 8}, {0, 0, 16},
+                                {0, 0, 1}, {3, 5, 4}, {0, 8, 6}, {16, 32, 16}};
 
 // The number of keys in a range, found by a test of every key.
 uint64_t TrueCount(const Keys& keys, const std::string& lo,
@@ -199,8 +277,8 @@ uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
 // Compares every query with the model.
 void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
              const FstOptions& options = {}) {
-  const SurfModel model(keys, suffix);
   const OwnedSurf surf(keys, suffix, options);
+  const SurfModel model(keys, surf.suffix());
   ASSERT_EQ(keys.size(), surf->fst().num_leaves());
 
   for (const std::string& key : keys) {
@@ -559,16 +637,18 @@ TEST(SurfTest, CountIsExactOnWholeKeys) {
 // At its peak, the builder holds at most 1.5 times the keys.
 TEST(SurfTest, BuildMemoryIsLinear) {
   for (const KeyFamily& family : KeyFamilies(100000, 23)) {
-    SCOPED_TRACE(family.name);
-    SurfBuilder builder({0, 8});
-    size_t key_bytes = 0;
-    for (const std::string& key : family.keys) {
-      builder.AddKey(key);
-      key_bytes += key.size();
+    for (const SurfSuffix& suffix : {SurfSuffix{0, 8}, SurfSuffix{0, 0, 8}}) {
+      SCOPED_TRACE(family.name + ", " + suffix.Describe());
+      SurfBuilder builder(suffix);
+      size_t key_bytes = 0;
+      for (const std::string& key : family.keys) {
+        builder.AddKey(key);
+        key_bytes += key.size();
+      }
+      uint64_t size;
+      ASSERT_TRUE(builder.Finish(&size).ok());
+      EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
     }
-    uint64_t size;
-    ASSERT_TRUE(builder.Finish(&size).ok());
-    EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
   }
 }
 

@@ -51,9 +51,8 @@ constexpr size_t kSaltSize = 16;
 
 constexpr size_t kSurfHeaderSize = 8;
 constexpr BlockField kSurfFields[] = {
-    {"hash bits", 0, 1},
-    {"real bits", 1, 1},
-    {"zeros", 2, 6},
+    {"hash bits", 0, 1},   {"real bits", 1, 1}, {"prefix bits", 2, 1},
+    {"prefix step", 3, 1}, {"zeros", 4, 4},
 };
 
 constexpr BlockField kProteusFields[] = {

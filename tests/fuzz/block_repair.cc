@@ -344,12 +344,21 @@ bool FitSurf(std::string* block, FuzzRandom* random) {
   const uint32_t bits = layout.trie()->fields.value_bits;
   const uint32_t hash_bits = std::min<uint32_t>(
       {static_cast<uint8_t>(header[0]), SurfSuffix::kMaxHashBits, bits});
+  const uint32_t prefix_bits =
+      std::min<uint32_t>({static_cast<uint8_t>(header[2]),
+                          SurfSuffix::kMaxPrefixBits, bits - hash_bits});
   const uint32_t real_bits =
-      std::min(bits - hash_bits, SurfSuffix::kMaxRealBits);
-  header[0] = static_cast<char>(bits - real_bits);
+      std::min(bits - hash_bits - prefix_bits, SurfSuffix::kMaxRealBits);
+  header[0] = static_cast<char>(bits - real_bits - prefix_bits);
   header[1] = static_cast<char>(real_bits);
+  header[2] = static_cast<char>(prefix_bits);
+  const auto step = static_cast<uint8_t>(header[3]);
+  if (prefix_bits > 0 &&
+      (step == 0 || PrefixReach(prefix_bits, step) > kMaxPrefixReach)) {
+    header[3] = static_cast<char>(kUsualPrefixStep);
+  }
   FitEnd(block, layout.trie()->end, 0);
-  return bits - real_bits <= SurfSuffix::kMaxHashBits;
+  return bits - real_bits - prefix_bits <= SurfSuffix::kMaxHashBits;
 }
 
 // Repairs the table of leaves and the suffixes.

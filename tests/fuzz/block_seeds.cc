@@ -98,6 +98,7 @@ std::vector<std::string> SurfSeeds() {
       SurfSuffix suffix;
       suffix.hash_bits = turn % 3 * 3;
       suffix.real_bits = turn % 4 * 2;
+      suffix.prefix_bits = turn % 6 * 3;
       FstOptions options;
       options.runs = turn % 5 != 0;
       options.list_exceptions = turn % 2 == 0;

@@ -140,6 +140,11 @@ void BuildSurf(const uint8_t* data, size_t size) {
   SurfSuffix suffix;
   suffix.hash_bits = input.Parameter(0) % (SurfSuffix::kMaxHashBits + 1);
   suffix.real_bits = input.Parameter(1) % (SurfSuffix::kMaxRealBits + 1);
+  // Parameters are bytes, so each adds up to 7.
+  suffix.prefix_bits =
+      std::min(input.Parameter(0) / (SurfSuffix::kMaxHashBits + 1) +
+                   input.Parameter(1) / (SurfSuffix::kMaxRealBits + 1),
+               SurfSuffix::kMaxBits - suffix.bits());
   FstOptions options;
   const uint32_t flags = input.Parameter(2);
   options.reduce_alphabet = (flags & 1) != 0;
@@ -177,6 +182,9 @@ void BuildSurf(const uint8_t* data, size_t size) {
 std::vector<std::string> SurfBuildSeeds() {
   return {
       MakeSeed({8, 4, 7}, 3, {"b", "ab", "zz", "", "a", "ab", "abc", "b"}),
+      MakeSeed({'\xe7', 33, 5}, 2,
+               {"com.a", "com.acm@johnson42", "com.acm@johnd", "com.acm@john",
+                "com.acm@kim", "com.acm@kimberley", "com.ex@jo\xff\xff"}),
       MakeSeed({0, 0, 4}, 2,
                {"com.a", "com.z", "com.acm@x", "com.acm@y", "com.acm@yz",
                 "org.acm@x", "org.example@someone", "org.example@somewhere"}),

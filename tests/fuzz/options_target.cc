@@ -159,6 +159,7 @@ const TextLanguage& Language() {
                         "bad",
                         "hash_suffix_bits",
                         "real_suffix_bits",
+                        "prefix_suffix_bits",
                         "policies",
                         "filter_policy",
                         "partition_filters",
@@ -201,6 +202,7 @@ std::vector<std::string> Seeds() {
   return {
       "psurf:0:4",
       "psurf:8:8",
+      "psurf:0:0:8",
       "pproteus:12",
       "pproteus:10.5:ribbon",
       "pprefixbloom:12:bloom",

@@ -107,6 +107,11 @@ TEST(OptionsTest, ShortForm) {
   EXPECT_STREQ("protean.SuRF", PolicyOf(options)->Name());
   EXPECT_EQ("4", Option(PolicyOf(options), "hash_suffix_bits"));
   EXPECT_EQ("7", Option(PolicyOf(options), "real_suffix_bits"));
+  EXPECT_EQ("0", Option(PolicyOf(options), "prefix_suffix_bits"));
+  ASSERT_OK(Parse("filter_policy=surf:0:2:8", &options));
+  EXPECT_EQ("0", Option(PolicyOf(options), "hash_suffix_bits"));
+  EXPECT_EQ("2", Option(PolicyOf(options), "real_suffix_bits"));
+  EXPECT_EQ("8", Option(PolicyOf(options), "prefix_suffix_bits"));
 }
 
 TEST(OptionsTest, ObjectForm) {
@@ -157,15 +162,32 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
     ExpectRefused(parse("surf:0:-1"), {"real_suffix_bits", "-1", "0 to 32"});
     ExpectRefused(parse("surf:0:x"), {"real_suffix_bits", "x", "0 to 32"});
     ExpectRefused(parse("surf:4"), {"surf:4", "surf:HASH_BITS:REAL_BITS"});
-    ExpectRefused(parse("surf:4:4:4"), {"surf:4:4:4"});
-    ExpectRefused(parse("surf:"), {"surf:"});
-    ExpectRefused(parse("surf:1:"), {"surf:1:"});
-    ExpectRefused(parse("surv:1:1"), {"filter_policy", "surv:1:1"});
-    ExpectRefused(parse("{id=protean.SuRF;hash_suffix_bits=40}"),
-                  {"hash_suffix_bits", "40", "0 to 32"});
+    ExpectRefused(parse("surf:4:4:4:4"), {"surf:4:4:4:4", "[:PREFIX_BITS]"});
+    ExpectRefused(parse("surf:4:4:"), {"surf:4:4:"});
+    ExpectRefused(parse("surf:0:0:17"),
+                  {"prefix_suffix_bits", "17", "0 to 16"});
+    ExpectRefused(parse("surf:32:32:1"),
+                  {"hash_suffix_bits", "real_suffix_bits", "prefix_suffix_bits",
+                   "65", "up to 64"});
+    ExpectRefused(parse("{id=protean.SuRF;prefix_suffix_bits=20}"),
+                  {"prefix_suffix_bits", "20", "0 to 16"});
     ExpectRefused(parse("{id=protean.SuRF;no_such_option=1}"),
                   {"no_such_option"});
   }
+}
+
+// What options allow one by one, but not together, is refused by DB::Open.
+TEST(OptionsTest, TooManySuffixBitsInAll) {
+  Options options;
+  options.create_if_missing = true;
+  ASSERT_OK(
+      Parse("filter_policy={id=protean.SuRF;hash_suffix_bits=32;"
+            "real_suffix_bits=32;prefix_suffix_bits=16}",
+            &options));
+  std::unique_ptr<DB> db;
+  ExpectRefused(
+      OpenDB(&db, options, test::PerThreadDBPath("protean_suffix_bits")),
+      {"hash_suffix_bits", "80", "up to 64"});
 }
 
 namespace {

@@ -234,7 +234,7 @@ TEST_F(PartitionedDBTest, WideRangesReadFewParts) {
 // Files of both kinds live side by side, under any options.
 TEST_F(PartitionedDBTest, SwitchedOnAndOff) {
   const std::string cache = "block_cache=64K;";
-  for (const char* policy : {"proteus:12", "surf:0:8",
+  for (const char* policy : {"proteus:12", "surf:0:8", "surf:0:0:8",
                              "levels:surf:0:8,bloomfilter:10,proteus:12"}) {
     SCOPED_TRACE(policy);
     db_.reset();
@@ -356,7 +356,8 @@ TEST_F(PartitionedDBTest, MultiGet) {
 
 // Seeks for prefixes that end one part and begin the next.
 TEST_F(PartitionedDBTest, PrefixExtractors) {
-  for (const char* policy : {"proteus:12", "surf:4:4", "surf:0:8"}) {
+  for (const char* policy :
+       {"proteus:12", "surf:4:4", "surf:0:8", "surf:0:4:6"}) {
     for (const bool decoupled : {false, true}) {
       for (const size_t length : {4u, 6u}) {
         SCOPED_TRACE(std::string(policy) + " " + std::to_string(length));

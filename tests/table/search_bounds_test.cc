@@ -182,8 +182,8 @@ uint64_t BlocksRead() { return get_perf_context()->block_read_count; }
 // with every filter, for difficult keys.
 TEST_F(SearchBoundsTest, KeysWithinAreFound) {
   for (const char* policy :
-       {"surf:0:4", "surf:0:0", "proteus:12", "proteus:6", "prefixbloom:12",
-        "levels:surf:0:4,proteus:10", "nullptr"}) {
+       {"surf:0:4", "surf:0:0", "surf:0:0:8", "proteus:12", "proteus:6",
+        "prefixbloom:12", "levels:surf:0:4,proteus:10", "nullptr"}) {
     SCOPED_TRACE(policy);
     db_.reset();
     ASSERT_OK(DestroyDB(path_, options_));

@@ -273,7 +273,8 @@ std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
     case 1:
     case 2:
       return dice->Of({"surf:0:0", "surf:4:0", "surf:0:4", "surf:0:8",
-                       "surf:4:4", "surf:0:16", "surf:16:0", "surf:3:11"});
+                       "surf:4:4", "surf:0:16", "surf:16:0", "surf:3:11",
+                       "surf:0:0:8", "surf:2:3:12"});
     case 3:
       return dice->Of({"proteus:", "prefixbloom:", "prefixbloom2:"}) + bits;
     case 4:
