@@ -48,10 +48,10 @@ constexpr uint32_t kUsualPrefixStep = 2;
 
 // The steps that a builder chooses from: two bits for each byte, or one bit for
 // each byte, for each 1.5 bytes, or for each 2 bytes; or the longest step, as
-// far as bits may reach, for keys with long fields that are the same. (Other
-// steps in between, and bits at the borders of fields, have not been better by
-// more than a tenth on any family of keys, and their drafts would take more
-// memory.)
+// far as bits may reach, for keys with long fields that are the same. (In
+// simulations over emails, names, domains and paths, other steps in between,
+// and bits at the borders of fields, were better by an eighth at most. Their
+// drafts would take more memory.)
 constexpr size_t kNumPrefixSteps = 5;
 constexpr std::array<uint32_t, kNumPrefixSteps> PrefixSteps(uint32_t bits) {
   return {1, 2, 3, 4, 2 * kMaxPrefixReach / std::max<uint32_t>(bits, 1)};
