@@ -103,14 +103,18 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes) {
   PrefixSets sets;
   if (design.key_set || design.first_prefix_bits > 0) {
+    uint64_t first_bytes = bytes;
+    if (design.prefix_bits > 0 && design.key_bits > 0) {
+      first_bytes = std::min(bytes, design.KeySetBytes(statistics.num_keys()));
+    } else if (design.prefix_bits > 0) {
+      first_bytes = static_cast<uint64_t>(design.first_share *
+                                          static_cast<double>(bytes));
+    }
     sets.first =
         PlanAmq(design.amq,
                 design.key_set ? statistics.num_keys()
                                : statistics.Prefixes(design.first_prefix_bits),
-                design.prefix_bits == 0
-                    ? bytes
-                    : static_cast<uint64_t>(design.first_share *
-                                            static_cast<double>(bytes)));
+                first_bytes);
   }
   if (design.prefix_bits == 0) return sets;
   sets.second = PlanAmq(
@@ -268,9 +272,23 @@ double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
   if (design.first_prefix_bits > 0) {
     return TwoSets(query, design, first_rate, rate);
   }
+  if (design.keys_alone && query.is_point()) return first_rate;
   const double probability = OneLayer(query, design, rate);
   return design.key_set && query.is_point() ? first_rate * probability
                                             : probability;
+}
+
+CpfprModel CpfprModel::Ranges() const {
+  CpfprModel ranges = *this;
+  const auto is_point = [](const Query& query) { return query.is_point(); };
+  std::vector<Query>& queries = ranges.queries_;
+  const auto end_samples =
+      queries.begin() + static_cast<ptrdiff_t>(num_samples_);
+  const auto points = std::count_if(queries.begin(), end_samples, is_point);
+  ranges.num_samples_ = num_samples_ - static_cast<size_t>(points);
+  queries.erase(std::remove_if(queries.begin(), queries.end(), is_point),
+                queries.end());
+  return ranges;
 }
 
 CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,

@@ -104,6 +104,9 @@ class CpfprModel {
         .all;
   }
 
+  // The model of those queries that are no points.
+  CpfprModel Ranges() const;
+
   // The rates of a design with given sets, on every `step`-th query.
   Rates Average(const ProteusDesign& design, const PrefixSets& sets,
                 size_t step) const;

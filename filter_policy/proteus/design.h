@@ -14,7 +14,9 @@
 //
 //  Point queries for keys much like those of the file share long prefixes with
 //  them. If there is no set of l1, a set of the whole keys may take its place.
-//  Point queries ask it first.
+//  Point queries ask it first, or it alone: then whether a key passes says
+//  nothing about the prefixes that it shares with others (Kaufman, Hershcovitch
+//  and Morrison, Prefix Siphoning, USENIX ATC 2023).
 
 #pragma once
 
@@ -50,8 +52,17 @@ struct ProteusDesign {
   bool key_set = false;            // whether the first set holds the whole keys
   // The share of the first set in the memory of both.
   double first_share = 0;
+  // Whether point queries ask the set of the whole keys and no other layer.
+  bool keys_alone = false;
+  // With keys_alone, the bits that a key has in that set, whatever the share
+  // is, if there is a second layer. 0 for the share.
+  double key_bits = 0;
 
   uint32_t first_bits() const { return trie_bits + first_prefix_bits; }
+  // The size of a set of the whole keys whose key_bits are given.
+  uint64_t KeySetBytes(uint64_t num_keys) const {
+    return static_cast<uint64_t>(key_bits / 8 * static_cast<double>(num_keys));
+  }
 
   // The length of the longest prefix in the second layer that a key of
   // `key_bytes` bytes has: l2, or the last one of its series.

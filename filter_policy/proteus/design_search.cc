@@ -45,19 +45,25 @@ double DesignSearch::Candidate::Cost() const {
   return fpr + nanos / kFalsePositiveNanos;
 }
 
+double DesignSearch::PromisedRate(uint64_t bytes) const {
+  // The rate of a design is an estimate from a few queries.
+  constexpr double kSafety = 0.9;
+  const double bits = 8 * static_cast<double>(bytes) /
+                      static_cast<double>(statistics_.num_keys());
+  return kSafety *
+         BloomMath::CacheLocalFpRate(
+             bits,
+             FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
+             512);
+}
+
 // A broken promise weighs more than all else that the prior may gain. Where
 // there are samples, it weighs as little as the prior.
 double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
   constexpr double kFactor = 50;
-  // The rate is an estimate from a few queries.
-  constexpr double kSafety = 0.9;
   if (promises_ == 0) return 0;
-  const double bits = 8 * static_cast<double>(bytes) /
-                      static_cast<double>(statistics_.num_keys());
-  const double allowed = BloomMath::CacheLocalFpRate(
-      bits, FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
-      512);
-  return promises_ * kFactor * std::max(promised_rate - kSafety * allowed, 0.0);
+  return promises_ * kFactor *
+         std::max(promised_rate - PromisedRate(bytes), 0.0);
 }
 
 void DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
@@ -301,7 +307,57 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
   }
 }
 
+uint64_t DesignSearch::KeySetBytes(AmqKind kind, uint64_t bytes) const {
+  const double allowed = PromisedRate(bytes);
+  uint64_t low = 0;
+  auto high = static_cast<uint64_t>(kMostForKeys * static_cast<double>(bytes));
+  while (low < high) {
+    const uint64_t middle = (low + high) / 2;
+    const AmqPlan plan = PlanAmq(kind, statistics_.num_keys(), middle);
+    if (plan.false_positive_rate <= allowed) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+// Points and ranges have nothing in common but the memory, so the layers for
+// ranges are chosen by themselves.
+ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
+                                             uint64_t bytes) const {
+  const CpfprModel ranges = model_.Ranges();
+  Candidate best;
+  bool found = false;
+  for (AmqKind kind : kinds_) {
+    DesignSearch search(ranges, statistics_, {kind});
+    search.key_sets_ = false;
+    search.two_sets_ = false;
+    search.tries_ = tries_;
+    const uint64_t key_bytes = KeySetBytes(kind, bytes);
+    Candidate candidate;
+    ProteusDesign& design = candidate.design;
+    design = search.Choose(space, bytes - key_bytes);
+    design.amq = kind;
+    design.key_set = true;
+    design.keys_alone = true;
+    design.key_bits = 8 * static_cast<double>(key_bytes) /
+                      static_cast<double>(statistics_.num_keys());
+    if (design.trie_bits > 0) {
+      candidate.trie_bytes =
+          statistics_.SizeOfTrie(design.trie_bits, bytes).bytes;
+    }
+    candidate.prefixes = design.prefix_bits > 0 ? kUsualPrefixes : 1;
+    Evaluate(bytes, kAllQueries, &candidate);
+    if (!found || candidate.Cost() < best.Cost()) best = candidate;
+    found = true;
+  }
+  return best.design;
+}
+
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
+  if (keys_alone_) return ChooseBesideKeys(space, bytes);
   std::vector<Candidate> found;
   if (model_.queries().empty()) {
     // There is nothing to go by: all bits of the keys are the same, say.
@@ -345,7 +401,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     least = std::min(least, candidate.fpr);
   }
   if (space == DesignSpace::kTwoPrefixFilters ||
-      (space == DesignSpace::kProteus && least > kGood)) {
+      (space == DesignSpace::kProteus && two_sets_ && least > kGood)) {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, &found);

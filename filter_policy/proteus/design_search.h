@@ -48,6 +48,11 @@ class DesignSearch {
 
   void ForbidKeySets() { key_sets_ = false; }
   void ForbidTries() { tries_ = false; }
+  // From now on, each design has a set of the whole keys, which point queries
+  // ask alone. It is as small as what is promised of points allows, but takes
+  // no more than kMostForKeys of the memory; the other layers are those that
+  // suit the ranges best. Not for DesignSpace::kTwoPrefixFilters.
+  void AskKeysForPoints() { keys_alone_ = true; }
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or
   // a little above that if the design is faster by enough.
@@ -60,6 +65,7 @@ class DesignSearch {
  private:
   // Number of queries that the first round looks at.
   static constexpr size_t kFirstRoundQueries = 4096;
+  static constexpr double kMostForKeys = 0.75;
   // A set of a higher rate is not worth the time to test it.
   static constexpr double kUselessRate = 0.9;
 
@@ -73,6 +79,13 @@ class DesignSearch {
     double Cost() const;
   };
 
+  // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
+  // promised of points.
+  double PromisedRate(uint64_t bytes) const;
+  // The size of the set of whole keys that keeps the promise of `bytes` bytes,
+  // or of kMostForKeys of them.
+  uint64_t KeySetBytes(AmqKind kind, uint64_t bytes) const;
+  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes) const;
   // A design that is worse on the promised queries than RocksDB's Bloom filter
   // of as many bytes has this added to its false positive rate.
   double Penalty(double promised_rate, uint64_t bytes) const;
@@ -101,6 +114,8 @@ class DesignSearch {
   const std::vector<AmqKind> kinds_;
   bool key_sets_ = true;
   bool tries_ = true;
+  bool two_sets_ = true;
+  bool keys_alone_ = false;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
 };

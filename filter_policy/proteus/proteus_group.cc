@@ -17,8 +17,10 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   for (ProteusPart& part : parts_) {
     fits = fits && part.BuildTrie(design);
     tries_size_ += part.trie_size();
-    if (header_.is_part &&
-        part.trie_size() + ProteusHeader::kMaxPartSize > part.bytes()) {
+    if (header_.is_part && part.trie_size() +
+                                   design.KeySetBytes(part.num_keys()) +
+                                   ProteusHeader::kMaxPartSize >
+                               part.bytes()) {
       part.DropTrie();
     }
   }
@@ -49,7 +51,11 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   constexpr uint64_t kMinReserve = 64;
   DesignSearch search(model, statistics, settings_.kinds);
   // A set of whole keys does not answer for prefixes.
-  if (prefixes_only_) search.ForbidKeySets();
+  if (prefixes_only_) {
+    search.ForbidKeySets();
+  } else if (settings_.keys_alone) {
+    search.AskKeysForPoints();
+  }
   ProteusDesign& design = header_.design;
   // The best design so far of parts, whose tries may all be larger than the
   // estimate, and its rate.
@@ -62,7 +68,8 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
     if (!BuildTries(design)) return false;
     const uint64_t estimate =
         std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
-    const bool fits = tries_size_ <= bytes_;
+    const bool fits =
+        tries_size_ + design.KeySetBytes(statistics.num_keys()) <= bytes_;
     const double rate = fits ? model.Evaluate(design, bytes_ - tries_size_) : 1;
     if (fits &&
         rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
