@@ -310,7 +310,7 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
 uint64_t DesignSearch::KeySetBytes(AmqKind kind, uint64_t bytes) const {
   const double allowed = PromisedRate(bytes);
   uint64_t low = 0;
-  auto high = static_cast<uint64_t>(kMostForKeys * static_cast<double>(bytes));
+  uint64_t high = MostForKeys(bytes);
   while (low < high) {
     const uint64_t middle = (low + high) / 2;
     const AmqPlan plan = PlanAmq(kind, statistics_.num_keys(), middle);
@@ -323,37 +323,74 @@ uint64_t DesignSearch::KeySetBytes(AmqKind kind, uint64_t bytes) const {
   return high;
 }
 
+void DesignSearch::SizeKeySet(uint64_t key_bytes, ProteusDesign* design) const {
+  design->key_bits = 8 * static_cast<double>(key_bytes) /
+                     static_cast<double>(statistics_.num_keys());
+}
+
+DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
+                                                 DesignSpace space,
+                                                 uint64_t key_bytes,
+                                                 uint64_t bytes) const {
+  Candidate candidate;
+  ProteusDesign& design = candidate.design;
+  design = ranges.Choose(space, bytes - key_bytes);
+  design.amq = ranges.kinds_.front();
+  design.key_set = true;
+  design.keys_alone = true;
+  SizeKeySet(key_bytes, &design);
+  if (design.trie_bits > 0) {
+    candidate.trie_bytes =
+        statistics_.SizeOfTrie(design.trie_bits, bytes).bytes;
+  }
+  candidate.prefixes = design.prefix_bits > 0 ? kUsualPrefixes : 1;
+  Evaluate(bytes, kAllQueries, &candidate);
+  return candidate;
+}
+
 // Points and ranges have nothing in common but the memory, so the layers for
-// ranges are chosen by themselves.
+// ranges are chosen by themselves. Where there are samples, the layers that
+// suit the first share show which one is better.
 ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
                                              uint64_t bytes) const {
+  constexpr double kOfPromise[] = {0.2, 0.3, 0.4, 0.5, 0.6,
+                                   0.7, 0.8, 0.9, 1.1, 1.2};
   const CpfprModel ranges = model_.Ranges();
-  Candidate best;
-  bool found = false;
+  std::vector<Candidate> found;
   for (AmqKind kind : kinds_) {
     DesignSearch search(ranges, statistics_, {kind});
     search.key_sets_ = false;
     search.two_sets_ = false;
     search.tries_ = tries_;
-    const uint64_t key_bytes = KeySetBytes(kind, bytes);
-    Candidate candidate;
-    ProteusDesign& design = candidate.design;
-    design = search.Choose(space, bytes - key_bytes);
-    design.amq = kind;
-    design.key_set = true;
-    design.keys_alone = true;
-    design.key_bits = 8 * static_cast<double>(key_bytes) /
-                      static_cast<double>(statistics_.num_keys());
-    if (design.trie_bits > 0) {
-      candidate.trie_bytes =
-          statistics_.SizeOfTrie(design.trie_bits, bytes).bytes;
+    const uint64_t promised = KeySetBytes(kind, bytes);
+    found.push_back(BesideKeys(search, space, promised, bytes));
+    if (model_.num_samples() == 0) continue;
+    const Candidate first = found.back();
+    Candidate best = first;
+    uint64_t best_bytes = promised;
+    for (double of_promise : kOfPromise) {
+      const auto key_bytes =
+          static_cast<uint64_t>(of_promise * static_cast<double>(promised));
+      if (key_bytes > MostForKeys(bytes) ||
+          first.trie_bytes + key_bytes > bytes) {
+        continue;
+      }
+      Candidate next = first;
+      SizeKeySet(key_bytes, &next.design);
+      Evaluate(bytes, kKeySetQueries, &next);
+      if (next.fpr >= best.fpr) continue;
+      best = next;
+      best_bytes = key_bytes;
     }
-    candidate.prefixes = design.prefix_bits > 0 ? kUsualPrefixes : 1;
-    Evaluate(bytes, kAllQueries, &candidate);
-    if (!found || candidate.Cost() < best.Cost()) best = candidate;
-    found = true;
+    if (best_bytes != promised) {
+      found.push_back(BesideKeys(search, space, best_bytes, bytes));
+    }
   }
-  return best.design;
+  return std::min_element(found.begin(), found.end(),
+                          [](const Candidate& a, const Candidate& b) {
+                            return a.Cost() < b.Cost();
+                          })
+      ->design;
 }
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {

@@ -49,9 +49,9 @@ class DesignSearch {
   void ForbidKeySets() { key_sets_ = false; }
   void ForbidTries() { tries_ = false; }
   // From now on, each design has a set of the whole keys, which point queries
-  // ask alone. It is as small as what is promised of points allows, but takes
-  // no more than kMostForKeys of the memory; the other layers are those that
-  // suit the ranges best. Not for DesignSpace::kTwoPrefixFilters.
+  // ask alone. Without samples, it is as small as what is promised of points
+  // allows; with samples, their points and ranges decide. It takes three
+  // quarters of the memory at most. Not for DesignSpace::kTwoPrefixFilters.
   void AskKeysForPoints() { keys_alone_ = true; }
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or
@@ -65,7 +65,6 @@ class DesignSearch {
  private:
   // Number of queries that the first round looks at.
   static constexpr size_t kFirstRoundQueries = 4096;
-  static constexpr double kMostForKeys = 0.75;
   // A set of a higher rate is not worth the time to test it.
   static constexpr double kUselessRate = 0.9;
 
@@ -82,9 +81,15 @@ class DesignSearch {
   // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
   // promised of points.
   double PromisedRate(uint64_t bytes) const;
-  // The size of the set of whole keys that keeps the promise of `bytes` bytes,
-  // or of kMostForKeys of them.
+  // With AskKeysForPoints, the most bytes that the set of whole keys may take,
+  // and those that the promise takes, if they are fewer.
+  static uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
   uint64_t KeySetBytes(AmqKind kind, uint64_t bytes) const;
+  void SizeKeySet(uint64_t key_bytes, ProteusDesign* design) const;
+  // The design of a set of whole keys of that size with what `ranges`, a search
+  // with one kind of sets, finds for the rest of the memory.
+  Candidate BesideKeys(const DesignSearch& ranges, DesignSpace space,
+                       uint64_t key_bytes, uint64_t bytes) const;
   ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes) const;
   // A design that is worse on the promised queries than RocksDB's Bloom filter
   // of as many bytes has this added to its false positive rate.
