@@ -119,6 +119,10 @@ std::vector<std::string> ProteusSeeds() {
   with_keys.key_set = true;
   ProteusDesign keys_and_set = TrieAndSet(0, 24);
   keys_and_set.key_set = true;
+  ProteusDesign keys_alone = TrieAndSet(12, 24);
+  keys_alone.key_set = true;
+  keys_alone.keys_alone = true;
+  keys_alone.key_bits = 6;
   const ProteusDesign designs[] = {
       TrieAndSet(5, 0),
       TrieAndSet(20, 0),
@@ -138,6 +142,7 @@ std::vector<std::string> ProteusSeeds() {
       TwoSets(40, 100),
       with_keys,
       keys_and_set,
+      keys_alone,
   };
   std::vector<std::string> seeds;
   size_t turn = 0;

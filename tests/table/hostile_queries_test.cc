@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  An attack: the attacker has the code and knows the keys, builds the same DB,
-//  looks there for absent keys and empty ranges that its filters let through,
-//  and sends them to another DB, where each would cost a read. Prints how many
-//  do, without and with salts.
+//  Two attacks.
+//
+//  - The attacker has the code and knows the keys, builds the same DB, looks
+//    there for absent keys and empty ranges that its filters let through, and
+//    sends them to another DB, where each would cost a read. Prints how many
+//    do, without and with salts.
+//  - The attacker does not know the keys, and learns of them from the reads
+//  that
+//    absent keys take (prefix_siphon.h). Prints how much.
 
 #include <gtest/gtest.h>
 
-#include "rocksdb/convenience.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/sst_file_writer.h"
-#include "rocksdb/utilities/checkpoint.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/table/one_file_db.h"
+#include "tests/table/prefix_siphon.h"
 #include "tests/with_salt.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -23,90 +24,6 @@ namespace {
 constexpr int kKeys = 20000;
 constexpr int kKeySize = 16;
 constexpr size_t kAttacks = 200;
-
-// A DB of one file, whose data blocks are never in the cache.
-class OneFileDB {
- public:
-  OneFileDB(const std::string& policy, const std::vector<std::string>& keys,
-            const std::string& name)
-      : path_(test::PerThreadDBPath(name)) {
-    options_.create_if_missing = true;
-    EXPECT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), options_,
-        "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
-        &options_));
-    EXPECT_OK(DestroyDB(path_, options_));
-    Open();
-    for (const std::string& key : keys) {
-      EXPECT_OK(db_->Put(WriteOptions(), key, "value"));
-    }
-    EXPECT_OK(db_->Flush(FlushOptions()));
-    EXPECT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  }
-  ~OneFileDB() {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-
-  void Open() {
-    db_.reset();
-    EXPECT_OK(OpenDB(&db_, options_, path_));
-  }
-  // Continues with a copy of the files.
-  void Restore() {
-    const std::string copy = path_ + "_copy";
-    EXPECT_OK(DestroyDB(copy, options_));
-    Checkpoint* checkpoint = nullptr;
-    ASSERT_OK(Checkpoint::Create(db_.get(), &checkpoint));
-    const std::unique_ptr<Checkpoint> guard(checkpoint);
-    ASSERT_OK(checkpoint->CreateCheckpoint(copy));
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    path_ = copy;
-    Open();
-  }
-
-  // Whether any data block is read for a key, or for a range [lo, hi).
-  bool IsRead(const std::string& key) const {
-    std::string value;
-    return Read(
-        [&] { EXPECT_TRUE(db_->Get(Uncached(), key, &value).IsNotFound()); });
-  }
-  bool IsRead(const std::string& lo, const std::string& hi) const {
-    const Slice bound = hi;
-    ReadOptions options = Uncached();
-    options.iterate_upper_bound = &bound;
-    return Read([&] {
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(lo);
-      EXPECT_FALSE(it->Valid());
-      EXPECT_OK(it->status());
-    });
-  }
-
- private:
-  static ReadOptions Uncached() {
-    ReadOptions options;
-    options.fill_cache = false;
-    return options;
-  }
-
-  template <class Query>
-  static bool Read(const Query& query) {
-    const PerfLevel before = GetPerfLevel();
-    SetPerfLevel(kEnableCount);
-    get_perf_context()->Reset();
-    query();
-    const uint64_t blocks = get_perf_context()->block_read_count;
-    SetPerfLevel(before);
-    // The index and the filter are in memory.
-    return blocks > 0;
-  }
-
-  std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
-};
 
 struct Attack {
   std::string lo;
@@ -120,7 +37,7 @@ struct Case {
   double most;        // of the attacks that may be read in spite of the salt
 };
 
-bool IsRead(const OneFileDB& db, const Attack& attack) {
+bool IsRead(OneFileDB& db, const Attack& attack) {
   return attack.hi.empty() ? db.IsRead(attack.lo)
                            : db.IsRead(attack.lo, attack.hi);
 }
@@ -155,8 +72,8 @@ class HostileQueriesTest : public testing::Test {
   // share a prefix with a key are let through by both, and by any filter of
   // that design.) Stores the share of all guesses that the filters of `mine`
   // let through.
-  std::vector<Attack> Collect(const OneFileDB& mine, const OneFileDB& other,
-                              const Case& c, double* share) {
+  std::vector<Attack> Collect(OneFileDB& mine, OneFileDB& other, const Case& c,
+                              double* share) {
     std::vector<Attack> found;
     size_t tried = 0;
     size_t read = 0;
@@ -172,8 +89,7 @@ class HostileQueriesTest : public testing::Test {
     return found;
   }
 
-  static double ShareRead(const OneFileDB& db,
-                          const std::vector<Attack>& attacks) {
+  static double ShareRead(OneFileDB& db, const std::vector<Attack>& attacks) {
     size_t read = 0;
     for (const Attack& attack : attacks) read += IsRead(db, attack);
     return static_cast<double>(read) / static_cast<double>(attacks.size());
@@ -288,6 +204,91 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
     }
     db.reset();
     ASSERT_OK(DestroyDB(path, options));
+  }
+}
+
+namespace {
+
+constexpr size_t kSiphonQueries = 1'000'000;
+
+std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
+  Random random(seed);
+  std::set<std::string> keys;
+  while (keys.size() < kKeys) keys.insert(form.Guess(&random));
+  return keys;
+}
+
+// The share of keys that take a read though they are absent: keys that share
+// all but their last byte with a stored one, or random keys.
+double RateOf(const KeyForm& form, const std::set<std::string>& keys, bool near,
+              OneFileDB* db) {
+  constexpr int kRounds = 10;
+  Random random(6);
+  size_t asked = 0;
+  size_t read = 0;
+  for (int round = 0; round < kRounds; round++) {
+    for (const std::string& key : keys) {
+      const std::string query =
+          form.Complete(key, near ? form.bits() - 8 : 0, &random);
+      if (keys.count(query) > 0) continue;
+      asked++;
+      read += db->IsRead(query);
+    }
+  }
+  return static_cast<double>(read) / static_cast<double>(asked);
+}
+
+struct SiphonCase {
+  const char* policy;
+  const char* table;
+};
+
+class SiphoningTest : public testing::Test {
+ protected:
+  // Attacks a DB with keys of that form, and prints what came of it.
+  Siphoned Attack(const char* form_name, const KeyForm& form,
+                  const std::string& policy, const std::string& table = "") {
+    const auto db_of = [&](const std::set<std::string>& keys) {
+      return std::make_unique<OneFileDB>(
+          policy, std::vector<std::string>(keys.begin(), keys.end()),
+          "hostile_siphoned", table);
+    };
+    const WithSalt with_any(std::nullopt);
+    const std::set<std::string> own_keys = KeysOf(form, 3);
+    auto db = db_of(own_keys);
+    const double near = RateOf(form, own_keys, true, db.get());
+    const double far = RateOf(form, own_keys, false, db.get());
+    db.reset();
+    const std::set<std::string> keys = KeysOf(form, 4);
+    db = db_of(keys);
+    PrefixSiphon siphon(form, keys.size(), near, kSiphonQueries, db.get());
+    const Siphoned result = siphon.Run(keys);
+    printf("%-7s %-66s %8.3f%% %8.3f%% %8zu %6zu %8.0f %5zu  %s\n", form_name,
+           (policy + (table.empty() ? "" : " +partitioned")).c_str(), 100 * far,
+           100 * near, result.prefixes, result.right, result.bits,
+           result.whole_keys, db->Design().c_str());
+    fflush(stdout);
+    return result;
+  }
+
+  static std::string AllBytes() {
+    std::string bytes;
+    for (int c = 0; c < 256; c++) bytes += static_cast<char>(c);
+    return bytes;
+  }
+
+  const KeyForm letters_{"abcdefghijklmnopqrstuvwxyz", 8};
+  const KeyForm numbers_{AllBytes(), 8};
+};
+
+}  // namespace
+
+TEST_F(SiphoningTest, Try) {
+  for (const char* policy :
+       {"bloomfilter:14", "surf:0:0", "surf:0:8", "surf:4:4", "surf:8:0",
+        "proteus:14", "{id=protean.Proteus;bits_per_key=14;points=keys}"}) {
+    Attack("letters", letters_, policy);
+    Attack("numbers", numbers_, policy);
   }
 }
 
