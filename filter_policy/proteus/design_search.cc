@@ -353,8 +353,7 @@ DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
 // suit the first share show which one is better.
 ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
                                              uint64_t bytes) const {
-  constexpr double kOfPromise[] = {0.2, 0.3, 0.4, 0.5, 0.6,
-                                   0.7, 0.8, 0.9, 1.1, 1.2};
+  constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
   const CpfprModel ranges = model_.Ranges();
   std::vector<Candidate> found;
   for (AmqKind kind : kinds_) {

@@ -50,8 +50,9 @@ class DesignSearch {
   void ForbidTries() { tries_ = false; }
   // From now on, each design has a set of the whole keys, which point queries
   // ask alone. Without samples, it is as small as what is promised of points
-  // allows; with samples, their points and ranges decide. It takes three
-  // quarters of the memory at most. Not for DesignSpace::kTwoPrefixFilters.
+  // allows; with samples, their points and ranges decide, down to half of that.
+  // It takes three quarters of the memory at most. Not for
+  // DesignSpace::kTwoPrefixFilters.
   void AskKeysForPoints() { keys_alone_ = true; }
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or

@@ -22,10 +22,6 @@ static_assert(kMaxPrefixBits < kPartMark, "the mark is no bit of l1");
 
 }  // namespace
 
-void ProteusHeader::MarkFirstSet(char* set_header) const {
-  if (design.keys_alone) set_header[kFirstSetMarks] = kKeysAlone;
-}
-
 ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
   SetHeaders sets;
   if (is_part) {
@@ -34,6 +30,7 @@ ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
     sets.first = encoded.size();
     sets.second = sets.first + (HasFirstSet() ? Amq::kHeaderSize : 0);
     sets.end = sets.second + (HasSecondSet() ? Amq::kHeaderSize : 0);
+    if (design.keys_alone) out[sets.first + kFirstSetMarks] = kKeysAlone;
     return sets;
   }
   EncodeFixed32(out, design.trie_bits);
@@ -52,6 +49,7 @@ ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
   EncodeFixed32(out + 48, fpr);
   out[52] = static_cast<char>(design.trie_lead);
   EncodeFixed16(out + 53, static_cast<uint16_t>(neighbour_bits));
+  if (design.keys_alone) out[sets.first + kFirstSetMarks] = kKeysAlone;
   return sets;
 }
 

@@ -87,11 +87,8 @@ struct ProteusHeader {
     size_t end = kSize;
   };
 
-  // Writes the header, but for those of the sets, to zero bytes.
+  // Writes the header to zero bytes, without what the sets write to theirs.
   SetHeaders EncodeTo(char* out) const;
-  // Writes to the complete header of the first set what does not concern the
-  // set itself.
-  void MarkFirstSet(char* set_header) const;
   // Reads a header off the front of `input`. False if it is cut short.
   bool DecodeFrom(Slice* input, SetHeaders* sets);
   // The size of the header with those of the sets.

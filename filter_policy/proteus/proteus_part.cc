@@ -116,7 +116,6 @@ void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
       AddPrefixes(design.first_prefix_bits, salt, &set);
     }
     set.Finish();
-    header.MarkFirstSet(payload + headers.first);
     out += sets_.first.bytes;
   }
   if (!header.HasSecondSet()) return;

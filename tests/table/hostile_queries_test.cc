@@ -12,6 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+
 #include "rocksdb/sst_file_writer.h"
 #include "tests/table/one_file_db.h"
 #include "tests/table/prefix_siphon.h"
@@ -209,7 +212,9 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
 
 namespace {
 
-constexpr size_t kSiphonQueries = 1'000'000;
+constexpr size_t kQueries = 1'000'000;
+// Queries of RateOf for each key.
+constexpr int kRounds = 5;
 
 std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
   Random random(seed);
@@ -218,18 +223,16 @@ std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
   return keys;
 }
 
-// The share of keys that take a read though they are absent: keys that share
-// all but their last byte with a stored one, or random keys.
-double RateOf(const KeyForm& form, const std::set<std::string>& keys, bool near,
-              OneFileDB* db) {
-  constexpr int kRounds = 10;
+// The share of absent keys that take a read, among those that share their first
+// `bits` bits with a stored key.
+double RateOf(const KeyForm& form, const std::set<std::string>& keys,
+              uint32_t bits, OneFileDB* db) {
   Random random(6);
   size_t asked = 0;
   size_t read = 0;
   for (int round = 0; round < kRounds; round++) {
     for (const std::string& key : keys) {
-      const std::string query =
-          form.Complete(key, near ? form.bits() - 8 : 0, &random);
+      const std::string query = form.Complete(key, bits, &random);
       if (keys.count(query) > 0) continue;
       asked++;
       read += db->IsRead(query);
@@ -238,37 +241,85 @@ double RateOf(const KeyForm& form, const std::set<std::string>& keys, bool near,
   return static_cast<double>(read) / static_cast<double>(asked);
 }
 
-struct SiphonCase {
-  const char* policy;
-  const char* table;
-};
+// The rate of the nearest neighbors of which step 2 of the attack has enough.
+double RateOfNeighbors(const KeyForm& form, const std::set<std::string>& keys,
+                       OneFileDB* db) {
+  for (uint32_t bits = form.bits() - 8;; bits -= 8) {
+    const double rate = RateOf(form, keys, bits, db);
+    if (bits == 0 ||
+        PrefixSiphon::HasEnough(form.Completions(*keys.begin(), bits), rate)) {
+      return rate;
+    }
+  }
+}
 
 class SiphoningTest : public testing::Test {
  protected:
+  using Keys = std::set<std::string>;
+  // The policy of a DB with these keys.
+  using PolicyOf = std::function<std::string(const Keys&)>;
+
+  ~SiphoningTest() override {
+    Env::Default()->DeleteFile(seed_file_).PermitUncheckedError();
+  }
+
+  static std::unique_ptr<OneFileDB> MakeDB(const Keys& keys,
+                                           const std::string& policy,
+                                           const std::string& table = "") {
+    return std::make_unique<OneFileDB>(
+        policy, std::vector<std::string>(keys.begin(), keys.end()),
+        "hostile_siphoned", table);
+  }
+
   // Attacks a DB with keys of that form, and prints what came of it.
-  Siphoned Attack(const char* form_name, const KeyForm& form,
-                  const std::string& policy, const std::string& table = "") {
-    const auto db_of = [&](const std::set<std::string>& keys) {
-      return std::make_unique<OneFileDB>(
-          policy, std::vector<std::string>(keys.begin(), keys.end()),
-          "hostile_siphoned", table);
-    };
+  static Siphoned Attack(const KeyForm& form, const char* name,
+                         const PolicyOf& policy_of, const std::string& table) {
     const WithSalt with_any(std::nullopt);
-    const std::set<std::string> own_keys = KeysOf(form, 3);
-    auto db = db_of(own_keys);
-    const double near = RateOf(form, own_keys, true, db.get());
-    const double far = RateOf(form, own_keys, false, db.get());
+    const Keys own_keys = KeysOf(form, 3);
+    auto db = MakeDB(own_keys, policy_of(own_keys), table);
+    const double near = RateOfNeighbors(form, own_keys, db.get());
+    const double far = RateOf(form, own_keys, 0, db.get());
     db.reset();
-    const std::set<std::string> keys = KeysOf(form, 4);
-    db = db_of(keys);
-    PrefixSiphon siphon(form, keys.size(), near, kSiphonQueries, db.get());
+    const Keys keys = KeysOf(form, 4);
+    db = MakeDB(keys, policy_of(keys), table);
+    const std::string design = db->Design();
+    PrefixSiphon siphon(form, keys.size(), near, kQueries, db.get());
     const Siphoned result = siphon.Run(keys);
-    printf("%-7s %-66s %8.3f%% %8.3f%% %8zu %6zu %8.0f %5zu  %s\n", form_name,
-           (policy + (table.empty() ? "" : " +partitioned")).c_str(), 100 * far,
-           100 * near, result.prefixes, result.right, result.bits,
-           result.whole_keys, db->Design().c_str());
+    printf("%-36s %-7s %7.3f%% %7.3f%% %8zu %6zu %6.0f %5zu  %s\n", name,
+           form.name(), 100 * far, 100 * near, result.prefixes, result.right,
+           result.bits, result.whole_keys, design.c_str());
     fflush(stdout);
     return result;
+  }
+
+  static PolicyOf Policy(const std::string& policy) {
+    return [policy](const Keys& /*keys*/) { return policy; };
+  }
+  // A Proteus that has seen scans of all that shares some bytes with a random
+  // key, and perhaps points that share all but their last byte with a stored
+  // key.
+  PolicyOf Taught(const KeyForm& form, size_t scan_bytes, bool near_points,
+                  const std::string& options) const {
+    return [this, &form, scan_bytes, near_points, options](const Keys& keys) {
+      const auto hex = [](const std::string& key) {
+        return "0x" + Slice(key).ToString(/*hex=*/true);
+      };
+      Random random(7);
+      std::string lines;
+      for (const std::string& key : keys) {
+        const std::string lo = form.Guess(&random);
+        std::string hi = lo;
+        std::fill(hi.begin() + static_cast<ptrdiff_t>(scan_bytes), hi.end(),
+                  '\xff');
+        lines += hex(lo) + "\t" + hex(hi) + "\n";
+        if (near_points) {
+          lines += hex(form.Complete(key, form.bits() - 8, &random)) + "\n";
+        }
+      }
+      EXPECT_OK(WriteStringToFile(Env::Default(), lines, seed_file_));
+      return "{id=protean.Proteus;bits_per_key=14;" + options +
+             "seed_file=" + seed_file_ + "}";
+    };
   }
 
   static std::string AllBytes() {
@@ -277,18 +328,91 @@ class SiphoningTest : public testing::Test {
     return bytes;
   }
 
-  const KeyForm letters_{"abcdefghijklmnopqrstuvwxyz", 8};
-  const KeyForm numbers_{AllBytes(), 8};
+  const KeyForm letters_{"letters", "abcdefghijklmnopqrstuvwxyz", 8};
+  const KeyForm numbers_{"numbers", AllBytes(), 8};
+  const std::string seed_file_ = test::PerThreadDBPath("hostile_seeds");
 };
+
+const char* const kKeysForPoints =
+    "{id=protean.Proteus;bits_per_key=14;points=keys}";
+const char* const kPartitioned =
+    "partition_filters=true;index_type=kTwoLevelIndexSearch;";
 
 }  // namespace
 
-TEST_F(SiphoningTest, Try) {
-  for (const char* policy :
-       {"bloomfilter:14", "surf:0:0", "surf:0:8", "surf:4:4", "surf:8:0",
-        "proteus:14", "{id=protean.Proteus;bits_per_key=14;points=keys}"}) {
-    Attack("letters", letters_, policy);
-    Attack("numbers", numbers_, policy);
+TEST_F(SiphoningTest, WhatFiltersGiveAway) {
+  // What the attack may recover, in bits of prefixes, and what it must.
+  constexpr double kNothing = 50;
+  constexpr double kMuch = 1000;
+  constexpr double kAny = 1e9;
+  // Keys that blind guesses find, at most.
+  constexpr size_t kByChance = 5;
+  printf("%-36s %-7s %8s %8s %8s %6s %6s %5s  %s\n", "policy", "keys", "far",
+         "near", "prefixes", "right", "bits", "keys", "design");
+  for (const KeyForm* form : {&letters_, &numbers_}) {
+    struct Case {
+      const char* name;
+      PolicyOf policy;
+      double least;
+      double most;
+      const char* table = "";
+    };
+    const std::string keys = "points=keys;";
+    for (const Case& c : {
+             Case{"bloomfilter:14", Policy("bloomfilter:14"), 0, kNothing},
+             {"surf:0:0", Policy("surf:0:0"), kMuch, kAny},
+             {"surf:0:8", Policy("surf:0:8"), kMuch, kAny},
+             {"surf:4:4", Policy("surf:4:4"), 0, kAny},
+             {"surf:8:0", Policy("surf:8:0"), 0, kAny},
+             {"proteus:14", Policy("proteus:14"), 0, kAny},
+             {"proteus:14, long scans", Taught(*form, 3, false, ""), kMuch,
+              kAny},
+             {"proteus:14, short scans", Taught(*form, 5, false, ""), 0, kAny},
+             {"proteus:14, scans and near points", Taught(*form, 2, true, ""),
+              0, kAny},
+             {"points=keys", Policy(kKeysForPoints), 0, kNothing},
+             {"points=keys, partitioned", Policy(kKeysForPoints), 0, kNothing,
+              kPartitioned},
+             {"points=keys, long scans", Taught(*form, 3, false, keys), 0,
+              kNothing},
+             {"points=keys, short scans", Taught(*form, 5, false, keys), 0,
+              kNothing},
+             {"points=keys, scans and near points",
+              Taught(*form, 2, true, keys), 0, kNothing},
+         }) {
+      SCOPED_TRACE(std::string(c.name) + ", " + form->name());
+      const Siphoned result = Attack(*form, c.name, c.policy, c.table);
+      EXPECT_GE(result.bits, c.least);
+      EXPECT_LE(result.bits, c.most);
+      if (c.most == kNothing) {
+        EXPECT_LE(result.whole_keys, kByChance);
+      }
+    }
+  }
+}
+
+// With points=keys, a point takes a read with the same probability however much
+// it shares with a stored key, as with a Bloom filter.
+TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
+  for (const KeyForm* form : {&letters_, &numbers_}) {
+    const Keys keys = KeysOf(*form, 4);
+    for (const char* table : {"", kPartitioned}) {
+      for (const std::string& policy :
+           {std::string("bloomfilter:14"), std::string(kKeysForPoints),
+            Taught(*form, 3, false, "points=keys;")(keys)}) {
+        SCOPED_TRACE(policy + " " + table + form->name());
+        const auto db = MakeDB(keys, policy, table);
+        const double far = RateOf(*form, keys, 0, db.get());
+        const double asked = kRounds * static_cast<double>(keys.size());
+        EXPECT_LT(far, 0.1);
+        for (uint32_t bits = 8; bits < form->bits(); bits += 8) {
+          const double near = RateOf(*form, keys, bits, db.get());
+          // The error of the difference of two rates.
+          const double error = std::sqrt(2 * far * (1 - far) / asked);
+          EXPECT_NEAR(near, far, 5 * error) << bits << " bits";
+        }
+      }
+    }
   }
 }
 

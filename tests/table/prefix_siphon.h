@@ -29,11 +29,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 // What the attacker knows of the keys: each has `size` bytes of an alphabet.
 class KeyForm {
  public:
-  KeyForm(std::string alphabet, size_t size)
-      : alphabet_(std::move(alphabet)), size_(size) {}
+  KeyForm(const char* name, std::string alphabet, size_t size)
+      : name_(name), alphabet_(std::move(alphabet)), size_(size) {}
+
+  const char* name() const { return name_; }
 
   uint32_t bits() const { return static_cast<uint32_t>(8 * size_); }
-  size_t size() const { return size_; }
 
   // A random key that shares its first `bits` bits with `key`.
   std::string Complete(std::string key, uint32_t bits, Random* random) const {
@@ -99,6 +100,7 @@ class KeyForm {
     return bytes;
   }
 
+  const char* const name_;
   const std::string alphabet_;
   const size_t size_;
 };
@@ -136,7 +138,7 @@ class PrefixSiphon {
       const double chance = form_.Chance(guess, bits, num_keys_);
       // Nothing that the attacker has not known before.
       if (chance > kKnown) continue;
-      prefixes_.insert(form_.bits() - bits > 0 ? PrefixOf(guess, bits) : guess);
+      prefixes_.insert(PrefixOf(guess, bits));
       siphoned_.prefixes++;
       if (HasPrefix(keys, guess, bits)) {
         siphoned_.right++;
@@ -146,6 +148,12 @@ class PrefixSiphon {
     }
     siphoned_.whole_keys = found_.size();
     return siphoned_;
+  }
+
+  // Whether `completions` keys are enough for step 2, if this share of them
+  // takes a read.
+  static bool HasEnough(double completions, double rate) {
+    return completions * rate >= kTries;
   }
 
   // Whether one of `keys` shares its first `bits` bits with `key`.
@@ -204,7 +212,9 @@ class PrefixSiphon {
   // Step 2. False if the guess takes a read for no prefix that keys share.
   bool IdentifyPrefix(const std::string& guess, uint32_t* bits) {
     uint32_t high = form_.bits();
-    while (form_.Completions(guess, high) < kTries / near_rate_) high--;
+    while (high > 0 && !HasEnough(form_.Completions(guess, high), near_rate_)) {
+      high--;
+    }
     if (!IsStored(guess, high)) return false;
     uint32_t low = 0;
     while (low < high) {
