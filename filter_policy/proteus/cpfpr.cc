@@ -99,13 +99,28 @@ uint64_t CpfprModel::Query::CountTested(uint32_t first, uint32_t bits) const {
   return std::min(count, kManyPrefixes);
 }
 
+uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
+  uint64_t low = 0;
+  uint64_t high = most;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (PlanAmq(kind, hashes, middle).false_positive_rate <= rate) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes) {
   PrefixSets sets;
   if (design.key_set || design.first_prefix_bits > 0) {
     uint64_t first_bytes = bytes;
-    if (design.prefix_bits > 0 && design.key_bits > 0) {
-      first_bytes = std::min(bytes, design.KeySetBytes(statistics.num_keys()));
+    if (design.prefix_bits > 0 && design.key_rate > 0) {
+      first_bytes =
+          LeastBytes(design.amq, statistics.num_keys(), design.key_rate, bytes);
     } else if (design.prefix_bits > 0) {
       first_bytes = static_cast<uint64_t>(design.first_share *
                                           static_cast<double>(bytes));

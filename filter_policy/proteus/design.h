@@ -54,15 +54,11 @@ struct ProteusDesign {
   double first_share = 0;
   // Whether point queries ask the set of the whole keys and no other layer.
   bool keys_alone = false;
-  // With keys_alone, the bits that a key has in that set, whatever the share
-  // is, if there is a second layer. 0 for the share.
-  double key_bits = 0;
+  // With keys_alone, the false positive rate that the set may have, from which
+  // its size follows if there is a second layer. 0 to go by the share.
+  double key_rate = 0;
 
   uint32_t first_bits() const { return trie_bits + first_prefix_bits; }
-  // The size of a set of the whole keys whose key_bits are given.
-  uint64_t KeySetBytes(uint64_t num_keys) const {
-    return static_cast<uint64_t>(key_bits / 8 * static_cast<double>(num_keys));
-  }
 
   // The length of the longest prefix in the second layer that a key of
   // `key_bytes` bytes has: l2, or the last one of its series.

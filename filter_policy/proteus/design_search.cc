@@ -308,24 +308,13 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
 }
 
 uint64_t DesignSearch::KeySetBytes(AmqKind kind, uint64_t bytes) const {
-  const double allowed = PromisedRate(bytes);
-  uint64_t low = 0;
-  uint64_t high = MostForKeys(bytes);
-  while (low < high) {
-    const uint64_t middle = (low + high) / 2;
-    const AmqPlan plan = PlanAmq(kind, statistics_.num_keys(), middle);
-    if (plan.false_positive_rate <= allowed) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return high;
+  return LeastBytes(kind, statistics_.num_keys(), PromisedRate(promising_),
+                    MostForKeys(bytes));
 }
 
 void DesignSearch::SizeKeySet(uint64_t key_bytes, ProteusDesign* design) const {
-  design->key_bits = 8 * static_cast<double>(key_bytes) /
-                     static_cast<double>(statistics_.num_keys());
+  design->key_rate = PlanAmq(design->amq, statistics_.num_keys(), key_bytes)
+                         .false_positive_rate;
 }
 
 DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
@@ -393,7 +382,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
 }
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
-  if (keys_alone_) return ChooseBesideKeys(space, bytes);
+  if (promising_ > 0) return ChooseBesideKeys(space, bytes);
   std::vector<Candidate> found;
   if (model_.queries().empty()) {
     // There is nothing to go by: all bits of the keys are the same, say.

@@ -8,6 +8,18 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
+// What a trie has to leave, of `most` bytes, to the set that points ask alone.
+uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
+                       uint64_t most) {
+  return design.key_rate == 0
+             ? 0
+             : LeastBytes(design.amq, num_keys, design.key_rate, most);
+}
+
+}  // namespace
+
 // Builds the tries of all parts. Returns false if a part has too many keys. A
 // trie that is too large for its part of a partitioned filter is dropped.
 bool ProteusGroup::BuildTries(const ProteusDesign& design) {
@@ -17,10 +29,10 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   for (ProteusPart& part : parts_) {
     fits = fits && part.BuildTrie(design);
     tries_size_ += part.trie_size();
-    if (header_.is_part && part.trie_size() +
-                                   design.KeySetBytes(part.num_keys()) +
-                                   ProteusHeader::kMaxPartSize >
-                               part.bytes()) {
+    if (header_.is_part &&
+        part.trie_size() + ProteusHeader::kMaxPartSize +
+                BytesOfPoints(design, part.num_keys(), part.bytes()) >
+            part.bytes()) {
       part.DropTrie();
     }
   }
@@ -54,7 +66,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   if (prefixes_only_) {
     search.ForbidKeySets();
   } else if (settings_.keys_alone) {
-    search.AskKeysForPoints();
+    search.AskKeysForPoints(bytes_);
   }
   ProteusDesign& design = header_.design;
   // The best design so far of parts, whose tries may all be larger than the
@@ -69,7 +81,8 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
     const uint64_t estimate =
         std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
     const bool fits =
-        tries_size_ + design.KeySetBytes(statistics.num_keys()) <= bytes_;
+        tries_size_ + BytesOfPoints(design, statistics.num_keys(), bytes_) <=
+        bytes_;
     const double rate = fits ? model.Evaluate(design, bytes_ - tries_size_) : 1;
     if (fits &&
         rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {

@@ -40,10 +40,10 @@ Keys Names(size_t count) {
   return keys;
 }
 
-ProteusDesign KeysAlone(ProteusDesign design, double key_bits) {
+ProteusDesign KeysAlone(ProteusDesign design, double key_rate) {
   design.key_set = true;
   design.keys_alone = true;
-  design.key_bits = key_bits;
+  design.key_rate = key_rate;
   return design;
 }
 
@@ -96,13 +96,13 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
   for (const Keys& keys : {Integers(3000), Names(3000)}) {
     const Keys points = AbsentPoints(keys, 20000);
     for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
-      constexpr double kKeyBits = 6;
+      constexpr double kKeyRate = 0.03;
       // The answers of the first design; the others have the same set.
       std::vector<bool> expected;
       for (const ProteusDesign& ranges :
            {TrieAndSet(12, 40, amq), TrieAndSet(0, 24, amq, 8),
             TrieAndSet(0, 100, amq), TrieAndSet(0, 41, amq)}) {
-        const ProteusDesign design = KeysAlone(ranges, kKeyBits);
+        const ProteusDesign design = KeysAlone(ranges, kKeyRate);
         SCOPED_TRACE(design.Describe());
         const std::string whole = BuildProteusBlock(keys, design, 50, kSalt);
         const FilterBlock block(whole);
@@ -140,7 +140,7 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
 
 TEST(PointsTest, PartsAndSegments) {
   const Keys keys = Names(3000);
-  const ProteusDesign design = KeysAlone(TrieAndSet(60, 90), 8);
+  const ProteusDesign design = KeysAlone(TrieAndSet(60, 90), 0.01);
   const std::vector<std::string> parts =
       BuildProteusParts(keys, 1000, design, 60, kSalt);
   ASSERT_EQ(3u, parts.size());
@@ -207,6 +207,53 @@ TEST(PointsTest, ThePromiseIsKept) {
         EXPECT_LE(passed, expected + 4 * std::sqrt(expected));
       }
     }
+  }
+}
+
+// The parts of a partitioned filter, whose tries may take more than the model
+// expects, keep it too.
+TEST(PointsTest, PartsKeepThePromise) {
+  constexpr size_t kPartKeys = 2200;
+  constexpr double kBits = 14;
+  for (Keys keys : {Integers(11 * kPartKeys), Names(11 * kPartKeys)}) {
+    keys.resize(10 * kPartKeys);
+    ProteusPolicyOptions options;
+    options.points = "keys";
+    options.bits_per_key = kBits;
+    const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
+    BlockBasedTableOptions table;
+    table.partition_filters = true;
+    const auto builder = NewBuilder(policy, table);
+    std::vector<std::unique_ptr<const char[]>> buffers;
+    std::vector<Slice> parts;
+    for (size_t i = 0; i < keys.size(); i++) {
+      builder->AddKey(keys[i]);
+      if ((i + 1) % kPartKeys != 0) continue;
+      buffers.emplace_back();
+      parts.push_back(builder->Finish(&buffers.back()));
+    }
+    // RocksDB asks this before it writes the parts.
+    EXPECT_EQ(0u, builder->EstimateEntriesAdded());
+    const Keys points = AbsentPoints(keys, 20000);
+    double passed = 0;
+    for (size_t i = 0; i < parts.size(); i++) {
+      const FilterBlock part(parts[i]);
+      ASSERT_OK(part.status());
+      ASSERT_TRUE(FilterOf(part).design().keys_alone);
+      for (size_t k = i * kPartKeys; k < (i + 1) * kPartKeys; k++) {
+        ASSERT_TRUE(part.KeyMayMatch(keys[k]));
+      }
+      const std::vector<bool> answers = Points(part, points);
+      passed +=
+          static_cast<double>(std::count(answers.begin(), answers.end(), true));
+    }
+    // The envelope and the headers of a part take some of its bits.
+    const double bloom = BloomMath::CacheLocalFpRate(
+        kBits - 1,
+        FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * kBits)),
+        512);
+    EXPECT_LE(passed / static_cast<double>(points.size() * parts.size()),
+              bloom);
   }
 }
 

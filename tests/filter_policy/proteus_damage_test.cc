@@ -39,7 +39,7 @@ ProteusDesign WithKeySet(ProteusDesign design) {
 ProteusDesign WithKeysAlone(ProteusDesign design) {
   design = WithKeySet(design);
   design.keys_alone = true;
-  design.key_bits = 8;
+  design.key_rate = 0.02;
   return design;
 }
 

@@ -92,7 +92,7 @@ ProteusDesign SetOfKeys() {
 ProteusDesign KeysAlone(ProteusDesign design) {
   design.key_set = true;
   design.keys_alone = true;
-  design.key_bits = 7;
+  design.key_rate = 0.02;
   return design;
 }
 
@@ -188,7 +188,7 @@ std::vector<Recipe> Recipes() {
       {"part_keys_alone",
        Emails(),
        KeysAlone(TrieAndSet(0, 96, kRibbon, 8)),
-       20,
+       80,
        {39, 40},
        100},
       {"segments_keys_alone",

@@ -122,7 +122,7 @@ std::vector<std::string> ProteusSeeds() {
   ProteusDesign keys_alone = TrieAndSet(12, 24);
   keys_alone.key_set = true;
   keys_alone.keys_alone = true;
-  keys_alone.key_bits = 6;
+  keys_alone.key_rate = 0.05;
   const ProteusDesign designs[] = {
       TrieAndSet(5, 0),
       TrieAndSet(20, 0),

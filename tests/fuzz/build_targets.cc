@@ -202,7 +202,7 @@ ProteusDesign DesignOf(const BuildInput& input) {
     if (first > 0 && first + lead <= 64) design.trie_lead = lead;
     design.key_set = (input.Parameter(5) & 8) != 0;
     design.keys_alone = design.key_set && (input.Parameter(5) & 16) != 0;
-    if (design.keys_alone) design.key_bits = input.Parameter(7) / 16.0;
+    if (design.keys_alone) design.key_rate = input.Parameter(7) / 255.0;
   } else if (first > 0) {
     design.first_prefix_bits = first;
   }
