@@ -402,6 +402,10 @@ TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
             Taught(*form, 3, false, "points=keys;")(keys)}) {
         SCOPED_TRACE(policy + " " + table + form->name());
         const auto db = MakeDB(keys, policy, table);
+        for (const std::string& key : keys) {
+          bool read = false;
+          ASSERT_TRUE(db->Has(key, &read));
+        }
         const double far = RateOf(*form, keys, 0, db.get());
         const double asked = kRounds * static_cast<double>(keys.size());
         EXPECT_LT(far, 0.1);
