@@ -198,6 +198,9 @@ class RangeFilterBuilder {
   // Whether the range of the file's keys is to be kept among its properties.
   virtual bool KeepsRange() const { return false; }
 
+  // Whether the lengths of the keys may answer point queries.
+  virtual bool TellsLengths() const { return true; }
+
   // Approximate bits per key, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
 

@@ -124,7 +124,7 @@ std::string PolicyText(const Candidate& candidate,
   std::string text =
       "{" + id + ";bits_per_key=" +
       Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
-  for (const char* name : {"amq", "level_bits", "filter_memory",
+  for (const char* name : {"amq", "level_bits", "points", "filter_memory",
                            "sample_capacity", "sample_every"}) {
     const std::string value = OptionOf(*policy, name);
     if (value != OptionOf(*plain, name)) {

@@ -41,7 +41,6 @@ void AmqHeader::EncodeTo(char* out) const {
   out[0] = static_cast<char>(kind);
   out[1] = static_cast<char>(small[0]);
   out[2] = static_cast<char>(small[1]);
-  out[3] = 0;
   EncodeFixed32(out + 4, large);
   EncodeFixed64(out + 8, bytes);
 }

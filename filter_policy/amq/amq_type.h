@@ -32,6 +32,7 @@ struct AmqHeader {
   uint32_t large = 0;
   uint64_t bytes = 0;
 
+  // Byte 3 is left to the filter that has the set.
   void EncodeTo(char* out) const;
   void DecodeFrom(const char* in);
 };

@@ -41,6 +41,7 @@ Status BlockBuilder::Finish() {
   descending_.MoveTo(builder_.get());
   header_.smallest = builder_->first_key();
   header_.largest = builder_->last_key();
+  if (!builder_->TellsLengths()) header_.key_lengths = 0;
   if ((header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0) {
     builder_->ExpectPrefixesOnly();
   }

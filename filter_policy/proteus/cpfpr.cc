@@ -105,18 +105,37 @@ uint64_t CpfprModel::Query::CountTested(uint32_t first, uint32_t bits) const {
   return std::min(count, kManyPrefixes);
 }
 
+uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
+  uint64_t low = 0;
+  uint64_t high = most;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (PlanAmq(kind, hashes, middle).false_positive_rate <= rate) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes) {
   PrefixSets sets;
   if (design.key_set || design.first_prefix_bits > 0) {
+    uint64_t first_bytes = bytes;
+    if (design.prefix_bits > 0 && design.key_rate > 0) {
+      first_bytes =
+          LeastBytes(design.amq, statistics.num_keys(), design.key_rate, bytes);
+    } else if (design.prefix_bits > 0) {
+      first_bytes = static_cast<uint64_t>(design.first_share *
+                                          static_cast<double>(bytes));
+    }
     sets.first =
         PlanAmq(design.amq,
                 design.key_set ? statistics.num_keys()
                                : statistics.Prefixes(design.first_prefix_bits),
-                design.prefix_bits == 0
-                    ? bytes
-                    : static_cast<uint64_t>(design.first_share *
-                                            static_cast<double>(bytes)));
+                first_bytes);
   }
   if (design.prefix_bits == 0) return sets;
   sets.second = PlanAmq(
@@ -288,9 +307,23 @@ double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
   if (design.first_prefix_bits > 0) {
     return TwoSets(query, design, first_rate, rate);
   }
+  if (design.keys_alone && query.is_point()) return first_rate;
   const double probability = OneLayer(query, design, rates);
   return design.key_set && query.is_point() ? first_rate * probability
                                             : probability;
+}
+
+CpfprModel CpfprModel::Ranges() const {
+  CpfprModel ranges = *this;
+  const auto is_point = [](const Query& query) { return query.is_point(); };
+  std::vector<Query>& queries = ranges.queries_;
+  const auto end_samples =
+      queries.begin() + static_cast<ptrdiff_t>(num_samples_);
+  const auto points = std::count_if(queries.begin(), end_samples, is_point);
+  ranges.num_samples_ = num_samples_ - static_cast<size_t>(points);
+  queries.erase(std::remove_if(queries.begin(), queries.end(), is_point),
+                queries.end());
+  return ranges;
 }
 
 CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,

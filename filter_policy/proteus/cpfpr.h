@@ -34,6 +34,9 @@ struct PrefixSets {
   AmqPlan first;
   AmqPlan second;
 };
+// The least number of bytes with which a set of `hashes` hashes has a false
+// positive rate of at most `rate`, or `most` if there is none below.
+uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);
 // Plans the sets of a design in `bytes` bytes.
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes);
@@ -103,6 +106,9 @@ class CpfprModel {
     return Average(design, PlanPrefixSets(design, statistics_, set_bytes), 1)
         .all;
   }
+
+  // The model of those queries that are no points.
+  CpfprModel Ranges() const;
 
   // The rates of a design with given sets, on every `step`-th query.
   Rates Average(const ProteusDesign& design, const PrefixSets& sets,

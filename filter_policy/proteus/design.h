@@ -14,7 +14,9 @@
 //
 //  Point queries for keys much like those of the file share long prefixes with
 //  them. If there is no set of l1, a set of the whole keys may take its place.
-//  Point queries ask it first.
+//  Point queries ask it first, or it alone: then whether a key passes says
+//  nothing about the prefixes that it shares with others (Kaufman, Hershcovitch
+//  and Morrison, Prefix Siphoning, USENIX ATC 2023).
 
 #pragma once
 
@@ -50,6 +52,11 @@ struct ProteusDesign {
   bool key_set = false;            // whether the first set holds the whole keys
   // The share of the first set in the memory of both.
   double first_share = 0;
+  // Whether point queries ask the set of the whole keys and no other layer.
+  bool keys_alone = false;
+  // With keys_alone, the false positive rate that the set may have, from which
+  // its size follows if there is a second layer. 0 to go by the share.
+  double key_rate = 0;
 
   uint32_t first_bits() const { return trie_bits + first_prefix_bits; }
 

@@ -45,19 +45,25 @@ double DesignSearch::Candidate::Cost() const {
   return fpr + nanos / kFalsePositiveNanos;
 }
 
+double DesignSearch::PromisedRate(uint64_t bytes) const {
+  // The rate of a design is an estimate from a few queries.
+  constexpr double kSafety = 0.9;
+  const double bits = 8 * static_cast<double>(bytes) /
+                      static_cast<double>(statistics_.num_keys());
+  return kSafety *
+         BloomMath::CacheLocalFpRate(
+             bits,
+             FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
+             512);
+}
+
 // A broken promise weighs more than all else that the prior may gain. Where
 // there are samples, it weighs as little as the prior.
 double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
   constexpr double kFactor = 50;
-  // The rate is an estimate from a few queries.
-  constexpr double kSafety = 0.9;
   if (promises_ == 0) return 0;
-  const double bits = 8 * static_cast<double>(bytes) /
-                      static_cast<double>(statistics_.num_keys());
-  const double allowed = BloomMath::CacheLocalFpRate(
-      bits, FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
-      512);
-  return promises_ * kFactor * std::max(promised_rate - kSafety * allowed, 0.0);
+  return promises_ * kFactor *
+         std::max(promised_rate - PromisedRate(bytes), 0.0);
 }
 
 void DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
@@ -301,7 +307,82 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
   }
 }
 
+uint64_t DesignSearch::KeySetBytes(AmqKind kind, uint64_t bytes) const {
+  return LeastBytes(kind, statistics_.num_keys(), PromisedRate(promising_),
+                    MostForKeys(bytes));
+}
+
+void DesignSearch::SizeKeySet(uint64_t key_bytes, ProteusDesign* design) const {
+  design->key_rate = PlanAmq(design->amq, statistics_.num_keys(), key_bytes)
+                         .false_positive_rate;
+}
+
+DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
+                                                 DesignSpace space,
+                                                 uint64_t key_bytes,
+                                                 uint64_t bytes) const {
+  Candidate candidate;
+  ProteusDesign& design = candidate.design;
+  design = ranges.Choose(space, bytes - key_bytes);
+  design.amq = ranges.kinds_.front();
+  design.key_set = true;
+  design.keys_alone = true;
+  SizeKeySet(key_bytes, &design);
+  if (design.trie_bits > 0) {
+    candidate.trie_bytes =
+        statistics_.SizeOfTrie(design.trie_bits, bytes).bytes;
+  }
+  candidate.prefixes = design.prefix_bits > 0 ? kUsualPrefixes : 1;
+  Evaluate(bytes, kAllQueries, &candidate);
+  return candidate;
+}
+
+// Points and ranges have nothing in common but the memory, so the layers for
+// ranges are chosen by themselves. Where there are samples, the layers that
+// suit the first share show which one is better.
+ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
+                                             uint64_t bytes) const {
+  constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
+  const CpfprModel ranges = model_.Ranges();
+  std::vector<Candidate> found;
+  for (AmqKind kind : kinds_) {
+    DesignSearch search(ranges, statistics_, {kind});
+    search.key_sets_ = false;
+    search.two_sets_ = false;
+    search.tries_ = tries_;
+    const uint64_t promised = KeySetBytes(kind, bytes);
+    found.push_back(BesideKeys(search, space, promised, bytes));
+    if (model_.num_samples() == 0) continue;
+    const Candidate first = found.back();
+    Candidate best = first;
+    uint64_t best_bytes = promised;
+    for (double of_promise : kOfPromise) {
+      const auto key_bytes =
+          static_cast<uint64_t>(of_promise * static_cast<double>(promised));
+      if (key_bytes > MostForKeys(bytes) ||
+          first.trie_bytes + key_bytes > bytes) {
+        continue;
+      }
+      Candidate next = first;
+      SizeKeySet(key_bytes, &next.design);
+      Evaluate(bytes, kKeySetQueries, &next);
+      if (next.fpr >= best.fpr) continue;
+      best = next;
+      best_bytes = key_bytes;
+    }
+    if (best_bytes != promised) {
+      found.push_back(BesideKeys(search, space, best_bytes, bytes));
+    }
+  }
+  return std::min_element(found.begin(), found.end(),
+                          [](const Candidate& a, const Candidate& b) {
+                            return a.Cost() < b.Cost();
+                          })
+      ->design;
+}
+
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
+  if (promising_ > 0) return ChooseBesideKeys(space, bytes);
   std::vector<Candidate> found;
   if (model_.queries().empty()) {
     // There is nothing to go by: all bits of the keys are the same, say.
@@ -345,7 +426,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     least = std::min(least, candidate.fpr);
   }
   if (space == DesignSpace::kTwoPrefixFilters ||
-      (space == DesignSpace::kProteus && least > kGood)) {
+      (space == DesignSpace::kProteus && two_sets_ && least > kGood)) {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, &found);

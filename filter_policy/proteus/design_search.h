@@ -48,6 +48,12 @@ class DesignSearch {
 
   void ForbidKeySets() { key_sets_ = false; }
   void ForbidTries() { tries_ = false; }
+  // From now on, each design has a set of the whole keys, which point queries
+  // ask alone. Without samples, it is as small as what is promised of points of
+  // a filter of `filter_bytes` allows; with samples, their points and ranges
+  // decide, down to half of that. It takes three quarters of the memory at
+  // most. Not for DesignSpace::kTwoPrefixFilters.
+  void AskKeysForPoints(uint64_t filter_bytes) { promising_ = filter_bytes; }
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or
   // a little above that if the design is faster by enough.
@@ -73,6 +79,20 @@ class DesignSearch {
     double Cost() const;
   };
 
+  // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
+  // promised of points.
+  double PromisedRate(uint64_t bytes) const;
+  // With AskKeysForPoints, the most bytes that the set of whole keys may take
+  // in a filter of `bytes` bytes, and those that the promise takes, if they are
+  // fewer.
+  static uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
+  uint64_t KeySetBytes(AmqKind kind, uint64_t bytes) const;
+  void SizeKeySet(uint64_t key_bytes, ProteusDesign* design) const;
+  // The design of a set of whole keys of that size with what `ranges`, a search
+  // with one kind of sets, finds for the rest of the memory.
+  Candidate BesideKeys(const DesignSearch& ranges, DesignSpace space,
+                       uint64_t key_bytes, uint64_t bytes) const;
+  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes) const;
   // A design that is worse on the promised queries than RocksDB's Bloom filter
   // of as many bytes has this added to its false positive rate.
   double Penalty(double promised_rate, uint64_t bytes) const;
@@ -101,6 +121,9 @@ class DesignSearch {
   const std::vector<AmqKind> kinds_;
   bool key_sets_ = true;
   bool tries_ = true;
+  bool two_sets_ = true;
+  // The size of the filter whose points ask the keys alone; 0 if they do not.
+  uint64_t promising_ = 0;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
 };

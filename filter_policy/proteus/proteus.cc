@@ -16,6 +16,8 @@ constexpr uint32_t kWholeKeys = ~uint32_t{0};
 // The mark of a part, and the bits where it is.
 constexpr uint32_t kPartMark = uint32_t{1} << 24;
 constexpr uint32_t kMarks = uint32_t{0xff} << 24;
+// The mark of a first set that points ask alone.
+constexpr char kKeysAlone = 1;
 static_assert(kMaxPrefixBits < kPartMark, "the mark is no bit of l1");
 
 }  // namespace
@@ -28,6 +30,7 @@ ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
     sets.first = encoded.size();
     sets.second = sets.first + (HasFirstSet() ? Amq::kHeaderSize : 0);
     sets.end = sets.second + (HasSecondSet() ? Amq::kHeaderSize : 0);
+    if (design.keys_alone) out[sets.first + kFirstSetMarks] = kKeysAlone;
     return sets;
   }
   EncodeFixed32(out, design.trie_bits);
@@ -46,6 +49,7 @@ ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
   EncodeFixed32(out + 48, fpr);
   out[52] = static_cast<char>(design.trie_lead);
   EncodeFixed16(out + 53, static_cast<uint16_t>(neighbour_bits));
+  if (design.keys_alone) out[sets.first + kFirstSetMarks] = kKeysAlone;
   return sets;
 }
 
@@ -165,6 +169,9 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
       !input.empty()) {
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
+  design.keys_alone =
+      design.key_set &&
+      (payload[sets.first + ProteusHeader::kFirstSetMarks] & kKeysAlone) != 0;
   design.amq =
       has_second ? proteus->second_set_.kind() : proteus->first_set_.kind();
   proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt);
@@ -183,6 +190,7 @@ std::string ProteusDesign::Describe() const {
   if (trie_bits > 0) text = "trie " + std::to_string(trie_bits);
   if (first_prefix_bits > 0) text = name + std::to_string(first_prefix_bits);
   if (key_set) text += (text.empty() ? "" : ", ") + name + "keys";
+  if (keys_alone) text += " for points";
   if (prefix_bits > 0) {
     if (!text.empty()) text += ", ";
     text += name + std::to_string(prefix_bits);
@@ -240,6 +248,9 @@ inline bool Proteus::TrieContains(const Slice& key) const {
 }
 
 bool Proteus::KeyMayMatch(const Slice& key) const {
+  if (header_.design.keys_alone) {
+    return first_set_.MayContain(HashKey(key, salt_));
+  }
   const uint64_t word = LoadBits64(key, 0);
   if (word < header_.smallest || word > header_.largest) return false;
   if (HasKeySet() && !first_set_.MayContain(HashKey(key, salt_))) return false;
@@ -264,6 +275,7 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
                             bool* may_match) const {
   const bool has_first_set = first_length_.bits > 0;
   const bool has_key_set = HasKeySet();
+  const bool keys_alone = header_.design.keys_alone;
   // These are copies, since the compiler must assume that storing answers
   // changes this object.
   const PrefixLength asked = has_first_set ? first_length_ : second_length_;
@@ -276,10 +288,14 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
     // This is the hash needed first, if the prefix fits into a word.
     left[count] = {
         has_key_set ? HashKey(*keys[i], salt_) : HashWord(word, asked), i};
-    count += word >= smallest && word <= largest;
+    count += keys_alone || (word >= smallest && word <= largest);
     may_match[i] = false;
   }
   if (has_key_set) count = first_set_.Keep(count, left);
+  if (keys_alone) {
+    for (size_t j = 0; j < count; j++) may_match[left[j].index] = true;
+    return;
+  }
   if (HasTrie()) count = KeepInTrie(count, keys, left);
   if (has_first_set) {
     if (first_length_.bits > 64) {

@@ -24,6 +24,10 @@
 //        72    16   header of the second layer's set
 //        88         trie (uniform_trie.h), first set, second set
 //
+//  In the header of the first set, byte 3 is one if point queries ask this set,
+//  which then holds the whole keys, and nothing else. A reader that does not
+//  know this mark asks the other layers, too.
+//
 //  A part of a partitioned filter has a shorter header, since there are many:
 //
 //         0     3   l1 of the trie, in bits; 0 if there is none
@@ -59,6 +63,8 @@ struct ProteusHeader {
   // Offsets of the headers of the sets.
   static constexpr size_t kFirstSetOffset = 56;
   static constexpr size_t kSecondSetOffset = 72;
+  // Offset of the marks in the header of the first set.
+  static constexpr size_t kFirstSetMarks = 3;
 
   ProteusDesign design;
   // The first 8 bytes of all keys lie between these.
@@ -81,7 +87,7 @@ struct ProteusHeader {
     size_t end = kSize;
   };
 
-  // Writes the header, but for those of the sets, to zero bytes.
+  // Writes the header to zero bytes, without what the sets write to theirs.
   SetHeaders EncodeTo(char* out) const;
   // Reads a header off the front of `input`. False if it is cut short.
   bool DecodeFrom(Slice* input, SetHeaders* sets);

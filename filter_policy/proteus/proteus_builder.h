@@ -25,6 +25,7 @@ class ProteusBuilder : public RangeFilterBuilder {
   }
   FilterReport Report() const override { return header_.Report(); }
   bool KeepsRange() const override { return group_->settings().keeps_range; }
+  bool TellsLengths() const override { return !group_->settings().keys_alone; }
 
   bool IsFull() const override { return group_->IsFull(); }
   bool WaitsForParts() const override { return !IsFull(); }

@@ -8,6 +8,18 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
+// What a trie has to leave, of `most` bytes, to the set that points ask alone.
+uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
+                       uint64_t most) {
+  return design.key_rate == 0
+             ? 0
+             : LeastBytes(design.amq, num_keys, design.key_rate, most);
+}
+
+}  // namespace
+
 // Builds the tries of all parts. Returns false if a part has too many keys. A
 // trie that is too large for its part of a partitioned filter is dropped.
 bool ProteusGroup::BuildTries(const ProteusDesign& design) {
@@ -18,7 +30,9 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
     fits = fits && part.BuildTrie(design);
     tries_size_ += part.trie_size();
     if (header_.is_part &&
-        part.trie_size() + ProteusHeader::kMaxPartSize > part.bytes()) {
+        part.trie_size() + ProteusHeader::kMaxPartSize +
+                BytesOfPoints(design, part.num_keys(), part.bytes()) >
+            part.bytes()) {
       part.DropTrie();
     }
   }
@@ -49,7 +63,11 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   constexpr uint64_t kMinReserve = 64;
   DesignSearch search(model, statistics, settings_.kinds);
   // A set of whole keys does not answer for prefixes.
-  if (prefixes_only_) search.ForbidKeySets();
+  if (prefixes_only_) {
+    search.ForbidKeySets();
+  } else if (settings_.keys_alone) {
+    search.AskKeysForPoints(bytes_);
+  }
   ProteusDesign& design = header_.design;
   // The best design so far of parts, whose tries may all be larger than the
   // estimate, and its rate.
@@ -62,7 +80,9 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
     if (!BuildTries(design)) return false;
     const uint64_t estimate =
         std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
-    const bool fits = tries_size_ <= bytes_;
+    const bool fits =
+        tries_size_ + BytesOfPoints(design, statistics.num_keys(), bytes_) <=
+        bytes_;
     const double rate = fits ? model.Evaluate(design, bytes_ - tries_size_) : 1;
     if (fits &&
         rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
@@ -151,7 +171,9 @@ bool ProteusGroup::TakeKept(const KeptDesign& kept,
     return false;
   }
   if (kept.design.trie_bits > 0 &&
-      (!BuildTries(kept.design) || tries_size_ > bytes_)) {
+      (!BuildTries(kept.design) ||
+       tries_size_ + BytesOfPoints(kept.design, statistics.num_keys(), bytes_) >
+           bytes_)) {
     DropTries();
     return false;
   }

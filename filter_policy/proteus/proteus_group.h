@@ -37,6 +37,9 @@ struct ProteusSettings {
   bool keeps_range = false;
   // The kinds of sets that may be chosen.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
+  // Whether point queries ask a set of the whole keys alone. Not with
+  // kTwoPrefixFilters; without effect where keys stand for prefixes.
+  bool keys_alone = false;
   // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
   // If set, remembers the designs of files, and the place of this file there.

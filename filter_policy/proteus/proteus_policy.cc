@@ -23,14 +23,16 @@ const std::string kBitsOption = "bits_per_key";
 constexpr int kBitsDigits = 6;  // after the point, as RocksDB writes numbers
 const std::string kAmqOption = "amq";
 const std::string kLevelBitsOption = "level_bits";
+const std::string kPointsOption = "points";
 const std::string kMemoryOption = "filter_memory";
 const std::string kCapacityOption = "sample_capacity";
 const std::string kEveryOption = "sample_every";
 const std::string kSeedOption = "seed_file";
 const std::string kSamplesOption = "samples_file";
 
-const std::string kAuto = "auto";  // of amq and of level_bits
+const std::string kAuto = "auto";  // of amq, of level_bits and of points
 const std::string kEqualLevelBits = "equal";
+const std::string kKeysForPoints = "keys";
 
 // The policies, which differ only in the designs that they search.
 struct Variant {
@@ -142,6 +144,12 @@ Status CheckWord(const std::string& owner, const std::string& option,
   if (option == kAmqOption) {
     for (const AmqType* type : AmqTypes()) allowed.push_back(type->name);
     allowed.push_back(kAuto);
+  } else if (option == kPointsOption) {
+    allowed = {kAuto};
+    // In 2PBF, the place of the set of whole keys is taken.
+    if (owner != VariantOf(DesignSpace::kTwoPrefixFilters).class_name) {
+      allowed.push_back(kKeysForPoints);
+    }
   } else {
     allowed = {kAuto, kEqualLevelBits};
   }
@@ -194,6 +202,7 @@ TypeInfo MakeTypeInfo(const std::string& owner) {
            })},
       WordOption(owner, kAmqOption, offsetof(Options, amq)),
       WordOption(owner, kLevelBitsOption, offsetof(Options, level_bits)),
+      WordOption(owner, kPointsOption, offsetof(Options, points)),
       {kCapacityOption,
        BoundedOption(owner, offsetof(Options, sample_capacity), 1, kMaxCount)},
       {kEveryOption,
@@ -287,6 +296,7 @@ Status ProteusFilterPolicy::CheckOptions() const {
   if (s.ok()) s = CheckMemory(owner, options_.filter_memory);
   if (s.ok()) s = CheckWord(owner, kAmqOption, options_.amq);
   if (s.ok()) s = CheckWord(owner, kLevelBitsOption, options_.level_bits);
+  if (s.ok()) s = CheckWord(owner, kPointsOption, options_.points);
   if (s.ok()) {
     s = CheckOptionRange(owner, kCapacityOption, options_.sample_capacity, 1,
                          kMaxCount);
@@ -311,6 +321,14 @@ Status ProteusFilterPolicy::CheckOptions() const {
 Status ProteusFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   const Status s = CheckOptions();
+  if (s.ok() && options_.points == kKeysForPoints &&
+      cf_opts.prefix_extractor != nullptr) {
+    return Status::InvalidArgument(
+        std::string(Name()) + ": " + kPointsOption + "=" + kKeysForPoints +
+            " is not allowed with a prefix extractor",
+        "RocksDB then does not say whether it asks for a key or for a prefix, "
+        "which a set of whole keys does not hold");
+  }
   return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
@@ -395,6 +413,7 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
   settings.space = space_;
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = ParseAmq(options.amq);
+  settings.keys_alone = options.points == kKeysForPoints;
   BitsOfFileFunction bits_of_file;
   // Files that are written outside of a DB are in no tree.
   if (options.filter_memory > 0 && context.level_at_creation >= 0) {

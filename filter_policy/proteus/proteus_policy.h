@@ -43,6 +43,12 @@ struct ProteusPolicyOptions {
   // (level_bits.h).
   std::string level_bits = "auto";
 
+  // "auto": point queries ask the layers that suit the queries. "keys": they
+  // ask a set of the whole keys alone, so that the time that a Get takes tells
+  // no more about stored keys than with a salted Bloom filter. Not for 2PBF,
+  // and not with a prefix extractor.
+  std::string points = "auto";
+
   // The number of sample queries that are kept, and the number of empty queries
   // out of which one is kept. Positive.
   uint32_t sample_capacity = QueryQueue::kDefaultCapacity;
@@ -66,8 +72,8 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   const char* Name() const override { return ClassName(space_); }
   const char* NickName() const override { return ShortName(space_); }
 
-  // InvalidArgument if an option is out of range or a file of sample queries
-  // cannot be read.
+  // InvalidArgument if an option is out of range or cannot be combined with the
+  // others, or if a file of sample queries cannot be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 

@@ -36,6 +36,13 @@ ProteusDesign WithKeySet(ProteusDesign design) {
   return design;
 }
 
+ProteusDesign WithKeysAlone(ProteusDesign design) {
+  design = WithKeySet(design);
+  design.keys_alone = true;
+  design.key_rate = 0.02;
+  return design;
+}
+
 const Damaged kCases[] = {
     {"no_layer", ProteusDesign(), 0},
     {"trie", TrieAndSet(19, 0), 0},
@@ -46,6 +53,7 @@ const Damaged kCases[] = {
     {"trie_and_ribbon", TrieAndSet(12, 50, kRibbonAmq), 0},
     {"trie_and_bloom_of_bytes", TrieAndSet(70, 200), 3},
     {"trie_and_keys", WithKeySet(TrieAndSet(12, 0)), 0},
+    {"keys_alone", WithKeysAlone(TrieAndSet(12, 40)), 0},
     {"two_blooms", TwoSets(20, 60), 0},
     {"two_ribbons", TwoSets(20, 60, kRibbonAmq), 0},
     {"two_sets_of_bytes", TwoSets(90, 300), 3},

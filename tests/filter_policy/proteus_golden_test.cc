@@ -89,6 +89,13 @@ ProteusDesign SetOfKeys() {
   return design;
 }
 
+ProteusDesign KeysAlone(ProteusDesign design) {
+  design.key_set = true;
+  design.keys_alone = true;
+  design.key_rate = 0.02;
+  return design;
+}
+
 struct Recipe {
   const char* name;
   Keys keys;
@@ -168,6 +175,29 @@ std::vector<Recipe> Recipes() {
       {"salted_long_half", Long(), TrieAndSet(0, 2397), 60, {0, 17}},
       {"salted_long_keys", Long(), SetOfKeys(), 60, {18, 0}},
       {"wide_series_8_8", Wide(), TrieAndSet(0, 8, kRibbon, 8), 1100, {33, 34}},
+      {"salted_keys_alone",
+       Integers(),
+       KeysAlone(TrieAndSet(10, 40)),
+       30,
+       {35, 36}},
+      {"salted_keys_alone_trie",
+       Emails(),
+       KeysAlone(TrieAndSet(90, 0)),
+       40,
+       {37, 38}},
+      {"part_keys_alone",
+       Emails(),
+       KeysAlone(TrieAndSet(0, 96, kRibbon, 8)),
+       80,
+       {39, 40},
+       100},
+      {"segments_keys_alone",
+       Integers(),
+       KeysAlone(TrieAndSet(0, 40)),
+       20,
+       {41, 42},
+       0,
+       100},
       {"part_bloom_64", Integers(), TrieAndSet(0, 64), 12, {19, 20}, 100},
       {"part_ribbons_20_64",
        Integers(),

@@ -81,6 +81,8 @@ std::vector<ProteusDesign> DesignsWithSets() {
     designs.push_back(designs[i]);
     designs.back().key_set = true;
     designs.back().first_share = 0.4;
+    designs.push_back(designs.back());
+    designs.back().keys_alone = true;
   }
   return designs;
 }

@@ -78,7 +78,7 @@ constexpr BlockField kSetFields[] = {
     {"kind of set", 0, 1},
     {"probes or seed", 1, 1},
     {"lines", 2, 1},
-    {"zero", 3, 1},
+    {"marks of the first set", 3, 1},
     {"blocks of the set", 4, 4},
     {"size of the set", 8, 8},
 };

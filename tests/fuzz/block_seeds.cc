@@ -120,6 +120,10 @@ std::vector<std::string> ProteusSeeds() {
   with_keys.key_set = true;
   ProteusDesign keys_and_set = TrieAndSet(0, 24);
   keys_and_set.key_set = true;
+  ProteusDesign keys_alone = TrieAndSet(12, 24);
+  keys_alone.key_set = true;
+  keys_alone.keys_alone = true;
+  keys_alone.key_rate = 0.05;
   const ProteusDesign designs[] = {
       TrieAndSet(5, 0),
       TrieAndSet(20, 0),
@@ -139,6 +143,7 @@ std::vector<std::string> ProteusSeeds() {
       TwoSets(40, 100),
       with_keys,
       keys_and_set,
+      keys_alone,
   };
   std::vector<std::string> seeds;
   size_t turn = 0;

@@ -209,6 +209,8 @@ ProteusDesign DesignOf(const BuildInput& input) {
     const uint32_t lead = input.Parameter(5) % 8;
     if (first > 0 && first + lead <= 64) design.trie_lead = lead;
     design.key_set = (input.Parameter(5) & 8) != 0;
+    design.keys_alone = design.key_set && (input.Parameter(5) & 16) != 0;
+    if (design.keys_alone) design.key_rate = input.Parameter(7) / 255.0;
   } else if (first > 0) {
     design.first_prefix_bits = first;
   }
@@ -247,6 +249,8 @@ void DesignProteus(const uint8_t* data, size_t size) {
   settings.space = static_cast<DesignSpace>(input.Parameter(1) % 3);
   if ((input.Parameter(2) & 1) != 0) settings.kinds = {kBloomAmq};
   if ((input.Parameter(2) & 2) != 0) settings.kinds = {kRibbonAmq};
+  settings.keys_alone = (input.Parameter(2) & 4) != 0 &&
+                        settings.space != DesignSpace::kTwoPrefixFilters;
   std::vector<SampleQuery> samples;
   for (const std::string& lo : input.queries()) {
     for (const std::string& hi : input.queries()) {

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  An attack: the attacker has the code and knows the keys, builds the same DB,
-//  looks there for absent keys and empty ranges that its filters let through,
-//  and sends them to another DB, where each would cost a read. Prints how many
-//  do, without and with salts.
+//  Two attacks.
+//
+//  - The attacker has the code and knows the keys, builds the same DB, looks
+//    there for absent keys and empty ranges that its filters let through, and
+//    sends them to another DB, where each would cost a read. Prints how many
+//    do, without and with salts.
+//  - The attacker does not know the keys, and learns of them from the reads
+//  that
+//    absent keys take (prefix_siphon.h). Prints how much.
 
 #include <gtest/gtest.h>
 
-#include "rocksdb/convenience.h"
-#include "rocksdb/perf_context.h"
+#include <cmath>
+#include <functional>
+
 #include "rocksdb/sst_file_writer.h"
-#include "rocksdb/utilities/checkpoint.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/table/one_file_db.h"
+#include "tests/table/prefix_siphon.h"
 #include "tests/with_salt.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -23,90 +27,6 @@ namespace {
 constexpr int kKeys = 20000;
 constexpr int kKeySize = 16;
 constexpr size_t kAttacks = 200;
-
-// A DB of one file, whose data blocks are never in the cache.
-class OneFileDB {
- public:
-  OneFileDB(const std::string& policy, const std::vector<std::string>& keys,
-            const std::string& name)
-      : path_(test::PerThreadDBPath(name)) {
-    options_.create_if_missing = true;
-    EXPECT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), options_,
-        "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
-        &options_));
-    EXPECT_OK(DestroyDB(path_, options_));
-    Open();
-    for (const std::string& key : keys) {
-      EXPECT_OK(db_->Put(WriteOptions(), key, "value"));
-    }
-    EXPECT_OK(db_->Flush(FlushOptions()));
-    EXPECT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  }
-  ~OneFileDB() {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-
-  void Open() {
-    db_.reset();
-    EXPECT_OK(OpenDB(&db_, options_, path_));
-  }
-  // Continues with a copy of the files.
-  void Restore() {
-    const std::string copy = path_ + "_copy";
-    EXPECT_OK(DestroyDB(copy, options_));
-    Checkpoint* checkpoint = nullptr;
-    ASSERT_OK(Checkpoint::Create(db_.get(), &checkpoint));
-    const std::unique_ptr<Checkpoint> guard(checkpoint);
-    ASSERT_OK(checkpoint->CreateCheckpoint(copy));
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    path_ = copy;
-    Open();
-  }
-
-  // Whether any data block is read for a key, or for a range [lo, hi).
-  bool IsRead(const std::string& key) const {
-    std::string value;
-    return Read(
-        [&] { EXPECT_TRUE(db_->Get(Uncached(), key, &value).IsNotFound()); });
-  }
-  bool IsRead(const std::string& lo, const std::string& hi) const {
-    const Slice bound = hi;
-    ReadOptions options = Uncached();
-    options.iterate_upper_bound = &bound;
-    return Read([&] {
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(lo);
-      EXPECT_FALSE(it->Valid());
-      EXPECT_OK(it->status());
-    });
-  }
-
- private:
-  static ReadOptions Uncached() {
-    ReadOptions options;
-    options.fill_cache = false;
-    return options;
-  }
-
-  template <class Query>
-  static bool Read(const Query& query) {
-    const PerfLevel before = GetPerfLevel();
-    SetPerfLevel(kEnableCount);
-    get_perf_context()->Reset();
-    query();
-    const uint64_t blocks = get_perf_context()->block_read_count;
-    SetPerfLevel(before);
-    // The index and the filter are in memory.
-    return blocks > 0;
-  }
-
-  std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
-};
 
 struct Attack {
   std::string lo;
@@ -120,7 +40,7 @@ struct Case {
   double most;        // of the attacks that may be read in spite of the salt
 };
 
-bool IsRead(const OneFileDB& db, const Attack& attack) {
+bool IsRead(OneFileDB& db, const Attack& attack) {
   return attack.hi.empty() ? db.IsRead(attack.lo)
                            : db.IsRead(attack.lo, attack.hi);
 }
@@ -155,8 +75,8 @@ class HostileQueriesTest : public testing::Test {
   // share a prefix with a key are let through by both, and by any filter of
   // that design.) Stores the share of all guesses that the filters of `mine`
   // let through.
-  std::vector<Attack> Collect(const OneFileDB& mine, const OneFileDB& other,
-                              const Case& c, double* share) {
+  std::vector<Attack> Collect(OneFileDB& mine, OneFileDB& other, const Case& c,
+                              double* share) {
     std::vector<Attack> found;
     size_t tried = 0;
     size_t read = 0;
@@ -172,8 +92,7 @@ class HostileQueriesTest : public testing::Test {
     return found;
   }
 
-  static double ShareRead(const OneFileDB& db,
-                          const std::vector<Attack>& attacks) {
+  static double ShareRead(OneFileDB& db, const std::vector<Attack>& attacks) {
     size_t read = 0;
     for (const Attack& attack : attacks) read += IsRead(db, attack);
     return static_cast<double>(read) / static_cast<double>(attacks.size());
@@ -289,6 +208,216 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
     }
     db.reset();
     ASSERT_OK(DestroyDB(path, options));
+  }
+}
+
+namespace {
+
+constexpr size_t kQueries = 1'000'000;
+// Queries of RateOf for each key.
+constexpr int kRounds = 5;
+
+std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
+  Random random(seed);
+  std::set<std::string> keys;
+  while (keys.size() < kKeys) keys.insert(form.Guess(&random));
+  return keys;
+}
+
+// The share of absent keys that take a read, among those that share their first
+// `bits` bits with a stored key.
+double RateOf(const KeyForm& form, const std::set<std::string>& keys,
+              uint32_t bits, OneFileDB* db) {
+  Random random(6);
+  size_t asked = 0;
+  size_t read = 0;
+  for (int round = 0; round < kRounds; round++) {
+    for (const std::string& key : keys) {
+      const std::string query = form.Complete(key, bits, &random);
+      if (keys.count(query) > 0) continue;
+      asked++;
+      read += db->IsRead(query);
+    }
+  }
+  return static_cast<double>(read) / static_cast<double>(asked);
+}
+
+// The rate of the nearest neighbors of which step 2 of the attack has enough.
+double RateOfNeighbors(const KeyForm& form, const std::set<std::string>& keys,
+                       OneFileDB* db) {
+  for (uint32_t bits = form.bits() - 8;; bits -= 8) {
+    const double rate = RateOf(form, keys, bits, db);
+    if (bits == 0 ||
+        PrefixSiphon::HasEnough(form.Completions(*keys.begin(), bits), rate)) {
+      return rate;
+    }
+  }
+}
+
+class SiphoningTest : public testing::Test {
+ protected:
+  using Keys = std::set<std::string>;
+  // The policy of a DB with these keys.
+  using PolicyOf = std::function<std::string(const Keys&)>;
+
+  ~SiphoningTest() override {
+    Env::Default()->DeleteFile(seed_file_).PermitUncheckedError();
+  }
+
+  static std::unique_ptr<OneFileDB> MakeDB(const Keys& keys,
+                                           const std::string& policy,
+                                           const std::string& table = "") {
+    return std::make_unique<OneFileDB>(
+        policy, std::vector<std::string>(keys.begin(), keys.end()),
+        "hostile_siphoned", table);
+  }
+
+  // Attacks a DB with keys of that form, and prints what came of it.
+  static Siphoned Attack(const KeyForm& form, const char* name,
+                         const PolicyOf& policy_of, const std::string& table) {
+    const WithSalt with_any(std::nullopt);
+    const Keys own_keys = KeysOf(form, 3);
+    auto db = MakeDB(own_keys, policy_of(own_keys), table);
+    const double near = RateOfNeighbors(form, own_keys, db.get());
+    const double far = RateOf(form, own_keys, 0, db.get());
+    db.reset();
+    const Keys keys = KeysOf(form, 4);
+    db = MakeDB(keys, policy_of(keys), table);
+    const std::string design = db->Design();
+    PrefixSiphon siphon(form, keys.size(), near, kQueries, db.get());
+    const Siphoned result = siphon.Run(keys);
+    printf("%-36s %-7s %7.3f%% %7.3f%% %8zu %6zu %6.0f %5zu  %s\n", name,
+           form.name(), 100 * far, 100 * near, result.prefixes, result.right,
+           result.bits, result.whole_keys, design.c_str());
+    fflush(stdout);
+    return result;
+  }
+
+  static PolicyOf Policy(const std::string& policy) {
+    return [policy](const Keys& /*keys*/) { return policy; };
+  }
+  // A Proteus that has seen scans of all that shares some bytes with a random
+  // key, and perhaps points that share all but their last byte with a stored
+  // key.
+  PolicyOf Taught(const KeyForm& form, size_t scan_bytes, bool near_points,
+                  const std::string& options) const {
+    return [this, &form, scan_bytes, near_points, options](const Keys& keys) {
+      const auto hex = [](const std::string& key) {
+        return "0x" + Slice(key).ToString(/*hex=*/true);
+      };
+      Random random(7);
+      std::string lines;
+      for (const std::string& key : keys) {
+        const std::string lo = form.Guess(&random);
+        std::string hi = lo;
+        std::fill(hi.begin() + static_cast<ptrdiff_t>(scan_bytes), hi.end(),
+                  '\xff');
+        lines += hex(lo) + "\t" + hex(hi) + "\n";
+        if (near_points) {
+          lines += hex(form.Complete(key, form.bits() - 8, &random)) + "\n";
+        }
+      }
+      EXPECT_OK(WriteStringToFile(Env::Default(), lines, seed_file_));
+      return "{id=protean.Proteus;bits_per_key=14;" + options +
+             "seed_file=" + seed_file_ + "}";
+    };
+  }
+
+  static std::string AllBytes() {
+    std::string bytes;
+    for (int c = 0; c < 256; c++) bytes += static_cast<char>(c);
+    return bytes;
+  }
+
+  const KeyForm letters_{"letters", "abcdefghijklmnopqrstuvwxyz", 8};
+  const KeyForm numbers_{"numbers", AllBytes(), 8};
+  const std::string seed_file_ = test::PerThreadDBPath("hostile_seeds");
+};
+
+const char* const kKeysForPoints =
+    "{id=protean.Proteus;bits_per_key=14;points=keys}";
+const char* const kPartitioned =
+    "partition_filters=true;index_type=kTwoLevelIndexSearch;";
+
+}  // namespace
+
+TEST_F(SiphoningTest, WhatFiltersGiveAway) {
+  // What the attack may recover, in bits of prefixes, and what it must.
+  constexpr double kNothing = 50;
+  constexpr double kMuch = 1000;
+  constexpr double kAny = 1e9;
+  // Keys that blind guesses find, at most.
+  constexpr size_t kByChance = 5;
+  printf("%-36s %-7s %8s %8s %8s %6s %6s %5s  %s\n", "policy", "keys", "far",
+         "near", "prefixes", "right", "bits", "keys", "design");
+  for (const KeyForm* form : {&letters_, &numbers_}) {
+    struct Case {
+      const char* name;
+      PolicyOf policy;
+      double least;
+      double most;
+      const char* table = "";
+    };
+    const std::string keys = "points=keys;";
+    for (const Case& c : {
+             Case{"bloomfilter:14", Policy("bloomfilter:14"), 0, kNothing},
+             {"surf:0:0", Policy("surf:0:0"), kMuch, kAny},
+             {"surf:0:8", Policy("surf:0:8"), kMuch, kAny},
+             {"surf:4:4", Policy("surf:4:4"), 0, kAny},
+             {"surf:8:0", Policy("surf:8:0"), 0, kAny},
+             {"proteus:14", Policy("proteus:14"), 0, kAny},
+             {"proteus:14, long scans", Taught(*form, 3, false, ""), kMuch,
+              kAny},
+             {"proteus:14, short scans", Taught(*form, 5, false, ""), 0, kAny},
+             {"proteus:14, scans and near points", Taught(*form, 2, true, ""),
+              0, kAny},
+             {"points=keys", Policy(kKeysForPoints), 0, kNothing},
+             {"points=keys, partitioned", Policy(kKeysForPoints), 0, kNothing,
+              kPartitioned},
+             {"points=keys, long scans", Taught(*form, 3, false, keys), 0,
+              kNothing},
+             {"points=keys, short scans", Taught(*form, 5, false, keys), 0,
+              kNothing},
+             {"points=keys, scans and near points",
+              Taught(*form, 2, true, keys), 0, kNothing},
+         }) {
+      SCOPED_TRACE(std::string(c.name) + ", " + form->name());
+      const Siphoned result = Attack(*form, c.name, c.policy, c.table);
+      EXPECT_GE(result.bits, c.least);
+      EXPECT_LE(result.bits, c.most);
+      if (c.most == kNothing) {
+        EXPECT_LE(result.whole_keys, kByChance);
+      }
+    }
+  }
+}
+
+// With points=keys, a point takes a read with the same probability however much
+// it shares with a stored key, as with a Bloom filter.
+TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
+  for (const KeyForm* form : {&letters_, &numbers_}) {
+    const Keys keys = KeysOf(*form, 4);
+    for (const char* table : {"", kPartitioned}) {
+      for (const std::string& policy :
+           {std::string("bloomfilter:14"), std::string(kKeysForPoints),
+            Taught(*form, 3, false, "points=keys;")(keys)}) {
+        SCOPED_TRACE(policy + " " + table + form->name());
+        const auto db = MakeDB(keys, policy, table);
+        for (const std::string& key : keys) {
+          bool read = false;
+          ASSERT_TRUE(db->Has(key, &read));
+        }
+        const double far = RateOf(*form, keys, 0, db.get());
+        const double asked = kRounds * static_cast<double>(keys.size());
+        EXPECT_LT(far, 0.1);
+        for (uint32_t bits = 8; bits < form->bits(); bits += 8) {
+          const double near = RateOf(*form, keys, bits, db.get());
+          // The error of the difference of two rates.
+          const double error = std::sqrt(2 * far * (1 - far) / asked);
+          EXPECT_NEAR(near, far, 5 * error) << bits << " bits";
+        }
+      }
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
@@ -131,6 +132,7 @@ TEST_P(ProteusOptionsTest, ShortForm) {
   EXPECT_EQ(14, std::stod(Option(PolicyOf(options), "bits_per_key")));
   EXPECT_EQ("auto", Option(PolicyOf(options), "amq"));
   EXPECT_EQ("auto", Option(PolicyOf(options), "level_bits"));
+  EXPECT_EQ("auto", Option(PolicyOf(options), "points"));
   EXPECT_EQ("20000", Option(PolicyOf(options), "sample_capacity"));
   EXPECT_EQ("100", Option(PolicyOf(options), "sample_every"));
   for (const char* amq : {"bloom", "ribbon", "auto"}) {
@@ -275,6 +277,52 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_OK(db->DestroyColumnFamilyHandle(handle));
     }
+  }
+}
+
+// 2PBF has no place for the set of whole keys that points=keys asks.
+TEST_P(ProteusOptionsTest, Points) {
+  const bool has_keys = Id() != "protean.TwoPrefixBloom";
+  const std::string allowed = has_keys ? "auto, keys" : "auto";
+  for (const std::string points : {"auto", "keys"}) {
+    ProteusPolicyOptions in_code;
+    in_code.points = points;
+    if (points == "keys" && !has_keys) {
+      ExpectPolicyRefused(Object("points=keys"),
+                          {Id(), "points=keys", "allowed: auto"});
+      ExpectOptionsRefused(in_code, {Id(), "points=keys", "allowed: auto"});
+      continue;
+    }
+    ASSERT_OK(DestroyDB(path_, options_));
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(),
+        TableWith(Object("bits_per_key=14;points=" + points)), &options_));
+    options_.create_if_missing = true;
+    EXPECT_EQ(points, Option(PolicyOf(options_), "points"));
+    ASSERT_OK(Open());
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ConfigOptions config;
+    config.ignore_unknown_options = false;
+    config.ignore_unsupported_options = false;
+    ASSERT_OK(LoadLatestOptions(config, path_, &db_options, &families));
+    EXPECT_EQ(points, Option(PolicyOf(families[0].options), "points"));
+
+    options_.prefix_extractor.reset(NewFixedPrefixTransform(3));
+    if (points == "keys") {
+      ExpectRefused(Open(), {Id(), "points=keys", "prefix extractor"});
+      ExpectOptionsRefused(in_code, {Id(), "points=keys", "prefix extractor"});
+    } else {
+      EXPECT_OK(Open());
+    }
+    options_.prefix_extractor.reset();
+  }
+  for (const char* points : {"Keys", "all", "none", "auto,keys"}) {
+    ExpectPolicyRefused(Object("points=" + std::string(points)),
+                        {Id(), "points", points, "allowed: " + allowed});
+    ProteusPolicyOptions in_code;
+    in_code.points = points;
+    ExpectOptionsRefused(in_code, {Id(), "points", points, allowed});
   }
 }
 

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The option points=keys of Proteus and 1PBF: point queries ask a set of the
+//  whole keys and no other layer.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "filter_policy/proteus/proteus.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+#include "tests/lcg.h"
+#include "util/bloom_impl.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+constexpr FilterSalt kSalt = {41, 42};
+
+Keys Integers(size_t count) {
+  Lcg random(1);
+  Keys keys;
+  while (keys.size() < count) keys.push_back(random.Bytes(8));
+  SortUnique(&keys);
+  return keys;
+}
+
+Keys Names(size_t count) {
+  Lcg random(2);
+  Keys keys;
+  while (keys.size() < count) {
+    keys.push_back("user/" + random.Word("abcdefghijklmnopqrstuvwxyz-", 5, 17));
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+ProteusDesign KeysAlone(ProteusDesign design, double key_rate) {
+  design.key_set = true;
+  design.keys_alone = true;
+  design.key_rate = key_rate;
+  return design;
+}
+
+const Proteus& FilterOf(const FilterBlock& block) {
+  return static_cast<const Proteus&>(*block.filter());
+}
+
+// The answers to all points, asked one by one and in batches, which must agree.
+std::vector<bool> Points(const FilterBlock& block, const Keys& points) {
+  std::vector<Slice> slices(points.begin(), points.end());
+  std::vector<Slice*> pointers;
+  for (Slice& slice : slices) pointers.push_back(&slice);
+  const std::unique_ptr<bool[]> batch(new bool[points.size()]);
+  block.KeysMayMatch(points.size(), pointers.data(), batch.get());
+  std::vector<bool> answers;
+  for (size_t i = 0; i < points.size(); i++) {
+    answers.push_back(block.KeyMayMatch(points[i]));
+    EXPECT_EQ(answers.back(), batch[i]) << Hex(points[i]);
+  }
+  return answers;
+}
+
+Keys AbsentPoints(const Keys& keys, size_t count) {
+  Lcg random(3);
+  Keys points = {"", std::string(1, '\0'), "\xff\xff\xff\xff\xff\xff\xff\xff"};
+  while (points.size() < count) {
+    std::string point = keys[random.Next(keys.size())];
+    const size_t shared = random.Next(point.size());
+    for (size_t i = shared; i < point.size(); i++)
+      point[i] ^= random.Bytes(1)[0];
+    if (!std::binary_search(keys.begin(), keys.end(), point)) {
+      points.push_back(point);
+    }
+  }
+  return points;
+}
+
+// A block as a reader sees it that does not know the mark.
+std::string WithoutMark(std::string block) {
+  const size_t payload = DecodeFixed32(&block[kPayloadOffset]);
+  block[payload + ProteusHeader::kFirstSetOffset +
+        ProteusHeader::kFirstSetMarks] = 0;
+  return WithRightChecksum(std::move(block));
+}
+
+}  // namespace
+
+// Whatever the layers for ranges are, points have the answers of the set.
+TEST(PointsTest, OnlyTheSetIsAsked) {
+  for (const Keys& keys : {Integers(3000), Names(3000)}) {
+    const Keys points = AbsentPoints(keys, 20000);
+    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
+      constexpr double kKeyRate = 0.03;
+      // The answers of the first design; the others have the same set.
+      std::vector<bool> expected;
+      for (const ProteusDesign& ranges :
+           {TrieAndSet(12, 40, amq), TrieAndSet(0, 24, amq, 8),
+            TrieAndSet(0, 100, amq), TrieAndSet(0, 41, amq)}) {
+        const ProteusDesign design = KeysAlone(ranges, kKeyRate);
+        SCOPED_TRACE(design.Describe());
+        const std::string whole = BuildProteusBlock(keys, design, 50, kSalt);
+        const FilterBlock block(whole);
+        ASSERT_OK(block.status());
+        EXPECT_TRUE(FilterOf(block).design().keys_alone);
+        EXPECT_EQ(design.Describe(), FilterOf(block).design().Describe());
+        for (const std::string& key : keys) {
+          ASSERT_TRUE(block.KeyMayMatch(key));
+          ASSERT_TRUE(block.RangeMayMatch(key, key, true));
+        }
+        const std::vector<bool> answers = Points(block, points);
+        if (expected.empty()) expected = answers;
+        EXPECT_EQ(expected, answers);
+
+        // The other layers know better, so they have not been asked; a reader
+        // that does not know the mark asks them.
+        const std::string unmarked = WithoutMark(whole);
+        const FilterBlock old_block(unmarked);
+        ASSERT_OK(old_block.status());
+        EXPECT_FALSE(FilterOf(old_block).design().keys_alone);
+        for (const std::string& key : keys) {
+          ASSERT_TRUE(old_block.KeyMayMatch(key));
+        }
+        const std::vector<bool> old_answers = Points(old_block, points);
+        size_t resolved = 0;
+        for (size_t i = 0; i < points.size(); i++) {
+          ASSERT_LE(old_answers[i], answers[i]);
+          resolved += answers[i] && !old_answers[i];
+        }
+        EXPECT_LT(0u, resolved);
+      }
+    }
+  }
+}
+
+TEST(PointsTest, PartsAndSegments) {
+  const Keys keys = Names(3000);
+  const ProteusDesign design = KeysAlone(TrieAndSet(60, 90), 0.01);
+  const std::vector<std::string> parts =
+      BuildProteusParts(keys, 1000, design, 60, kSalt);
+  ASSERT_EQ(3u, parts.size());
+  for (size_t i = 0; i < parts.size(); i++) {
+    const FilterBlock part(parts[i]);
+    ASSERT_OK(part.status());
+    EXPECT_EQ(design.Describe(), FilterOf(part).design().Describe());
+    for (size_t k = 1000 * i; k < 1000 * (i + 1); k++) {
+      ASSERT_TRUE(part.KeyMayMatch(keys[k]));
+    }
+  }
+  const std::string segmented =
+      BuildSegmentedProteus(keys, 1000, design, 60, kSalt);
+  const FilterBlock block(segmented);
+  ASSERT_OK(block.status());
+  for (const std::string& key : keys) ASSERT_TRUE(block.KeyMayMatch(key));
+}
+
+// Keys of one length are not told from others by it.
+TEST(PointsTest, LengthsAreNotTold) {
+  const Keys keys = Integers(1000);
+  for (const char* points : {"auto", "keys"}) {
+    ProteusPolicyOptions options;
+    options.points = points;
+    const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
+    const auto builder = NewBuilder(policy);
+    for (const std::string& key : keys) builder->AddKey(key);
+    const std::string bytes = Finish(builder.get());
+    const FilterBlock block(bytes);
+    ASSERT_OK(block.status());
+    const bool keys_alone = options.points == "keys";
+    EXPECT_EQ(keys_alone, block.header().key_lengths == 0);
+    EXPECT_EQ(keys_alone, FilterOf(block).design().keys_alone);
+  }
+}
+
+// Without samples, points have no more false positives than with a Bloom filter
+// of RocksDB, and as many as the model predicts for the set.
+TEST(PointsTest, ThePromiseIsKept) {
+  for (const Keys& keys : {Integers(50000), Names(50000)}) {
+    const Keys points = AbsentPoints(keys, 200000);
+    for (const double bits : {8.0, 10.0, 12.0, 14.0, 18.0}) {
+      for (const DesignSpace space :
+           {DesignSpace::kOnePrefixFilter, DesignSpace::kProteus}) {
+        ProteusSettings settings;
+        settings.space = space;
+        settings.bits_per_key = bits;
+        settings.keys_alone = true;
+        const std::string bytes = BuildProteusBlock(keys, settings, {}, kSalt);
+        const FilterBlock block(bytes);
+        ASSERT_OK(block.status());
+        const ProteusDesign& design = FilterOf(block).design();
+        SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
+        ASSERT_TRUE(design.keys_alone);
+        EXPECT_GT(design.prefix_bits + design.trie_bits, 0u);
+        const double bloom = BloomMath::CacheLocalFpRate(
+            bits,
+            FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
+            512);
+        const std::vector<bool> answers = Points(block, points);
+        const auto passed = static_cast<double>(
+            std::count(answers.begin(), answers.end(), true));
+        const double expected = bloom * static_cast<double>(points.size());
+        EXPECT_LE(passed, expected + 4 * std::sqrt(expected));
+      }
+    }
+  }
+}
+
+// The parts of a partitioned filter, whose tries may take more than the model
+// expects, keep it too.
+TEST(PointsTest, PartsKeepThePromise) {
+  constexpr size_t kPartKeys = 2200;
+  constexpr double kBits = 14;
+  for (Keys keys : {Integers(11 * kPartKeys), Names(11 * kPartKeys)}) {
+    keys.resize(10 * kPartKeys);
+    ProteusPolicyOptions options;
+    options.points = "keys";
+    options.bits_per_key = kBits;
+    const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
+    BlockBasedTableOptions table;
+    table.partition_filters = true;
+    const auto builder = NewBuilder(policy, table);
+    std::vector<std::unique_ptr<const char[]>> buffers;
+    std::vector<Slice> parts;
+    for (size_t i = 0; i < keys.size(); i++) {
+      builder->AddKey(keys[i]);
+      if ((i + 1) % kPartKeys != 0) continue;
+      buffers.emplace_back();
+      parts.push_back(builder->Finish(&buffers.back()));
+    }
+    // RocksDB asks this before it writes the parts.
+    EXPECT_EQ(0u, builder->EstimateEntriesAdded());
+    const Keys points = AbsentPoints(keys, 20000);
+    double passed = 0;
+    for (size_t i = 0; i < parts.size(); i++) {
+      const FilterBlock part(parts[i]);
+      ASSERT_OK(part.status());
+      ASSERT_TRUE(FilterOf(part).design().keys_alone);
+      for (size_t k = i * kPartKeys; k < (i + 1) * kPartKeys; k++) {
+        ASSERT_TRUE(part.KeyMayMatch(keys[k]));
+      }
+      const std::vector<bool> answers = Points(part, points);
+      passed +=
+          static_cast<double>(std::count(answers.begin(), answers.end(), true));
+    }
+    // The envelope and the headers of a part take some of its bits.
+    const double bloom = BloomMath::CacheLocalFpRate(
+        kBits - 1,
+        FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * kBits)),
+        512);
+    EXPECT_LE(passed / static_cast<double>(points.size() * parts.size()),
+              bloom);
+  }
+}
+
+// Samples of ranges alone give the ranges most of the memory; samples of points
+// keep it for the set.
+TEST(PointsTest, SamplesShareTheMemory) {
+  const Keys keys = Integers(50000);
+  Lcg random(5);
+  std::vector<SampleQuery> points;
+  std::vector<SampleQuery> ranges;
+  for (int i = 0; i < 20000; i++) {
+    const std::string lo = random.Bytes(8);
+    points.push_back({lo, lo, true});
+    std::string hi = lo;
+    hi[3] = static_cast<char>(hi[3] | 0x7f);
+    if (hi > lo) ranges.push_back({lo, hi, true});
+  }
+  const auto rates = [&](const std::vector<SampleQuery>& samples) {
+    ProteusSettings settings;
+    settings.bits_per_key = 14;
+    settings.keys_alone = true;
+    const std::string bytes = BuildProteusBlock(keys, settings, samples, kSalt);
+    const FilterBlock block(bytes);
+    EXPECT_TRUE(FilterOf(block).design().keys_alone);
+    size_t point_passed = 0;
+    for (const SampleQuery& point : points) {
+      point_passed += block.KeyMayMatch(point.lo);
+    }
+    size_t range_passed = 0;
+    size_t empty = 0;
+    for (const SampleQuery& range : ranges) {
+      const auto next = std::lower_bound(keys.begin(), keys.end(), range.lo);
+      if (next != keys.end() && *next <= range.hi) continue;
+      empty++;
+      range_passed += block.RangeMayMatch(range.lo, range.hi, true);
+    }
+    return std::make_pair(
+        static_cast<double>(point_passed) / static_cast<double>(points.size()),
+        static_cast<double>(range_passed) / static_cast<double>(empty));
+  };
+  const auto [points_of_points, ranges_of_points] = rates(points);
+  const auto [points_of_ranges, ranges_of_ranges] = rates(ranges);
+  EXPECT_LT(points_of_points, 0.003);
+  EXPECT_LT(points_of_points, points_of_ranges);
+  EXPECT_LT(ranges_of_ranges, 0.02);
+  EXPECT_LT(ranges_of_ranges, ranges_of_points);
+}
+
+// A prefix extractor that comes after the DB was opened: points then ask for
+// prefixes, which a set of whole keys does not hold.
+TEST(PointsTest, NoEffectOnPrefixes) {
+  const Keys keys = Names(1000);
+  ProteusPolicyOptions options;
+  options.points = "keys";
+  const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
+  const auto builder = NewBuilder(policy);
+  for (const std::string& key : keys) {
+    builder->AddKeyAndAlt(key, key.substr(0, 6));
+  }
+  const std::string bytes = Finish(builder.get());
+  const FilterBlock block(bytes);
+  ASSERT_OK(block.status());
+  EXPECT_FALSE(FilterOf(block).design().key_set);
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(block.EntryMayMatch(key));
+    ASSERT_TRUE(block.EntryMayMatch(key.substr(0, 6)));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
