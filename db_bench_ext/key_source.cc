@@ -7,7 +7,9 @@
 #include <fstream>
 #include <memory>
 
+#include "db_bench_ext/field_keys.h"
 #include "db_bench_ext/key_arithmetic.h"
+#include "db_bench_ext/query_source.h"
 #include "db_bench_ext/sosd_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -160,6 +162,17 @@ constexpr NamedType kTypes[] = {
     {"timeseries", KeyType::kTimeseries, kDataSet},
     {"url", KeyType::kUrl, kDataSet},
     {"domain", KeyType::kDomain, kDataSet | kStrings},
+    {"user_time", KeyType::kUserTime, kDataSet},
+    {"sensor_time", KeyType::kSensorTime, kDataSet},
+    {"device_time", KeyType::kDeviceTime, kDataSet},
+    {"log_time", KeyType::kLogTime, kDataSet},
+    {"uuid1", KeyType::kUuid1, kDataSet},
+    {"uuid6", KeyType::kUuid6, kDataSet},
+    {"uuid7", KeyType::kUuid7, kDataSet},
+    {"uuid7_bytes", KeyType::kUuid7Bytes, kDataSet},
+    {"ulid", KeyType::kUlid, kDataSet},
+    {"path", KeyType::kPath, kDataSet},
+    {"order", KeyType::kOrder, kDataSet},
 };
 
 // Finds the type called `name`. `refused` begins the message that lists the
@@ -212,8 +225,9 @@ KeySource MakeSource(KeyType type, size_t key_bytes) {
       return {Url};
     case KeyType::kDomain:
       return {Domain};
+    default:
+      return FieldSourceOf(type);
   }
-  return {};
 }
 
 }  // namespace
@@ -225,8 +239,17 @@ Status ParseKeyType(const std::string& name, KeyType* type) {
 KeySource SourceOf(KeyType type) { return MakeSource(type, 8); }
 
 bool IsNumeric(KeyType type) {
-  return type != KeyType::kText && type != KeyType::kUrl &&
-         type != KeyType::kDomain;
+  switch (type) {
+    case KeyType::kU64:
+    case KeyType::kNormal:
+    case KeyType::kBooks:
+    case KeyType::kFacebook:
+    case KeyType::kDense:
+    case KeyType::kTimeseries:
+      return true;
+    default:
+      return false;
+  }
 }
 
 Status MakeKeySource(const KeySourceOptions& options, KeySource* source) {

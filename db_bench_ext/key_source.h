@@ -20,6 +20,8 @@
 //    url              http://www.HOST/products/category-N/item-WORD-N.html
 //    domain           many hosts of few names each: com.foo.bar@word12
 //
+//  Composite keys and time-ordered ids: field_keys.h.
+//
 //  Data sets after the SuRF paper, section 4.2, take their keys by --key_type;
 //  the workloads ranges and strings, after the Proteus paper, sections 5 and
 //  7.2, take theirs by --key_dist, or from a file, whose keys are equally
@@ -49,7 +51,20 @@ enum class KeyType {
   kText,
   kUrl,
   kDomain,
+  kUserTime,
+  kSensorTime,
+  kDeviceTime,
+  kLogTime,
+  kUuid1,
+  kUuid6,
+  kUuid7,
+  kUuid7Bytes,
+  kUlid,
+  kPath,
+  kOrder,
 };
+
+struct Query;
 
 // Draws keys of one kind. A draw may depend on the draws before it.
 using KeyMaker = std::function<std::string(Rng*)>;
@@ -63,12 +78,15 @@ struct KeySource {
   // The last bytes of every key that ranges of numbers do not count in: a range
   // covers all their values (the sensors of a time).
   size_t suffix_bytes = 0;
+  // Makes the range that an application asks for, given a key of its kind.
+  // Empty: ranges of numbers, or to the last byte + 1.
+  std::function<Query(const std::string& key, Rng*)> range = {};
 };
 
 // Keys of one type, 8 bytes if they are numbers.
 KeySource SourceOf(KeyType type);
 
-// Whether the keys start with a 64-bit number.
+// Whether the keys start with a 64-bit number that ranges count in.
 bool IsNumeric(KeyType type);
 
 struct KeySourceOptions {

@@ -126,7 +126,8 @@ Query QuerySource::Draw(Rng* rng) const {
     case QueryDistribution::kReal:
       return Range(source_.draw(rng), rmax, rng);
     case QueryDistribution::kBehind:
-      return Behind(source_.draw(rng));
+      return source_.range ? source_.range(source_.draw(rng), rng)
+                           : Behind(source_.draw(rng));
   }
   return {};
 }

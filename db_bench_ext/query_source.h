@@ -8,7 +8,8 @@
 //    correlated  left is in [key + 1, key + corr_degree] of a stored key
 //    split       half uniform, half correlated with a rmax of its own
 //    real        left is drawn as the keys are
-//    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are
+//    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are,
+//                or the source's own range for this key
 //
 //  The first four are those of the Proteus paper, sections 5 and 7.2, and have
 //  names in --query_dist; the last one is for ranges of the SuRF paper, section

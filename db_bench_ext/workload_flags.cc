@@ -6,7 +6,9 @@
 
 DEFINE_string(key_type, "u64",
               "point, range, mixed, short_range: u64 (8 bytes, big endian), "
-              "text, dense, timeseries, url, domain. Files hold u64 or text");
+              "text, dense, timeseries, url, domain, user_time, sensor_time, "
+              "device_time, log_time, uuid1, uuid6, uuid7, uuid7_bytes, ulid, "
+              "path, order. Files hold u64 or text");
 DEFINE_string(
     key_file, "",
     "Keys: SOSD format for numbers (a 64-bit count, then the keys, little "
