@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kStartMs = 1'767'225'600'000;  // 2026-01-01
 constexpr uint64_t kSpanMs = 30ull * 24 * 3600 * 1000;
-constexpr uint64_t kHourMs = 3600 * 1000;
+constexpr uint64_t kMaxOfEntityMs = 10 * 60 * 1000;
+constexpr uint64_t kMaxMs = 50;
 
 uint64_t Below(Rng* rng, uint64_t bound) {
   return std::uniform_int_distribution<uint64_t>(0, bound - 1)(*rng);
@@ -69,8 +70,8 @@ std::string UserKey(Rng* rng) {
          UserTime(AnyMs(rng));
 }
 Query UserWindow(const std::string& key, Rng* rng) {
-  return WindowOf(key.substr(0, key.find('|') + 1), 1000, kHourMs, UserTime,
-                  rng);
+  return WindowOf(key.substr(0, key.find('|') + 1), 1000, kMaxOfEntityMs,
+                  UserTime, rng);
 }
 
 std::string Decimal(uint64_t ms) { return std::to_string(ms); }
@@ -81,8 +82,8 @@ std::string SensorKey(Rng* rng) {
          Decimal(AnyMs(rng));
 }
 Query SensorWindow(const std::string& key, Rng* rng) {
-  return WindowOf(key.substr(0, key.rfind('/') + 1), 1000, kHourMs, Decimal,
-                  rng);
+  return WindowOf(key.substr(0, key.rfind('/') + 1), 1000, kMaxOfEntityMs,
+                  Decimal, rng);
 }
 
 std::string BinaryNs(uint64_t ms) { return BigEndianKey(ms * 1'000'000); }
@@ -91,7 +92,7 @@ std::string DeviceKey(Rng* rng) {
          KeyPlus(BinaryNs(AnyMs(rng)), Below(rng, 1'000'000));
 }
 Query DeviceWindow(const std::string& key, Rng* rng) {
-  return WindowOf(key.substr(0, 8), 1000, kHourMs, BinaryNs, rng);
+  return WindowOf(key.substr(0, 8), 1000, kMaxOfEntityMs, BinaryNs, rng);
 }
 
 std::string LogTime(uint64_t ms) { return Iso(ms, ' ', ','); }
@@ -101,7 +102,7 @@ std::string LogKey(Rng* rng) {
                                       static_cast<Ull>(Below(rng, 1000000)));
 }
 Query LogWindow(const std::string& /*key*/, Rng* rng) {
-  return WindowOf("", 1, 500, LogTime, rng);
+  return WindowOf("", 1, kMaxMs, LogTime, rng);
 }
 
 // ---- Time-ordered ids ----
@@ -141,7 +142,7 @@ std::string Uuid1(Rng* rng) {
 }
 Query Uuid1Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyTicks(rng);
-  const uint64_t end = begin + AnyOrder(rng, 1, 1000);
+  const uint64_t end = begin + AnyOrder(rng, 1, 100);
   // A window does not reach over the end of the low 32 bits.
   return begin >> 32 != end >> 32
              ? Uuid1Window("", rng)
@@ -155,7 +156,7 @@ std::string Uuid6(Rng* rng) {
 Query Uuid6Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
   return {UuidText(HighOf6(Ticks(begin)), kVariant),
-          UuidText(HighOf6(Ticks(begin + AnyOrder(rng, 1, 500))),
+          UuidText(HighOf6(Ticks(begin + AnyOrder(rng, 1, kMaxMs))),
                    ~uint64_t{0} >> 2 | kVariant)};
 }
 
@@ -164,7 +165,7 @@ std::string Uuid7(Rng* rng) {
 }
 Query Uuid7Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
-  const uint64_t end = begin + AnyOrder(rng, 1, 500);
+  const uint64_t end = begin + AnyOrder(rng, 1, kMaxMs);
   return {UuidText(HighOf7(begin, 0), kVariant),
           UuidText(HighOf7(end, 0xfff), ~uint64_t{0} >> 2 | kVariant)};
 }
@@ -175,7 +176,7 @@ std::string Uuid7Bytes(Rng* rng) {
 }
 Query Uuid7BytesWindow(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
-  const uint64_t end = begin + AnyOrder(rng, 1, 500);
+  const uint64_t end = begin + AnyOrder(rng, 1, kMaxMs);
   return {BigEndianKey(HighOf7(begin, 0)) + BigEndianKey(kVariant),
           BigEndianKey(HighOf7(end, 0xfff)) +
               BigEndianKey(~uint64_t{0} >> 2 | kVariant)};
@@ -194,7 +195,7 @@ std::string Ulid(Rng* rng) {
 Query UlidWindow(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
   return {Base32(begin, 10) + std::string(16, '0'),
-          Base32(begin + AnyOrder(rng, 1, 500), 10) + std::string(16, 'Z')};
+          Base32(begin + AnyOrder(rng, 1, kMaxMs), 10) + std::string(16, 'Z')};
 }
 
 // ---- Names ----

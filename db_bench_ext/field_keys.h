@@ -21,9 +21,9 @@
 //  keys with times are windows that start anywhere in these days. Each order of
 //  magnitude of their lengths is equally likely:
 //
-//    user_time, sensor_time, device_time  one entity, a second to an hour
-//    log_time, uuid6, uuid7, ulid         all keys, 1 ms to half a second
-//    uuid1                                all keys, 100 ns to 0.1 ms of the low
+//    user_time, sensor_time, device_time  one entity, 1 s to 10 minutes
+//    log_time, uuid6, uuid7, ulid         all keys, 1 to 50 ms
+//    uuid1                                all keys, 100 ns to 10 us of the low
 //                                         32 bits of the time, which lead
 //
 //  The ranges of paths and orders are [x, x with its last byte + 1].

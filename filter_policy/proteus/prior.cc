@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "filter_policy/proteus/key_fields.h"
+#include "filter_policy/proteus/time_windows.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -27,6 +29,9 @@ constexpr uint32_t kLengthBits = 5;
 // Limit of the digits of printed numbers that are counted up.
 constexpr size_t kStepDigits = 3;
 
+// The factor of the weights of other queries where there are windows of time.
+constexpr double kBesideWindows = 0.02;
+
 enum class Family {
   kNumber,  // keys of one length, up to 8 bytes
   kRecord,  // longer keys of one length: a time and a sensor, say
@@ -34,17 +39,10 @@ enum class Family {
   kText,    // keys of different lengths
 };
 
-// The number of keys that tell what all keys look like.
-constexpr size_t kLooks = 64;
-// The index of one of these keys.
-size_t Look(const KeyStore& keys, size_t number) {
-  return number * (keys.size() - 1) / (kLooks - 1);
-}
-
 // Whether all characters of these keys are printable.
 bool ArePrintable(const KeyStore& keys) {
-  for (size_t i = 0; i < kLooks; i++) {
-    const std::string key = keys[Look(keys, i)];
+  for (size_t i = 0; i < kSampledKeys; i++) {
+    const std::string key = keys[SampledKey(keys, i)];
     for (size_t j = 0; j < key.size(); j++) {
       if (key[j] < ' ' || key[j] > '~') return false;
     }
@@ -71,59 +69,73 @@ class PriorMaker {
         of_kind_(std::clamp(
             keys.size() / kKeysPerQuery, kMinOfKind,
             num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples)),
-        random_(keys.size()) {}
+        random_(keys.size()) {
+    if (family_ == Family::kNumber) return;
+    windows_ = TimeWindows::Find(keys, statistics.NeighbourBits() / 8);
+  }
 
   std::vector<CpfprModel::Query> Make() {
-    struct Kind {
-      Family family;
-      bool (PriorMaker::*make)(size_t);
-      double weight;
-      size_t parts = 1;
-    };
+    using P = PriorMaker;
+    double others = 1;
+    AddKind(&P::PointAlike, 2, kPartsOfPromise);
+    if (windows_) {
+      // Where times are too close to each other, there are no windows. The
+      // keys' other queries become rare.
+      const size_t windows = AddKind(&P::Window, 8, 2);
+      if (windows > of_kind_ / 4) others = kBesideWindows;
+      AddKind(&P::EntityScan, 0.5);
+      AddKind(&P::PointNearTime, 0.1);
+    }
     // In printed keys, points behind a key are promised too. Then their weight
     // says how much worse they may be than the others.
-    using P = PriorMaker;
-    const Kind kinds[] = {
-        {Family::kNumber, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kNumber, &P::PointBehind, 0.5},
-        {Family::kNumber, &P::RangeAlike, 6},
-        {Family::kNumber, &P::RangeSpread, 0.5},
-        {Family::kNumber, &P::RangeBehind, 4},
-        {Family::kRecord, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kRecord, &P::PointBehind, 0.5},
-        {Family::kRecord, &P::RangeAlike, 10},
-        {Family::kRecord, &P::RangeSpread, 1},
-        {Family::kRecord, &P::RangeBehind, 0.5},
-        {Family::kDigits, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kDigits, &P::PointBehind, 0.1, kPartsOfPromise},
-        {Family::kDigits, &P::RangeAlike, 8},
-        {Family::kDigits, &P::RangeBehind, 0.5},
-        {Family::kText, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kText, &P::PointBehind, 0.18, kPartsOfPromise},
-        {Family::kText, &P::Sibling, 6},
-        {Family::kText, &P::PrefixScan, 2},
-    };
-    double all = 0;
-    for (const Kind& kind : kinds) {
-      if (kind.family != family_) continue;
-      const size_t begin = queries_.size();
-      const size_t count = kind.parts * of_kind_;
-      for (size_t i = 0; i < count; i++) (this->*kind.make)(Index(i, count));
-      const size_t made = queries_.size() - begin;
-      if (made == 0) continue;
-      all += kind.weight;
-      for (size_t i = begin; i < queries_.size(); i++) {
-        queries_[i].weight =
-            static_cast<float>(kind.weight / static_cast<double>(made));
-      }
+    switch (family_) {
+      case Family::kNumber:
+        AddKind(&P::PointBehind, 0.5);
+        AddKind(&P::RangeAlike, 6);
+        AddKind(&P::RangeSpread, 0.5);
+        AddKind(&P::RangeBehind, 4);
+        break;
+      case Family::kRecord:
+        AddKind(&P::PointBehind, 0.5 * others);
+        AddKind(&P::RangeAlike, 10 * others);
+        AddKind(&P::RangeSpread, 1 * others);
+        AddKind(&P::RangeBehind, 0.5 * others);
+        break;
+      case Family::kDigits:
+        AddKind(&P::PointBehind, 0.1 * others, kPartsOfPromise);
+        AddKind(&P::RangeAlike, 8 * others);
+        AddKind(&P::RangeBehind, 0.5 * others);
+        break;
+      case Family::kText:
+        AddKind(&P::PointBehind, 0.18 * others, kPartsOfPromise);
+        AddKind(&P::Sibling, 6 * others);
+        AddKind(&P::PrefixScan, 2 * others);
+        break;
     }
     for (CpfprModel::Query& query : queries_) {
-      query.weight *= static_cast<float>(kPriorSamples / all);
+      query.weight *= static_cast<float>(kPriorSamples / all_);
     }
     return std::move(queries_);
   }
 
  private:
+  // Makes the queries of a kind, which have this weight together. Returns their
+  // number.
+  size_t AddKind(bool (PriorMaker::*make)(size_t), double weight,
+                 size_t parts = 1) {
+    const size_t begin = queries_.size();
+    const size_t count = parts * of_kind_;
+    for (size_t i = 0; i < count; i++) (this->*make)(Index(i, count));
+    const size_t made = queries_.size() - begin;
+    if (made == 0) return 0;
+    all_ += weight;
+    for (size_t i = begin; i < queries_.size(); i++) {
+      queries_[i].weight =
+          static_cast<float>(weight / static_cast<double>(made));
+    }
+    return made;
+  }
+
   bool IsPrinted() const {
     return family_ == Family::kDigits || family_ == Family::kText;
   }
@@ -170,49 +182,41 @@ class PriorMaker {
     return carry == 0;
   }
 
-  // Finds the first and the last character at each place: all digits, or all
-  // letters of a case, if the keys that are looked at have nothing else.
-  void FindAlphabet() {
-    alphabet_.resize(keys_[0].size(), {'~', ' '});
-    for (size_t i = 0; i < kLooks; i++) {
-      const std::string key = keys_[Look(keys_, i)];
-      for (size_t j = 0; j < key.size(); j++) {
-        alphabet_[j].first = std::min(alphabet_[j].first, key[j]);
-        alphabet_[j].second = std::max(alphabet_[j].second, key[j]);
-      }
+  // Finds the characters that keys have at each place.
+  void FindAlphabets() {
+    std::vector<std::string> seen(keys_[0].size());
+    for (size_t i = 0; i < kSampledKeys; i++) {
+      const std::string key = keys_[SampledKey(keys_, i)];
+      for (size_t j = 0; j < key.size(); j++) seen[j].push_back(key[j]);
     }
-    for (Characters& characters : alphabet_) {
-      for (const Characters& all :
-           {Characters('0', '9'), Characters('A', 'Z'), Characters('a', 'z')}) {
-        if (characters.first >= all.first && characters.second <= all.second) {
-          characters = all;
-        }
-      }
+    for (const std::string& characters : seen) {
+      alphabets_.push_back(AlphabetOf(characters));
     }
   }
 
   char AnyCharacter(size_t place) {
-    if (alphabet_.empty()) FindAlphabet();
-    const auto& [first, last] = alphabet_[place];
-    return static_cast<char>(first + Uniform(last - first + 1));
+    if (alphabets_.empty()) FindAlphabets();
+    return alphabets_[place][Uniform(alphabets_[place].size())];
   }
 
   // Counts up the character at `place` by one or two, with carries to the
   // characters before it, and takes the characters after it from another key.
-  // False if there is a carry out of the first place.
+  // False if there is a carry out of the first place, or a character that none
+  // of the sampled keys has.
   bool CountUp(size_t place, std::string* key) {
-    if (alphabet_.empty()) FindAlphabet();
+    if (alphabets_.empty()) FindAlphabets();
     const std::string other = keys_[Uniform(keys_.size())];
     for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
-    int more = static_cast<int>(1 + Uniform(2));
+    size_t more = 1 + Uniform(2);
     for (size_t i = place + 1; i-- > 0;) {
-      const auto& [first, last] = alphabet_[i];
-      const int character = static_cast<uint8_t>((*key)[i]);
-      if (character + more <= last) {
-        (*key)[i] = static_cast<char>(character + more);
+      const std::string& alphabet = alphabets_[i];
+      const size_t digit = alphabet.find((*key)[i]);
+      if (digit == std::string::npos) return false;
+      if (digit + more < alphabet.size()) {
+        (*key)[i] = alphabet[digit + more];
         return true;
       }
-      (*key)[i] = first;
+      (*key)[i] = alphabet.front();
       more = 1;
     }
     return false;
@@ -283,6 +287,13 @@ class PriorMaker {
     return *inclusive ? key : Slice(*end);
   }
 
+  bool AddPoint(const std::string& key) {
+    std::string end;
+    bool inclusive;
+    const Slice hi = PointEnd(key, &end, &inclusive);
+    return AddAnywhere(key, hi, inclusive);
+  }
+
   bool PointAlike(size_t index) {
     const std::string key = keys_[index];
     std::string end;
@@ -316,10 +327,7 @@ class PriorMaker {
       default:
         key.pop_back();
     }
-    std::string end;
-    bool inclusive;
-    const Slice hi = PointEnd(key, &end, &inclusive);
-    if (!AddAnywhere(key, hi, inclusive)) return false;
+    if (!AddPoint(key)) return false;
     queries_.back().promised = IsPrinted();
     return true;
   }
@@ -401,6 +409,38 @@ class PriorMaker {
     return AddInPlaceOf(index, lo, hi, false);
   }
 
+  bool Window(size_t index) {
+    std::string lo;
+    std::string hi;
+    return windows_->Window(index, Fraction(), &lo, &hi) &&
+           AddInPlaceOf(index, lo, hi, true);
+  }
+
+  bool EntityScan(size_t index) {
+    std::string lo;
+    std::string hi;
+    return windows_->NextEntity(index, &lo) && FirstBehindPrefix(lo, &hi) &&
+           AddAnywhere(lo, hi, false);
+  }
+
+  // A little later than a key, or with another key's byte in its first fields
+  // or its time.
+  bool PointNearTime(size_t index) {
+    std::string key = keys_[index];
+    const std::string other = keys_[Uniform(keys_.size())];
+    size_t end = 0;
+    if (Uniform(2) == 0) {
+      if (!windows_->Later(index, 1 + Uniform(1 << kStepBits), &key)) {
+        return false;
+      }
+    } else {
+      if (!windows_->EndOfTime(key, &end)) return false;
+      const size_t place = Uniform(std::min(end, other.size()));
+      key[place] = other[place];
+    }
+    return AddPoint(key);
+  }
+
   const KeyStore& keys_;
   const KeyStatistics& statistics_;
   const bool prefixes_only_;
@@ -409,9 +449,10 @@ class PriorMaker {
   // The standard defines the numbers of this generator.
   std::mt19937_64 random_;
   std::vector<CpfprModel::Query> queries_;
-  // The first and the last character at each place of printed keys.
-  using Characters = std::pair<char, char>;
-  std::vector<Characters> alphabet_;
+  double all_ = 0;  // the weight of all kinds so far
+  // The characters at each place of printed keys of one length.
+  std::vector<std::string> alphabets_;
+  std::optional<TimeWindows> windows_;
 };
 
 }  // namespace
