@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kStartMs = 1'767'225'600'000;  // 2026-01-01
 constexpr uint64_t kSpanMs = 30ull * 24 * 3600 * 1000;
 constexpr uint64_t kMaxOfEntityMs = 10 * 60 * 1000;
-constexpr uint64_t kMaxMs = 50;
+constexpr uint64_t kMaxMs = 10;
 
 uint64_t Below(Rng* rng, uint64_t bound) {
   return std::uniform_int_distribution<uint64_t>(0, bound - 1)(*rng);
@@ -142,7 +142,7 @@ std::string Uuid1(Rng* rng) {
 }
 Query Uuid1Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyTicks(rng);
-  const uint64_t end = begin + AnyOrder(rng, 1, 100);
+  const uint64_t end = begin + AnyOrder(rng, 1, 20);
   // A window does not reach over the end of the low 32 bits.
   return begin >> 32 != end >> 32
              ? Uuid1Window("", rng)

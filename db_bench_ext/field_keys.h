@@ -22,8 +22,8 @@
 //  magnitude of their lengths is equally likely:
 //
 //    user_time, sensor_time, device_time  one entity, 1 s to 10 minutes
-//    log_time, uuid6, uuid7, ulid         all keys, 1 to 50 ms
-//    uuid1                                all keys, 100 ns to 10 us of the low
+//    log_time, uuid6, uuid7, ulid         all keys, 1 to 10 ms
+//    uuid1                                all keys, 100 ns to 2 us of the low
 //                                         32 bits of the time, which lead
 //
 //  The ranges of paths and orders are [x, x with its last byte + 1].

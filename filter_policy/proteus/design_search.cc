@@ -212,6 +212,10 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   for (size_t i = 0; i < kQuantiles; i++) {
     const uint32_t bits = shared[shared.size() * i / kQuantiles];
     if (bits < max_bits) lengths.push_back(bits + 1);
+    // Digits and letters end with their byte.
+    if (statistics_.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
+      lengths.push_back(8 * (bits / 8 + 1));
+    }
   }
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());

@@ -2,6 +2,7 @@
 
 #include "filter_policy/proteus/prior.h"
 
+#include <cmath>
 #include <random>
 
 #include "filter_policy/proteus/key_fields.h"
@@ -21,7 +22,9 @@ constexpr size_t kKeysPerQuery = 32;
 constexpr size_t kManySamples = 1000;
 constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
-constexpr size_t kPartsOfPromise = 4;
+constexpr double kPartsOfPromise = 4;
+// The factor for kinds of little weight.
+constexpr double kRare = 0.125;
 // Queries behind a key are less than 2^kStepBits away from it, and their ranges
 // are less than 2^kLengthBits long.
 constexpr uint32_t kStepBits = 11;
@@ -30,7 +33,7 @@ constexpr uint32_t kLengthBits = 5;
 constexpr size_t kStepDigits = 3;
 
 // The factor of the weights of other queries where there are windows of time.
-constexpr double kBesideWindows = 0.02;
+constexpr double kBesideWindows = 0.01;
 
 enum class Family {
   kNumber,  // keys of one length, up to 8 bytes
@@ -76,41 +79,21 @@ class PriorMaker {
 
   std::vector<CpfprModel::Query> Make() {
     using P = PriorMaker;
-    double others = 1;
     AddKind(&P::PointAlike, 2, kPartsOfPromise);
     if (windows_) {
-      // Where times are too close to each other, there are no windows. The
-      // keys' other queries become rare.
+      // Other ranges are rare where there are windows; but where times are too
+      // close to each other, there are none.
       const size_t windows = AddKind(&P::Window, 8, 2);
-      if (windows > of_kind_ / 4) others = kBesideWindows;
-      AddKind(&P::EntityScan, 0.5);
-      AddKind(&P::PointNearTime, 0.1);
-    }
-    // In printed keys, points behind a key are promised too. Then their weight
-    // says how much worse they may be than the others.
-    switch (family_) {
-      case Family::kNumber:
-        AddKind(&P::PointBehind, 0.5);
-        AddKind(&P::RangeAlike, 6);
-        AddKind(&P::RangeSpread, 0.5);
-        AddKind(&P::RangeBehind, 4);
-        break;
-      case Family::kRecord:
-        AddKind(&P::PointBehind, 0.5 * others);
-        AddKind(&P::RangeAlike, 10 * others);
-        AddKind(&P::RangeSpread, 1 * others);
-        AddKind(&P::RangeBehind, 0.5 * others);
-        break;
-      case Family::kDigits:
-        AddKind(&P::PointBehind, 0.1 * others, kPartsOfPromise);
-        AddKind(&P::RangeAlike, 8 * others);
-        AddKind(&P::RangeBehind, 0.5 * others);
-        break;
-      case Family::kText:
-        AddKind(&P::PointBehind, 0.18 * others, kPartsOfPromise);
-        AddKind(&P::Sibling, 6 * others);
-        AddKind(&P::PrefixScan, 2 * others);
-        break;
+      AddKind(&P::EntityScan, 0.5, kRare, /*scaled=*/true);
+      AddKind(&P::PointNearTime, 0.05, kRare);
+      if (windows > of_kind_ / 4) {
+        AddRanges(kBesideWindows, kRare);
+      } else {
+        AddRanges(1, 1);
+      }
+    } else {
+      AddPointsBehind();
+      AddRanges(1, 1);
     }
     for (CpfprModel::Query& query : queries_) {
       query.weight *= static_cast<float>(kPriorSamples / all_);
@@ -122,18 +105,58 @@ class PriorMaker {
   // Makes the queries of a kind, which have this weight together. Returns their
   // number.
   size_t AddKind(bool (PriorMaker::*make)(size_t), double weight,
-                 size_t parts = 1) {
+                 double parts = 1, bool scaled = false) {
     const size_t begin = queries_.size();
-    const size_t count = parts * of_kind_;
+    const auto count =
+        static_cast<size_t>(std::ceil(parts * static_cast<double>(of_kind_)));
     for (size_t i = 0; i < count; i++) (this->*make)(Index(i, count));
     const size_t made = queries_.size() - begin;
     if (made == 0) return 0;
+    if (scaled) {
+      weight *= static_cast<double>(made) / static_cast<double>(count);
+    }
     all_ += weight;
     for (size_t i = begin; i < queries_.size(); i++) {
       queries_[i].weight =
           static_cast<float>(weight / static_cast<double>(made));
     }
     return made;
+  }
+
+  // In printed keys, points behind a key are promised too. Then their weight
+  // says how much worse they may be than the others.
+  void AddPointsBehind() {
+    using P = PriorMaker;
+    if (IsPrinted()) {
+      AddKind(&P::PointBehind, family_ == Family::kText ? 0.18 : 0.1,
+              kPartsOfPromise);
+    } else {
+      AddKind(&P::PointBehind, 0.5);
+    }
+  }
+
+  void AddRanges(double weight, double parts) {
+    using P = PriorMaker;
+    switch (family_) {
+      case Family::kNumber:
+        AddKind(&P::RangeAlike, 6 * weight, parts);
+        AddKind(&P::RangeSpread, 0.5 * weight, parts);
+        AddKind(&P::RangeBehind, 4 * weight, parts);
+        break;
+      case Family::kRecord:
+        AddKind(&P::RangeAlike, 10 * weight, parts);
+        AddKind(&P::RangeSpread, 1 * weight, parts);
+        AddKind(&P::RangeBehind, 0.5 * weight, parts);
+        break;
+      case Family::kDigits:
+        AddKind(&P::RangeAlike, 8 * weight, parts);
+        AddKind(&P::RangeBehind, 0.5 * weight, parts);
+        break;
+      case Family::kText:
+        AddKind(&P::Sibling, 6 * weight, parts);
+        AddKind(&P::PrefixScan, 2 * weight, parts);
+        break;
+    }
   }
 
   bool IsPrinted() const {

@@ -11,8 +11,8 @@ namespace {
 
 // Windows are shorter than the distance of the keys around them by
 // 2^kWindowBits, and by 2^kWindowOrders more than that at most.
-constexpr double kWindowBits = 3;
-constexpr double kWindowOrders = 14;
+constexpr double kWindowBits = 5;
+constexpr double kWindowOrders = 8;
 // Stands for the last of all that may follow a time.
 constexpr char kHighestRest[] = "\xff\xff\xff\xff\xff\xff\xff\xff";
 
@@ -78,19 +78,36 @@ bool TimeWindows::EndOfTime(const std::string& key, size_t* end) const {
   return time.has_value();
 }
 
-// The distance of a key's time from that of the key at `index`; 0 if that is
-// another entity's.
-Numeral::Value TimeWindows::Distance(const std::string& key, const Time& time,
-                                     size_t index) const {
-  if (index >= keys_->size()) return 0;
-  const std::string other_key = (*keys_)[index];
-  const std::optional<Time> other = TimeOf(other_key);
-  if (!other || other->start != time.start ||
-      other_key.compare(0, time.start, key, 0, time.start) != 0) {
-    return 0;
+// The average distance of the times of an entity's keys around a key, or the
+// span of all times if the entity has no other key there.
+double TimeWindows::Spacing(size_t index, const std::string& key,
+                            const Time& time) const {
+  constexpr size_t kNeighbors = 4;
+  Numeral::Value first = time.value;
+  Numeral::Value last = time.value;
+  size_t others = 0;
+  // False if the key is another entity's.
+  const auto visit = [&](size_t neighbor) {
+    const std::string other_key = (*keys_)[neighbor];
+    const std::optional<Time> other = TimeOf(other_key);
+    if (!other || other->start != time.start ||
+        other_key.compare(0, time.start, key, 0, time.start) != 0) {
+      return false;
+    }
+    first = std::min(first, other->value);
+    last = std::max(last, other->value);
+    others++;
+    return true;
+  };
+  for (size_t i = 1; i <= kNeighbors && i <= index; i++) {
+    if (!visit(index - i)) break;
   }
-  return std::max(other->value, time.value) -
-         std::min(other->value, time.value);
+  for (size_t i = 1; i <= kNeighbors && index + i < keys_->size(); i++) {
+    if (!visit(index + i)) break;
+  }
+  return others == 0
+             ? static_cast<double>(span_)
+             : static_cast<double>(last - first) / static_cast<double>(others);
 }
 
 bool TimeWindows::Window(size_t index, double order, std::string* lo,
@@ -98,12 +115,9 @@ bool TimeWindows::Window(size_t index, double order, std::string* lo,
   *lo = (*keys_)[index];
   const std::optional<Time> time = TimeOf(*lo);
   if (!time) return false;
-  // index - 1 is above all indexes if there is no key before.
-  Numeral::Value room = Distance(*lo, *time, index + 1);
-  if (room == 0) room = Distance(*lo, *time, index - 1);
-  if (room == 0) room = span_;
-  if (room == 0) return false;
-  const double longest = std::log2(static_cast<double>(room)) - kWindowBits;
+  const double spacing = Spacing(index, *lo, *time);
+  if (spacing == 0) return false;
+  const double longest = std::log2(spacing) - kWindowBits;
   const double shortest = longest - kWindowOrders;
   const double length = std::exp2(shortest + (longest - shortest) * order);
   const Numeral::Value end = time->value + static_cast<Numeral::Value>(length);

@@ -24,9 +24,9 @@ class TimeWindows {
   // The functions below return false if the key at `index` has no time, or
   // nothing follows it.
 
-  // A window [lo, hi] that begins with the key's time. Its length is from 2^-17
-  // to 1/8 of the distance of the keys around it; the order of magnitude grows
-  // with `order`, from 0 to 1.
+  // A window [lo, hi] that begins with the key's time. Its length is from 2^-13
+  // to 2^-5 of the average distance of the keys around it; the order of
+  // magnitude grows with `order`, from 0 to 1.
   bool Window(size_t index, double order, std::string* lo,
               std::string* hi) const;
 
@@ -48,8 +48,7 @@ class TimeWindows {
   TimeWindows(const KeyStore& keys, const TimeField& field);
 
   std::optional<Time> TimeOf(const std::string& key) const;
-  Numeral::Value Distance(const std::string& key, const Time& time,
-                          size_t index) const;
+  double Spacing(size_t index, const std::string& key, const Time& time) const;
 
   const KeyStore* keys_;
   TimeField field_;
