@@ -244,10 +244,13 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   };
   constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0},   {0, -1, 0}, {0, 1, 0},
                              {1, 1, 0},  {-1, -1, 0}, {0, 0, 1},  {0, 0, -1}};
+  // Digits and letters take whole bytes.
+  const int farthest = statistics_.longest_key() > 8
+                           ? 16
+                           : std::max<int>(1, max_bits / kGrid / 2);
   for (Candidate& best : grid) {
     Evaluate(bytes, kTwoSetQueries, &best);
-    for (int distance = std::max<int>(1, max_bits / kGrid / 2); distance > 0;
-         distance /= 2) {
+    for (int distance = farthest; distance > 0; distance /= 2) {
       for (bool better = true; better;) {
         better = false;
         for (const Step& step : kSteps) {

@@ -10,9 +10,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Windows are shorter than the distance of the keys around them by
-// 2^kWindowBits, and by 2^kWindowOrders more than that at most.
-constexpr double kWindowBits = 5;
-constexpr double kWindowOrders = 8;
+// 2^kWindowBits, and by 2^kWindowOrders more than that at most. Most are nearer
+// to the shortest: the longer a window, the fewer are empty.
+constexpr double kWindowBits = 1;
+constexpr double kWindowOrders = 11;
+constexpr double kLongerAreFewer = 0.45;
 // Stands for the last of all that may follow a time.
 constexpr char kHighestRest[] = "\xff\xff\xff\xff\xff\xff\xff\xff";
 
@@ -117,9 +119,9 @@ bool TimeWindows::Window(size_t index, double order, std::string* lo,
   if (!time) return false;
   const double spacing = Spacing(index, *lo, *time);
   if (spacing == 0) return false;
-  const double longest = std::log2(spacing) - kWindowBits;
-  const double shortest = longest - kWindowOrders;
-  const double length = std::exp2(shortest + (longest - shortest) * order);
+  const double length =
+      std::exp2(std::log2(spacing) - kWindowBits -
+                kWindowOrders * std::pow(order, kLongerAreFewer));
   const Numeral::Value end = time->value + static_cast<Numeral::Value>(length);
   if (end >= field_.time.count()) return false;
   *hi = *lo;

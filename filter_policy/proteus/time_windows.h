@@ -24,9 +24,9 @@ class TimeWindows {
   // The functions below return false if the key at `index` has no time, or
   // nothing follows it.
 
-  // A window [lo, hi] that begins with the key's time. Its length is from 2^-13
-  // to 2^-5 of the average distance of the keys around it; the order of
-  // magnitude grows with `order`, from 0 to 1.
+  // A window [lo, hi] that begins with the key's time. Its length is a half to
+  // 2^-12 of the average distance of the keys around it, the longest if `order`
+  // is 0, the shortest if it is 1.
   bool Window(size_t index, double order, std::string* lo,
               std::string* hi) const;
 
