@@ -139,9 +139,9 @@ class PriorMaker {
     using P = PriorMaker;
     switch (family_) {
       case Family::kNumber:
-        AddKind(&P::RangeAlike, 6 * weight, parts);
+        AddKind(&P::RangeAlike, 6 * weight, 2 * parts);
         AddKind(&P::RangeSpread, 0.5 * weight, parts);
-        AddKind(&P::RangeBehind, 4 * weight, parts);
+        AddKind(&P::RangeBehind, 4 * weight, 2 * parts);
         break;
       case Family::kRecord:
         AddKind(&P::RangeAlike, 10 * weight, parts);
@@ -259,16 +259,17 @@ class PriorMaker {
   static uint32_t Unit(uint32_t shared, uint32_t bits) {
     return std::min(64 * (shared / 64 + 1), bits) - 1;
   }
-  // The highest bit of the length of a range: from an eighth of the distance to
-  // the nearest key, which shares `shared` bits, down to one. Longer lengths
-  // are more likely.
+  // The highest bit of the length of a range: from the distance to the nearest
+  // key, which shares `shared` bits, down to one. For numbers, the longest is
+  // an eighth of that; for others, longer lengths are more likely.
   uint32_t LengthBit(uint32_t shared, uint32_t bits) {
     const uint32_t last = Unit(shared, bits);
-    const uint32_t nearer = family_ == Family::kNumber ? 3 : 0;
-    const uint32_t first = std::min(shared + nearer, last);
+    const bool number = family_ == Family::kNumber;
+    const uint32_t first = std::min(shared + (number ? 3 : 0), last);
     const uint64_t range = last - first + 1;
-    return first +
-           static_cast<uint32_t>(std::min(Uniform(range), Uniform(range)));
+    const uint64_t more = Uniform(range);
+    return first + static_cast<uint32_t>(
+                       number ? more : std::min(more, Uniform(range)));
   }
 
   // Adds a query above the first `keys_below` keys, and below that of index
