@@ -335,17 +335,16 @@ void FindBinary(std::string_view text, Found* found) {
     if (version == 1) add("UUID 1", 4);
   }
   for (size_t bytes : {8, 6, 4}) {
-    if (text.size() < bytes) continue;
-    // ASCII is no number.
-    if (std::all_of(text.begin(), text.begin() + bytes, IsPrintable)) continue;
+    // A longer one begins with zeros, or with bytes that are not printable.
+    if (text.size() < bytes || (bytes > 4 && IsPrintable(text[0]))) continue;
     const uint64_t number =
         LoadBits64(text.data(), text.size(), 0) >> (64 - 8 * bytes);
-    const uint64_t largest = ~uint64_t{0} >> (64 - 8 * bytes);
+    // A number of 64 bits that counts down is 2^64 - 1 - t or 2^63 - 1 - t.
+    constexpr uint64_t kLargest = ~uint64_t{0};
     for (const auto& unit : kUnits) {
-      // A number of n bits that counts down is 2^n - 1 - t or 2^(n-1) - 1 - t.
       if (MayBeTime(number, unit.per_second) ||
-          MayBeTime(largest - number, unit.per_second) ||
-          MayBeTime(largest / 2 - number, unit.per_second)) {
+          (bytes == 8 && (MayBeTime(kLargest - number, unit.per_second) ||
+                          MayBeTime(kLargest / 2 - number, unit.per_second)))) {
         add(unit.binary_name, bytes);
       }
     }
@@ -359,18 +358,18 @@ constexpr size_t kOtherKeys = 16;
 // Fewer different times than this are a constant, or chance.
 constexpr size_t kMinTimes = 2;
 constexpr size_t kMinTimesOf4Bytes = 8;
+// One in this number of binary times has a byte below the space, at least.
+constexpr size_t kControlShare = 8;
 // Fields behind this many bytes are not looked for.
 constexpr size_t kMaxStart = 256;
+// No form is as long.
+constexpr size_t kMaxForm = 64;
 
 using Samples = std::vector<std::string>;
 
-std::string_view From(const std::string& key, size_t start) {
-  return std::string_view(key).substr(start);
-}
-
 Found FormsAt(const std::string& key, size_t start, bool printed) {
   Found found;
-  const std::string_view text = From(key, start);
+  const std::string_view text = std::string_view(key).substr(start, kMaxForm);
   if (!printed) {
     FindBinary(text, &found);
     return found;
@@ -387,6 +386,7 @@ Found FormsAt(const std::string& key, size_t start, bool printed) {
 // ones.
 bool HaveTime(const Samples& keys, const TimeField& field, bool printed) {
   size_t others = 0;
+  size_t with_control = 0;
   std::vector<Value> times;
   for (const std::string& key : keys) {
     size_t start = 0;
@@ -401,15 +401,28 @@ bool HaveTime(const Samples& keys, const TimeField& field, bool printed) {
     Value value;
     if (has && field.time.Read(key, start, &value)) {
       times.push_back(value);
+      const auto begin = key.begin() + static_cast<std::ptrdiff_t>(start);
+      with_control += std::any_of(
+          begin, begin + static_cast<std::ptrdiff_t>(field.time.size()),
+          [](char c) { return c >= 0 && c < ' '; });
     } else if (++others > keys.size() / kOtherKeys) {
       return false;
+    }
+  }
+  size_t least = kMinTimes;
+  if (!printed) {
+    // Text has no control characters, whatever its encoding.
+    if (with_control < times.size() / kControlShare) return false;
+    if (field.time.size() == 4) {
+      // A letter and zeros, say, do not count up their last byte.
+      least = kMinTimesOf4Bytes;
+      for (Value& time : times) time %= 256;
     }
   }
   std::sort(times.begin(), times.end());
   const auto different = static_cast<size_t>(
       std::unique(times.begin(), times.end()) - times.begin());
-  return different >=
-         (field.time.size() <= 4 && !printed ? kMinTimesOf4Bytes : kMinTimes);
+  return different >= least;
 }
 
 // The anchors of byte `start` of a key, the likeliest one first.

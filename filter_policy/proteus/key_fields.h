@@ -11,8 +11,8 @@
 //    2026-01-01T12:34:56.789   with any separators or none, at any precision
 //    1767270896789             seconds to nanoseconds since 1970, as decimal or
 //                              hexadecimal digits, or as binary numbers of 32,
-//                              48 or 64 bits, big endian; binary ones perhaps
-//                              counting down, for the newest key to come first
+//                              48 or 64 bits, big endian; those of 64 bits
+//                              may count down, for the newest key to be first
 //    UUIDs                     of the versions 1, 6 and 7 (RFC 9562), printed
 //                              with or without hyphens, or binary
 //    ULIDs                     printed

@@ -80,17 +80,10 @@ class PriorMaker {
   std::vector<CpfprModel::Query> Make() {
     using P = PriorMaker;
     AddKind(&P::PointAlike, 2, kPartsOfPromise);
-    if (windows_) {
-      // Other ranges are rare where there are windows; but where times are too
-      // close to each other, there are none.
-      const size_t windows = AddKind(&P::Window, 8, 2);
+    if (AddWindows()) {
       AddKind(&P::EntityScan, 0.5, kRare, /*scaled=*/true);
       AddKind(&P::PointNearTime, 0.05, kRare);
-      if (windows > of_kind_ / 4) {
-        AddRanges(kBesideWindows, kRare);
-      } else {
-        AddRanges(1, 1);
-      }
+      AddRanges(kBesideWindows, kRare);
     } else {
       AddPointsBehind();
       AddRanges(1, 1);
@@ -102,8 +95,9 @@ class PriorMaker {
   }
 
  private:
-  // Makes the queries of a kind, which have this weight together. Returns their
-  // number.
+  // Makes the queries of a kind, which have this weight together. Where not all
+  // can be made, the weight is theirs; if `scaled`, it shrinks with their
+  // number. Returns this number.
   size_t AddKind(bool (PriorMaker::*make)(size_t), double weight,
                  double parts = 1, bool scaled = false) {
     const size_t begin = queries_.size();
@@ -121,6 +115,19 @@ class PriorMaker {
           static_cast<float>(weight / static_cast<double>(made));
     }
     return made;
+  }
+
+  // Adds windows of time. False if there are none, or if times are so close to
+  // each other that hardly any window between them is empty.
+  bool AddWindows() {
+    if (!windows_) return false;
+    const size_t begin = queries_.size();
+    const double all = all_;
+    constexpr size_t kParts = 2;
+    if (AddKind(&PriorMaker::Window, 8, kParts) >= of_kind_ / 2) return true;
+    queries_.resize(begin);
+    all_ = all;
+    return false;
   }
 
   // In printed keys, points behind a key are promised too. Then their weight
@@ -451,17 +458,15 @@ class PriorMaker {
   // or its time.
   bool PointNearTime(size_t index) {
     std::string key = keys_[index];
+    if (Uniform(2) == 0) {
+      return windows_->Later(index, 1 + Uniform(1 << kStepBits), &key) &&
+             AddPoint(key);
+    }
     const std::string other = keys_[Uniform(keys_.size())];
     size_t end = 0;
-    if (Uniform(2) == 0) {
-      if (!windows_->Later(index, 1 + Uniform(1 << kStepBits), &key)) {
-        return false;
-      }
-    } else {
-      if (!windows_->EndOfTime(key, &end)) return false;
-      const size_t place = Uniform(std::min(end, other.size()));
-      key[place] = other[place];
-    }
+    if (other.empty() || !windows_->EndOfTime(key, &end)) return false;
+    const size_t place = Uniform(std::min(end, other.size()));
+    key[place] = other[place];
     return AddPoint(key);
   }
 
