@@ -13,7 +13,7 @@ namespace {
 // 2^kWindowBits, and by 2^kWindowOrders more than that at most. Most are nearer
 // to the shortest: the longer a window, the fewer are empty.
 constexpr double kWindowBits = 1;
-constexpr double kWindowOrders = 11;
+constexpr double kWindowOrders = 13;
 constexpr double kLongerAreFewer = 0.45;
 // Stands for the last of all that may follow a time.
 constexpr char kHighestRest[] = "\xff\xff\xff\xff\xff\xff\xff\xff";

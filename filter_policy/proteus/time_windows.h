@@ -25,7 +25,7 @@ class TimeWindows {
   // nothing follows it.
 
   // A window [lo, hi] that begins with the key's time. Its length is a half to
-  // 2^-12 of the average distance of the keys around it, the longest if `order`
+  // 2^-14 of the average distance of the keys around it, the longest if `order`
   // is 0, the shortest if it is 1.
   bool Window(size_t index, double order, std::string* lo,
               std::string* hi) const;
