@@ -313,7 +313,7 @@ TEST(TimeWindowsTest, GoFromAKeyToALaterTime) {
       EXPECT_EQ(std::string(8, '\xff'), hi.substr(21));
       const double length =
           std::stod(hi.substr(8, 13)) - std::stod(lo.substr(8, 13));
-      EXPECT_GE(length, kSpacing / 10 / 4096);
+      EXPECT_GE(length, kSpacing / 10 / 16384);
       EXPECT_LE(length, kSpacing * 10 / 2);
     }
     std::string prefix;
