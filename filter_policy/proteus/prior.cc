@@ -80,7 +80,7 @@ class PriorMaker {
   std::vector<CpfprModel::Query> Make() {
     using P = PriorMaker;
     // Windows leave no more to points than is promised. So it has to be exact.
-    AddKind(&P::PointAlike, 2, (windows_ ? 2 : 1) * kPartsOfPromise);
+    AddKind(&P::PointAlike, 2, (windows_ ? 4 : 1) * kPartsOfPromise);
     if (AddWindows()) {
       AddKind(&P::EntityScan, 0.5, kRare, /*scaled=*/true);
       AddKind(&P::PointNearTime, 0.05, kRare);
