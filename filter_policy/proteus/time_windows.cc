@@ -42,7 +42,11 @@ bool CountUpName(std::string* name) {
 std::optional<TimeWindows> TimeWindows::Find(const KeyStore& keys,
                                              size_t shared_bytes) {
   const std::optional<TimeField> field = FindTimeField(keys, shared_bytes);
-  if (!field) return std::nullopt;
+  // A key that is a number and nothing else has no fields.
+  const bool is_number = field && field->anchor.from == Anchor::From::kBegin &&
+                         field->anchor.distance == 0 &&
+                         field->time.size() == keys[0].size();
+  if (!field || is_number) return std::nullopt;
   return TimeWindows(keys, *field);
 }
 

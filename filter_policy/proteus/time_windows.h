@@ -16,8 +16,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class TimeWindows {
  public:
-  // None if the keys have no time. `keys` must outlive the result;
-  // FindTimeField explains `shared_bytes`.
+  // None if the keys have no time, or are times and nothing else: these are
+  // numbers. `keys` must outlive the result; FindTimeField explains
+  // `shared_bytes`.
   static std::optional<TimeWindows> Find(const KeyStore& keys,
                                          size_t shared_bytes);
 

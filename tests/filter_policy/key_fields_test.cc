@@ -329,6 +329,10 @@ TEST(TimeWindowsTest, GoFromAKeyToALaterTime) {
     EXPECT_EQ(21u, end);
   }
   EXPECT_FALSE(TimeWindows::Find(Stored({"a", "b"}), 0));
+  EXPECT_FALSE(TimeWindows::Find(Stored(Make([](auto* rnd) {
+                                   return Format("%llu", AnyTime(rnd, 1000));
+                                 })),
+                                 0));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
