@@ -148,7 +148,7 @@ class PriorMaker {
     switch (family_) {
       case Family::kNumber:
         AddKind(&P::RangeAlike, 6 * weight, 2 * parts);
-        AddKind(&P::RangeSpread, 0.5 * weight, parts);
+        AddKind(&P::RangeSpread, 2 * weight, parts);
         AddKind(&P::RangeBehind, 4 * weight, 2 * parts);
         break;
       case Family::kRecord:
