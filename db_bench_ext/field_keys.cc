@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "db_bench_ext/key_arithmetic.h"
-#include "db_bench_ext/query_source.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -30,7 +30,7 @@
 
 #pragma once
 
-#include "db_bench_ext/key_source.h"
+#include "db_bench_ext/key_type.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -9,7 +9,6 @@
 
 #include "db_bench_ext/field_keys.h"
 #include "db_bench_ext/key_arithmetic.h"
-#include "db_bench_ext/query_source.h"
 #include "db_bench_ext/sosd_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

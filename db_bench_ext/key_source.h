@@ -30,58 +30,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/key_type.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-using Rng = std::mt19937_64;
-
-enum class KeyType {
-  kU64,
-  kNormal,
-  kBooks,
-  kFacebook,
-  kDense,
-  kTimeseries,
-  kText,
-  kUrl,
-  kDomain,
-  kUserTime,
-  kSensorTime,
-  kDeviceTime,
-  kLogTime,
-  kUuid1,
-  kUuid6,
-  kUuid7,
-  kUuid7Bytes,
-  kUlid,
-  kPath,
-  kOrder,
-};
-
-struct Query;
-
-// Draws keys of one kind. A draw may depend on the draws before it.
-using KeyMaker = std::function<std::string(Rng*)>;
-
 // The type that --key_type calls `name`. InvalidArgument if there is none.
 Status ParseKeyType(const std::string& name, KeyType* type);
-
-struct KeySource {
-  KeyMaker draw;
-  size_t key_bytes = 0;  // length of every key; 0 if it varies
-  // The last bytes of every key that ranges of numbers do not count in: a range
-  // covers all their values (the sensors of a time).
-  size_t suffix_bytes = 0;
-  // Makes the range that an application asks for, given a key of its kind.
-  // Empty: ranges of numbers, or to the last byte + 1.
-  std::function<Query(const std::string& key, Rng*)> range = {};
-};
 
 // Keys of one type, 8 bytes if they are numbers.
 KeySource SourceOf(KeyType type);

@@ -30,12 +30,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A closed range; a point query if lo == hi.
-struct Query {
-  std::string lo;
-  std::string hi;
-};
-
 enum class QueryDistribution { kUniform, kCorrelated, kSplit, kReal, kBehind };
 
 struct QueryOptions {

@@ -131,7 +131,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
             PlanAmq(kind, statistics_.Prefixes(lengths[j]), bytes - size.bytes);
         if (plan.false_positive_rate > kUselessRate) continue;
         const double log_negative = std::log1p(-plan.false_positive_rate);
-        // Of the promised points, each tests one prefix.
+        // A promised point tests one prefix.
         const double one = points * (model_.points().AtLeast(first) -
                                      model_.points().AtLeast(lengths[j]));
         double sum = certain + one * plan.false_positive_rate;

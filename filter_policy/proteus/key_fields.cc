@@ -353,7 +353,7 @@ void FindBinary(std::string_view text, Found* found) {
 
 // ---- Finding a field ----
 
-// Of so many keys, one may be other than the rest.
+// One key in this number may have no time.
 constexpr size_t kOtherKeys = 16;
 // Fewer different times than this are a constant, or chance.
 constexpr size_t kMinTimes = 2;
