@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "db_bench_ext/field_keys.h"
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/sosd_file.h"
 #include "db_bench_ext/text_keys.h"
@@ -114,6 +115,17 @@ constexpr NamedType kTypes[] = {
     {"path", KeyType::kPath, kDataSet | kStrings},
     {"host", KeyType::kHost, kDataSet | kStrings},
     {"user_time", KeyType::kUserTime, kDataSet | kStrings},
+    {"user_window", KeyType::kUserWindow, kDataSet},
+    {"sensor_time", KeyType::kSensorTime, kDataSet},
+    {"device_time", KeyType::kDeviceTime, kDataSet},
+    {"log_time", KeyType::kLogTime, kDataSet},
+    {"uuid1", KeyType::kUuid1, kDataSet},
+    {"uuid6", KeyType::kUuid6, kDataSet},
+    {"uuid7", KeyType::kUuid7, kDataSet},
+    {"uuid7_bytes", KeyType::kUuid7Bytes, kDataSet},
+    {"ulid", KeyType::kUlid, kDataSet},
+    {"project", KeyType::kProject, kDataSet},
+    {"order", KeyType::kOrder, kDataSet},
 };
 
 // Finds the type called `name`. `refused` begins the message that lists the
@@ -174,8 +186,9 @@ KeySource MakeSource(KeyType type, size_t key_bytes) {
       return {HostKey};
     case KeyType::kUserTime:
       return {UserTimeKey};
+    default:
+      return FieldSourceOf(type);
   }
-  return {};
 }
 
 }  // namespace
@@ -186,7 +199,19 @@ Status ParseKeyType(const std::string& name, KeyType* type) {
 
 KeySource SourceOf(KeyType type) { return MakeSource(type, 8); }
 
-bool IsNumeric(KeyType type) { return type < KeyType::kText; }
+bool IsNumeric(KeyType type) {
+  switch (type) {
+    case KeyType::kU64:
+    case KeyType::kNormal:
+    case KeyType::kBooks:
+    case KeyType::kFacebook:
+    case KeyType::kDense:
+    case KeyType::kTimeseries:
+      return true;
+    default:
+      return false;
+  }
+}
 
 Status MakeKeySource(const KeySourceOptions& options, KeySource* source) {
   if (!options.file.empty()) return ReadSource(options, source);

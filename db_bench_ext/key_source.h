@@ -24,6 +24,8 @@
 //    host             hosts, top domain first: com.velox-tools.api.eu-west-3
 //    user_time        a user and a time: user:000123|2026-01-02T03:04:05.678Z
 //
+//  Composite keys and time-ordered ids: field_keys.h.
+//
 //  Data sets after the SuRF paper, section 4.2, take their keys by --key_type;
 //  the workloads ranges and strings, after the Proteus paper, sections 5 and
 //  7.2, take theirs by --key_dist, or from a file, whose keys are equally
@@ -32,51 +34,21 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/key_type.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-using Rng = std::mt19937_64;
-
-enum class KeyType {
-  kU64,
-  kNormal,
-  kBooks,
-  kFacebook,
-  kDense,
-  kTimeseries,
-  kText,  // from here on, keys are text of varying length
-  kUrl,
-  kDomain,
-  kName,
-  kPath,
-  kHost,
-  kUserTime,
-};
-
-// Draws keys of one kind. A draw may depend on the draws before it.
-using KeyMaker = std::function<std::string(Rng*)>;
-
 // The type that --key_type calls `name`. InvalidArgument if there is none.
 Status ParseKeyType(const std::string& name, KeyType* type);
-
-struct KeySource {
-  KeyMaker draw;
-  size_t key_bytes = 0;  // length of every key; 0 if it varies
-  // The last bytes of every key that ranges of numbers do not count in: a range
-  // covers all their values (the sensors of a time).
-  size_t suffix_bytes = 0;
-};
 
 // Keys of one type, 8 bytes if they are numbers.
 KeySource SourceOf(KeyType type);
 
-// Whether the keys start with a 64-bit number.
+// Whether the keys start with a 64-bit number that ranges count in.
 bool IsNumeric(KeyType type);
 
 struct KeySourceOptions {

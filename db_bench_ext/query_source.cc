@@ -162,7 +162,8 @@ Query QuerySource::Draw(Rng* rng) const {
     case QueryDistribution::kFields:
       return TextRange(FirstFields(source_.draw(rng), rng));
     case QueryDistribution::kBehind:
-      return Behind(source_.draw(rng));
+      return source_.range ? source_.range(source_.draw(rng), rng)
+                           : Behind(source_.draw(rng));
     case QueryDistribution::kPrefix:
       return AbsentPrefix(rng);
   }

@@ -9,7 +9,8 @@
 //    split       half uniform, half correlated with a rmax of its own
 //    real        left is drawn as the keys are
 //    fields      left is the first fields of a key drawn as the keys are
-//    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are
+//    behind      [key + rmax, key + 2 * rmax] of a key drawn as the keys are,
+//                or the source's own range for this key
 //    prefix      the scan of a prefix of a key drawn as the keys are: of random
 //                length, but longer than what it shares with any stored key,
 //                unless the query is to find a key. The end is excluded, as
@@ -35,14 +36,6 @@
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// A range, closed unless it excludes its end, as iterate_upper_bound does; a
-// point query if lo == hi.
-struct Query {
-  std::string lo;
-  std::string hi;
-  bool hi_inclusive = true;
-};
 
 enum class QueryDistribution {
   kUniform,

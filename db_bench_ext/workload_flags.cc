@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
-DEFINE_string(key_type, "u64",
-              "point, range, mixed, short_range: u64 (8 bytes, big endian), "
-              "dense, timeseries; point, range, mixed, prefix: text, url, "
-              "domain, name, path, host, user_time. Files hold u64 or text");
+DEFINE_string(
+    key_type, "u64",
+    "point, range, mixed, short_range: u64 (8 bytes, big endian), "
+    "dense, timeseries, uuid1, uuid6, uuid7, uuid7_bytes, ulid, "
+    "user_window, device_time, log_time; point, range, mixed, prefix: "
+    "text, url, domain, name, path, host, user_time, sensor_time, "
+    "project, order. Files hold u64 or text");
 DEFINE_string(
     key_file, "",
     "Keys: SOSD format for numbers (a 64-bit count, then the keys, little "

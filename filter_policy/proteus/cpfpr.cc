@@ -197,6 +197,14 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
   }
   num_samples_ = queries_.size();
   queries_.insert(queries_.end(), prior.begin(), prior.end());
+  const auto points = std::stable_partition(
+      queries_.begin(), queries_.end(),
+      [](const Query& q) { return !q.promised || !q.is_point(); });
+  num_before_points_ = static_cast<size_t>(points - queries_.begin());
+  for (auto query = points; query != queries_.end(); ++query) {
+    points_.Add(query->shared(), query->weight);
+  }
+  points_.Sort();
 }
 
 bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
@@ -323,32 +331,71 @@ CpfprModel CpfprModel::Ranges() const {
   ranges.num_samples_ = num_samples_ - static_cast<size_t>(points);
   queries.erase(std::remove_if(queries.begin(), queries.end(), is_point),
                 queries.end());
+  ranges.num_before_points_ = queries.size();
+  ranges.points_ = SharedShares();
   return ranges;
+}
+
+// The probability of a promised point, on average, if there is no series.
+double CpfprModel::PointsProbability(const ProteusDesign& design,
+                                     double first_rate, double rate) const {
+  if (design.keys_alone) return first_rate;
+  const double certain = points_.AtLeast(design.prefix_bits);
+  if (design.first_prefix_bits > 0) {
+    const double reached = points_.AtLeast(design.first_prefix_bits);
+    return certain + (reached - certain) * rate +
+           (1 - reached) * first_rate * rate;
+  }
+  const double reached = points_.AtLeast(design.trie_bits);
+  const double layers =
+      design.prefix_bits == 0 ? reached : certain + (reached - certain) * rate;
+  return design.key_set ? first_rate * layers : layers;
 }
 
 CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
                                       const PrefixSets& sets,
                                       size_t step) const {
-  const RunRates run_rates(sets.second.false_positive_rate);
-  Rates sums;
-  double weights = 0;
-  double promised_weights = 0;
-  for (size_t i = 0; i < queries_.size(); i += step) {
-    const Query& query = queries_[i];
-    const double weight = query.weight;
-    const double sum =
-        weight * Probability(query, design, sets.first.false_positive_rate,
-                             sets.second.false_positive_rate, run_rates);
-    sums.all += sum;
-    weights += weight;
-    if (query.promised) {
-      sums.promised += sum;
-      promised_weights += weight;
+  const double first_rate = sets.first.false_positive_rate;
+  const double rate = sets.second.false_positive_rate;
+  const RunRates run_rates(rate);
+  struct Sums {
+    double rates = 0;
+    double weights = 0;
+    double Mean() const { return weights > 0 ? rates / weights : 0; }
+  };
+  // Sums over the queries of an index in [begin, end).
+  Sums promised;
+  const auto sum = [&](size_t begin, size_t end) {
+    Sums sums;
+    for (size_t i = begin; i < end; i += step) {
+      const Query& query = queries_[i];
+      const double weighted =
+          query.weight *
+          Probability(query, design, first_rate, rate, run_rates);
+      sums.rates += weighted;
+      sums.weights += query.weight;
+      if (query.promised) {
+        promised.rates += weighted;
+        promised.weights += query.weight;
+      }
+    }
+    return sums;
+  };
+  Sums all = sum(0, num_before_points_);
+  if (points_.total() > 0) {
+    const double points = design.stride_bits == 0
+                              ? PointsProbability(design, first_rate, rate)
+                              : sum(num_before_points_, queries_.size()).Mean();
+    // Each query stands for `step` of them.
+    const double weight = points_.total() / static_cast<double>(step);
+    all.rates += weight * points;
+    all.weights += weight;
+    if (design.stride_bits == 0) {
+      promised.rates += weight * points;
+      promised.weights += weight;
     }
   }
-  if (weights > 0) sums.all /= weights;
-  if (promised_weights > 0) sums.promised /= promised_weights;
-  return sums;
+  return {all.Mean(), promised.Mean()};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -25,6 +25,7 @@
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/shared_shares.h"
 #include "filter_policy/samples/query_queue.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -89,9 +90,13 @@ class CpfprModel {
                         const KeyStore& keys, size_t keys_below, size_t next,
                         const KeyStatistics& statistics, Query* query);
 
-  // The samples, then the prior.
+  // The samples, then the prior, whose promised points come last.
   const std::vector<Query>& queries() const { return queries_; }
   size_t num_samples() const { return num_samples_; }
+  // The number of queries before the promised points, and what these share with
+  // keys.
+  size_t num_before_points() const { return num_before_points_; }
+  const SharedShares& points() const { return points_; }
   // The number of samples that find nothing because they lie beyond the keys.
   uint32_t outside() const { return outside_; }
 
@@ -110,7 +115,8 @@ class CpfprModel {
   // The model of those queries that are no points.
   CpfprModel Ranges() const;
 
-  // The rates of a design with given sets, on every `step`-th query.
+  // The rates of a design with given sets, on every `step`-th query. Promised
+  // points all count, except for a series: what they share with keys says all.
   Rates Average(const ProteusDesign& design, const PrefixSets& sets,
                 size_t step) const;
 
@@ -135,6 +141,8 @@ class CpfprModel {
   double Probability(const Query& query, const ProteusDesign& design,
                      double first_rate, double rate,
                      const RunRates& rates) const;
+  double PointsProbability(const ProteusDesign& design, double first_rate,
+                           double rate) const;
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,
@@ -143,6 +151,8 @@ class CpfprModel {
   const KeyStatistics& statistics_;
   std::vector<Query> queries_;
   size_t num_samples_ = 0;
+  size_t num_before_points_ = 0;
+  SharedShares points_;
   uint32_t outside_ = 0;
 };
 

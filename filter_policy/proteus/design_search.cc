@@ -218,6 +218,10 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   for (size_t i = 0; i < kQuantiles; i++) {
     const uint32_t bits = shared[shared.size() * i / kQuantiles];
     if (bits < max_bits) lengths.push_back(bits + 1);
+    // Digits and letters end with their byte.
+    if (statistics_.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
+      lengths.push_back(8 * (bits / 8 + 1));
+    }
   }
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
@@ -246,10 +250,13 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   };
   constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0},   {0, -1, 0}, {0, 1, 0},
                              {1, 1, 0},  {-1, -1, 0}, {0, 0, 1},  {0, 0, -1}};
+  // Digits and letters take whole bytes.
+  const int farthest = statistics_.longest_key() > 8
+                           ? 16
+                           : std::max<int>(1, max_bits / kGrid / 2);
   for (Candidate& best : grid) {
     Evaluate(bytes, kTwoSetQueries, &best);
-    for (int distance = std::max<int>(1, max_bits / kGrid / 2); distance > 0;
-         distance /= 2) {
+    for (int distance = farthest; distance > 0; distance /= 2) {
       for (bool better = true; better;) {
         better = false;
         for (const Step& step : kSteps) {

@@ -99,9 +99,10 @@ class DesignSearch {
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all.
   void Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate) const;
-  // Every how many-th query is taken so that at least `num_queries` are.
+  // Every how many-th query is taken so that at least `num_queries` are, beside
+  // the promised points.
   size_t StepFor(size_t num_queries) const {
-    return std::max<size_t>(1, model_.queries().size() / num_queries);
+    return std::max<size_t>(1, model_.num_before_points() / num_queries);
   }
   void AddWholeKeys(uint64_t bytes, std::vector<Candidate>* found) const;
   void SearchKeySets(uint64_t bytes, std::vector<Candidate>* found) const;

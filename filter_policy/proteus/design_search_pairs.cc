@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "filter_policy/proteus/design_search.h"
+#include "filter_policy/proteus/shared_shares.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -19,34 +20,6 @@ static_assert(kMaxPrefixProbes < 1 << (kBins - 2));
 
 // A weight below that of any query.
 constexpr double kNoWeight = 1e-9;
-
-// The shares of the queries that share some number of bits with a key.
-class SharedShares {
- public:
-  void Add(uint32_t bits, double weight) {
-    queries_.emplace_back(bits, weight);
-    total_ += weight;
-  }
-  // Must be called once, between Add and AtLeast.
-  void Sort() {
-    std::sort(queries_.begin(), queries_.end());
-    double sum = 0;
-    for (size_t i = queries_.size(); i-- > 0;) {
-      queries_[i].second = sum += queries_[i].second;
-    }
-  }
-  // The share for `bits` bits or more.
-  double AtLeast(uint32_t bits) const {
-    const auto first = std::lower_bound(queries_.begin(), queries_.end(),
-                                        std::make_pair(bits, -1.0));
-    return first == queries_.end() ? 0 : first->second / total_;
-  }
-  double total() const { return total_; }
-
- private:
-  std::vector<std::pair<uint32_t, double>> queries_;
-  double total_ = 0;
-};
 
 size_t BinOf(uint64_t prefixes) {
   return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
@@ -84,10 +57,17 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   };
   SharedShares all_shared;
   SharedShares promised;
-  for (size_t q = 0; q < model_.queries().size(); q += step) {
+  for (size_t q = model_.num_before_points(); q < model_.queries().size();
+       q++) {
+    const CpfprModel::Query& query = model_.queries()[q];
+    all_shared.Add(query.shared(), query.weight);
+    promised.Add(query.shared(), query.weight);
+  }
+  for (size_t q = 0; q < model_.num_before_points(); q += step) {
     const CpfprModel::Query& query = model_.queries()[q];
     const uint32_t shared = query.shared();
-    const double weight = query.weight;
+    // A query stands for all those up to the next one.
+    const double weight = query.weight * static_cast<double>(step);
     all_shared.Add(shared, weight);
     if (query.promised) promised.Add(shared, weight);
     const size_t begin_length =
@@ -113,6 +93,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   }
   all_shared.Sort();
   promised.Sort();
+  const double points = model_.points().total() / all_shared.total();
 
   for (size_t i = 0; i < num_first; i++) {
     if (i > 0) {
@@ -150,8 +131,11 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
             PlanAmq(kind, statistics_.Prefixes(lengths[j]), bytes - size.bytes);
         if (plan.false_positive_rate > kUselessRate) continue;
         const double log_negative = std::log1p(-plan.false_positive_rate);
-        double sum = certain;
-        candidate.prefixes = 0;
+        // A promised point tests one prefix.
+        const double one = points * (model_.points().AtLeast(first) -
+                                     model_.points().AtLeast(lengths[j]));
+        double sum = certain + one * plan.false_positive_rate;
+        candidate.prefixes = one;
         for (size_t k = 1; k + 1 < kBins; k++) {
           // Rounding leaves a little of sums that should be zero.
           if (counts[k].queries < kNoWeight) continue;

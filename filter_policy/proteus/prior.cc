@@ -2,8 +2,11 @@
 
 #include "filter_policy/proteus/prior.h"
 
+#include <cmath>
 #include <random>
 
+#include "filter_policy/proteus/key_fields.h"
+#include "filter_policy/proteus/time_windows.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -19,13 +22,18 @@ constexpr size_t kKeysPerQuery = 32;
 constexpr size_t kManySamples = 1000;
 constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
-constexpr size_t kPartsOfPromise = 4;
+constexpr double kPartsOfPromise = 4;
+// The factor for kinds of little weight.
+constexpr double kRare = 0.125;
 // Queries behind a key are less than 2^kStepBits away from it, and their ranges
 // are less than 2^kLengthBits long.
 constexpr uint32_t kStepBits = 11;
 constexpr uint32_t kLengthBits = 5;
 // Limit of the digits of printed numbers that are counted up.
 constexpr size_t kStepDigits = 3;
+
+// The factor of the weights of other queries where there are windows of time.
+constexpr double kBesideWindows = 0.01;
 
 enum class Family {
   kNumber,  // keys of one length, up to 8 bytes
@@ -34,17 +42,10 @@ enum class Family {
   kText,    // keys of different lengths
 };
 
-// The number of keys that tell what all keys look like.
-constexpr size_t kLooks = 64;
-// The index of one of these keys.
-size_t Look(const KeyStore& keys, size_t number) {
-  return number * (keys.size() - 1) / (kLooks - 1);
-}
-
 // Whether all characters of these keys are printable.
 bool ArePrintable(const KeyStore& keys) {
-  for (size_t i = 0; i < kLooks; i++) {
-    const std::string key = keys[Look(keys, i)];
+  for (size_t i = 0; i < kSampledKeys; i++) {
+    const std::string key = keys[SampledKey(keys, i)];
     for (size_t j = 0; j < key.size(); j++) {
       if (key[j] < ' ' || key[j] > '~') return false;
     }
@@ -71,59 +72,101 @@ class PriorMaker {
         of_kind_(std::clamp(
             keys.size() / kKeysPerQuery, kMinOfKind,
             num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples)),
-        random_(keys.size()) {}
+        random_(keys.size()) {
+    if (family_ == Family::kNumber) return;
+    windows_ = TimeWindows::Find(keys, statistics.NeighbourBits() / 8);
+  }
 
   std::vector<CpfprModel::Query> Make() {
-    struct Kind {
-      Family family;
-      bool (PriorMaker::*make)(size_t);
-      double weight;
-      size_t parts = 1;
-    };
-    // In printed keys, points behind a key are promised too. Then their weight
-    // says how much worse they may be than the others.
     using P = PriorMaker;
-    const Kind kinds[] = {
-        {Family::kNumber, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kNumber, &P::PointBehind, 0.5},
-        {Family::kNumber, &P::RangeAlike, 6},
-        {Family::kNumber, &P::RangeSpread, 0.5},
-        {Family::kNumber, &P::RangeBehind, 4},
-        {Family::kRecord, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kRecord, &P::PointBehind, 0.5},
-        {Family::kRecord, &P::RangeAlike, 10},
-        {Family::kRecord, &P::RangeSpread, 1},
-        {Family::kRecord, &P::RangeBehind, 0.5},
-        {Family::kDigits, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kDigits, &P::PointBehind, 0.1, kPartsOfPromise},
-        {Family::kDigits, &P::RangeAlike, 8},
-        {Family::kDigits, &P::RangeBehind, 0.5},
-        {Family::kText, &P::PointAlike, 2, kPartsOfPromise},
-        {Family::kText, &P::PointBehind, 0.18, kPartsOfPromise},
-        {Family::kText, &P::Sibling, 6},
-        {Family::kText, &P::PrefixScan, 2},
-    };
-    double all = 0;
-    for (const Kind& kind : kinds) {
-      if (kind.family != family_) continue;
-      const size_t begin = queries_.size();
-      const size_t count = kind.parts * of_kind_;
-      for (size_t i = 0; i < count; i++) (this->*kind.make)(Index(i, count));
-      const size_t made = queries_.size() - begin;
-      if (made == 0) continue;
-      all += kind.weight;
-      for (size_t i = begin; i < queries_.size(); i++) {
-        queries_[i].weight =
-            static_cast<float>(kind.weight / static_cast<double>(made));
-      }
+    // Windows leave no more to points than is promised. So it has to be exact.
+    AddKind(&P::PointAlike, 2, (windows_ ? 4 : 1) * kPartsOfPromise);
+    if (AddWindows()) {
+      AddKind(&P::EntityScan, 0.5, kRare, /*scaled=*/true);
+      AddKind(&P::PointNearTime, 0.05, kRare);
+      AddRanges(kBesideWindows, kRare);
+    } else {
+      AddPointsBehind();
+      AddRanges(1, 1);
     }
     for (CpfprModel::Query& query : queries_) {
-      query.weight *= static_cast<float>(kPriorSamples / all);
+      query.weight *= static_cast<float>(kPriorSamples / all_);
     }
     return std::move(queries_);
   }
 
  private:
+  // Makes the queries of a kind, which have this weight together. Where not all
+  // can be made, the weight is theirs; if `scaled`, it shrinks with their
+  // number. Returns this number.
+  size_t AddKind(bool (PriorMaker::*make)(size_t), double weight,
+                 double parts = 1, bool scaled = false) {
+    const size_t begin = queries_.size();
+    const auto count =
+        static_cast<size_t>(std::ceil(parts * static_cast<double>(of_kind_)));
+    for (size_t i = 0; i < count; i++) (this->*make)(Index(i, count));
+    const size_t made = queries_.size() - begin;
+    if (made == 0) return 0;
+    if (scaled) {
+      weight *= static_cast<double>(made) / static_cast<double>(count);
+    }
+    all_ += weight;
+    for (size_t i = begin; i < queries_.size(); i++) {
+      queries_[i].weight =
+          static_cast<float>(weight / static_cast<double>(made));
+    }
+    return made;
+  }
+
+  // Adds windows of time. False if there are none, or if times are so close to
+  // each other that hardly any window between them is empty.
+  bool AddWindows() {
+    if (!windows_) return false;
+    const size_t begin = queries_.size();
+    const double all = all_;
+    constexpr size_t kParts = 2;
+    if (AddKind(&PriorMaker::Window, 8, kParts) >= of_kind_ / 2) return true;
+    queries_.resize(begin);
+    all_ = all;
+    return false;
+  }
+
+  // In printed keys, points behind a key are promised too. Then their weight
+  // says how much worse they may be than the others.
+  void AddPointsBehind() {
+    using P = PriorMaker;
+    if (IsPrinted()) {
+      AddKind(&P::PointBehind, family_ == Family::kText ? 0.18 : 0.1,
+              kPartsOfPromise);
+    } else {
+      AddKind(&P::PointBehind, 0.5);
+    }
+  }
+
+  void AddRanges(double weight, double parts) {
+    using P = PriorMaker;
+    switch (family_) {
+      case Family::kNumber:
+        AddKind(&P::RangeAlike, 6 * weight, 2 * parts);
+        AddKind(&P::RangeSpread, 2 * weight, parts);
+        AddKind(&P::RangeBehind, 4 * weight, 2 * parts);
+        break;
+      case Family::kRecord:
+        AddKind(&P::RangeAlike, 10 * weight, parts);
+        AddKind(&P::RangeSpread, 1 * weight, parts);
+        AddKind(&P::RangeBehind, 0.5 * weight, parts);
+        break;
+      case Family::kDigits:
+        AddKind(&P::RangeAlike, 8 * weight, parts);
+        AddKind(&P::RangeBehind, 0.5 * weight, parts);
+        break;
+      case Family::kText:
+        AddKind(&P::Sibling, 6 * weight, parts);
+        AddKind(&P::PrefixScan, 2 * weight, parts);
+        break;
+    }
+  }
+
   bool IsPrinted() const {
     return family_ == Family::kDigits || family_ == Family::kText;
   }
@@ -170,49 +213,41 @@ class PriorMaker {
     return carry == 0;
   }
 
-  // Finds the first and the last character at each place: all digits, or all
-  // letters of a case, if the keys that are looked at have nothing else.
-  void FindAlphabet() {
-    alphabet_.resize(keys_[0].size(), {'~', ' '});
-    for (size_t i = 0; i < kLooks; i++) {
-      const std::string key = keys_[Look(keys_, i)];
-      for (size_t j = 0; j < key.size(); j++) {
-        alphabet_[j].first = std::min(alphabet_[j].first, key[j]);
-        alphabet_[j].second = std::max(alphabet_[j].second, key[j]);
-      }
+  // Finds the characters that keys have at each place.
+  void FindAlphabets() {
+    std::vector<std::string> seen(keys_[0].size());
+    for (size_t i = 0; i < kSampledKeys; i++) {
+      const std::string key = keys_[SampledKey(keys_, i)];
+      for (size_t j = 0; j < key.size(); j++) seen[j].push_back(key[j]);
     }
-    for (Characters& characters : alphabet_) {
-      for (const Characters& all :
-           {Characters('0', '9'), Characters('A', 'Z'), Characters('a', 'z')}) {
-        if (characters.first >= all.first && characters.second <= all.second) {
-          characters = all;
-        }
-      }
+    for (const std::string& characters : seen) {
+      alphabets_.push_back(AlphabetOf(characters));
     }
   }
 
   char AnyCharacter(size_t place) {
-    if (alphabet_.empty()) FindAlphabet();
-    const auto& [first, last] = alphabet_[place];
-    return static_cast<char>(first + Uniform(last - first + 1));
+    if (alphabets_.empty()) FindAlphabets();
+    return alphabets_[place][Uniform(alphabets_[place].size())];
   }
 
   // Counts up the character at `place` by one or two, with carries to the
   // characters before it, and takes the characters after it from another key.
-  // False if there is a carry out of the first place.
+  // False if there is a carry out of the first place, or a character that none
+  // of the sampled keys has.
   bool CountUp(size_t place, std::string* key) {
-    if (alphabet_.empty()) FindAlphabet();
+    if (alphabets_.empty()) FindAlphabets();
     const std::string other = keys_[Uniform(keys_.size())];
     for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
-    int more = static_cast<int>(1 + Uniform(2));
+    size_t more = 1 + Uniform(2);
     for (size_t i = place + 1; i-- > 0;) {
-      const auto& [first, last] = alphabet_[i];
-      const int character = static_cast<uint8_t>((*key)[i]);
-      if (character + more <= last) {
-        (*key)[i] = static_cast<char>(character + more);
+      const std::string& alphabet = alphabets_[i];
+      const size_t digit = alphabet.find((*key)[i]);
+      if (digit == std::string::npos) return false;
+      if (digit + more < alphabet.size()) {
+        (*key)[i] = alphabet[digit + more];
         return true;
       }
-      (*key)[i] = first;
+      (*key)[i] = alphabet.front();
       more = 1;
     }
     return false;
@@ -232,16 +267,17 @@ class PriorMaker {
   static uint32_t Unit(uint32_t shared, uint32_t bits) {
     return std::min(64 * (shared / 64 + 1), bits) - 1;
   }
-  // The highest bit of the length of a range: from an eighth of the distance to
-  // the nearest key, which shares `shared` bits, down to one. Longer lengths
-  // are more likely.
+  // The highest bit of the length of a range: from the distance to the nearest
+  // key, which shares `shared` bits, down to one. For numbers, the longest is
+  // an eighth of that; for others, longer lengths are more likely.
   uint32_t LengthBit(uint32_t shared, uint32_t bits) {
     const uint32_t last = Unit(shared, bits);
-    const uint32_t nearer = family_ == Family::kNumber ? 3 : 0;
-    const uint32_t first = std::min(shared + nearer, last);
+    const bool number = family_ == Family::kNumber;
+    const uint32_t first = std::min(shared + (number ? 3 : 0), last);
     const uint64_t range = last - first + 1;
-    return first +
-           static_cast<uint32_t>(std::min(Uniform(range), Uniform(range)));
+    const uint64_t more = Uniform(range);
+    return first + static_cast<uint32_t>(
+                       number ? more : std::min(more, Uniform(range)));
   }
 
   // Adds a query above the first `keys_below` keys, and below that of index
@@ -283,6 +319,13 @@ class PriorMaker {
     return *inclusive ? key : Slice(*end);
   }
 
+  bool AddPoint(const std::string& key) {
+    std::string end;
+    bool inclusive;
+    const Slice hi = PointEnd(key, &end, &inclusive);
+    return AddAnywhere(key, hi, inclusive);
+  }
+
   bool PointAlike(size_t index) {
     const std::string key = keys_[index];
     std::string end;
@@ -316,10 +359,7 @@ class PriorMaker {
       default:
         key.pop_back();
     }
-    std::string end;
-    bool inclusive;
-    const Slice hi = PointEnd(key, &end, &inclusive);
-    if (!AddAnywhere(key, hi, inclusive)) return false;
+    if (!AddPoint(key)) return false;
     queries_.back().promised = IsPrinted();
     return true;
   }
@@ -401,6 +441,36 @@ class PriorMaker {
     return AddInPlaceOf(index, lo, hi, false);
   }
 
+  bool Window(size_t index) {
+    std::string lo;
+    std::string hi;
+    return windows_->Window(index, Fraction(), &lo, &hi) &&
+           AddInPlaceOf(index, lo, hi, true);
+  }
+
+  bool EntityScan(size_t index) {
+    std::string lo;
+    std::string hi;
+    return windows_->NextEntity(index, &lo) && FirstBehindPrefix(lo, &hi) &&
+           AddAnywhere(lo, hi, false);
+  }
+
+  // A little later than a key, or with another key's byte in its first fields
+  // or its time.
+  bool PointNearTime(size_t index) {
+    std::string key = keys_[index];
+    if (Uniform(2) == 0) {
+      return windows_->Later(index, 1 + Uniform(1 << kStepBits), &key) &&
+             AddPoint(key);
+    }
+    const std::string other = keys_[Uniform(keys_.size())];
+    size_t end = 0;
+    if (other.empty() || !windows_->EndOfTime(key, &end)) return false;
+    const size_t place = Uniform(std::min(end, other.size()));
+    key[place] = other[place];
+    return AddPoint(key);
+  }
+
   const KeyStore& keys_;
   const KeyStatistics& statistics_;
   const bool prefixes_only_;
@@ -409,9 +479,10 @@ class PriorMaker {
   // The standard defines the numbers of this generator.
   std::mt19937_64 random_;
   std::vector<CpfprModel::Query> queries_;
-  // The first and the last character at each place of printed keys.
-  using Characters = std::pair<char, char>;
-  std::vector<Characters> alphabet_;
+  double all_ = 0;  // the weight of all kinds so far
+  // The characters at each place of printed keys of one length.
+  std::vector<std::string> alphabets_;
+  std::optional<TimeWindows> windows_;
 };
 
 }  // namespace

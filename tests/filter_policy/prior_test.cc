@@ -16,6 +16,7 @@
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/seed_samples.h"
+#include "db_bench_ext/workload.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"
@@ -45,6 +46,22 @@ std::vector<KeyFamily> HurtfulFamilies() {
   families.push_back({"the last keys", {"\xff", "\xff\xff", "\xff\xff\xff"}});
   families.push_back(
       {"long keys", {std::string(5000, 'a'), std::string(70000, 'b')}});
+  // Times, some of them beside keys that have none.
+  KeyFamily times = {"times", {"", "user:1|", std::string(40, '\xff')}};
+  KeyFamily bytes = {"binary times", {std::string(12, '\0')}};
+  KeyFamily same = {"the same times", {}};
+  for (uint64_t i = 0; i < 300; i++) {
+    times.keys.push_back("user:" + std::to_string(i % 20) + "|" +
+                         std::to_string(1767225600000 + 7777 * i));
+    bytes.keys.push_back(BigEndian(i % 20).substr(4) +
+                         BigEndian(1767225600000000000 + 7777 * i));
+    same.keys.push_back("1767225600000/" + std::to_string(1000 + i));
+    same.keys.push_back("1767225600001/" + std::to_string(1000 + i));
+  }
+  for (KeyFamily* family : {&times, &bytes, &same}) {
+    SortUnique(&family->keys);
+    families.push_back(*family);
+  }
   return families;
 }
 
@@ -193,6 +210,48 @@ TEST_P(UntaughtTest, FiltersFromTheFirstFileOn) {
   EXPECT_LE(RateOf(filter, queries), GetParam().most)
       << filter.proteus()->Report().design;
   EXPECT_EQ("from the keys alone", filter.proteus()->Report().basis);
+}
+
+namespace {
+
+struct WindowCase {
+  const char* key_type;
+  double most;
+};
+
+// Times of one entity, and ids that begin with a time.
+constexpr WindowCase kWindowCases[] = {
+    {"user_window", 0.05}, {"sensor_time", 0.05}, {"device_time", 0.02},
+    {"log_time", 0.02},    {"uuid1", 0.02},       {"uuid6", 0.02},
+    {"uuid7", 0.02},       {"ulid", 0.02},        {"uuid7_bytes", 0.02},
+    {"project", 0.1},      {"order", 0.05},
+};
+
+class UntaughtWindowsTest : public testing::TestWithParam<WindowCase> {};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(KeyTypes, UntaughtWindowsTest,
+                         testing::ValuesIn(kWindowCases),
+                         [](const auto& test) { return test.param.key_type; });
+
+// The keys tell where their time is, and windows of it are filtered. Absent
+// keys are, as by a Bloom filter.
+TEST_P(UntaughtWindowsTest, FilterFromTheFirstFileOn) {
+  KeyType type = KeyType::kU64;
+  ASSERT_OK(ParseKeyType(GetParam().key_type, &type));
+  for (const WorkloadKind kind : {WorkloadKind::kRange, WorkloadKind::kPoint}) {
+    Workload workload;
+    ASSERT_OK(Generate(kind, type, {100000, 20000, 0, 46}, &workload));
+    const std::vector<Query> empty =
+        SplitByTruth(workload.keys, workload.queries).first;
+    std::shared_ptr<const FilterPolicy> policy;
+    ASSERT_OK(MakeFilterPolicy("proteus:14", &policy));
+    const MemoryFilter filter(policy, workload.keys);
+    EXPECT_LE(RateOf(filter, empty),
+              kind == WorkloadKind::kRange ? GetParam().most : 0.004)
+        << filter.proteus()->Report().design;
+  }
 }
 
 // A few samples count, and the design still serves other queries.

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "db_bench_ext/field_keys.h"
+
+#include <cmath>
+#include <ctime>
+
+#include "db_bench_ext/key_arithmetic.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kStartMs = 1'767'225'600'000;  // 2026-01-01
+constexpr uint64_t kSpanMs = 30ull * 24 * 3600 * 1000;
+constexpr uint64_t kMaxOfEntityMs = 10 * 60 * 1000;
+constexpr uint64_t kMaxMs = 10;
+
+uint64_t Below(Rng* rng, uint64_t bound) {
+  return std::uniform_int_distribution<uint64_t>(0, bound - 1)(*rng);
+}
+uint64_t Skewed(Rng* rng, uint64_t bound) {
+  return std::min(Below(rng, bound), Below(rng, bound));
+}
+uint64_t AnyMs(Rng* rng) { return kStartMs + Below(rng, kSpanMs); }
+
+// A number in [least, most], all orders of magnitude being equally likely.
+uint64_t AnyOrder(Rng* rng, uint64_t least, uint64_t most) {
+  std::uniform_real_distribution<double> exponent(
+      std::log(static_cast<double>(least)),
+      std::log(static_cast<double>(most)));
+  return static_cast<uint64_t>(std::exp(exponent(*rng)));
+}
+
+template <typename... Values>
+std::string Format(const char* format, Values... values) {
+  char text[128];
+  const int size = snprintf(text, sizeof(text), format, values...);
+  return std::string(text, static_cast<size_t>(size));
+}
+
+using Ull = unsigned long long;  // NOLINT: the type of %llu
+
+// The time in the form of ISO 8601, `between` day and hour, and `point` before
+// the milliseconds.
+std::string Iso(uint64_t ms, char between, char point) {
+  const auto seconds = static_cast<time_t>(ms / 1000);
+  tm parts;
+  gmtime_r(&seconds, &parts);
+  return Format("%04d-%02d-%02d%c%02d:%02d:%02d%c%03d", parts.tm_year + 1900,
+                parts.tm_mon + 1, parts.tm_mday, between, parts.tm_hour,
+                parts.tm_min, parts.tm_sec, point, static_cast<int>(ms % 1000));
+}
+
+// ---- Entities and their times ----
+
+// The range of an entity's keys within a window. `print` prints a time.
+template <typename Print>
+Query WindowOf(const std::string& entity, uint64_t least, uint64_t most,
+               const Print& print, Rng* rng) {
+  const uint64_t begin = AnyMs(rng);
+  return {entity + print(begin),
+          entity + print(begin + AnyOrder(rng, least, most))};
+}
+
+std::string UserTime(uint64_t ms) { return Iso(ms, 'T', '.') + "Z"; }
+std::string UserKey(Rng* rng) {
+  return Format("user:%06llu|", static_cast<Ull>(Below(rng, 10000))) +
+         UserTime(AnyMs(rng));
+}
+Query UserWindow(const std::string& key, Rng* rng) {
+  return WindowOf(key.substr(0, key.find('|') + 1), 1000, kMaxOfEntityMs,
+                  UserTime, rng);
+}
+
+std::string Decimal(uint64_t ms) { return std::to_string(ms); }
+std::string SensorKey(Rng* rng) {
+  const uint64_t site = Below(rng, 40);
+  return Format("site-%llu/sensor-%llu/", static_cast<Ull>(site),
+                static_cast<Ull>(Below(rng, 300 - 5 * site))) +
+         Decimal(AnyMs(rng));
+}
+Query SensorWindow(const std::string& key, Rng* rng) {
+  return WindowOf(key.substr(0, key.rfind('/') + 1), 1000, kMaxOfEntityMs,
+                  Decimal, rng);
+}
+
+std::string BinaryNs(uint64_t ms) { return BigEndianKey(ms * 1'000'000); }
+std::string DeviceKey(Rng* rng) {
+  return BigEndianKey(Below(rng, 10000)) +
+         KeyPlus(BinaryNs(AnyMs(rng)), Below(rng, 1'000'000));
+}
+Query DeviceWindow(const std::string& key, Rng* rng) {
+  return WindowOf(key.substr(0, 8), 1000, kMaxOfEntityMs, BinaryNs, rng);
+}
+
+std::string LogTime(uint64_t ms) { return Iso(ms, ' ', ','); }
+std::string LogKey(Rng* rng) {
+  return LogTime(AnyMs(rng)) + Format(" host-%03llu %06llu",
+                                      static_cast<Ull>(Below(rng, 100)),
+                                      static_cast<Ull>(Below(rng, 1000000)));
+}
+Query LogWindow(const std::string& /*key*/, Rng* rng) {
+  return WindowOf("", 1, kMaxMs, LogTime, rng);
+}
+
+// ---- Time-ordered ids ----
+
+// UUIDs are two numbers of 64 bits (RFC 9562). The highest bits of the second
+// one are the variant.
+constexpr uint64_t kVariant = uint64_t{1} << 63;
+
+std::string UuidText(uint64_t high, uint64_t low) {
+  return Format(
+      "%08llx-%04llx-%04llx-%04llx-%012llx", static_cast<Ull>(high >> 32),
+      static_cast<Ull>(high >> 16 & 0xffff), static_cast<Ull>(high & 0xffff),
+      static_cast<Ull>(low >> 48), static_cast<Ull>(low & 0xffffffffffff));
+}
+uint64_t LowOfRandom(Rng* rng) { return (*rng)() >> 2 | kVariant; }
+uint64_t LowOfNode(Rng* rng) {
+  const uint64_t node = Below(rng, 8);
+  return kVariant | (0x1234 + 77 * node) % 0x4000 << 48 |
+         (0x02005e000000 + node * 0x9e3779);
+}
+
+// Units of 100 ns since 1582-10-15, with which versions 1 and 6 count.
+uint64_t Ticks(uint64_t ms) { return (ms + 12'219'292'800'000) * 10'000; }
+uint64_t AnyTicks(Rng* rng) { return Ticks(AnyMs(rng)) + Below(rng, 10'000); }
+uint64_t HighOf1(uint64_t ticks) {
+  return ticks << 32 | (ticks >> 32 & 0xffff) << 16 | 0x1000 | ticks >> 48;
+}
+uint64_t HighOf6(uint64_t ticks) {
+  return ticks >> 12 << 16 | 0x6000 | (ticks & 0xfff);
+}
+uint64_t HighOf7(uint64_t ms, uint64_t random) {
+  return ms << 16 | 0x7000 | random % 0x1000;
+}
+
+std::string Uuid1(Rng* rng) {
+  return UuidText(HighOf1(AnyTicks(rng)), LowOfNode(rng));
+}
+Query Uuid1Window(const std::string& /*key*/, Rng* rng) {
+  const uint64_t begin = AnyTicks(rng);
+  const uint64_t end = begin + AnyOrder(rng, 1, 20);
+  // A window does not reach over the end of the low 32 bits.
+  return begin >> 32 != end >> 32
+             ? Uuid1Window("", rng)
+             : Query{UuidText(HighOf1(begin), kVariant),
+                     UuidText(HighOf1(end), ~uint64_t{0} >> 2 | kVariant)};
+}
+
+std::string Uuid6(Rng* rng) {
+  return UuidText(HighOf6(AnyTicks(rng)), LowOfNode(rng));
+}
+Query Uuid6Window(const std::string& /*key*/, Rng* rng) {
+  const uint64_t begin = AnyMs(rng);
+  return {UuidText(HighOf6(Ticks(begin)), kVariant),
+          UuidText(HighOf6(Ticks(begin + AnyOrder(rng, 1, kMaxMs))),
+                   ~uint64_t{0} >> 2 | kVariant)};
+}
+
+std::string Uuid7(Rng* rng) {
+  return UuidText(HighOf7(AnyMs(rng), (*rng)()), LowOfRandom(rng));
+}
+Query Uuid7Window(const std::string& /*key*/, Rng* rng) {
+  const uint64_t begin = AnyMs(rng);
+  const uint64_t end = begin + AnyOrder(rng, 1, kMaxMs);
+  return {UuidText(HighOf7(begin, 0), kVariant),
+          UuidText(HighOf7(end, 0xfff), ~uint64_t{0} >> 2 | kVariant)};
+}
+
+std::string Uuid7Bytes(Rng* rng) {
+  return BigEndianKey(HighOf7(AnyMs(rng), (*rng)())) +
+         BigEndianKey(LowOfRandom(rng));
+}
+Query Uuid7BytesWindow(const std::string& /*key*/, Rng* rng) {
+  const uint64_t begin = AnyMs(rng);
+  const uint64_t end = begin + AnyOrder(rng, 1, kMaxMs);
+  return {BigEndianKey(HighOf7(begin, 0)) + BigEndianKey(kVariant),
+          BigEndianKey(HighOf7(end, 0xfff)) +
+              BigEndianKey(~uint64_t{0} >> 2 | kVariant)};
+}
+
+std::string Base32(uint64_t number, size_t size) {
+  std::string text(size, '0');
+  for (size_t i = size; i-- > 0; number /= 32) {
+    text[i] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[number % 32];
+  }
+  return text;
+}
+std::string Ulid(Rng* rng) {
+  return Base32(AnyMs(rng), 10) + Base32((*rng)(), 8) + Base32((*rng)(), 8);
+}
+Query UlidWindow(const std::string& /*key*/, Rng* rng) {
+  const uint64_t begin = AnyMs(rng);
+  return {Base32(begin, 10) + std::string(16, '0'),
+          Base32(begin + AnyOrder(rng, 1, kMaxMs), 10) + std::string(16, 'Z')};
+}
+
+// ---- Names ----
+
+Query ToNextByte(const std::string& key, Rng* /*rng*/) {
+  std::string end = key;
+  end.back() = static_cast<char>(end.back() + 1);
+  return {key, end};
+}
+
+// A word of two to four syllables.
+std::string Word(uint64_t number) {
+  static constexpr const char* kSyllables[] = {
+      "ba", "con", "der", "el", "fi",  "gro", "ha", "in",  "jo", "ker", "lo",
+      "mi", "net", "or",  "pa", "qui", "re",  "so", "tra", "un", "ver", "work"};
+  std::string word;
+  number += std::size(kSyllables);
+  for (; number > 0; number /= std::size(kSyllables)) {
+    word += kSyllables[number % std::size(kSyllables)];
+  }
+  return word;
+}
+
+std::string Path(Rng* rng) {
+  static constexpr const char* kEnds[] = {".cc",  ".h",    ".py", ".md",
+                                          ".txt", ".json", ".o",  "_test.cc"};
+  std::string path =
+      "/home/" + Word(Skewed(rng, 100)) + "/projects/" + Word(Skewed(rng, 300));
+  const uint64_t depth = Below(rng, 4);
+  for (uint64_t i = 0; i < depth; i++) path += "/" + Word(Skewed(rng, 40));
+  path += "/" + Word(Skewed(rng, 20000));
+  if (Below(rng, 3) == 0) path += "_" + Word(Skewed(rng, 500));
+  if (Below(rng, 4) == 0) path += std::to_string(Skewed(rng, 100));
+  return path + kEnds[Skewed(rng, std::size(kEnds))];
+}
+
+std::string Order(Rng* rng) {
+  static constexpr const char* kKinds[] = {
+      "address", "cart",  "coupon", "invoice", "item",   "login",
+      "message", "order", "parcel", "payment", "review", "user"};
+  static constexpr char kBase64[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const uint64_t tenant = Skewed(rng, 200);
+  std::string key = Word(tenant) + "-" + std::to_string(tenant) + "|" +
+                    kKinds[Below(rng, 1 + tenant % std::size(kKinds))] + "|";
+  for (int i = 0; i < 12; i++) key += kBase64[Below(rng, 64)];
+  return key;
+}
+
+}  // namespace
+
+KeySource FieldSourceOf(KeyType type) {
+  switch (type) {
+    case KeyType::kUserWindow:
+      return {UserKey, 36, 0, UserWindow};
+    case KeyType::kSensorTime:
+      return {SensorKey, 0, 0, SensorWindow};
+    case KeyType::kDeviceTime:
+      return {DeviceKey, 16, 0, DeviceWindow};
+    case KeyType::kLogTime:
+      return {LogKey, 39, 0, LogWindow};
+    case KeyType::kUuid1:
+      return {Uuid1, 36, 0, Uuid1Window};
+    case KeyType::kUuid6:
+      return {Uuid6, 36, 0, Uuid6Window};
+    case KeyType::kUuid7:
+      return {Uuid7, 36, 0, Uuid7Window};
+    case KeyType::kUuid7Bytes:
+      return {Uuid7Bytes, 16, 0, Uuid7BytesWindow};
+    case KeyType::kUlid:
+      return {Ulid, 26, 0, UlidWindow};
+    case KeyType::kProject:
+      return {Path, 0, 0, ToNextByte};
+    case KeyType::kOrder:
+      return {Order, 0, 0, ToNextByte};
+    default:
+      return {};
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
