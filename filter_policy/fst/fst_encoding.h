@@ -33,6 +33,11 @@ struct FstOptions {
   bool quotient = true;
   bool list_exceptions = true;  // else HasChild is always bits
   bool runs = true;             // else all runs are nodes with one edge each
+  // Whether text may be a trie of digits (key_code.h), where that is smaller.
+  // The terminators and the paths of such a trie are not those of its keys.
+  bool digits = true;
+  // Log2 of the nodes that share an entry of the index in LOUDS-Dense.
+  uint8_t dense_group_shift = 0;
 
   // If not empty, the remainder bits of each level. The last number counts for
   // all levels below too. Numbers above the bits of a code mean the latter.

@@ -6,6 +6,9 @@
 //
 //    payload   hash_bits (1 byte), real_bits (1 byte), 6 zero bytes
 //              FST (fst.h), whose values are the suffixes (surf_suffix.h)
+//
+//  If the highest bit of the first byte is set, the trie is one of digits, and
+//  their code (key_code.h) precedes it. There are no real bits then.
 
 #pragma once
 
@@ -74,16 +77,20 @@ class Surf : public RangeFilter {
     void Next() { it_.Next(); }
     void Prev() { it_.Prev(); }
 
-    // The stored prefix of the current key.
-    Slice key_prefix() const { return it_.path(); }
+    // The bytes of the current key that are stored. Valid until the iterator
+    // moves.
+    Slice key_prefix() const;
     // The real suffix bits that follow it.
     uint64_t real_suffix() const;
     // Whether the prefix is the whole key.
     bool IsWholeKey() const { return it_.IsTerminator(); }
 
    private:
+    friend class Surf;
+
     const Surf* surf_;
     FstIterator it_;
+    mutable std::string key_prefix_;
   };
 
   const Fst& fst() const { return fst_; }
@@ -94,13 +101,41 @@ class Surf : public RangeFilter {
 
   static constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
 
-  bool StepDown(const Slice& key, Fst::Node* node, size_t* depth,
+  // A Key is a Slice or, if the trie is one of digits, a CodedKey.
+  template <typename Key>
+  bool StepDown(const Key& key, Fst::Node* node, size_t* depth,
                 bool* found) const;
-  bool HasKey(const Slice& key) const;
-  void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
-  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  void CountBetween(const Slice& lo, const Slice& hi, bool hi_inclusive,
+  template <typename Key>
+  bool FindKey(const Key& key) const;
+  template <typename Key>
+  void FindKeys(size_t num_keys, const Key* const* keys, bool* found) const;
+  template <typename Key>
+  bool FindBetween(const Key& lo, const Key& hi, bool hi_inclusive) const;
+  template <typename Key>
+  void CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
                     RangeCount* count) const;
+
+  bool HasKey(const Slice& key) const;
+  bool HasCodedKey(const Slice& key) const;
+  void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
+  void HaveCodedKeys(size_t num_keys, Slice** keys, bool* found) const;
+  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  bool HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
+                          bool hi_inclusive) const;
+  void CountKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                 RangeCount* count) const;
+  void CountCodedKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                      RangeCount* count) const;
+
+  // The key, and how many of its bytes the first `depth` symbols tell something
+  // of.
+  static const Slice& KeyOf(const Slice& key) { return key; }
+  static const Slice& KeyOf(const CodedKey& key) { return key.key(); }
+  static size_t BytesIn(const Slice& /*key*/, size_t depth) { return depth; }
+  size_t BytesIn(const CodedKey& key, size_t depth) const {
+    return code_.BytesIn(key.key(), depth);
+  }
+
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
   }
@@ -109,11 +144,21 @@ class Surf : public RangeFilter {
   bool LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
                          size_t depth, const Slice& hi,
                          bool hi_inclusive) const;
-  bool HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const;
-  bool HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
+  bool LeafMayReach(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
+                    const CodedKey& lo) const;
+  bool LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
+                         size_t depth, const CodedKey& hi,
+                         bool hi_inclusive) const;
+  template <typename Key>
+  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const;
+  template <typename Key>
+  bool HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
                   bool hi_inclusive) const;
 
   Fst fst_;
+  // Whether the trie is one of digits, and their code.
+  bool is_coded_ = false;
+  KeyCode code_;
   SurfSuffix suffix_;
   FilterSalt salt_;
 };
@@ -124,7 +169,7 @@ class Surf : public RangeFilter {
 class SurfBuilder : public RangeFilterBuilder {
  public:
   explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {})
-      : suffix_(suffix), fst_(suffix.bits(), options) {}
+      : suffix_(suffix), fst_(suffix.bits(), Allowed(suffix, options)) {}
 
   void Write(char* payload) override;
   double ApproximateBitsPerKey() const override {
@@ -144,6 +189,12 @@ class SurfBuilder : public RangeFilterBuilder {
   bool HasHashes() const override { return suffix_.hash_bits > 0; }
 
  private:
+  // Real bits follow the bytes of a trie, and no part of a byte.
+  static FstOptions Allowed(const SurfSuffix& suffix, FstOptions options) {
+    if (suffix.real_bits > 0) options.digits = false;
+    return options;
+  }
+
   // The size of a trie of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
 

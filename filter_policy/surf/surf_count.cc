@@ -18,11 +18,12 @@ namespace {
 // that, all nodes on the edges before the place come before it, and all others
 // after it. So the next place is in front of the first of the other nodes, for
 // any bound.
+template <typename Key>
 class CountBound {
  public:
   enum Side { kLow, kHigh, kHighInclusive };
 
-  CountBound(const Surf& surf, const Slice& key, Side side)
+  CountBound(const Surf& surf, const Key& key, Side side)
       : fst_(surf.fst()),
         suffix_(surf.suffix()),
         key_(key),
@@ -47,7 +48,7 @@ class CountBound {
       }
       return place_;
     }
-    const int symbol = fst_.Symbol(key_[depth_++]);
+    const int symbol = fst_.SymbolAt(key_, depth_++);
     Fst::Edge edge;
     if (!fst_.LowerBound(node_, symbol, &edge)) return place_ = Behind(node_);
     if (edge.Symbol() != symbol) return place_ = fst_.PlaceOf(node_, edge);
@@ -68,7 +69,7 @@ class CountBound {
   bool on_path() const { return on_path_; }
   // Whether the key of the leaf at the bound may lie on either side of it.
   bool ambiguous() const { return ambiguous_; }
-  // The number of bytes that the two share at least, if so.
+  // The number of bytes, or digits, that the two share at least, if so.
   size_t shared() const { return depth_; }
 
  private:
@@ -88,26 +89,37 @@ class CountBound {
   // Passes the leaf after the place if its suffix tells that it is on the other
   // side of the bound. The leaf's path is a prefix of the bound.
   void PassLeaf() {
-    const uint64_t wanted = suffix_.Real(key_, depth_);
-    const uint64_t stored =
-        suffix_.real_bits == 0
-            ? 0
-            : suffix_.RealOfValue(fst_.values().Get(place_.leaves));
-    const bool same = stored == wanted;
+    const int order = CompareReal(key_);
+    const bool same = order == 0;
     // Whether the leaf is the bound or above it.
-    const bool reaches = same && suffix_.RealIsWhole(key_, depth_);
+    const bool reaches = same && HoldsAll(key_);
     if (side_ == kLow) {
       ambiguous_ = same && !reaches;
-      if (stored < wanted) place_.leaves++;
+      if (order < 0) place_.leaves++;
     } else {
       ambiguous_ = same && (side_ == kHighInclusive || !reaches);
-      if (stored < wanted || ambiguous_) place_.leaves++;
+      if (order < 0 || ambiguous_) place_.leaves++;
     }
   }
 
+  // Compares the real bits of the leaf after the place with those of the bound.
+  int CompareReal(const Slice& key) const {
+    if (suffix_.real_bits == 0) return 0;
+    const uint64_t wanted = suffix_.Real(key, depth_);
+    const uint64_t stored =
+        suffix_.RealOfValue(fst_.values().Get(place_.leaves));
+    return stored < wanted ? -1 : stored > wanted ? 1 : 0;
+  }
+  int CompareReal(const CodedKey& /*key*/) const { return 0; }
+  // Whether that leaf, if the real bits are the same, is the bound or above it.
+  bool HoldsAll(const Slice& key) const {
+    return suffix_.RealIsWhole(key, depth_);
+  }
+  bool HoldsAll(const CodedKey& key) const { return key.HoldsAllBytes(depth_); }
+
   const Fst& fst_;
   const SurfSuffix& suffix_;
-  const Slice key_;
+  const Key& key_;
   const Side side_;
   Fst::Node node_;
   size_t depth_ = 0;
@@ -118,12 +130,12 @@ class CountBound {
 
 }  // namespace
 
-PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
-                                       bool hi_inclusive,
-                                       RangeCount* count) const {
-  CountBound low(*this, lo, CountBound::kLow);
-  CountBound high(
-      *this, hi, hi_inclusive ? CountBound::kHighInclusive : CountBound::kHigh);
+template <typename Key>
+inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
+                               RangeCount* count) const {
+  using Bound = CountBound<Key>;
+  Bound low(*this, lo, Bound::kLow);
+  Bound high(*this, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
   for (uint32_t level = 0; level < fst_.height(); level++) {
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
@@ -140,6 +152,30 @@ PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
   count->high_shared = high.shared();
 }
 
+PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
+                                    bool hi_inclusive,
+                                    RangeCount* count) const {
+  CountBetween(lo, hi, hi_inclusive, count);
+}
+
+PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
+                                         bool hi_inclusive,
+                                         RangeCount* count) const {
+  CodedKey coded_lo;
+  CodedKey coded_hi;
+  code_.Encode(lo, &coded_lo);
+  code_.Encode(hi, &coded_hi);
+  CountBetween(coded_lo, coded_hi, hi_inclusive, count);
+  if (count->low_ambiguous) {
+    code_.DescribePath(lo, count->low_shared, &count->low_shared,
+                       &count->low_limit);
+  }
+  if (count->high_ambiguous) {
+    code_.DescribePath(hi, count->high_shared, &count->high_shared,
+                       &count->high_limit);
+  }
+}
+
 // A clone cannot be virtual, so this function calls it.
 bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
                       RangeCount* count) const {
@@ -151,7 +187,11 @@ bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
     count->count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
     return true;
   }
-  CountBetween(lo, hi, hi_inclusive, count);
+  if (is_coded_) {
+    CountCodedKeys(lo, hi, hi_inclusive, count);
+  } else {
+    CountKeys(lo, hi, hi_inclusive, count);
+  }
   return true;
 }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/fst/key_code.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+bool KeyCode::Open(Slice* input) {
+  const char* header;
+  const char* alphabet;
+  if (!TakeBytes(input, kHeaderSize, &header) ||
+      !TakeBytes(input, Alphabet::kSize, &alphabet)) {
+    return false;
+  }
+  longest_path_ = DecodeFixed32(header);
+  const unsigned codes = Load16(header + 4);
+  alphabet_ = Alphabet(alphabet);
+  const unsigned contexts = alphabet_.size() + 1;
+  const unsigned entries = codes * Columns(alphabet_.size());
+  if (Load16(header + 6) != 0 || codes == 0 || codes > contexts ||
+      !TakeBytes(input, RoundUp(contexts), &contexts_) ||
+      !TakeBytes(input, RoundUp(2 * entries), &entries_)) {
+    return false;
+  }
+  for (unsigned i = 0; i < contexts; i++) {
+    if (static_cast<uint8_t>(contexts_[i]) >= codes) return false;
+  }
+  for (unsigned i = 0; i < entries; i++) {
+    const unsigned entry = Load16(entries_ + 2 * i);
+    const unsigned length = Length(entry);
+    if (length == 0 || length > CodedKey::kMaxDigits ||
+        Digits(entry) >> (CodedKey::kDigitBits * length) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// Compares the digits of an entry with `digits`, a byte each. Returns 0 if one
+// of them begins with the other.
+int CompareDigits(unsigned entry, const Slice& digits) {
+  const size_t length = std::min<size_t>(KeyCode::Length(entry), digits.size());
+  unsigned left = KeyCode::Digits(entry);
+  for (size_t i = 0; i < length; i++, left >>= CodedKey::kDigitBits) {
+    const int difference = static_cast<int>(left & CodedKey::kDigitMask) -
+                           static_cast<int>(static_cast<uint8_t>(digits[i]));
+    if (difference != 0) return difference;
+  }
+  return 0;
+}
+
+}  // namespace
+
+unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
+  unsigned column = 0;
+  for (unsigned end = Columns(alphabet_.size()) - 1; column < end;) {
+    const unsigned middle = (column + end) / 2;
+    if (CompareDigits(Entry(context, middle), digits) < 0) {
+      column = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return column;
+}
+
+void KeyCode::DecodeShared(const Slice& digits, std::string* bytes) const {
+  bytes->clear();
+  unsigned context = 0;
+  for (Slice left = digits; !left.empty();) {
+    const unsigned column = FirstColumn(context, left);
+    const unsigned length = Length(Entry(context, column));
+    if (!IsByte(column) || length > left.size()) return;
+    bytes->push_back(Byte(column));
+    left.remove_prefix(length);
+    context = column;
+  }
+}
+
+void KeyCode::DecodeFirst(const Slice& digits, std::string* key) const {
+  DecodeShared(digits, key);
+  size_t decoded = 0;
+  unsigned context = 0;
+  for (char byte : *key) {
+    const unsigned column = Column(static_cast<uint8_t>(byte));
+    decoded += Length(Entry(context, column));
+    context = column;
+  }
+  if (decoded == digits.size()) return;
+  // The last digits belong to a part of a code.
+  const Slice rest(digits.data() + decoded, digits.size() - decoded);
+  const unsigned column = FirstColumn(context, rest);
+  if (IsByte(column)) key->push_back(Byte(column));
+}
+
+void KeyCode::DescribePath(const Slice& key, size_t digits, size_t* shared,
+                           std::string* limit) const {
+  limit->clear();
+  size_t left = digits;
+  unsigned context = 0;
+  size_t i = 0;
+  unsigned entry = 0;
+  for (; left > 0; i++) {
+    const unsigned column =
+        i < key.size() ? Column(static_cast<uint8_t>(key[i])) : 0;
+    entry = Entry(context, column);
+    if (i == key.size() || Length(entry) > left) break;
+    left -= Length(entry);
+    context = column;
+  }
+  *shared = i;
+  if (left == 0) return;
+  // The keys go on with one of several bytes, whose codes begin alike.
+  char begin[CodedKey::kMaxDigits];
+  left = std::min<size_t>(left, Length(entry));
+  for (size_t digit = 0; digit < left; digit++) {
+    begin[digit] = static_cast<char>(
+        Digits(entry) >> (CodedKey::kDigitBits * digit) & CodedKey::kDigitMask);
+  }
+  const Slice prefix(begin, left);
+  unsigned next = FirstColumn(context, prefix);
+  while (next <= alphabet_.size() &&
+         CompareDigits(Entry(context, next), prefix) == 0) {
+    next++;
+  }
+  if (!IsByte(next)) return;
+  limit->assign(key.data(), i);
+  limit->push_back(Byte(next));
+}
+
+size_t KeyCode::BytesIn(const Slice& key, size_t digits) const {
+  unsigned context = 0;
+  size_t coded = 0;
+  size_t i = 0;
+  for (; i < key.size() && coded < digits; i++) {
+    const unsigned column = Column(static_cast<uint8_t>(key[i]));
+    coded += Length(Entry(context, column));
+    context = column;
+  }
+  return i;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
