@@ -13,6 +13,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMax64 = std::numeric_limits<uint64_t>::max();
+
+// Fewer keys are hardly worth a code.
+constexpr uint64_t kFewestForDigits = 1 << 10;
+
+// Leaves of digits are cut off within a byte, which costs about half a bit of
+// what a leaf tells, and queries go down more levels. So a trie of digits must
+// be smaller by one part in so many.
+constexpr uint64_t kLeastDigitGain = 8;
 
 // A record ends with the length of the run (4 bytes), the number of edges and
 // the number of leaves (2 bytes each).
@@ -281,6 +290,7 @@ bool FstBuilder::Prepare(uint64_t* size) {
   }
   const Alphabet reduced(alphabet_);
   code_bits_ = reduced.code_bits();
+  alphabet_size_ = reduced.size();
   for (unsigned byte = 0; byte < 256; byte++) {
     codes_[byte] =
         static_cast<uint8_t>(reduced.Symbol(static_cast<uint8_t>(byte)) >> 1);
@@ -291,28 +301,35 @@ bool FstBuilder::Prepare(uint64_t* size) {
 }
 
 bool FstBuilder::MayUseDigits() const {
-  constexpr uint64_t kFewest = 1 << 10;
   constexpr uint64_t kMost = uint64_t{1} << 28;
-  return options_.digits && options_.forced.empty() && code_bits_ < 8 &&
-         num_leaves_ >= kFewest &&
+  const uint64_t fewest =
+      options_.digits == FstOptions::kIfSmaller ? kFewestForDigits : 1;
+  if (options_.digits == FstOptions::kIfSmaller && !options_.forced.empty()) {
+    return false;
+  }
+  return options_.digits != FstOptions::kNever && num_nodes_ > 0 &&
+         num_leaves_ >= fewest && alphabet_size_ <= KeyCode::kMaxBytes &&
          num_leaves_ + num_nodes_ + run_bytes_ <= kMost;
 }
 
-// Leaves of digits are cut off within a byte, which costs about half a bit of
-// what a leaf tells, and queries go down more levels.
 bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
-  const uint64_t limit = *size - *size / 8;
+  const uint64_t limit = options_.digits == FstOptions::kIfSmaller
+                             ? *size - *size / kLeastDigitGain
+                             : kMax64;
   const unsigned byte_code_bits = code_bits_;
-  code_ = MakeKeyCode(alphabet_, CountBytes());
+  code_ = MakeKeyCode(occurs_, CountBytes());
   Slice code(code_);
-  if (!key_code_.Open(&code)) code_.clear();
+  key_code_.Open(&code);
   code_bits_ = CodedKey::kDigitBits;
   options_.dense_group_shift = kDigitGroupShift;
-  if (UsesDigits() && ChooseSections(size) &&
-      (*size += code_.size()) <= limit) {
-    for (unsigned digit = 0; digit < 256; digit++)
-      codes_[digit] = static_cast<uint8_t>(digit);
-    return true;
+  if (ChooseSections(size)) {
+    *size += code_.size();
+    if (*size <= limit) {
+      for (unsigned digit = 0; digit <= CodedKey::kDigitMask; digit++) {
+        codes_[digit] = static_cast<uint8_t>(digit);
+      }
+      return true;
+    }
   }
   code_.clear();
   code_bits_ = byte_code_bits;
@@ -468,7 +485,7 @@ void FstBuilder::Write(char* out) {
   fst.EncodeTo(out);
   out += FstHeader::kSize;
   if (UsesDigits()) {
-    out[0] = (1 << (1 << CodedKey::kDigitBits)) - 1;
+    out[0] = 0xf;  // the digits 0 to 3
   } else {
     memcpy(out, alphabet_, Alphabet::kSize);
   }

@@ -114,8 +114,7 @@ class FstDigitNodes {
   }
   Branch BranchOf(unsigned context, char byte) const {
     Branch branch;
-    branch.column =
-        static_cast<uint8_t>(code_.Column(static_cast<uint8_t>(byte)));
+    branch.column = static_cast<uint8_t>(code_.Column(byte));
     branch.entry = static_cast<uint16_t>(code_.Entry(context, branch.column));
     return branch;
   }

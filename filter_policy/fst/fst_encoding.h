@@ -33,9 +33,13 @@ struct FstOptions {
   bool quotient = true;
   bool list_exceptions = true;  // else HasChild is always bits
   bool runs = true;             // else all runs are nodes with one edge each
-  // Whether text may be a trie of digits (key_code.h), where that is smaller.
-  // The terminators and the paths of such a trie are not those of its keys.
-  bool digits = true;
+  // Whether the trie is one of digits (key_code.h).
+  enum Digits {
+    kNever,
+    kIfSmaller,  // for text, where that is clearly smaller
+    kIfPossible,
+  };
+  Digits digits = kIfSmaller;
   // Log2 of the nodes that share an entry of the index in LOUDS-Dense.
   uint8_t dense_group_shift = 0;
 

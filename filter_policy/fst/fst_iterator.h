@@ -60,7 +60,7 @@ class FstIterator {
 
   // The iterator allocates nothing for tries of at most this height, as most
   // are.
-  static constexpr uint32_t kInlineCursors = 12;
+  static constexpr uint32_t kInlineCursors = 64;
 
   template <typename Key>
   void SeekTo(const Key& target);

@@ -6,26 +6,33 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 bool KeyCode::Open(Slice* input) {
   const char* header;
-  const char* alphabet;
-  if (!TakeBytes(input, kHeaderSize, &header) ||
-      !TakeBytes(input, Alphabet::kSize, &alphabet)) {
+  if (!TakeBytes(input, kHeaderSize, &header)) return false;
+  longest_path_ = DecodeFixed32(header);
+  bytes_ = static_cast<uint8_t>(header[4]);
+  const unsigned codes = static_cast<uint8_t>(header[5]);
+  const unsigned columns = Columns(bytes_);
+  const unsigned contexts = bytes_ + 1;
+  row_size_ = 2 * columns;
+  if (bytes_ > kMaxBytes || codes == 0 || codes > contexts ||
+      DecodeFixed16(header + 6) != 0 ||
+      !TakeBytes(input, Size(bytes_, codes) - kHeaderSize, &columns_)) {
     return false;
   }
-  longest_path_ = DecodeFixed32(header);
-  const unsigned codes = Load16(header + 4);
-  alphabet_ = Alphabet(alphabet);
-  const unsigned contexts = alphabet_.size() + 1;
-  const unsigned entries = codes * Columns(alphabet_.size());
-  if (Load16(header + 6) != 0 || codes == 0 || codes > contexts ||
-      !TakeBytes(input, RoundUp(contexts), &contexts_) ||
-      !TakeBytes(input, RoundUp(2 * entries), &entries_)) {
-    return false;
+  contexts_ = columns_ + kColumnsSize + bytes_;
+  codes_ = header + CodesOffset(bytes_);
+  for (size_t i = 0; i < kColumnsSize; i++) {
+    const unsigned column = ColumnOrAbsent(static_cast<char>(i));
+    if (column < kAbsent
+            ? !IsByte(column)
+            : column % kAbsent == 0 || column % kAbsent >= columns) {
+      return false;
+    }
   }
   for (unsigned i = 0; i < contexts; i++) {
     if (static_cast<uint8_t>(contexts_[i]) >= codes) return false;
   }
-  for (unsigned i = 0; i < entries; i++) {
-    const unsigned entry = Load16(entries_ + 2 * i);
+  for (unsigned i = 0; i < codes * columns; i++) {
+    const unsigned entry = DecodeFixed16(codes_ + 2 * i);
     const unsigned length = Length(entry);
     if (length == 0 || length > CodedKey::kMaxDigits ||
         Digits(entry) >> (CodedKey::kDigitBits * length) != 0) {
@@ -54,7 +61,7 @@ int CompareDigits(unsigned entry, const Slice& digits) {
 
 unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
   unsigned column = 0;
-  for (unsigned end = Columns(alphabet_.size()) - 1; column < end;) {
+  for (unsigned end = Columns(bytes_) - 1; column < end;) {
     const unsigned middle = (column + end) / 2;
     if (CompareDigits(Entry(context, middle), digits) < 0) {
       column = middle + 1;
@@ -65,11 +72,21 @@ unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
   return column;
 }
 
-void KeyCode::DecodeShared(const Slice& digits, std::string* bytes) const {
+void KeyCode::DecodeShared(const Slice& digits, const Slice& hint,
+                           std::string* bytes) const {
   bytes->clear();
   unsigned context = 0;
+  bool is_hinted = true;
   for (Slice left = digits; !left.empty();) {
-    const unsigned column = FirstColumn(context, left);
+    unsigned column = kAbsent;
+    is_hinted = is_hinted && bytes->size() < hint.size();
+    if (is_hinted) {
+      column = ColumnOrAbsent(hint[bytes->size()]);
+      is_hinted = column < kAbsent &&
+                  CompareDigits(Entry(context, column), left) == 0 &&
+                  Length(Entry(context, column)) <= left.size();
+    }
+    if (!is_hinted) column = FirstColumn(context, left);
     const unsigned length = Length(Entry(context, column));
     if (!IsByte(column) || length > left.size()) return;
     bytes->push_back(Byte(column));
@@ -78,12 +95,13 @@ void KeyCode::DecodeShared(const Slice& digits, std::string* bytes) const {
   }
 }
 
-void KeyCode::DecodeFirst(const Slice& digits, std::string* key) const {
-  DecodeShared(digits, key);
+void KeyCode::DecodeFirst(const Slice& digits, const Slice& hint,
+                          std::string* key) const {
+  DecodeShared(digits, hint, key);
   size_t decoded = 0;
   unsigned context = 0;
   for (char byte : *key) {
-    const unsigned column = Column(static_cast<uint8_t>(byte));
+    const unsigned column = Column(byte);
     decoded += Length(Entry(context, column));
     context = column;
   }
@@ -102,8 +120,7 @@ void KeyCode::DescribePath(const Slice& key, size_t digits, size_t* shared,
   size_t i = 0;
   unsigned entry = 0;
   for (; left > 0; i++) {
-    const unsigned column =
-        i < key.size() ? Column(static_cast<uint8_t>(key[i])) : 0;
+    const unsigned column = i < key.size() ? Column(key[i]) : 0;
     entry = Entry(context, column);
     if (i == key.size() || Length(entry) > left) break;
     left -= Length(entry);
@@ -120,8 +137,7 @@ void KeyCode::DescribePath(const Slice& key, size_t digits, size_t* shared,
   }
   const Slice prefix(begin, left);
   unsigned next = FirstColumn(context, prefix);
-  while (next <= alphabet_.size() &&
-         CompareDigits(Entry(context, next), prefix) == 0) {
+  while (next <= bytes_ && CompareDigits(Entry(context, next), prefix) == 0) {
     next++;
   }
   if (!IsByte(next)) return;
@@ -134,7 +150,7 @@ size_t KeyCode::BytesIn(const Slice& key, size_t digits) const {
   size_t coded = 0;
   size_t i = 0;
   for (; i < key.size() && coded < digits; i++) {
-    const unsigned column = Column(static_cast<uint8_t>(key[i]));
+    const unsigned column = Column(key[i]);
     coded += Length(Entry(context, column));
     context = column;
   }

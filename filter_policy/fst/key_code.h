@@ -23,28 +23,29 @@
 //  that byte, are the same place: a search takes all that continues its target
 //  for larger.
 //
-//  In a filter block:
+//  In a filter block, where a *column* is the end of a key (0), one of the B
+//  bytes that occur (1 to B, in their order), or a place above them (B + 1):
 //
-//    digits of the longest path in the trie (4 bytes), number of codes (2
-//    bytes), 2 zero bytes
-//    alphabet   32 bytes (alphabet.h): the bytes that occur
-//    contexts   the number of the code of the first byte, then of what follows
-//               each byte that occurs; 1 byte each, then zeros up to a multiple
-//               of 8
-//    codes      for each code the entries of the end, of all bytes that occur,
-//               and of a place above them; 2 bytes each, then zeros up to a
+//    digits of the longest path in the trie (4 bytes), B (1 byte), number of
+//    codes (1 byte), 2 zero bytes
+//    columns    for each of the 256 bytes, its column; or 128 + the column of
+//               the next byte that occurs
+//    bytes      the B bytes that occur
+//    contexts   the number of the code of the first byte of a key, then of what
+//               follows each byte that occurs; 1 byte each, then zeros up to a
 //               multiple of 8
+//    codes      for each code the entries of all columns; 2 bytes each, then
+//               zeros up to a multiple of 8
 //
 //  An entry is length << 12 | digits, the first digit lowest.
 
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 
-#include "filter_policy/fst/alphabet.h"
+#include "filter_policy/bits/bit_array.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -54,7 +55,7 @@ class CodedKey {
   static constexpr unsigned kDigitBits = 2;
   static constexpr unsigned kDigitMask = 3;
   static constexpr unsigned kMaxDigits = 6;  // of a byte
-  // So many digits can be loaded at once.
+  // The number of digits that can be loaded at once.
   static constexpr unsigned kDigitsPerLoad = 28;
 
   CodedKey() = default;
@@ -67,28 +68,30 @@ class CodedKey {
   // The number of digits.
   size_t size() const { return size_; }
   unsigned operator[](size_t i) const {
-    return static_cast<uint8_t>(bits_[i / 4]) >> (2 * (i % 4)) & 3;
+    return static_cast<uint8_t>(bits_[i / 4]) >> (2 * (i % 4)) & kDigitMask;
   }
-  // The digits from the i-th one on, the first one lowest; zeros after the end.
-  // i <= size()
+  // The digits from the i-th one on, the first one lowest; anything after the
+  // end. i <= size()
   uint64_t Load(size_t i) const {
     return GetBits(bits_, kDigitBits * i, kDigitBits * kDigitsPerLoad);
   }
 
-  // Whether every key with these first `digits` digits begins with the bytes of
-  // this one.
-  bool HoldsAllBytes(size_t digits) const { return digits >= bytes_end_; }
+  // Whether every key of the trie whose digits begin with the first `digits`
+  // digits of this one is not below this one.
+  bool IsReachedBy(size_t digits) const { return digits >= reached_from_; }
+  // Whether all of these are above this one.
+  bool IsPassedBy(size_t digits) const { return digits >= passed_from_; }
 
  private:
   friend class KeyCode;
 
-  static constexpr size_t kInlineBytes = 160;
-  static constexpr size_t kSlack = 24;
+  static constexpr size_t kInlineBytes = 128;
 
   Slice key_;
   char* bits_ = few_bits_;
   size_t size_ = 0;
-  size_t bytes_end_ = 0;  // the number of digits before those of the end
+  size_t reached_from_ = 0;
+  size_t passed_from_ = 0;
   std::unique_ptr<char[]> many_bits_;
   union {  // not initialized
     char few_bits_[kInlineBytes];
@@ -99,28 +102,49 @@ class CodedKey {
 class KeyCode {
  public:
   static constexpr size_t kHeaderSize = 8;
+  static constexpr size_t kColumnsSize = 256;
+  // Marks a byte that does not occur.
+  static constexpr unsigned kAbsent = 128;
+  static constexpr unsigned kMaxBytes = 126;  // that occur
+  static constexpr unsigned kLengthShift =
+      CodedKey::kDigitBits * CodedKey::kMaxDigits;
 
-  // The bytes that `codes` codes for `bytes` different bytes take.
-  static uint64_t Size(unsigned bytes, unsigned codes) {
-    return kHeaderSize + Alphabet::kSize + RoundUp(bytes + 1) +
-           RoundUp(2 * codes * Columns(bytes));
+  // The end, the bytes, and the place above them.
+  static constexpr unsigned Columns(unsigned bytes) { return bytes + 2; }
+  // The offset of the codes, and the size of all.
+  static constexpr uint64_t CodesOffset(unsigned bytes) {
+    return kHeaderSize + kColumnsSize + RoundUp(2 * bytes + 1);
+  }
+  static constexpr uint64_t Size(unsigned bytes, unsigned codes) {
+    return CodesOffset(bytes) + RoundUp(uint64_t{2} * codes * Columns(bytes));
+  }
+
+  static unsigned Length(unsigned entry) { return entry >> kLengthShift; }
+  static unsigned Digits(unsigned entry) {
+    return entry & ((1u << kLengthShift) - 1);
   }
 
   // Takes a code off the front of `input`, whose bytes must outlive this
-  // object. False if it is damaged. What the digits are is not checked;
-  // whatever they are, no function below reads or writes outside of what it
-  // may.
+  // object. False if it is damaged. Which digits stand for a byte is not
+  // checked: only the block's checksum protects them. Whatever they are, no
+  // function below reads or writes outside of what it may.
   bool Open(Slice* input);
 
-  // Stores the digits of a key or a bound. They may be cut off where no trie
-  // has more.
+  // Stores the digits of a key or a bound. They may be cut off where no path in
+  // the trie has more.
   void Encode(const Slice& key, CodedKey* coded) const;
+  // Encodes the two bounds of a range, which share their first bytes.
+  void Encode(const Slice& lo, const Slice& hi, CodedKey* coded_lo,
+              CodedKey* coded_hi) const;
 
   // Stores the bytes with which all keys begin whose digits begin with
-  // `digits`, one in each byte: the path of a leaf.
-  void DecodeShared(const Slice& digits, std::string* bytes) const;
+  // `digits`, one in each byte: the path of a leaf. It is faster if they begin
+  // with those of `hint`.
+  void DecodeShared(const Slice& digits, const Slice& hint,
+                    std::string* bytes) const;
   // Stores the smallest key whose digits begin so.
-  void DecodeFirst(const Slice& digits, std::string* key) const;
+  void DecodeFirst(const Slice& digits, const Slice& hint,
+                   std::string* key) const;
 
   // Describes the keys of the trie whose digits begin with the first `digits`
   // digits of `key`, which are the path of a leaf. Stores how many bytes they
@@ -129,97 +153,136 @@ class KeyCode {
   // bytes.
   void DescribePath(const Slice& key, size_t digits, size_t* shared,
                     std::string* limit) const;
-
   // The number of bytes of `key` that its first `digits` digits tell something
   // of.
   size_t BytesIn(const Slice& key, size_t digits) const;
 
-  // The column of a byte that occurs; 0 is that of the end.
-  unsigned Column(uint8_t byte) const {
-    return static_cast<unsigned>(alphabet_.Symbol(byte) / 2 + 1);
-  }
+  // The column of a byte that occurs.
+  unsigned Column(char byte) const { return ColumnOrAbsent(byte) % kAbsent; }
   // The entry of a column in the code after `context`, the column of the byte
   // before, or 0 for none.
   unsigned Entry(unsigned context, unsigned column) const {
-    return Load16(Row(context) + 2 * column);
+    return DecodeFixed16(Row(context) + 2 * column);
   }
-  static unsigned Length(unsigned entry) { return entry >> kLengthShift; }
-  static unsigned Digits(unsigned entry) {
-    return entry & static_cast<unsigned>(LowBits(kLengthShift));
-  }
-  static constexpr unsigned kLengthShift =
-      CodedKey::kDigitBits * CodedKey::kMaxDigits;
-
-  // The end, the bytes, and a place above them.
-  static constexpr unsigned Columns(unsigned bytes) { return bytes + 2; }
 
  private:
+  // Writes the digits of one key.
+  struct Writer {
+    explicit Writer(char* bits) : out(bits) {}
+
+    void Append(unsigned entry) {
+      word |= uint64_t{Digits(entry)} << used;
+      used += CodedKey::kDigitBits * Length(entry);
+      size += Length(entry);
+      if (used >= 48) {
+        EncodeFixed64(out, word);
+        out += used / 8;
+        word >>= used / 8 * 8;
+        used %= 8;
+      }
+    }
+
+    char* out;
+    uint64_t word = 0;
+    unsigned used = 0;
+    size_t size = 0;
+    unsigned context = 0;  // the column of the last byte
+    bool goes_on = true;
+  };
+
   static constexpr uint64_t RoundUp(uint64_t bytes) {
     return (bytes + 7) / 8 * 8;
   }
-  static unsigned Load16(const char* at) { return DecodeFixed16(at); }
+  unsigned ColumnOrAbsent(char byte) const {
+    return static_cast<uint8_t>(columns_[static_cast<uint8_t>(byte)]);
+  }
   const char* Row(unsigned context) const {
-    return entries_ + 2 * Columns(alphabet_.size()) *
-                          static_cast<uint8_t>(contexts_[context]);
+    return codes_ + row_size_ * static_cast<uint8_t>(contexts_[context]);
   }
-  bool IsByte(unsigned column) const {
-    return column > 0 && column <= alphabet_.size();
-  }
+  bool IsByte(unsigned column) const { return column > 0 && column <= bytes_; }
   char Byte(unsigned column) const {
-    return static_cast<char>(alphabet_.Byte(column - 1));
+    return columns_[kColumnsSize + column - 1];
   }
+
+  void Start(const Slice& key, CodedKey* coded) const;
+  // Encodes the bytes in [begin, end), as far as their digits are needed.
+  void EncodeBytes(const char* begin, const char* end, Writer* writer) const;
+  // Ends the key.
+  void Finish(Writer* writer, CodedKey* coded) const;
   // The first column after `context` whose digits are not below `digits`.
   unsigned FirstColumn(unsigned context, const Slice& digits) const;
 
-  Alphabet alphabet_;
+  const char* columns_ = nullptr;
   const char* contexts_ = nullptr;
-  const char* entries_ = nullptr;
+  const char* codes_ = nullptr;
+  uint32_t bytes_ = 0;
+  uint32_t row_size_ = 0;
   uint32_t longest_path_ = 0;
 };
 
-inline void KeyCode::Encode(const Slice& key, CodedKey* coded) const {
-  const size_t most =
-      std::min<size_t>(longest_path_, CodedKey::kMaxDigits * (key.size() + 1)) +
-      CodedKey::kMaxDigits;
-  const size_t bytes = most / 4 + CodedKey::kSlack;
-  if (bytes > CodedKey::kInlineBytes) {
-    coded->many_bits_.reset(new char[bytes]);
+inline void KeyCode::Start(const Slice& key, CodedKey* coded) const {
+  // The last word is written whole, and one more read.
+  constexpr size_t kSlack = 24;
+  coded->key_ = key;
+  const size_t digits =
+      std::min<size_t>(longest_path_, CodedKey::kMaxDigits * key.size()) +
+      2 * CodedKey::kMaxDigits;
+  const size_t size = CodedKey::kDigitBits * digits / 8 + kSlack;
+  if (size > CodedKey::kInlineBytes) {
+    coded->many_bits_.reset(new char[size]);
     coded->bits_ = coded->many_bits_.get();
   }
-  coded->key_ = key;
-  char* out = coded->bits_;
-  uint64_t word = 0;
-  unsigned used = 0;
-  size_t size = 0;
-  const char* row = Row(0);
-  auto append = [&](unsigned entry) {
-    word |= uint64_t{Digits(entry)} << used;
-    used += CodedKey::kDigitBits * Length(entry);
-    size += Length(entry);
-    if (used >= 48) {
-      EncodeFixed64(out, word);
-      out += used / 8;
-      word >>= used / 8 * 8;
-      used %= 8;
-    }
-  };
-  coded->bytes_end_ = ~size_t{0};
-  size_t i = 0;
-  for (; i < key.size() && size < longest_path_; i++) {
-    const auto symbol =
-        static_cast<unsigned>(alphabet_.Symbol(static_cast<uint8_t>(key[i])));
-    const unsigned column = symbol / 2 + 1;
-    append(Load16(row + 2 * column));
-    if (symbol % 2 == 0) break;
-    row = Row(column);
+}
+
+inline void KeyCode::EncodeBytes(const char* begin, const char* end,
+                                 Writer* writer) const {
+  Writer w = *writer;
+  for (; begin < end && w.goes_on; begin++) {
+    const unsigned column = ColumnOrAbsent(*begin);
+    w.Append(Entry(w.context, column % kAbsent));
+    w.context = column;
+    w.goes_on = column < kAbsent && w.size < longest_path_;
   }
-  if (i == key.size()) {
-    coded->bytes_end_ = size;
-    append(Load16(row));
+  *writer = w;
+}
+
+inline void KeyCode::Finish(Writer* writer, CodedKey* coded) const {
+  constexpr size_t kNever = ~size_t{0};
+  coded->reached_from_ = coded->passed_from_ = kNever;
+  if (writer->goes_on) {
+    coded->reached_from_ = writer->size;
+    writer->Append(Entry(writer->context, 0));
+  } else if (writer->context >= kAbsent) {
+    coded->reached_from_ = coded->passed_from_ = writer->size;
   }
-  EncodeFixed64(out, word);
-  EncodeFixed64(out + 8, 0);
-  coded->size_ = size;
+  EncodeFixed64(writer->out, writer->word);
+  coded->size_ = writer->size;
+}
+
+inline void KeyCode::Encode(const Slice& key, CodedKey* coded) const {
+  Start(key, coded);
+  Writer writer(coded->bits_);
+  EncodeBytes(key.data(), key.data() + key.size(), &writer);
+  Finish(&writer, coded);
+}
+
+inline void KeyCode::Encode(const Slice& lo, const Slice& hi,
+                            CodedKey* coded_lo, CodedKey* coded_hi) const {
+  Start(lo, coded_lo);
+  Start(hi, coded_hi);
+  const size_t shared = lo.difference_offset(hi);
+  Writer low(coded_lo->bits_);
+  EncodeBytes(lo.data(), lo.data() + shared, &low);
+  Writer high = low;
+  const size_t written = low.out - coded_lo->bits_;
+  high.out = coded_hi->bits_ + written;
+  for (size_t i = 0; i < written; i += 8) {
+    EncodeFixed64(coded_hi->bits_ + i, DecodeFixed64(coded_lo->bits_ + i));
+  }
+  EncodeBytes(lo.data() + shared, lo.data() + lo.size(), &low);
+  Finish(&low, coded_lo);
+  EncodeBytes(hi.data() + shared, hi.data() + hi.size(), &high);
+  Finish(&high, coded_hi);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -22,7 +22,7 @@ constexpr uint64_t kLeastShare = 4096;
 
 }  // namespace
 
-std::string MakeKeyCode(const char* alphabet, const ByteCounts& counts) {
+std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts) {
   const unsigned columns = counts.columns();
   const unsigned contexts = columns - 1;
   std::vector<std::vector<uint64_t>> weights(1, std::vector<uint64_t>(columns));
@@ -45,11 +45,20 @@ std::string MakeKeyCode(const char* alphabet, const ByteCounts& counts) {
     for (char& number : numbers) number--;
   }
 
+  const unsigned bytes = contexts - 1;
   const auto codes = static_cast<unsigned>(weights.size());
-  std::string code(KeyCode::kHeaderSize, '\0');
-  EncodeFixed16(&code[4], static_cast<uint16_t>(codes));
-  code.append(alphabet, Alphabet::kSize).append(numbers);
-  code.resize((code.size() + 7) / 8 * 8);
+  std::string code(KeyCode::kHeaderSize + KeyCode::kColumnsSize, '\0');
+  code[4] = static_cast<char>(bytes);
+  code[5] = static_cast<char>(codes);
+  unsigned column = 0;
+  for (unsigned byte = 0; byte < 256; byte++) {
+    if (occurs[byte]) code.push_back(static_cast<char>(byte));
+    column += occurs[byte] ? 1 : 0;
+    code[KeyCode::kHeaderSize + byte] = static_cast<char>(
+        occurs[byte] ? column : KeyCode::kAbsent + column + 1);
+  }
+  code.append(numbers);
+  code.resize(KeyCode::CodesOffset(bytes));
   AlphabeticCode optimal(columns);
   std::vector<uint16_t> entries;
   for (std::vector<uint64_t>& weight : weights) {
@@ -61,7 +70,7 @@ std::string MakeKeyCode(const char* alphabet, const ByteCounts& counts) {
     optimal.Compute(weight, &entries);
     for (uint16_t entry : entries) PutFixed16(&code, entry);
   }
-  code.resize(KeyCode::Size(contexts - 1, codes));
+  code.resize(KeyCode::Size(bytes, codes));
   return code;
 }
 

@@ -34,9 +34,9 @@ class ByteCounts {
 };
 
 // Returns the code for keys with these counts, as it is stored in a filter
-// block, where the bytes that occur are those of the alphabet. A context that
-// is too rare for a code of its own shares one with all others of that kind.
-std::string MakeKeyCode(const char* alphabet, const ByteCounts& counts);
+// block. `occurs` tells which bytes are in the trie. A context that is too rare
+// for a code of its own shares one with all others of that kind.
+std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts);
 
 // Stores the number of digits on the longest path in a code.
 void SetLongestPath(uint32_t digits, std::string* code);

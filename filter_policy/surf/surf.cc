@@ -166,7 +166,7 @@ bool Surf::LeafMayReach(const Fst::Node& /*node*/, const Fst::Edge& /*edge*/,
 bool Surf::LeafMayStayWithin(const Fst::Node& /*node*/,
                              const Fst::Edge& /*edge*/, size_t depth,
                              const CodedKey& hi, bool hi_inclusive) const {
-  return hi_inclusive || !hi.HoldsAllBytes(depth);
+  return !hi.IsPassedBy(depth) && (hi_inclusive || !hi.IsReachedBy(depth));
 }
 
 // Whether a node may have a key at or above `lo`. The node's path, without its
@@ -275,8 +275,7 @@ PROTEAN_CLONED bool Surf::HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
                                              bool hi_inclusive) const {
   CodedKey coded_lo;
   CodedKey coded_hi;
-  code_.Encode(lo, &coded_lo);
-  code_.Encode(hi, &coded_hi);
+  code_.Encode(lo, hi, &coded_lo, &coded_hi);
   return FindBetween(coded_lo, coded_hi, hi_inclusive);
 }
 
@@ -316,7 +315,7 @@ bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
 
 Slice Surf::Iterator::key_prefix() const {
   if (!surf_->is_coded_) return it_.path();
-  surf_->code_.DecodeShared(it_.path(), &key_prefix_);
+  surf_->code_.DecodeShared(it_.path(), Slice(), &key_prefix_);
   return key_prefix_;
 }
 
@@ -325,7 +324,7 @@ bool Surf::Iterator::Seek(const Slice& target) {
     CodedKey coded;
     surf_->code_.Encode(target, &coded);
     it_.Seek(coded);
-    return it_.IsPrefixOfTarget() && !coded.HoldsAllBytes(it_.prefix_length());
+    return it_.IsPrefixOfTarget() && !coded.IsReachedBy(it_.prefix_length());
   }
   it_.Seek(target);
   if (!it_.IsPrefixOfTarget()) return false;
@@ -346,7 +345,7 @@ bool Surf::LowerBound(const Slice& target, std::string* bound) const {
   }
   if (!it.Valid()) return false;
   if (is_coded_) {
-    code_.DecodeFirst(it.it_.path(), bound);
+    code_.DecodeFirst(it.it_.path(), target, bound);
     return true;
   }
   const Slice prefix = it.key_prefix();

@@ -191,7 +191,7 @@ class SurfBuilder : public RangeFilterBuilder {
  private:
   // Real bits follow the bytes of a trie, and no part of a byte.
   static FstOptions Allowed(const SurfSuffix& suffix, FstOptions options) {
-    if (suffix.real_bits > 0) options.digits = false;
+    if (suffix.real_bits > 0) options.digits = FstOptions::kNever;
     return options;
   }
 

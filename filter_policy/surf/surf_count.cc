@@ -89,7 +89,7 @@ class CountBound {
   // Passes the leaf after the place if its suffix tells that it is on the other
   // side of the bound. The leaf's path is a prefix of the bound.
   void PassLeaf() {
-    const int order = CompareReal(key_);
+    const int order = CompareLeaf(key_);
     const bool same = order == 0;
     // Whether the leaf is the bound or above it.
     const bool reaches = same && HoldsAll(key_);
@@ -102,20 +102,23 @@ class CountBound {
     }
   }
 
-  // Compares the real bits of the leaf after the place with those of the bound.
-  int CompareReal(const Slice& key) const {
+  // Compares the leaf after the place with the bound, by its real bits if there
+  // are any; 0 if it may lie on either side.
+  int CompareLeaf(const Slice& key) const {
     if (suffix_.real_bits == 0) return 0;
     const uint64_t wanted = suffix_.Real(key, depth_);
     const uint64_t stored =
         suffix_.RealOfValue(fst_.values().Get(place_.leaves));
     return stored < wanted ? -1 : stored > wanted ? 1 : 0;
   }
-  int CompareReal(const CodedKey& /*key*/) const { return 0; }
+  int CompareLeaf(const CodedKey& key) const {
+    return key.IsPassedBy(depth_) ? 1 : 0;
+  }
   // Whether that leaf, if the real bits are the same, is the bound or above it.
   bool HoldsAll(const Slice& key) const {
     return suffix_.RealIsWhole(key, depth_);
   }
-  bool HoldsAll(const CodedKey& key) const { return key.HoldsAllBytes(depth_); }
+  bool HoldsAll(const CodedKey& key) const { return key.IsReachedBy(depth_); }
 
   const Fst& fst_;
   const SurfSuffix& suffix_;
@@ -163,8 +166,7 @@ PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
                                          RangeCount* count) const {
   CodedKey coded_lo;
   CodedKey coded_hi;
-  code_.Encode(lo, &coded_lo);
-  code_.Encode(hi, &coded_hi);
+  code_.Encode(lo, hi, &coded_lo, &coded_hi);
   CountBetween(coded_lo, coded_hi, hi_inclusive, count);
   if (count->low_ambiguous) {
     code_.DescribePath(lo, count->low_shared, &count->low_shared,
