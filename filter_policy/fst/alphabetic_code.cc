@@ -10,16 +10,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 static_assert(CodedKey::kDigitBits == 2, "a node has two halves of two trees");
 
 AlphabeticCode::AlphabeticCode(size_t symbols)
-    : symbols_(symbols),
-      forests_(2 * (symbols + 1) * (symbols + 1)),
-      root_splits_((symbols + 1) * (symbols + 1)) {}
+    : symbols_(symbols), forests_(2 * (symbols + 1) * (symbols + 1)) {}
 
 uint64_t AlphabeticCode::BestPair(unsigned k, size_t begin, size_t end,
-                                  size_t least, size_t most, uint16_t* split) {
+                                  uint16_t* split) const {
   uint64_t best = std::numeric_limits<uint64_t>::max();
-  least = std::max(least, begin + 1);
-  most = std::min(std::max(most, least), end - 1);
-  for (size_t middle = least; middle <= most; middle++) {
+  for (size_t middle = begin + 1; middle < end; middle++) {
     const uint64_t cost = At(k, begin, middle).cost + At(k, middle, end).cost;
     if (cost < best) {
       best = cost;
@@ -30,32 +26,17 @@ uint64_t AlphabeticCode::BestPair(unsigned k, size_t begin, size_t end,
 }
 
 void AlphabeticCode::Solve(const std::vector<uint64_t>& weights) {
-  std::vector<uint64_t> before(symbols_ + 1);
-  for (size_t i = 0; i < symbols_; i++) before[i + 1] = before[i] + weights[i];
-  for (size_t length = 2; length <= symbols_; length++) {
-    for (size_t begin = 0; begin + length <= symbols_; begin++) {
-      const size_t end = begin + length;
-      const auto bounds = [&](size_t left, size_t right, size_t* least,
-                              size_t* most) {
-        *least = length == 2 ? begin + 1 : left;
-        *most = length == 2 ? begin + 1 : right;
-      };
-      size_t least;
-      size_t most;
-      // Two trees.
+  for (size_t end = 2; end <= symbols_; end++) {
+    uint64_t sum = weights[end - 1];
+    for (size_t begin = end - 1; begin-- > 0;) {
+      sum += weights[begin];
+      Forest* const one = &At(0, begin, end);
       Forest* const two = &At(1, begin, end);
-      bounds(At(1, begin, end - 1).split, At(1, begin + 1, end).split, &least,
-             &most);
-      const uint64_t two_trees =
-          BestPair(0, begin, end, least, most, &two->split);
-      // Up to four trees, below a root.
-      uint16_t* const root = &root_splits_[begin * (symbols_ + 1) + end];
-      bounds(*(root - 1), *(root + symbols_ + 1), &least, &most);
-      const uint64_t four_trees = BestPair(1, begin, end, least, most, root);
-      const uint64_t tree = four_trees + before[end] - before[begin];
-      At(0, begin, end).cost = tree;
-      two->is_tree = tree < two_trees;
-      two->cost = std::min(tree, two_trees);
+      // Below its root, a tree has two forests of two trees.
+      one->cost = sum + BestPair(1, begin, end, &one->split);
+      two->cost = BestPair(0, begin, end, &two->split);
+      two->is_tree = one->cost < two->cost;
+      two->cost = std::min(one->cost, two->cost);
     }
   }
 }
@@ -82,7 +63,7 @@ bool AlphabeticCode::Assign(size_t begin, size_t end, unsigned digits,
   if (end - begin == 1) {
     ends.push_back(end);
   } else {
-    const size_t split = root_splits_[begin * (symbols_ + 1) + end];
+    const size_t split = At(0, begin, end).split;
     AppendTrees(begin, split, &ends);
     AppendTrees(split, end, &ends);
   }

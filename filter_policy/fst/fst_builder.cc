@@ -313,8 +313,9 @@ bool FstBuilder::MayUseDigits() const {
 }
 
 bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
+  const uint64_t values = PackedArray::Bytes(num_leaves_, value_bits_);
   const uint64_t limit = options_.digits == FstOptions::kIfSmaller
-                             ? *size - *size / kLeastDigitGain
+                             ? *size - (*size - values) / kLeastDigitGain
                              : kMax64;
   const unsigned byte_code_bits = code_bits_;
   code_ = MakeKeyCode(occurs_, CountBytes());
