@@ -12,7 +12,7 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
+#include <cstring>
 #include <vector>
 
 #include "filter_policy/fst/fst_record.h"
@@ -22,8 +22,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstDigitNodes {
  public:
-  // A leaf has a value of `value_bytes` bytes. The code must outlive this
-  // object.
+  static constexpr size_t kMaxValueBytes = 16;
+
+  // A leaf has a value of `value_bytes` bytes, at most kMaxValueBytes. The code
+  // must outlive this object.
   FstDigitNodes(const KeyCode& code, size_t value_bytes)
       : code_(code), value_bytes_(value_bytes) {}
 
@@ -38,7 +40,7 @@ class FstDigitNodes {
     while (!pending_.empty()) {
       const Pending node = pending_.back();
       pending_.pop_back();
-      run_.clear();
+      run_size_ = 0;
       if (node.is_child) {
         FstRecord record;
         next(&record);
@@ -57,6 +59,8 @@ class FstDigitNodes {
   uint32_t longest_path() const { return longest_path_; }
 
  private:
+  static constexpr size_t kMaxEdges = CodedKey::kDigitMask + 1;
+
   // An edge of a trie of bytes, or a terminator.
   struct Branch {
     uint16_t entry = 0;  // of the code
@@ -80,9 +84,13 @@ class FstDigitNodes {
     return KeyCode::Digits(branch.entry) >> (CodedKey::kDigitBits * digit) &
            LowBits(CodedKey::kDigitBits);
   }
+  // Appends the digits of a branch from one on to the run, which has room.
   void AppendToRun(const Branch& branch, uint32_t from) {
+    unsigned digits =
+        KeyCode::Digits(branch.entry) >> (CodedKey::kDigitBits * from);
     for (; from < KeyCode::Length(branch.entry); from++) {
-      run_.push_back(static_cast<char>(DigitOf(branch, from)));
+      run_[run_size_++] = static_cast<char>(digits & CodedKey::kDigitMask);
+      digits >>= CodedKey::kDigitBits;
     }
   }
 
@@ -90,6 +98,9 @@ class FstDigitNodes {
   void TakeRecord(const Pending& node, const FstRecord& record) {
     const Branch above = branches_[node.begin];
     branches_.resize(node.begin);
+    // All branches below may share all digits but one.
+    const size_t most = CodedKey::kMaxDigits * (record.run.size() + 2);
+    if (run_.size() < most) run_.resize(2 * most);
     AppendToRun(above, node.digits);
     unsigned context = above.column;
     for (size_t i = 0; i < record.run.size(); i++) {
@@ -125,13 +136,12 @@ class FstDigitNodes {
     while (node.end - node.begin > 1) {
       const unsigned digit = DigitOf(branches_[node.begin], node.digits);
       if (digit != DigitOf(branches_[node.end - 1], node.digits)) break;
-      run_.push_back(static_cast<char>(digit));
+      run_[run_size_++] = static_cast<char>(digit);
       node.digits++;
     }
-    const auto path = static_cast<uint32_t>(node.depth + run_.size() + 1);
-    edges_.clear();
-    values_.clear();
+    const auto path = static_cast<uint32_t>(node.depth + run_size_ + 1);
     FstRecord record{};
+    char* value = values_;
     for (uint32_t i = node.begin; i < node.end;) {
       const unsigned digit = DigitOf(branches_[i], node.digits);
       uint32_t end = i + 1;
@@ -139,13 +149,13 @@ class FstDigitNodes {
         end++;
       }
       const bool is_leaf = end == i + 1 && !branches_[i].leads_to_node;
-      record.num_edges++;
-      edges_.push_back(static_cast<char>(digit));
-      edges_.push_back(
-          static_cast<char>(is_leaf ? 0 : FstRecord::kLeadsToNode >> 8));
+      EncodeFixed16(edges_ + FstRecord::kEdgeBytes * record.num_edges++,
+                    static_cast<uint16_t>(
+                        digit | (is_leaf ? 0 : FstRecord::kLeadsToNode)));
       if (is_leaf) {
         record.leaves++;
-        values_.append(branches_[i].value, value_bytes_);
+        memcpy(value, branches_[i].value, value_bytes_);
+        value += value_bytes_;
         longest_path_ = std::max(longest_path_, path);
       } else {
         pending_.push_back({i, end, node.digits + 1, node.level + 1, path,
@@ -153,10 +163,9 @@ class FstDigitNodes {
       }
       i = end;
     }
-    values_.append(8, '\0');  // values are read as words
-    record.edges = edges_.data();
-    record.values = values_.data();
-    record.run = run_;
+    record.edges = edges_;
+    record.values = values_;
+    record.run = Slice(run_.data(), run_size_);
     visit(node.level, record);
   }
 
@@ -166,9 +175,10 @@ class FstDigitNodes {
   std::vector<Pending> pending_;
   uint32_t longest_path_ = 0;
   // The record that is visited.
-  std::string edges_;
-  std::string values_;
-  std::string run_;
+  char edges_[kMaxEdges * FstRecord::kEdgeBytes];
+  char values_[kMaxEdges * kMaxValueBytes + 8];  // values are read as words
+  std::vector<char> run_;
+  size_t run_size_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

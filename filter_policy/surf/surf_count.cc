@@ -168,12 +168,15 @@ PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
   CodedKey coded_hi;
   code_.Encode(lo, hi, &coded_lo, &coded_hi);
   CountBetween(coded_lo, coded_hi, hi_inclusive, count);
+  // The bounds counted the digits that they share.
+  const size_t low_digits = count->low_shared;
+  const size_t high_digits = count->high_shared;
+  count->low_shared = count->high_shared = 0;
   if (count->low_ambiguous) {
-    code_.DescribePath(lo, count->low_shared, &count->low_shared,
-                       &count->low_limit);
+    code_.DescribePath(lo, low_digits, &count->low_shared, &count->low_limit);
   }
   if (count->high_ambiguous) {
-    code_.DescribePath(hi, count->high_shared, &count->high_shared,
+    code_.DescribePath(hi, high_digits, &count->high_shared,
                        &count->high_limit);
   }
 }

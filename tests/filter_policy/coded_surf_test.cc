@@ -230,6 +230,8 @@ void ExpectRanges(const CodedSurf& surf, const Model& model, const Keys& keys,
     RangeCount counted;
     ASSERT_TRUE(surf->CountRange(lo, hi, inclusive, &counted));
     ASSERT_EQ(may_match, counted.count > 0) << range;
+    ASSERT_LE(counted.low_shared, lo.size()) << range;
+    ASSERT_LE(counted.high_shared, hi.size()) << range;
     ASSERT_LE(truth, counted.count) << range;
     ASSERT_LE(counted.count,
               truth + counted.low_ambiguous + counted.high_ambiguous)
