@@ -281,7 +281,8 @@ PROTEAN_CLONED bool Surf::HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
 
 FilterReport Surf::Report() const {
   FilterReport report;
-  report.design = suffix_.Describe() + " (" + fst_.Describe() + ")";
+  report.design = suffix_.Describe() + " (" + (is_coded_ ? "digits, " : "") +
+                  fst_.Describe() + ")";
   return report;
 }
 

@@ -307,7 +307,8 @@ class FieldList {
     Add("longest path", 4, Field::kFree);
     Add("bytes that occur", 1, Field::kFree);
     Add("codes", 1, Field::kFree);
-    Add("zero of a code", 2, Field::kExact);
+    Add("zero of a code", 1, Field::kExact);
+    Add("second zero of a code", 1, Field::kExact);
     AddArray("code", KeyCode::Size(bytes, codes) - KeyCode::kHeaderSize,
              Field::kFree);
   }
