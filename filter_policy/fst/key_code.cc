@@ -72,43 +72,42 @@ unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
   return column;
 }
 
-void KeyCode::DecodeShared(const Slice& digits, const Slice& hint,
-                           std::string* bytes) const {
+Slice KeyCode::Decode(const Slice& digits, const Slice& hint,
+                      std::string* bytes, unsigned* context) const {
   bytes->clear();
-  unsigned context = 0;
+  *context = 0;
   bool is_hinted = true;
-  for (Slice left = digits; !left.empty();) {
+  Slice left = digits;
+  while (!left.empty()) {
     unsigned column = kAbsent;
     is_hinted = is_hinted && bytes->size() < hint.size();
     if (is_hinted) {
       column = ColumnOrAbsent(hint[bytes->size()]);
-      is_hinted = column < kAbsent &&
-                  CompareDigits(Entry(context, column), left) == 0 &&
-                  Length(Entry(context, column)) <= left.size();
+      is_hinted =
+          column < kAbsent && CompareDigits(Entry(*context, column), left) == 0;
     }
-    if (!is_hinted) column = FirstColumn(context, left);
-    const unsigned length = Length(Entry(context, column));
-    if (!IsByte(column) || length > left.size()) return;
+    if (!is_hinted) column = FirstColumn(*context, left);
+    const unsigned length = Length(Entry(*context, column));
+    if (!IsByte(column) || length > left.size()) break;
     bytes->push_back(Byte(column));
     left.remove_prefix(length);
-    context = column;
+    *context = column;
   }
+  return left;
+}
+
+void KeyCode::DecodeShared(const Slice& digits, std::string* bytes) const {
+  unsigned context;
+  Decode(digits, Slice(), bytes, &context);
 }
 
 void KeyCode::DecodeFirst(const Slice& digits, const Slice& hint,
                           std::string* key) const {
-  DecodeShared(digits, hint, key);
-  size_t decoded = 0;
-  unsigned context = 0;
-  for (char byte : *key) {
-    const unsigned column = Column(byte);
-    decoded += Length(Entry(context, column));
-    context = column;
-  }
-  if (decoded == digits.size()) return;
+  unsigned context;
+  const Slice left = Decode(digits, hint, key, &context);
+  if (left.empty()) return;
   // The last digits belong to a part of a code.
-  const Slice rest(digits.data() + decoded, digits.size() - decoded);
-  const unsigned column = FirstColumn(context, rest);
+  const unsigned column = FirstColumn(context, left);
   if (IsByte(column)) key->push_back(Byte(column));
 }
 

@@ -138,11 +138,10 @@ class KeyCode {
               CodedKey* coded_hi) const;
 
   // Stores the bytes with which all keys begin whose digits begin with
-  // `digits`, one in each byte: the path of a leaf. It is faster if they begin
-  // with those of `hint`.
-  void DecodeShared(const Slice& digits, const Slice& hint,
-                    std::string* bytes) const;
-  // Stores the smallest key whose digits begin so.
+  // `digits`, one in each byte: the path of a leaf.
+  void DecodeShared(const Slice& digits, std::string* bytes) const;
+  // Stores the smallest key whose digits begin so. It is found faster if it
+  // begins as `hint` does.
   void DecodeFirst(const Slice& digits, const Slice& hint,
                    std::string* key) const;
 
@@ -209,6 +208,10 @@ class KeyCode {
   void EncodeBytes(const char* begin, const char* end, Writer* writer) const;
   // Ends the key.
   void Finish(Writer* writer, CodedKey* coded) const;
+  // Stores the bytes whose digits are whole, and the column of the last one;
+  // returns the digits behind.
+  Slice Decode(const Slice& digits, const Slice& hint, std::string* bytes,
+               unsigned* context) const;
   // The first column after `context` whose digits are not below `digits`.
   unsigned FirstColumn(unsigned context, const Slice& digits) const;
 

@@ -316,7 +316,7 @@ bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
 
 Slice Surf::Iterator::key_prefix() const {
   if (!surf_->is_coded_) return it_.path();
-  surf_->code_.DecodeShared(it_.path(), Slice(), &key_prefix_);
+  surf_->code_.DecodeShared(it_.path(), &key_prefix_);
   return key_prefix_;
 }
 
