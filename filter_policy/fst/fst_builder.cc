@@ -20,8 +20,8 @@ constexpr uint64_t kFewestForDigits = 1 << 10;
 
 // Leaves of digits are cut off within a byte, which costs about half a bit of
 // what a leaf tells, and queries go down more levels. So a trie of digits must
-// be smaller by one part in so many.
-constexpr uint64_t kLeastDigitGain = 8;
+// be smaller by at least this part of a trie of bytes.
+constexpr uint64_t kMinDigitGain = 8;
 
 // A record ends with the length of the run (4 bytes), the number of edges and
 // the number of leaves (2 bytes each).
@@ -315,7 +315,7 @@ bool FstBuilder::MayUseDigits() const {
 bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
   const uint64_t values = PackedArray::Bytes(num_leaves_, value_bits_);
   const uint64_t limit = options_.digits == FstOptions::kIfSmaller
-                             ? *size - (*size - values) / kLeastDigitGain
+                             ? *size - (*size - values) / kMinDigitGain
                              : kMax64;
   const unsigned byte_code_bits = code_bits_;
   code_ = MakeKeyCode(occurs_, CountBytes());

@@ -16,9 +16,9 @@ namespace {
 // usual.
 constexpr uint64_t kOccurrencesPerColumn = 32;
 
-// Bytes that do not occur after a context have codes, too: as if each had this
-// share of all occurrences.
-constexpr uint64_t kLeastShare = 4096;
+// Bytes that do not occur after a context have codes, too, as if each had at
+// least this part of all occurrences.
+constexpr uint64_t kMinShare = 4096;
 
 }  // namespace
 
@@ -63,8 +63,7 @@ std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts) {
   std::vector<uint16_t> entries;
   for (std::vector<uint64_t>& weight : weights) {
     const uint64_t least =
-        std::accumulate(weight.begin(), weight.end(), uint64_t{0}) /
-            kLeastShare +
+        std::accumulate(weight.begin(), weight.end(), uint64_t{0}) / kMinShare +
         1;
     for (uint64_t& w : weight) w += least;
     optimal.Compute(weight, &entries);

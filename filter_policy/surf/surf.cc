@@ -157,8 +157,8 @@ bool Surf::LeafMayStayWithin(const Fst::Node& node, const Fst::Edge& edge,
   return hi_inclusive || !suffix_.RealIsWhole(hi, depth);
 }
 
-// The same of the digits of bounds. There are no real bits, and the leaf's path
-// may end within a byte of `hi`.
+// Both functions for the digits of bounds: there are no real bits, and the
+// leaf's path may end within a byte of `hi`.
 bool Surf::LeafMayReach(const Fst::Node& /*node*/, const Fst::Edge& /*edge*/,
                         size_t /*depth*/, const CodedKey& /*lo*/) const {
   return true;

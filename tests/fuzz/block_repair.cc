@@ -342,6 +342,15 @@ bool FitSurf(std::string* block, FuzzRandom* random) {
   const BlockLayout layout{Slice(*block)};
   char* const header = &(*block)[layout.payload()];
   const uint32_t bits = layout.trie()->fields.value_bits;
+  // A trie of digits has no real bits.
+  constexpr uint8_t kCoded = 0x80;
+  const uint8_t coded = static_cast<uint8_t>(header[0]) & kCoded;
+  if (coded != 0) {
+    header[0] = static_cast<char>(bits | coded);
+    header[1] = 0;
+    FitEnd(block, layout.trie()->end, 0);
+    return bits <= SurfSuffix::kMaxHashBits;
+  }
   const uint32_t hash_bits = std::min<uint32_t>(
       {static_cast<uint8_t>(header[0]), SurfSuffix::kMaxHashBits, bits});
   const uint32_t real_bits =
