@@ -111,8 +111,11 @@ size_t FstBuilder::MemoryUsage() const {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
   // Prepare lists the nodes, and the list of a level may double when it grows.
-  if (sections_.empty()) bytes += 2 * num_nodes_ * sizeof(LevelNodes::Node);
-  return bytes;
+  if (sections_.empty()) {
+    bytes += 2 * sizeof(LevelNodes::Node) *
+             (MayUseDigits() ? std::max(num_nodes_, num_leaves_) : num_nodes_);
+  }
+  return bytes + code_.capacity();
 }
 
 // Reads the record that ends at `end`.
@@ -290,7 +293,6 @@ bool FstBuilder::Prepare(uint64_t* size) {
   }
   const Alphabet reduced(alphabet_);
   code_bits_ = reduced.code_bits();
-  alphabet_size_ = reduced.size();
   for (unsigned byte = 0; byte < 256; byte++) {
     codes_[byte] =
         static_cast<uint8_t>(reduced.Symbol(static_cast<uint8_t>(byte)) >> 1);
@@ -308,7 +310,9 @@ bool FstBuilder::MayUseDigits() const {
     return false;
   }
   return options_.digits != FstOptions::kNever && num_nodes_ > 0 &&
-         num_leaves_ >= fewest && alphabet_size_ <= KeyCode::kMaxBytes &&
+         num_leaves_ >= fewest &&
+         std::count(std::begin(occurs_), std::end(occurs_), true) <=
+             KeyCode::kMaxBytes &&
          num_leaves_ + num_nodes_ + run_bytes_ <= kMost;
 }
 

@@ -190,7 +190,6 @@ class FstBuilder {
   // The decisions of Prepare.
   bool keep_runs_ = false;
   unsigned code_bits_ = 8;
-  unsigned alphabet_size_ = 0;
   char alphabet_[Alphabet::kSize] = {};
   uint8_t codes_[256] = {};
   std::string code_;  // of keys; empty if the trie is one of bytes
