@@ -253,22 +253,24 @@ uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
     return std::lower_bound(keys.begin(), keys.end(), bound);
   };
   const auto shares = [](const std::string& key, const std::string& bound,
-                         size_t size) {
-    return Slice(key).starts_with(Slice(bound.data(), size));
+                         size_t size, const std::string& limit) {
+    return Slice(key).starts_with(Slice(bound.data(), size)) &&
+           (limit.empty() || key < limit);
   };
   if (counted.low_ambiguous) {
     const auto key = first(lo);
-    const bool inside =
-        key != keys.end() && shares(*key, lo, counted.low_shared);
+    const bool inside = key != keys.end() &&
+                        shares(*key, lo, counted.low_shared, counted.low_limit);
     // One key may be at both bounds.
     if (!inside) count--;
     if (!inside && counted.high_ambiguous && counted.count == 1) return count;
   }
   if (counted.high_ambiguous) {
     const auto key = first(hi);
-    const bool above = key != keys.end() &&
-                       shares(*key, hi, counted.high_shared) &&
-                       !(hi_inclusive && *key == hi);
+    const bool above =
+        key != keys.end() &&
+        shares(*key, hi, counted.high_shared, counted.high_limit) &&
+        !(hi_inclusive && *key == hi);
     if (above) count--;
   }
   return count;
