@@ -478,7 +478,7 @@ std::vector<Trie> TriesOfEveryEncoding() {
     options.list_exceptions = list_exceptions;
     SurfSuffix suffix;
     suffix.hash_bits = rnd.Uniform(4);
-    suffix.real_bits = digits ? 0 : rnd.Uniform(9);
+    (digits ? suffix.prefix_bits : suffix.real_bits) = rnd.Uniform(9);
     for (unsigned bits : remainder_bits) name += " " + std::to_string(bits);
     tries.push_back({name, keys, BuildSurfBlock(keys, suffix, options)});
   };

@@ -115,6 +115,7 @@ std::vector<std::string> SurfSeeds() {
     turn++;
     SurfSuffix suffix;
     suffix.hash_bits = turn % 3 * 3;
+    suffix.prefix_bits = turn % 4 * 4;
     FstOptions options;
     options.digits = FstOptions::kIfPossible;
     const std::string block =
