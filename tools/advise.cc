@@ -18,6 +18,7 @@
 #include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
+#include "tools/interrupt.h"
 #include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/query_trace.h"
@@ -293,7 +294,10 @@ that keep them (LRUCache and HyperClockCache with the default number of shards),
 do not need room there. partition_filters is whether they are to be partitioned because --block_cache is
 smaller.
 
-Exit code: 0, or 2 if no advice can be given.
+Ctrl-C or SIGTERM while filters are built ends the building after the current file. The advice then
+rests on the files before.
+
+Exit code: 0, or 2 if no advice can be given or the command was interrupted.
 
 Examples:
   protean advise --db=/data/db --trace=/tmp/trace
@@ -677,10 +681,12 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   ReplayReport report;
   {
+    const Interrupt interrupt;
     Step step(err, "building filters");
     s = ReplayReads(
         family, reads, truth, candidates, max_bytes_,
-        [&](double done) { step.Show(done); }, &report);
+        [&](double done) { step.Show(done); },
+        [&] { return interrupt.requested(); }, &report);
   }
   if (!s.ok()) return s;
   if (report.built_files == 0) {
@@ -694,6 +700,12 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   const size_t recommended = Recommend(report);
   PrintAdvice(family, candidates[recommended - kNone], report, recommended,
               &output);
+  if (report.stopped) {
+    return Status::Incomplete(
+        Format("interrupted; the advice rests on the %zu files whose filters "
+               "had been built, %s",
+               report.built_files, PrintedBytes(report.built_bytes).c_str()));
+  }
   return s;
 }
 

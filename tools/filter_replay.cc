@@ -124,13 +124,15 @@ class Replay {
  public:
   Replay(const TargetFamily& family, const std::vector<ReadQuery>& reads,
          const ReadTruth& truth, const std::vector<Candidate>& candidates,
-         uint64_t max_bytes, const ReportShare& progress, ReplayReport* report)
+         uint64_t max_bytes, const ReportShare& progress,
+         const std::function<bool()>& stop_requested, ReplayReport* report)
       : family_(family),
         reads_(reads),
         truth_(truth),
         candidates_(candidates),
         max_bytes_(max_bytes),
         progress_(progress),
+        stop_requested_(stop_requested),
         report_(*report) {}
 
   Status Run();
@@ -154,7 +156,7 @@ class Replay {
 
   void Prepare();
   void ChooseFiles();
-  // Leaves out a file that is gone and may have been chosen.
+  // Leaves out a file that may have been chosen, but is not read.
   void LeaveOut(uint32_t file) {
     if (!chosen_[file]) return;
     chosen_[file] = false;
@@ -165,6 +167,8 @@ class Replay {
   void TellTrees();
   void Teach();
   Status BuildFilters(uint32_t file);
+  // Builds the filters of all chosen files, until a stop is requested.
+  Status BuildAllFilters();
   void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
   // Estimates the outcomes of unknown files from those of the known ones.
   void Extrapolate(Contestant* contestant) const;
@@ -185,6 +189,7 @@ class Replay {
   const std::vector<Candidate>& candidates_;
   const uint64_t max_bytes_;
   const ReportShare& progress_;
+  const std::function<bool()>& stop_requested_;
   ReplayReport& report_;
 
   std::vector<Contestant> contestants_;
@@ -430,6 +435,20 @@ Status Replay::BuildFilters(uint32_t file) {
   return s;
 }
 
+Status Replay::BuildAllFilters() {
+  for (uint32_t i = 0, begun = 0; i < family_.files.size(); i++) {
+    if (!chosen_[i]) continue;
+    if (begun++ > 0 && stop_requested_()) {
+      report_.stopped = true;
+      LeaveOut(i);
+      continue;
+    }
+    const Status s = BuildFilters(i);
+    if (!s.ok()) return s;
+  }
+  return Status::OK();
+}
+
 void Replay::Extrapolate(Contestant* contestant) const {
   std::map<int, std::array<Rates, kReadKinds>> rates;
   const auto kind_of = [&](uint32_t i) {
@@ -575,9 +594,7 @@ Status Replay::Run() {
   Status s = LookAtFiles();
   TellTrees();
   Teach();
-  for (uint32_t i = 0; s.ok() && i < family_.files.size(); i++) {
-    if (chosen_[i]) s = BuildFilters(i);
-  }
+  if (s.ok()) s = BuildAllFilters();
   if (!s.ok()) return s;
   for (Contestant& contestant : contestants_) {
     Extrapolate(&contestant);
@@ -643,9 +660,12 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress, ReplayReport* report) {
+                   const ReportShare& progress,
+                   const std::function<bool()>& stop_requested,
+                   ReplayReport* report) {
   *report = ReplayReport();
-  return Replay(family, reads, truth, candidates, max_bytes, progress, report)
+  return Replay(family, reads, truth, candidates, max_bytes, progress,
+                stop_requested, report)
       .Run();
 }
 

@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -80,15 +81,21 @@ struct ReplayReport {
   // partitioned.
   size_t files_not_asked = 0;
   uint64_t range_deletions = 0;  // which are ignored
+  // Whether filters of some chosen files were not built, since a stop was
+  // requested.
+  bool stopped = false;
 };
 
 // Builds filters for files of at most `max_bytes` in all, chosen evenly from
-// each level, for each candidate, and replays the reads. Corruption names a
-// file that is damaged.
+// each level, for each candidate, and replays the reads. Once `stop_requested`
+// returns true, no more files are begun; those before, at least one, have to
+// do. Corruption names a file that is damaged.
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress, ReplayReport* report);
+                   const ReportShare& progress,
+                   const std::function<bool()>& stop_requested,
+                   ReplayReport* report);
 
 // The samples that the reads give: the ranges in which they find nothing, one
 // for each read that asks a file in vain, except for reads for which `skip` is

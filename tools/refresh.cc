@@ -111,7 +111,7 @@ whatever its write policy: refresh it in its application.
 
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
-family: its totals. Ctrl-C stops the command after the current file.
+family: its totals. Ctrl-C or SIGTERM stops the command after the current file.
 
 Exit code: 0, 1 if files are damaged or could not be rewritten, 2 if the command failed or was
 interrupted.

@@ -17,6 +17,7 @@
 #include "rocksdb/trace_reader_writer.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
+#include "tests/tools/signal_when_caught.h"
 #include "tools/command.h"
 #include "tools/output.h"
 #include "tools/query_trace.h"
@@ -435,6 +436,34 @@ TEST_F(AdviseTest, PartOfTheFiles) {
     EXPECT_NEAR(expected, part[field].get<double>(), 0.3 * expected) << field;
   }
   EXPECT_NE(all, part);
+}
+
+// The files whose filters were built before the interruption have to do.
+TEST_F(AdviseTest, InterruptEndsIt) {
+  Random64 random(5);
+  Keys keys;
+  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
+  options_.target_file_size_base = 32 << 10;
+  Open();
+  Write(keys);
+  std::string queries;
+  for (int i = 0; i < 1000; i++) {
+    const uint64_t lo = random.Next();
+    queries += "0x" + Slice(BigEndian(lo)).ToString(/*hex=*/true) + "\t0x" +
+               Slice(BigEndian(lo | 0xffffff)).ToString(true) + "\n";
+  }
+  ASSERT_OK(WriteStringToFile(Env::Default(), queries, other_));
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SignalWhenCaught interrupter(signal);
+    const Called called =
+        Call({"--db=" + path_, "--queries=" + other_, "--json"});
+    interrupter.Join();
+    EXPECT_EQ(kCouldNot, called.code);
+    EXPECT_NE(std::string::npos, called.err.find("interrupted; the advice"))
+        << called.err;
+    EXPECT_NE(std::string::npos, called.out.find("\"row\":\"advice\""))
+        << called.out;
+  }
 }
 
 // Without --trace and --queries, the saved samples of the DB are used, and the

@@ -2,13 +2,11 @@
 
 //  protean refresh: RefreshFilters on a DB that the command opens.
 
-#include <signal.h>
-
 #include <set>
-#include <thread>
 
 #include "filter_policy/samples/query_file.h"
 #include "tests/sst_damage.h"
+#include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -165,24 +163,21 @@ TEST_F(RefreshCommandTest, DamagedFiles) {
 }
 
 TEST_F(RefreshCommandTest, InterruptEndsIt) {
-  FillForOthers();
-  std::thread interrupter([] {
-    struct sigaction action = {};
-    while (action.sa_handler == SIG_DFL) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      sigaction(SIGINT, nullptr, &action);
-    }
-    kill(getpid(), SIGINT);
-  });
-  // The limited rate alone makes this take ten seconds.
-  const ToolRun run =
-      RefreshDefault({"--samples=" + today_, "--bytes_per_second=10K"});
-  interrupter.join();
-  run.ExpectRefused({"interrupted"});
-  EXPECT_EQ(3u, run.Rows().size()) << run.out;
-  EXPECT_EQ("not reached", run.Rows()[0]["outcome"]) << run.out;
-  ExpectAllKeys(0);
-  ExpectOutcomes(RefreshDefault(), 2, "rewritten");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SCOPED_TRACE(signal);
+    EXPECT_OK(DestroyDB(path_, Options(), families_));
+    FillForOthers();
+    SignalWhenCaught interrupter(signal);
+    // The limited rate alone makes this take ten seconds.
+    const ToolRun run =
+        RefreshDefault({"--samples=" + today_, "--bytes_per_second=10K"});
+    interrupter.Join();
+    run.ExpectRefused({"interrupted"});
+    EXPECT_EQ(3u, run.Rows().size()) << run.out;
+    EXPECT_EQ("not reached", run.Rows()[0]["outcome"]) << run.out;
+    ExpectAllKeys(0);
+    ExpectOutcomes(RefreshDefault(), 2, "rewritten");
+  }
 }
 
 TEST_F(RefreshCommandTest, Refusals) {
