@@ -7,6 +7,7 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -401,9 +402,10 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
     if (!s.ok()) return s;
     source_ = "the trace " + trace_;
     if (reads->seen() > 0) return s;
-    return Status::InvalidArgument(
-        source_ + " has no reads of column family " + family.name + ", but " +
-        std::to_string(others) + " of other ones; see --column_family");
+    return Status::InvalidArgument(source_ + " has no reads of column family " +
+                                   PrintedName(family.name) + ", but " +
+                                   std::to_string(others) +
+                                   " of other ones; see --column_family");
   }
   std::string file = queries_;
   if (file.empty()) {
@@ -453,7 +455,8 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
                         const std::vector<ReadQuery>& reads,
                         Output* output) const {
   if (!family.name.empty()) {
-    output->Line("Column family " + family.name + ": " + family.table_factory +
+    output->Line("Column family " + PrintedName(family.name) + ": " +
+                 family.table_factory +
                  ", filter_policy=" + family.filter_policy);
   }
   std::array<size_t, kReadKinds> kinds{};
@@ -671,6 +674,9 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   if (!s.ok()) return s;
   if (!save_samples_.empty()) {
+    // The path becomes an option of the DB, whose process may have another
+    // working folder.
+    save_samples_ = std::filesystem::absolute(save_samples_).string();
     s = WriteQueryFile(
         Env::Default(), save_samples_,
         SamplesOf(reads, truth, std::vector<bool>(reads.size(), false)));

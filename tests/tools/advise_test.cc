@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 
@@ -494,6 +495,24 @@ TEST_F(AdviseTest, OwnSamples) {
   }
   SetTable(line);
   Open();
+}
+
+// The process that opens the DB may have another working folder.
+TEST_F(AdviseTest, RelativeSeeds) {
+  Open();
+  Write({"a", "b", "c"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "aa\nbb\tbz\ncc\ndd\n", other_));
+  const auto before = std::filesystem::current_path();
+  const size_t slash = seeds_.rfind('/');
+  std::filesystem::current_path(seeds_.substr(0, slash));
+  const Called called = Call({"--db=" + path_, "--queries=" + other_,
+                              "--min_saving=0.001", "--policies=proteus:8",
+                              "--save_samples=" + seeds_.substr(slash + 1)});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.out.find(";seed_file=" + seeds_ + "}"))
+      << called.out;
+  EXPECT_OK(Env::Default()->FileExists(seeds_));
 }
 
 TEST_F(AdviseTest, RowsForPrograms) {

@@ -244,6 +244,30 @@ TEST_F(InspectTest, Page) {
       .ExpectRefused({"/no/log", "cannot be read"});
   RunTool({"inspect", Db(), "--log=" + path_ + "/LOG"})
       .ExpectRefused({"--html"});
+  // A log of no designs is drawn as such, and said.
+  const ToolRun none = RunTool(
+      {"inspect", Db(), "--html=" + page, "--log=" + path_ + "/CURRENT"});
+  EXPECT_EQ(kFine, none.code);
+  EXPECT_NE(std::string::npos, none.err.find("has no designs of filters"))
+      << none.err;
+}
+
+// A name can hold anything.
+TEST_F(InspectTest, NamesWithLineBreaks) {
+  AddFamily("two\nlines",
+            "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  Fill();
+  for (const char* command : {"inspect", "verify"}) {
+    const ToolRun run = RunTool({command, Db(), "--column_family=two\nlines"});
+    EXPECT_EQ(kFine, run.code) << run.err;
+    EXPECT_NE(std::string::npos, run.out.find("Column family two\\nlines"))
+        << run.out;
+    EXPECT_EQ(std::string::npos, run.out.find("\nlines")) << run.out;
+  }
+  const ToolRun samples = RunTool({"samples", "show", Db()});
+  EXPECT_NE(std::string::npos, samples.err.find("family two\\nlines saves"))
+      << samples.err;
+  EXPECT_EQ("\\x07\\t \xc3\xa4", PrintedName("\a\t \xc3\xa4"));
 }
 
 TEST(InspectPageTest, NoTextEndsTheScript) {
@@ -319,6 +343,10 @@ TEST_F(InspectTest, BadInput) {
   }
   RunTool({"inspect", path_ + "/no.sst"}).ExpectRefused({"no.sst"});
   RunTool({"inspect", Db(), Files("surf")[0]}).ExpectRefused({"not both"});
+  for (const char* command : {"inspect", "verify", "advise"}) {
+    RunTool({command, path_})
+        .ExpectRefused({"is a folder; for the DB in it, give " + Db()});
+  }
   RunTool({"look"}).ExpectRefused({"look", "inspect"});
   EXPECT_EQ(kCouldNot, RunTool({}).code);
   EXPECT_EQ(kFine, RunTool({"--help"}).code);
