@@ -214,6 +214,9 @@ family (LRUCache and HyperClockCache), or null if it reads no whole filters thro
 
 The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are read.
 
+With --json, and on the page of --html, "prefixes" says which prefixes of a key a design means, such as
+"ribbon 272": the first 34 bytes.
+
 Exit code: 0 if all filters can be used or are left out on purpose, 1 if a file, a filter or the end of
 the MANIFEST is damaged, 2 if the command failed.
 
@@ -341,6 +344,10 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       const Status read = FileFacts::Read(family, file, &facts);
       if (read.ok()) {
         AddFacts(*facts, &row);
+        row["prefixes"] =
+            facts->kind() == "SuRF"
+                ? ""
+                : ExplainDesign(facts->report().design, file.smallest);
         AddObserved(family, file, &row);
         *found = *found || facts->damaged();
         levels[file.level].Add(file, *facts, row);

@@ -280,6 +280,21 @@ TEST(InspectPageTest, NoTextEndsTheScript) {
   EXPECT_EQ(0u, DataOf(html)["title"].get<std::string>().find("a</script>"));
 }
 
+// An operator thinks in keys, not in bits.
+TEST(InspectPageTest, PrefixesOfADesign) {
+  EXPECT_EQ(
+      "trie 69: the first 8 bytes and 5 bits, such as abcdefghi; ribbon 16: "
+      "the first 2 bytes, such as ab",
+      ExplainDesign("trie 69, ribbon 16 (height 9, 2 dense)", "abcdefghi"));
+  EXPECT_EQ(
+      "bloom 40+8: the first 5 bytes, and so on in steps of 8 bits, such as "
+      "0x0001",
+      ExplainDesign("bloom keys, bloom 40+8", Slice("\0\1", 2)));
+  EXPECT_EQ("ribbon 8: the first 1 byte", ExplainDesign("ribbon 8", ""));
+  EXPECT_EQ("", ExplainDesign("none", "a"));
+  EXPECT_EQ("", ExplainDesign("ribbon keys", "a"));
+}
+
 TEST(InspectPageTest, DesignsOfALog) {
   const auto designs = ReadDesigns(
       "2026/11/22-05:49:53.123456 140 Protean: trie 69, ribbon 128 from the "
