@@ -141,7 +141,7 @@ and none of them is changed. A TransactionDB (allow_2pc=true in its OPTIONS file
 whatever its write policy: refresh it in its application.
 
 A column family without any samples is left alone unless --without_samples is given: its files would be
-read completely, and perhaps rewritten, for queries that nobody has asked.
+read completely, and perhaps rewritten, for queries that the application has not asked.
 
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column

@@ -219,8 +219,8 @@ TEST_F(RefreshCommandTest, Refusals) {
   EXPECT_EQ(before, Disk());
 }
 
-// Queries that nobody has asked are no reason to rewrite a DB, unless the
-// operator says so.
+// Queries that the application has not asked are no reason to rewrite a DB,
+// unless the operator says so.
 TEST_F(RefreshCommandTest, WithoutSamples) {
   FillForOthers();
   const auto before = Disk();
