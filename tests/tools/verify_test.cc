@@ -501,6 +501,8 @@ TEST_F(VerifyTest, ManifestCutWithinARecord) {
 TEST_F(VerifyTest, FolderThatCannotBeWritten) {
   Fill();
   DamageFilter(Files("surf")[0], 100, false);
+  std::filesystem::permissions(std::filesystem::path(path_).parent_path(),
+                               std::filesystem::perms(0755));
   std::filesystem::permissions(path_, std::filesystem::perms(0555));
   const uid_t user = geteuid();
   constexpr uid_t kNobody = 65534;
