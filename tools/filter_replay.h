@@ -61,11 +61,27 @@ struct ReplaySum {
   double PredictedRate() const;
 };
 
+// Reads of one kind. A filter can serve one kind well and another one badly, so
+// Gets of keys that are absent count apart from Gets of keys that are there.
+struct ReplayKind {
+  std::string name;  // such as "gets of absent keys"
+  uint64_t reads = 0;
+  uint64_t blocks = 0;
+
+  double BlocksPerRead() const {
+    return static_cast<double>(blocks) /
+           static_cast<double>(reads > 0 ? reads : 1);
+  }
+};
+
 struct ReplayResult {
   std::string name;
   std::map<int, ReplaySum> levels;
   ReplaySum all;
   double blocks_per_read = 0;
+  // The kinds of the reads that were replayed, in the same order in each
+  // result.
+  std::vector<ReplayKind> kinds;
 };
 
 struct ReplayReport {
