@@ -4,6 +4,8 @@
 //  its own, which is gone when the test ends. TEST_TMPDIR, if it is set, says
 //  where the folder is made. A test that crashes leaves the folder.
 
+#include "tests/own_folder.h"
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,8 +13,6 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
-
-#include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -22,9 +22,24 @@ class OwnFolder {
  public:
   OwnFolder() {
     const char* const wanted = getenv("TEST_TMPDIR");
-    const std::filesystem::path parent =
-        wanted == nullptr ? std::filesystem::temp_directory_path()
-                          : std::filesystem::path(wanted);
+    is_wanted_ = wanted != nullptr;
+    Make(is_wanted_ ? std::filesystem::path(wanted)
+                    : std::filesystem::temp_directory_path());
+  }
+  ~OwnFolder() { Remove(); }
+
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  void PutInMemory() {
+    constexpr char kMemory[] = "/dev/shm";
+    if (is_wanted_ || access(kMemory, W_OK) != 0) return;
+    Remove();
+    Make(kMemory);
+  }
+
+ private:
+  void Make(const std::filesystem::path& parent) {
     std::error_code error;
     std::filesystem::create_directories(parent, error);
     path_ = (parent / "protean_test_XXXXXX").string();
@@ -35,22 +50,21 @@ class OwnFolder {
     // RocksDB's tests, and so PerThreadDBPath, look for it here.
     setenv("TEST_TMPDIR", path_.c_str(), /*overwrite=*/1);
   }
-  ~OwnFolder() {
-    // A child process may end as this one does.
+  // A child process may end as this one does, and leaves the folder.
+  void Remove() const {
     std::error_code error;
     if (getpid() == owner_) std::filesystem::remove_all(path_, error);
   }
 
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-
- private:
   const pid_t owner_ = getpid();
+  bool is_wanted_ = false;  // by the user
   std::string path_;
 };
 
-const OwnFolder folder;
+OwnFolder folder;
 
 }  // namespace
+
+void PutOwnFolderInMemory() { folder.PutInMemory(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
