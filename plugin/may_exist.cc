@@ -2,8 +2,6 @@
 
 #include "plugin/may_exist.h"
 
-#include <string>
-
 #include "table/existence_check.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/column_family.h"
@@ -14,21 +12,15 @@ namespace {
 
 Status CheckTable(const char* function, DB* db,
                   ColumnFamilyHandle* column_family) {
-  // GetOptions copies all options, which takes longer than a few questions. A
-  // family that another DB had at the same address is not worth a check: in
-  // other tables, the questions are answered by reading.
+  // The check takes longer than a few questions. A family that another DB had
+  // at the same address is not worth a check: in other tables, the questions
+  // are answered by reading.
   static thread_local const void* last = nullptr;
   const void* const family = FamilyOf(column_family);
   if (family == last) return Status::OK();
-  const Options options = db->GetOptions(column_family);
-  if (!options.table_factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
-    return Status::InvalidArgument(
-        std::string(function) +
-        " needs the table factory ProteanTable, and the column family " +
-        column_family->GetName() + " has " + options.table_factory->Name());
-  }
-  last = family;
-  return Status::OK();
+  const Status s = RequireProteanTable(function, db, column_family);
+  if (s.ok()) last = family;
+  return s;
 }
 
 }  // namespace

@@ -102,6 +102,13 @@ class VerifyTest : public ToolDBTest {
     more.insert(more.begin(), {"verify", "--db=" + path_, "--json"});
     return RunTool(more);
   }
+  std::string ManifestPath() const {
+    std::string current;
+    EXPECT_OK(
+        ReadFileToString(Env::Default(), CurrentFileName(path_), &current));
+    if (!current.empty()) current.pop_back();  // the end of the line
+    return path_ + "/" + current;
+  }
   // The row of a file in the output.
   static Json RowOf(const ToolRun& run, const std::string& path) {
     Json found;
@@ -423,10 +430,7 @@ TEST_F(VerifyTest, Pipes) {
 // RocksDB does not open such a DB, so verify must not call it well.
 TEST_F(VerifyTest, CutOffManifest) {
   Fill();
-  std::string current;
-  ASSERT_OK(ReadFileToString(Env::Default(), CurrentFileName(path_), &current));
-  current.pop_back();
-  const std::string manifest = path_ + "/" + current;
+  const std::string manifest = ManifestPath();
   std::string contents;
   ASSERT_OK(ReadFileToString(Env::Default(), manifest, &contents));
   const std::vector<ColumnFamilyDescriptor> only_default = {
@@ -455,10 +459,7 @@ TEST_F(VerifyTest, CutOffManifest) {
 // The end of a MANIFEST that was copied too early. RocksDB does without it.
 TEST_F(VerifyTest, ManifestCutWithinARecord) {
   Fill();
-  std::string current;
-  ASSERT_OK(ReadFileToString(Env::Default(), CurrentFileName(path_), &current));
-  current.pop_back();
-  const std::string manifest = path_ + "/" + current;
+  const std::string manifest = ManifestPath();
   std::string contents;
   ASSERT_OK(ReadFileToString(Env::Default(), manifest, &contents));
   ASSERT_OK(WriteStringToFile(
@@ -476,24 +477,22 @@ TEST_F(VerifyTest, ManifestCutWithinARecord) {
   ASSERT_OK(
       db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
   Close();
-  ASSERT_OK(ReadFileToString(Env::Default(), CurrentFileName(path_), &current));
-  current.pop_back();
-  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/" + current, &contents));
+  const std::string later = ManifestPath();
+  ASSERT_OK(ReadFileToString(Env::Default(), later, &contents));
   size_t refused = 0;
   for (size_t cut = 7; cut < contents.size() / 2; cut += 7) {
-    ASSERT_OK(WriteStringToFile(Env::Default(),
-                                contents.substr(0, contents.size() - cut),
-                                path_ + "/" + current));
+    ASSERT_OK(WriteStringToFile(
+        Env::Default(), contents.substr(0, contents.size() - cut), later));
     const ToolRun run = Verify({"--column_family=surf"});
     if (run.err.find("none of the files") == std::string::npos) continue;
     refused++;
     run.ExpectRefused({"ends within a record", "restore it from a backup"});
   }
   EXPECT_GT(refused, 0u);
-  ASSERT_OK(WriteStringToFile(Env::Default(), contents, path_ + "/" + current));
+  ASSERT_OK(WriteStringToFile(Env::Default(), contents, later));
   // Zeros behind the last record are none.
   ASSERT_OK(WriteStringToFile(Env::Default(), contents + std::string(9, '\0'),
-                              path_ + "/" + current));
+                              later));
   EXPECT_EQ(kFine, Verify().code);
 }
 
