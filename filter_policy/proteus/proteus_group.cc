@@ -152,7 +152,7 @@ void ProteusGroup::ReportDesign(const CpfprModel& model,
   }
 }
 
-// Takes the design that another file had, and builds its tries, if it suits
+// Takes the design that the group before had, and builds its tries, if it suits
 // this one.
 bool ProteusGroup::TakeKept(const KeptDesign& kept,
                             const KeyStatistics& statistics,

@@ -6,13 +6,12 @@
 #include "plugin/filter_statistics.h"
 #include "plugin/protean_db.h"
 #include "rocksdb/cache.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/separate_file.h"
 #include "table/separate_filter.h"
 #include "tests/sst_damage.h"
-#include "tests/table/twin_db.h"
+#include "tests/table/one_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -45,34 +44,14 @@ class FirstBytes : public SliceTransform {
   const size_t length_;
 };
 
-class PartitionedDBTest : public ::testing::Test {
+class PartitionedDBTest : public OneDBTest {
  protected:
   static constexpr uint64_t kKeys = 30000;
-  static constexpr uint64_t kGap = 1000;
 
-  PartitionedDBTest() : path_(test::PerThreadDBPath("parts")) {
-    SetPerfLevel(kEnableCount);
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
+  PartitionedDBTest() : OneDBTest("parts") {
     options_.target_file_size_base = 1 << 20;
     options_.statistics = CreateDBStatistics();
-    EXPECT_OK(DestroyDB(path_, options_));
   }
-  ~PartitionedDBTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    SetPerfLevel(kDisable);
-  }
-
-  void SetTable(const std::string& table,
-                const std::string& id = "ProteanTable") {
-    options_.table_factory = NewTable(id, table);
-  }
-  void Open() {
-    db_.reset();
-    ASSERT_OK(OpenDB(&db_, options_, path_));
-  }
-  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
 
   // Writes every third key, from the first-th on, to a level.
   void FillLevel(uint64_t first, int level) {
@@ -142,10 +121,6 @@ class PartitionedDBTest : public ::testing::Test {
   uint64_t Ticks(Tickers ticker) const {
     return options_.statistics->getTickerCount(ticker);
   }
-
-  const std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
