@@ -56,6 +56,12 @@ void ParseOwnFlags(const std::string& program, const std::string& purpose,
     exit(0);
   }
   gflags::HandleCommandLineHelpFlags();
+  if (*argc > 1) {
+    fprintf(stderr,
+            "%s: unknown argument '%s'; flags begin with --, see --help\n",
+            program.c_str(), (*argv)[1]);
+    exit(1);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

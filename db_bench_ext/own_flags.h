@@ -15,7 +15,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 void PrintOwnHelp(const std::string& program, const std::string& purpose);
 
 // Parses and removes the flags; --help prints the help and ends the program
-// with 0.
+// with 0. Any other argument ends it with 1, since it would be taken no notice
+// of.
 void ParseOwnFlags(const std::string& program, const std::string& purpose,
                    int* argc, char*** argv);
 

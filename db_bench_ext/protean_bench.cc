@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "db_bench_ext/bench_db.h"
 #include "db_bench_ext/bench_report.h"
@@ -300,6 +301,39 @@ Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
                                         : MakeRanges(*named, workload);
 }
 
+// The folder of the databases: --db, or a temporary one, which is deleted in
+// the end. The databases in it are deleted by their own.
+class BenchFolder {
+ public:
+  BenchFolder() = default;
+  ~BenchFolder() {
+    if (temporary_.empty()) return;
+    // Fails, as it should, if another process has something there.
+    Env::Default()->DeleteDir(path_).PermitUncheckedError();
+    // RocksDB makes the folder unless the user names one.
+    if (getenv("TEST_TMPDIR") != nullptr) return;
+    Env::Default()->DeleteDir(temporary_).PermitUncheckedError();
+  }
+
+  BenchFolder(const BenchFolder&) = delete;
+  BenchFolder& operator=(const BenchFolder&) = delete;
+
+  Status Create() {
+    path_ = FLAGS_db;
+    if (path_.empty()) {
+      const Status s = Env::Default()->GetTestDirectory(&temporary_);
+      if (!s.ok()) return s;
+      path_ = temporary_ + "/protean_bench";
+    }
+    return Env::Default()->CreateDirIfMissing(path_);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::string temporary_;  // the folder that path_ is in; empty with --db
+};
+
 Status Run(BenchReport* report) {
   Status s = report->Open(FLAGS_report, FLAGS_json_file);
   const std::vector<std::string> filters = SplitList(FLAGS_filters);
@@ -314,18 +348,13 @@ Status Run(BenchReport* report) {
   if (s.ok()) s = MakeWorkload(&workload);
   if (!s.ok()) return s;
 
-  std::string folder = FLAGS_db;
-  if (folder.empty()) {
-    s = Env::Default()->GetTestDirectory(&folder);
-    if (!s.ok()) return s;
-    folder += "/protean_bench";
-  }
-  s = Env::Default()->CreateDirIfMissing(folder);
+  BenchFolder folder;
+  s = folder.Create();
   if (!s.ok()) return s;
 
   ProgressLine line;
   for (const std::string& filter : filters) {
-    s = RunFilter(filter, folder + "/db", *workload, report, &line);
+    s = RunFilter(filter, folder.path() + "/db", *workload, report, &line);
     line.Clear();
     if (!s.ok()) return s;
   }

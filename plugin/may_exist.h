@@ -28,6 +28,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 //
 // In files with RocksDB's own filters, only those in the block cache are asked.
 //
+// Ask for many keys at once: each call looks at the options of the column
+// family, which takes longer than a few keys.
+//
 // Returns InvalidArgument if the table factory of the column family is not
 // ProteanTable, else the status of the reads; of `*may_exist`, then only the
 // elements that are false mean anything. Thread safe.

@@ -12,16 +12,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
                         const Range& range, CountResult* result) {
   *result = CountResult();
-  const Options options = db->GetOptions(column_family);
-  if (!options.table_factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
-    return Status::InvalidArgument(
-        "ApproximateCount needs the table factory ProteanTable, and the "
-        "column family " +
-        column_family->GetName() + " has " + options.table_factory->Name());
-  }
+  Status s = RequireProteanTable("ApproximateCount", db, column_family);
+  if (!s.ok()) return s;
 
   RangeCounter::Totals totals;
-  const Status s = RangeCounter::Count(db, column_family, range, &totals);
+  s = RangeCounter::Count(db, column_family, range, &totals);
   result->count = totals.in_files + totals.in_memtables;
   result->in_memtables = totals.in_memtables;
   result->sorted_runs = totals.sorted_runs;

@@ -5,15 +5,16 @@
 #
 #   scripts/debian_packages.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 parse_options -- "$@"
 cd "$project"
 
+# Before the build, which takes minutes.
+install_packages lintian dpkg-dev file
 scripts/setup.sh --targets=protean,protean_shared,protean_loader,protean_tool,manual -DCMAKE_INSTALL_PREFIX=/usr
 grep -q '^PROTEAN_FOUND_SHARED_ROCKSDB:INTERNAL=1' build/CMakeCache.txt ||
   die "packages are for a distribution that has RocksDB 9.10.0, as Debian 13 does; this one has not, or build/ is set to another:" \
     "scripts/setup.sh -DPROTEAN_SYSTEM_ROCKSDB=ON -DPROTEAN_ROCKSDB_SOURCE= -DPROTEAN_ROCKSDB_LIBRARY="
-as_root "to install lintian and dpkg-dev" env DEBIAN_FRONTEND=noninteractive \
-  apt-get -q -y install --no-install-recommends lintian dpkg-dev file >&2
 
 rm -rf build/packages
 (cd build && cpack -G DEB) >&2
@@ -24,4 +25,4 @@ for package in build/packages/*.deb; do
   dpkg-deb --info "$package" | sed -n 's/^ \(Package\|Version\|Depends\|Installed-Size\)/  \1/p' >&2
   dpkg-deb --contents "$package" | awk '$1 !~ /^d/ { print "  " $6, $7, $8 }' >&2
 done
-say "passed"
+say "passed; to install the command and the library: sudo apt install ./build/packages/libprotean_*.deb ./build/packages/protean-tools_*.deb"

@@ -5,6 +5,7 @@
 #   may_install                     true if packages can be installed: as root, or with sudo
 #   install_optional PACKAGE...     installs those that the distribution has, if packages can be installed
 #   is_installed PACKAGE
+#   check_cmake                     ends the script if there is no cmake in PATH
 #
 # Without apt, install_packages only checks that there is a cmake, and takes the other packages for installed, too.
 
@@ -31,9 +32,27 @@ install_packages() {
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   may_install || die "root or sudo is needed to install these packages: ${missing[*]}"
-  say "installing ${#missing[@]} packages, about a minute: ${missing[*]}"
   as_root "to install packages" apt-get -q update >&2
+  announce "${missing[@]}"
   apt_install "${missing[@]}"
+}
+
+# Says what is about to be installed: the packages, and what they need.
+announce() {
+  local needs
+  needs=$(needs_of "$(LC_ALL=C apt-get --assume-no install --no-install-recommends "$@" 2>&1 || true)")
+  say "installing $*; with what they need: ${needs:-apt does not say how much}"
+}
+
+# How much apt would install, from its output $1; empty if it does not say.
+needs_of() {
+  sed -nE 's/^([0-9]+) upgraded, ([0-9]+) newly installed.*/\1 \2/p
+    s/^After this operation, ([0-9.]+ [kMG]?B) of additional disk space will be used.*/size \1/p' <<<"$1" |
+    awk '$1 == "size" { print packages ", " $2, $3; next } { packages = ($1 + $2) " packages" }'
+}
+
+check_cmake() {
+  command -v cmake >/dev/null || die "cmake is not in PATH, which is $PATH; add the folder that it is in, such as /usr/bin"
 }
 
 # Installs packages without which a few tests are skipped.

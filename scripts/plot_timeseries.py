@@ -18,11 +18,13 @@ def figure_12(rows, filters, folder):
         for j, (field, label, scale) in enumerate(PANELS):
             values = [scale * next(r[field] for r in rows if r["filter"] == f and r["query"] == query) for f in filters]
             panel = panels[2 * i + j]
-            panel.bar_label(panel.bar(filters, values, color=[f"C{n}" for n in range(len(filters))]), fmt="%.3g", fontsize=8)
+            bars = panel.bar(range(len(filters)), values, color=[f"C{n}" for n in range(len(filters))])
+            panel.bar_label(bars, fmt="%.3g", fontsize=8)
+            # The end of a slanted name stands below its bar, so that long names do not overprint their neighbours.
+            panel.set_xticks(range(len(filters)), filters, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
             panel.set_title(f"{name} queries")
             panel.set_ylabel(label)
             panel.margins(y=0.15)
-            panel.tick_params(axis="x", labelrotation=30)
     save(figure, folder, "figure12.png", legend=False)
 
 

@@ -35,6 +35,7 @@ readonly rocksdb_package=librocksdb-dev rocksdb_version=9.10.0
 say "step 1 of 3: packages"
 # The pictures need matplotlib.
 install_packages python3-matplotlib
+check_cmake
 # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
 if command -v apt-get >/dev/null && [ $distribution = 1 ] && ! is_installed $rocksdb_package && may_install; then
   candidate=$(apt-cache policy $rocksdb_package | awk '$1 == "Candidate:" { print $2 }')
@@ -60,3 +61,4 @@ if ! "${build[@]}" 2>&1 | tee "$log" | show_progress "building"; then
   tail -n 40 "$log" >&2
   die "the build failed; log: $log"
 fi
+say "build/ takes $(du -sh build | cut -f 1) now, and the cache $(cache_folder), which later builds use, $(du -sh "$(cache_folder)" | cut -f 1)"

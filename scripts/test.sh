@@ -3,9 +3,28 @@
 # Sets up, builds and passes the tests.
 #
 #   scripts/test.sh [ARGUMENTS OF CTEST...]    such as -R surf
+#
+# Arguments of ctest: -R, -E, -L, -LE, -j, -I, --timeout, --repeat, each with its value, and -N, -V, -VV, -Q, --rerun-failed,
+# --stop-on-failure, --progress.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 parse_options ARGUMENTS... -- "$@"
+
+# ctest takes no notice of an argument that it does not know, and runs all tests.
+check_arguments() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      -R | -E | -L | -LE | -j | -I | --timeout | --repeat)
+        [ $# -gt 1 ] || die "$1 needs a value"
+        shift
+        ;;
+      -j[1-9]* | -N | -V | -VV | -Q | --rerun-failed | --stop-on-failure | --progress) ;;
+      *) die "unknown argument '$1'; --help lists those that ctest gets" ;;
+    esac
+    shift
+  done
+}
+check_arguments "${arguments[@]}"
 cd "$project"
 scripts/setup.sh
 # Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.

@@ -2,30 +2,14 @@
 
 #include "table/existence_check.h"
 
-#include "memory/arena.h"
 #include "table/filtered_file.h"
+#include "table/new_in.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-thread_local ExistenceCheck* ExistenceCheck::current_ = nullptr;
-
-// Makes a check the one at work in this thread.
-class ExistenceCheck::AtWork {
- public:
-  explicit AtWork(ExistenceCheck* check) : before_(current_) {
-    current_ = check;
-  }
-  ~AtWork() { current_ = before_; }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-
- private:
-  ExistenceCheck* const before_;
-};
-
 // Finds no key, but tells the check whether a search might find one.
-class ExistenceIterator final : public InternalIterator {
+class ExistenceIterator final : public FindsNothing {
  public:
   ExistenceIterator(ExistenceCheck* check, const FilteredFile& file,
                     const ReadOptions& read_options)
@@ -44,14 +28,6 @@ class ExistenceIterator final : public InternalIterator {
       return DecideSeekToFirst(filter, check_->limit_);
     });
   }
-  void SeekForPrev(const Slice& /*target*/) override {}
-  void SeekToLast() override {}
-
-  bool Valid() const override { return false; }
-  void Next() override {}
-  void Prev() override {}
-  Slice key() const override { return Slice(); }
-  Slice value() const override { return Slice(); }
   Status status() const override { return Status::OK(); }
   IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
 
@@ -82,11 +58,7 @@ class ExistenceIterator final : public InternalIterator {
 InternalIterator* ExistenceCheck::NewIterator(FilteredFile* file,
                                               const ReadOptions& read_options,
                                               Arena* arena) {
-  if (arena == nullptr) {
-    return new ExistenceIterator(this, *file, read_options);
-  }
-  return new (arena->AllocateAligned(sizeof(ExistenceIterator)))
-      ExistenceIterator(this, *file, read_options);
+  return NewIn<ExistenceIterator>(arena, this, *file, read_options);
 }
 
 Status ExistenceCheck::Get(const FilteredFile& file,
@@ -116,7 +88,7 @@ Status ExistenceCheck::CheckRanges(DB* db, const ReadOptions& read_options,
                                    std::vector<bool>* may_exist) {
   may_exist->assign(ranges.size(), true);
   ExistenceCheck check;
-  const AtWork at_work(&check);
+  const AtWork<ExistenceCheck> at_work(&check);
   ReadOptions options = read_options;
   options.iterate_lower_bound = nullptr;
   // The bound is that of each range in turn.
@@ -151,7 +123,7 @@ Status ExistenceCheck::CheckKeys(DB* db, const ReadOptions& read_options,
                                  std::vector<bool>* may_exist) {
   may_exist->assign(keys.size(), true);
   ExistenceCheck check;
-  const AtWork at_work(&check);
+  const AtWork<ExistenceCheck> at_work(&check);
   for (size_t i = 0; i < keys.size(); i++) {
     PinnableSlice value;
     const Status s = db->Get(read_options, column_family, keys[i], &value);

@@ -12,7 +12,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
-#include "table/rocksdb_internals/block_based_file.h"
+#include "table/at_work.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -33,7 +33,7 @@ class ExistenceCheck {
                           std::vector<bool>* may_exist);
 
   // The check at work in this thread, or nullptr.
-  static ExistenceCheck* Current() { return current_; }
+  static ExistenceCheck* Current() { return AtWork<ExistenceCheck>::Current(); }
 
   // The iterator that asks the filter of a file. In `arena`, unless that is
   // nullptr.
@@ -47,9 +47,6 @@ class ExistenceCheck {
 
  private:
   friend class ExistenceIterator;
-  class AtWork;
-
-  static thread_local ExistenceCheck* current_;
 
   // The end of the range that is being asked for, and whether any file may hold
   // a key in it.

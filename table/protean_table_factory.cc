@@ -216,4 +216,16 @@ Status ProteanTableFactory::NewTableReader(
   return s;
 }
 
+Status RequireProteanTable(const char* function, DB* db,
+                           ColumnFamilyHandle* column_family) {
+  const Options options = db->GetOptions(column_family);
+  if (options.table_factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument(
+      std::string(function) +
+      " needs the table factory ProteanTable, and the column family " +
+      column_family->GetName() + " has " + options.table_factory->Name());
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

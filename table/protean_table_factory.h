@@ -85,4 +85,9 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
+// InvalidArgument if the column family has another table factory, which
+// `function` cannot work with. Copies the options of the column family.
+Status RequireProteanTable(const char* function, DB* db,
+                           ColumnFamilyHandle* column_family);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,8 +2,8 @@
 
 #include "table/protean_table_reader.h"
 
-#include "memory/arena.h"
 #include "table/existence_check.h"
+#include "table/new_in.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
 
@@ -61,11 +61,7 @@ InternalIterator* ProteanTableReader::NewIterator(
   const FileIterator::Arguments arguments = {prefix_extractor, arena, caller,
                                              compaction_readahead_size,
                                              allow_unprepared_value};
-  if (arena == nullptr) {
-    return new ProteanTableIterator(&file_, read_options, arguments);
-  }
-  return new (arena->AllocateAligned(sizeof(ProteanTableIterator)))
-      ProteanTableIterator(&file_, read_options, arguments);
+  return NewIn<ProteanTableIterator>(arena, &file_, read_options, arguments);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -3,15 +3,13 @@
 #include "table/range_counter.h"
 
 #include "db/dbformat.h"
-#include "memory/arena.h"
 #include "rocksdb/table_properties.h"
 #include "table/filtered_file.h"
+#include "table/new_in.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-thread_local RangeCounter* current = nullptr;
 
 // The block-based table's iterator over all of a file.
 using KeyIterator = std::unique_ptr<InternalIterator>;
@@ -38,25 +36,10 @@ bool IsDeletion(ValueType type) {
          type == kTypeDeletionWithTimestamp;
 }
 
-// Makes a counter the one at work in this thread.
-class AtWork {
- public:
-  explicit AtWork(RangeCounter* counter) : before_(current) {
-    current = counter;
-  }
-  ~AtWork() { current = before_; }
-
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-
- private:
-  RangeCounter* const before_;
-};
-
 }  // namespace
 
 // Finds no key, but counts those that a search would find.
-class CountingIterator : public InternalIterator {
+class CountingIterator : public FindsNothing {
  public:
   CountingIterator(RangeCounter* counter, FilteredFile* file)
       : counter_(counter), file_(file) {}
@@ -70,14 +53,6 @@ class CountingIterator : public InternalIterator {
     Count(&lo);
   }
   void SeekToFirst() override { Count(nullptr); }
-  void SeekForPrev(const Slice& /*target*/) override {}
-  void SeekToLast() override {}
-
-  bool Valid() const override { return false; }
-  void Next() override {}
-  void Prev() override {}
-  Slice key() const override { return Slice(); }
-  Slice value() const override { return Slice(); }
   Status status() const override { return status_; }
 
  private:
@@ -215,12 +190,8 @@ RangeCounter::RangeCounter(const Range& range, const Comparator* comparator,
       file_options_(CountOptions()),
       totals_(totals) {}
 
-RangeCounter* RangeCounter::Current() { return current; }
-
 InternalIterator* RangeCounter::NewIterator(FilteredFile* file, Arena* arena) {
-  if (arena == nullptr) return new CountingIterator(this, file);
-  return new (arena->AllocateAligned(sizeof(CountingIterator)))
-      CountingIterator(this, file);
+  return NewIn<CountingIterator>(arena, this, file);
 }
 
 void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {
@@ -276,7 +247,7 @@ Status RangeCounter::Count(DB* db, ColumnFamilyHandle* column_family,
   Arena arena;
   ScopedArenaPtr<InternalIterator> it;
   {
-    const AtWork at_work(&counter);
+    const AtWork<RangeCounter> at_work(&counter);
     it.reset(version.NewIterator(read_options, &arena));
     counter.CountMemtables(it.get());
   }

@@ -17,6 +17,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
+#include "table/at_work.h"
 #include "table/rocksdb_internals/column_family.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -44,7 +45,7 @@ class RangeCounter {
                       const Range& range, Totals* totals);
 
   // The counter at work in this thread, or nullptr.
-  static RangeCounter* Current();
+  static RangeCounter* Current() { return AtWork<RangeCounter>::Current(); }
 
   // The iterator that counts the keys of a file. In `arena`, unless that is
   // nullptr.

@@ -7,6 +7,7 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
+#include "tools/interrupt.h"
 #include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/query_trace.h"
@@ -61,6 +63,14 @@ const std::vector<Column> kLevelColumns = {
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
     {"blocks_per_op", "blocks/op", 4},
+};
+
+const std::vector<Column> kKindColumns = {
+    {"kind", "kind of read"},
+    {"reads", "reads"},
+    {"blocks_per_op_none", "without filters", 4},
+    {"blocks_per_op_as_it_is", "now", 4},
+    {"blocks_per_op", "then", 4},
 };
 
 // The progress of a step.
@@ -244,6 +254,10 @@ class Advise : public Command {
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
+  // Prints what each kind of read costs, now and under the recommended policy,
+  // and which of them gets worse.
+  void PrintKinds(const TargetFamily& family, const ReplayReport& report,
+                  size_t recommended, Output* output) const;
   // A line about filters that the block cache does not keep; empty if there is
   // no reason for one.
   std::string CacheAdvice(const CachedFilters& filters) const;
@@ -272,6 +286,7 @@ The reads come from a trace of the DB (DB::StartTrace), from a file of queries (
 lo<TAB>hi), or, if neither is given, from the samples that the DB has saved (samples_file of its filter
 policy). Samples are queries for which files were read in vain; they do not include reads that find
 something. A trace includes Gets, MultiGets, Seeks and SeekForPrevs with their bounds, but no Nexts.
+A trace that was cut off is used up to there.
 
   blocks/op       data blocks that a read needs, in the block cache or not: all blocks of a Get, and
                   those that a seek needs to find its first key. Only files count, not memtables.
@@ -281,6 +296,10 @@ something. A trace includes Gets, MultiGets, Seeks and SeekForPrevs with their b
   measured FPR    the share of the files asked in vain that are read
   saved by a bit  blocks/op that each bit per key saves, compared with the next smaller budget of the
                   same kind
+
+A second table shows each kind of read, now and then: under the recommended policy. Gets of absent keys
+and Gets of present keys are kinds of their own. If a kind needs more blocks than now, a line says so.
+In --json, the rows "kind" have this for each policy.
 
 The search for the advice begins with no filters. The policy that saves the most blocks/op per
 additional bit per key comes next, until a bit saves less than --min_saving percent of the blocks/op
@@ -293,7 +312,10 @@ that keep them (LRUCache and HyperClockCache with the default number of shards),
 do not need room there. partition_filters is whether they are to be partitioned because --block_cache is
 smaller.
 
-Exit code: 0, or 2 if no advice can be given.
+Ctrl-C or SIGTERM while filters are built ends the building after the current file. The advice then
+rests on the files before.
+
+Exit code: 0, or 2 if no advice can be given or the command was interrupted.
 
 Examples:
   protean advise --db=/data/db --trace=/tmp/trace
@@ -346,8 +368,8 @@ void Advise::AddFlags(Arguments* arguments) {
                  "seed_file for the policy",
                  &save_samples_);
   arguments->Add("json",
-                 "print JSON, one object per line: each policy, each of its "
-                 "levels, and the advice",
+                 "print JSON, one object per line: each policy, each kind of "
+                 "read, each level, and the advice",
                  &json_);
 }
 
@@ -393,13 +415,17 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
   }
   if (!trace_.empty()) {
     uint64_t others = 0;
-    const Status s = ReadTrace(env, trace_, family.id, reads, &others);
+    std::string cut_off;
+    const Status s =
+        ReadTrace(env, trace_, family.id, reads, &others, &cut_off);
     if (!s.ok()) return s;
+    if (!cut_off.empty()) err << cut_off << ". The reads before are used\n";
     source_ = "the trace " + trace_;
     if (reads->seen() > 0) return s;
-    return Status::InvalidArgument(
-        source_ + " has no reads of column family " + family.name + ", but " +
-        std::to_string(others) + " of other ones; see --column_family");
+    return Status::InvalidArgument(source_ + " has no reads of column family " +
+                                   PrintedName(family.name) + ", but " +
+                                   std::to_string(others) +
+                                   " of other ones; see --column_family");
   }
   std::string file = queries_;
   if (file.empty()) {
@@ -449,7 +475,8 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
                         const std::vector<ReadQuery>& reads,
                         Output* output) const {
   if (!family.name.empty()) {
-    output->Line("Column family " + family.name + ": " + family.table_factory +
+    output->Line("Column family " + PrintedName(family.name) + ": " +
+                 family.table_factory +
                  ", filter_policy=" + family.filter_policy);
   }
   std::array<size_t, kReadKinds> kinds{};
@@ -536,6 +563,40 @@ size_t Advise::Recommend(const ReplayReport& report) const {
     if (next == best) return best;
     best = next;
   }
+}
+
+void Advise::PrintKinds(const TargetFamily& family, const ReplayReport& report,
+                        size_t recommended, Output* output) const {
+  std::vector<Json> rows;
+  std::string worse;
+  for (size_t i = 0; i < report.results.size(); i++) {
+    if (!json_ && i != recommended) continue;
+    for (size_t k = 0; k < report.results[i].kinds.size(); k++) {
+      const ReplayKind& kind = report.results[i].kinds[k];
+      const double then = kind.BlocksPerRead();
+      const double now = report.results[kAsItIs].kinds[k].BlocksPerRead();
+      Json row = {{"row", "kind"}};
+      row["column_family"] = family.name;
+      row["policy"] = report.results[i].name;
+      row["recommended"] = i == recommended;
+      row["kind"] = kind.name;
+      row["reads"] = kind.reads;
+      row["blocks_per_op"] = then;
+      row["blocks_per_op_as_it_is"] = now;
+      row["blocks_per_op_none"] =
+          report.results[kNone].kinds[k].BlocksPerRead();
+      rows.push_back(std::move(row));
+      if (i == recommended && then > kAsGood * now) {
+        worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",
+                        kind.name.c_str(), then, now);
+      }
+    }
+  }
+  output->Table(kKindColumns, rows);
+  if (!worse.empty()) {
+    output->Line("These reads will need more blocks than now: " + worse);
+  }
+  output->Line();
 }
 
 std::string Advise::CacheAdvice(const CachedFilters& filters) const {
@@ -667,6 +728,9 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   if (!s.ok()) return s;
   if (!save_samples_.empty()) {
+    // The path becomes an option of the DB, whose process may have another
+    // working folder.
+    save_samples_ = std::filesystem::absolute(save_samples_).string();
     s = WriteQueryFile(
         Env::Default(), save_samples_,
         SamplesOf(reads, truth, std::vector<bool>(reads.size(), false)));
@@ -677,10 +741,12 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   }
   ReplayReport report;
   {
+    const Interrupt interrupt;
     Step step(err, "building filters");
     s = ReplayReads(
         family, reads, truth, candidates, max_bytes_,
-        [&](double done) { step.Show(done); }, &report);
+        [&](double done) { step.Show(done); },
+        [&] { return interrupt.requested(); }, &report);
   }
   if (!s.ok()) return s;
   if (report.built_files == 0) {
@@ -692,8 +758,15 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   PrintReads(family, truth, report, reads, &output);
   PrintResults(family, report, &output);
   const size_t recommended = Recommend(report);
+  PrintKinds(family, report, recommended, &output);
   PrintAdvice(family, candidates[recommended - kNone], report, recommended,
               &output);
+  if (report.stopped) {
+    return Status::Incomplete(
+        Format("interrupted; the advice rests on the %zu files whose filters "
+               "had been built, %s",
+               report.built_files, PrintedBytes(report.built_bytes).c_str()));
+  }
   return s;
 }
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "filter_policy/levels_policy.h"
-#include "util/string_util.h"
+#include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -42,25 +42,6 @@ bool ParseSize(const std::string& text, uint64_t* number) {
   if ((*number << shift) >> shift != *number) return false;
   *number <<= shift;
   return true;
-}
-
-// Wraps a text into lines of at most `width` columns. All lines but the first
-// begin with `indent` spaces; the first line has already been indented.
-std::string Wrap(const std::string& text, size_t indent, size_t width) {
-  std::string wrapped;
-  size_t column = indent;
-  for (const std::string& word : StringSplit(text, ' ')) {
-    if (column > indent && column + 1 + word.size() > width) {
-      wrapped += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      wrapped += ' ';
-      column++;
-    }
-    wrapped += word;
-    column += word.size();
-  }
-  return wrapped;
 }
 
 }  // namespace

@@ -29,12 +29,11 @@ bool IsBytewise(const std::string& comparator) {
 
 // Describes a table of one of RocksDB's other kinds; nullptr for any other
 // file.
-const char* OtherKindOf(const std::string& path) {
+const char* OtherKindOf(Env* env, const std::string& path) {
   std::unique_ptr<RandomAccessFile> file;
   uint64_t size = 0;
   char scratch[kMagicNumberLengthByte];
   Slice end;
-  Env* const env = Env::Default();
   if (!env->GetFileSize(path, &size).ok() || size < sizeof(scratch) ||
       !env->NewRandomAccessFile(path, &file, EnvOptions()).ok() ||
       !file->Read(size - sizeof(scratch), sizeof(scratch), &end, scratch)
@@ -68,14 +67,14 @@ Status WithoutExceptions(const std::function<Status()>& read) {
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
   // Opening a device or a pipe could block forever.
-  Status s = CheckNoDevice(Env::Default(), file.path);
+  Status s = CheckNoDevice(family.options.env, file.path);
   if (!s.ok()) return Status::Corruption(s.getState());
   std::unique_ptr<FileFacts> read(new FileFacts);
   s = WithoutExceptions([&] { return read->Open(family, file); });
   if (s.ok()) {
     *facts = std::move(read);
   } else if (s.IsCorruption()) {
-    const char* kind = OtherKindOf(file.path);
+    const char* kind = OtherKindOf(family.options.env, file.path);
     if (kind != nullptr) s = Status::NotSupported(std::string("it is ") + kind);
   } else if (s.IsNotSupported()) {
     // Something that this build of RocksDB lacks, such as a compression

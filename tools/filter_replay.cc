@@ -101,6 +101,12 @@ Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
   return answer;
 }
 
+// The name of the kind that a read counts to.
+std::string KindOf(const ReadQuery& read, bool finds_key) {
+  if (read.kind != ReadKind::kGet) return ToString(read.kind);
+  return finds_key ? "gets of present keys" : "gets of absent keys";
+}
+
 // The share of reads of one kind that the filters of some files have let
 // through.
 struct Rate {
@@ -124,13 +130,15 @@ class Replay {
  public:
   Replay(const TargetFamily& family, const std::vector<ReadQuery>& reads,
          const ReadTruth& truth, const std::vector<Candidate>& candidates,
-         uint64_t max_bytes, const ReportShare& progress, ReplayReport* report)
+         uint64_t max_bytes, const ReportShare& progress,
+         const std::function<bool()>& stop_requested, ReplayReport* report)
       : family_(family),
         reads_(reads),
         truth_(truth),
         candidates_(candidates),
         max_bytes_(max_bytes),
         progress_(progress),
+        stop_requested_(stop_requested),
         report_(*report) {}
 
   Status Run();
@@ -154,7 +162,7 @@ class Replay {
 
   void Prepare();
   void ChooseFiles();
-  // Leaves out a file that is gone and may have been chosen.
+  // Leaves out a file that may have been chosen, but is not read.
   void LeaveOut(uint32_t file) {
     if (!chosen_[file]) return;
     chosen_[file] = false;
@@ -165,10 +173,15 @@ class Replay {
   void TellTrees();
   void Teach();
   Status BuildFilters(uint32_t file);
+  // Builds the filters of all chosen files, until a stop is requested.
+  Status BuildAllFilters();
   void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
   // Estimates the outcomes of unknown files from those of the known ones.
   void Extrapolate(Contestant* contestant) const;
   void Sum(const Contestant& contestant, ReplayResult* result) const;
+  // The kinds of the replayed reads, without their blocks. Stores the kind of
+  // each read in `kind_of_`.
+  void FindKinds();
 
   int LevelOf(uint32_t file) const { return family_.files[file].level; }
   const ReadQuery& ReadOf(const Question& question) const {
@@ -185,10 +198,13 @@ class Replay {
   const std::vector<Candidate>& candidates_;
   const uint64_t max_bytes_;
   const ReportShare& progress_;
+  const std::function<bool()>& stop_requested_;
   ReplayReport& report_;
 
   std::vector<Contestant> contestants_;
   std::vector<bool> replayed_;                // by read
+  std::vector<ReplayKind> kinds_;             // of the replayed reads
+  std::vector<size_t> kind_of_;               // in kinds_, by read
   std::vector<std::vector<uint32_t>> asked_;  // questions, by file
   std::vector<bool> chosen_;                  // by file
   std::vector<uint64_t> keys_;                // by file
@@ -211,6 +227,7 @@ void Replay::Prepare() {
     const Question& question = truth_.questions[i];
     if (replayed_[question.read]) asked_[question.file].push_back(i);
   }
+  FindKinds();
   keys_.resize(files);
   contestants_.resize(1 + candidates_.size());
   contestants_[0].name = "as it is";
@@ -221,6 +238,23 @@ void Replay::Prepare() {
   for (Contestant& contestant : contestants_) {
     contestant.files.resize(files);
     contestant.answers.resize(truth_.questions.size());
+  }
+}
+
+void Replay::FindKinds() {
+  std::vector<bool> finds_key(reads_.size());
+  for (const Question& question : truth_.questions) {
+    if (!question.in_vain) finds_key[question.read] = true;
+  }
+  std::map<std::string, size_t> known;
+  kind_of_.resize(reads_.size());
+  for (size_t i = 0; i < reads_.size(); i++) {
+    if (!replayed_[i]) continue;
+    const std::string name = KindOf(reads_[i], finds_key[i]);
+    const auto [place, is_new] = known.emplace(name, kinds_.size());
+    if (is_new) kinds_.push_back({name});
+    kind_of_[i] = place->second;
+    kinds_[place->second].reads++;
   }
 }
 
@@ -430,6 +464,20 @@ Status Replay::BuildFilters(uint32_t file) {
   return s;
 }
 
+Status Replay::BuildAllFilters() {
+  for (uint32_t i = 0, begun = 0; i < family_.files.size(); i++) {
+    if (!chosen_[i]) continue;
+    if (begun++ > 0 && stop_requested_()) {
+      report_.stopped = true;
+      LeaveOut(i);
+      continue;
+    }
+    const Status s = BuildFilters(i);
+    if (!s.ok()) return s;
+  }
+  return Status::OK();
+}
+
 void Replay::Extrapolate(Contestant* contestant) const {
   std::map<int, std::array<Rates, kReadKinds>> rates;
   const auto kind_of = [&](uint32_t i) {
@@ -477,6 +525,7 @@ void Replay::Extrapolate(Contestant* contestant) const {
 
 void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
   result->name = contestant.name;
+  result->kinds = kinds_;
   for (uint32_t i = 0; i < family_.files.size(); i++) {
     ReplaySum& level = result->levels[LevelOf(i)];
     const FileOutcome& outcome = contestant.files[i];
@@ -553,7 +602,10 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
           backoff.OnPassed();
         }
       }
-      if (visited) level.blocks += question.blocks;
+      if (visited) {
+        level.blocks += question.blocks;
+        result->kinds[kind_of_[read]].blocks += question.blocks;
+      }
       if (!question.in_vain) continue;
       level.in_vain++;
       if (visited) level.false_positives++;
@@ -575,9 +627,7 @@ Status Replay::Run() {
   Status s = LookAtFiles();
   TellTrees();
   Teach();
-  for (uint32_t i = 0; s.ok() && i < family_.files.size(); i++) {
-    if (chosen_[i]) s = BuildFilters(i);
-  }
+  if (s.ok()) s = BuildAllFilters();
   if (!s.ok()) return s;
   for (Contestant& contestant : contestants_) {
     Extrapolate(&contestant);
@@ -643,9 +693,12 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress, ReplayReport* report) {
+                   const ReportShare& progress,
+                   const std::function<bool()>& stop_requested,
+                   ReplayReport* report) {
   *report = ReplayReport();
-  return Replay(family, reads, truth, candidates, max_bytes, progress, report)
+  return Replay(family, reads, truth, candidates, max_bytes, progress,
+                stop_requested, report)
       .Run();
 }
 

@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,11 +61,27 @@ struct ReplaySum {
   double PredictedRate() const;
 };
 
+// Reads of one kind. A filter can serve one kind well and another one badly, so
+// Gets of keys that are absent count apart from Gets of keys that are there.
+struct ReplayKind {
+  std::string name;  // such as "gets of absent keys"
+  uint64_t reads = 0;
+  uint64_t blocks = 0;
+
+  double BlocksPerRead() const {
+    return static_cast<double>(blocks) /
+           static_cast<double>(reads > 0 ? reads : 1);
+  }
+};
+
 struct ReplayResult {
   std::string name;
   std::map<int, ReplaySum> levels;
   ReplaySum all;
   double blocks_per_read = 0;
+  // The kinds of the reads that were replayed, in the same order in each
+  // result.
+  std::vector<ReplayKind> kinds;
 };
 
 struct ReplayReport {
@@ -80,15 +97,21 @@ struct ReplayReport {
   // partitioned.
   size_t files_not_asked = 0;
   uint64_t range_deletions = 0;  // which are ignored
+  // Whether filters of some chosen files were not built, since a stop was
+  // requested.
+  bool stopped = false;
 };
 
 // Builds filters for files of at most `max_bytes` in all, chosen evenly from
-// each level, for each candidate, and replays the reads. Corruption names a
-// file that is damaged.
+// each level, for each candidate, and replays the reads. Once `stop_requested`
+// returns true, no more files are begun; those before, at least one, have to
+// do. Corruption names a file that is damaged.
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                    const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress, ReplayReport* report);
+                   const ReportShare& progress,
+                   const std::function<bool()>& stop_requested,
+                   ReplayReport* report);
 
 // The samples that the reads give: the ranges in which they find nothing, one
 // for each read that asks a file in vain, except for reads for which `skip` is

@@ -214,8 +214,11 @@ family (LRUCache and HyperClockCache), or null if it reads no whole filters thro
 
 The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are read.
 
-Exit code: 0 if all filters can be used or are left out on purpose, 1 if a file or a filter is damaged,
-2 if the command failed.
+With --json, and on the page of --html, "prefixes" says which prefixes of a key a design means, such as
+"ribbon 272": the first 34 bytes.
+
+Exit code: 0 if all filters can be used or are left out on purpose, 1 if a file, a filter or the end of
+the MANIFEST is damaged, 2 if the command failed.
 
 Examples:
   protean inspect --db=/data/db
@@ -321,8 +324,15 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
                              " cannot be read: " + s.ToString());
     }
     page.history = ReadDesigns(log);
+    if (page.history.empty()) {
+      err << "--log=" << log_file_
+          << " has no designs of filters, so the page shows none over time: "
+             "policies that design filters log each one if info_log_level is "
+             "INFO_LEVEL (the default) or lower\n";
+    }
   }
   for (const std::string& note : target_.notes()) err << note << '\n';
+  *found = !target_.cut_off().empty();
   Output output(out, json_);
   for (const TargetFamily& family : target_.families()) {
     std::vector<Json> files;
@@ -334,6 +344,10 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       const Status read = FileFacts::Read(family, file, &facts);
       if (read.ok()) {
         AddFacts(*facts, &row);
+        row["prefixes"] =
+            facts->kind() == "SuRF"
+                ? ""
+                : ExplainDesign(facts->report().design, file.smallest);
         AddObserved(family, file, &row);
         *found = *found || facts->damaged();
         levels[file.level].Add(file, *facts, row);
@@ -369,7 +383,8 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
         {family.name, family.filter_policy, files, sums, note});
 
     if (!family.name.empty()) {
-      output.Line(Format("Column family %s: %s%s%s", family.name.c_str(),
+      output.Line(Format("Column family %s: %s%s%s",
+                         PrintedName(family.name).c_str(),
                          family.table_factory.c_str(),
                          family.filter_policy.empty() ? "" : ", filter_policy=",
                          family.filter_policy.c_str()));

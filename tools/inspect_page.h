@@ -38,6 +38,11 @@ struct Page {
 
 std::string RenderPage(const Page& page);
 
+// What the prefixes in a design are of a key of the file: "ribbon 272" is
+// "ribbon 272: the first 34 bytes, such as user0000001". Empty if the design
+// has no prefixes.
+std::string ExplainDesign(const std::string& design, const Slice& key);
+
 // The designed filters in an info log. Other lines are skipped.
 std::vector<DesignedFilter> ReadDesigns(const std::string& log);
 

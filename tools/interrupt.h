@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Ctrl-C as a request to stop after the current piece of work.
+//  Ctrl-C and SIGTERM as a request to stop after the current piece of work.
 
 #pragma once
 
 #include <signal.h>
 
+#include <array>
+
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// While an Interrupt exists, the first SIGINT is only noted; a second one ends
-// the process as usual. At most one exists at a time.
+// While an Interrupt exists, the first SIGINT is only noted, and so is the
+// first SIGTERM, with which a service manager or kill asks a process to end. A
+// second one ends the process as usual. At most one Interrupt exists at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -23,7 +26,7 @@ class Interrupt {
   bool requested() const;
 
  private:
-  struct sigaction before_;
+  std::array<struct sigaction, 2> before_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

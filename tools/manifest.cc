@@ -3,12 +3,14 @@
 #include "tools/manifest.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "db/log_reader.h"
 #include "db/version_edit.h"
 #include "file/filename.h"
 #include "file/sequence_file_reader.h"
+#include "rocksdb/file_checksum.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -70,6 +72,22 @@ class ManifestState {
       file.smallest = meta.smallest.user_key().ToString();
       file.largest = meta.largest.user_key().ToString();
       file.has_timestamps = meta.user_defined_timestamps_persisted;
+      if (meta.file_checksum_func_name != kUnknownFileChecksumFuncName) {
+        file.checksum = meta.file_checksum;
+        file.checksum_function = meta.file_checksum_func_name;
+      }
+      file.oldest_blob_file = meta.oldest_blob_file_number;
+    }
+    for (const BlobFileAddition& added : edit.GetBlobFileAdditions()) {
+      ManifestBlobFile& file =
+          family->second.blob_files[added.GetBlobFileNumber()].file;
+      file.number = added.GetBlobFileNumber();
+      file.blobs = added.GetTotalBlobCount();
+      file.blob_bytes = added.GetTotalBlobBytes();
+    }
+    for (const BlobFileGarbage& garbage : edit.GetBlobFileGarbages()) {
+      family->second.blob_files[garbage.GetBlobFileNumber()].garbage +=
+          garbage.GetGarbageBlobCount();
     }
     return Status::OK();
   }
@@ -90,18 +108,34 @@ class ManifestState {
       family.id = id;
       family.name = std::move(state.name);
       family.comparator = std::move(state.comparator);
+      // A blob file lives as long as RocksDB's VersionBuilder keeps it: until
+      // all of it is garbage, or all SST files refer to later ones.
+      std::set<uint64_t> referred;
       for (auto& [place, file] : state.files) {
+        if (file.oldest_blob_file != 0) referred.insert(file.oldest_blob_file);
         family.files.push_back(std::move(file));
+      }
+      for (const auto& [number, blob_file] : state.blob_files) {
+        if (referred.empty() || number < *referred.begin()) continue;
+        if (blob_file.garbage < blob_file.file.blobs ||
+            referred.count(number) > 0) {
+          family.blob_files.push_back(blob_file.file);
+        }
       }
       families->push_back(std::move(family));
     }
   }
 
  private:
+  struct BlobFile {
+    ManifestBlobFile file;
+    uint64_t garbage = 0;  // blobs that no SST file refers to any more
+  };
   struct State {
     std::string name;
     std::string comparator;
     std::map<std::pair<int, uint64_t>, ManifestFile> files;
+    std::map<uint64_t, BlobFile> blob_files;
   };
   std::map<uint32_t, State> families_;
   bool has_log_number_ = false;
@@ -109,16 +143,50 @@ class ManifestState {
   bool has_last_sequence_ = false;
 };
 
-Status ReadManifestOnce(Env* env, const std::string& path,
-                        std::vector<ManifestFamily>* families) {
+// Stores the path of the MANIFEST that CURRENT names.
+Status FindManifest(Env* env, const std::string& path, std::string* manifest) {
   std::string current;
-  Status s = ReadFileToString(env, CurrentFileName(path), &current);
+  const Status s = ReadFileToString(env, CurrentFileName(path), &current);
   if (!s.ok()) return s;
-  if (current.empty() || current.back() != '\n') {
-    return Status::Corruption(CurrentFileName(path), "names no MANIFEST");
+  uint64_t number = 0;
+  FileType type = kTempFile;
+  if (current.empty() || current.back() != '\n' ||
+      !ParseFileName(current.substr(0, current.size() - 1), &number, &type) ||
+      type != kDescriptorFile) {
+    return Status::Corruption(
+        CurrentFileName(path),
+        "names no MANIFEST: it is damaged, or the DB's files are encrypted, "
+        "and then --env_uri must name an Env that can read them");
   }
   current.pop_back();
-  const std::string manifest = path + "/" + current;
+  *manifest = path + "/" + current;
+  return s;
+}
+
+// What is behind the last whole record of a MANIFEST, in words; empty if it
+// ends there, perhaps with zeros.
+std::string TellOfEnd(Env* env, const std::string& manifest, uint64_t whole) {
+  std::string contents;
+  uint64_t size = 0;
+  if (!env->GetFileSize(manifest, &size).ok() || size <= whole ||
+      !ReadFileToString(env, manifest, &contents).ok() ||
+      contents.size() <= whole ||
+      contents.find_first_not_of('\0', whole) == std::string::npos) {
+    return "";
+  }
+  return manifest + " ends within a record: it has " +
+         std::to_string(contents.size() - whole) + " bytes behind offset " +
+         std::to_string(whole) +
+         ", where its last whole record ends. If no process was writing to it "
+         "just now, the last change of the DB is lost";
+}
+
+Status ReadManifestOnce(Env* env, const std::string& path,
+                        std::vector<ManifestFamily>* families,
+                        std::string* cut_off) {
+  std::string manifest;
+  Status s = FindManifest(env, path, &manifest);
+  if (!s.ok()) return s;
   std::unique_ptr<SequentialFileReader> file;
   s = SequentialFileReader::Create(env->GetFileSystem(), manifest,
                                    FileOptions(), &file, nullptr, nullptr);
@@ -130,8 +198,10 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   std::vector<VersionEdit> group;
   Slice record;
   std::string scratch;
+  uint64_t whole = 0;  // the end of the last record
   while (s.ok() && damage.status().ok() &&
          reader.ReadRecord(&record, &scratch)) {
+    whole = reader.LastRecordEnd();
     group.emplace_back();
     VersionEdit& edit = group.back();
     s = edit.DecodeFrom(record);
@@ -145,6 +215,9 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   if (s.ok()) s = damage.status();
   if (s.ok()) s = state.Check();
   if (!s.ok()) return Status::Corruption(manifest, s.ToString());
+  if (cut_off != nullptr) {
+    *cut_off = TellOfEnd(env, manifest, whole);
+  }
   state.MoveTo(families);
   return s;
 }
@@ -152,14 +225,17 @@ Status ReadManifestOnce(Env* env, const std::string& path,
 }  // namespace
 
 Status ReadManifest(Env* env, const std::string& path,
-                    std::vector<ManifestFamily>* families) {
+                    std::vector<ManifestFamily>* families,
+                    std::string* cut_off) {
   // The DB may begin a new MANIFEST while the old one is about to be opened.
   constexpr int kTries = 5;
   Status s;
   for (int i = 0; i < kTries; i++) {
     families->clear();
-    s = ReadManifestOnce(env, path, families);
-    if (s.ok() || s.IsCorruption()) return s;
+    s = ReadManifestOnce(env, path, families, cut_off);
+    // A record may have been about to be written.
+    const bool ends_whole = cut_off == nullptr || cut_off->empty();
+    if ((s.ok() && ends_whole) || s.IsCorruption()) return s;
   }
   return s;
 }

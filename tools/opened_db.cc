@@ -2,9 +2,14 @@
 
 #include "tools/opened_db.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <mutex>
+#include <system_error>
 
 #include "env/fs_readonly.h"
 #include "file/filename.h"
@@ -73,11 +78,13 @@ class NoLog : public Logger {
   void Logv(const char* /*format*/, va_list /*arguments*/) override {}
 };
 
-Status LoadOptions(const std::string& path, bool strictly, DBOptions* options,
+Status LoadOptions(const std::string& path, Env* env, bool strictly,
+                   DBOptions* options,
                    std::vector<ColumnFamilyDescriptor>* families) {
   ConfigOptions config;
   config.ignore_unknown_options = !strictly;
   config.ignore_unsupported_options = !strictly;
+  config.env = env;
   Status s = LoadLatestOptions(config, path, options, families);
   if (!s.ok()) {
     return Status::InvalidArgument(
@@ -85,10 +92,11 @@ Status LoadOptions(const std::string& path, bool strictly, DBOptions* options,
         " cannot be used, so only the application itself can open it: " +
         s.ToString());
   }
+  if (env != Env::Default()) options->env = env;
   // The OPTIONS file is written after the MANIFEST, so only the MANIFEST says
   // which column families there are.
   std::vector<ManifestFamily> manifest;
-  s = ReadManifest(Env::Default(), path, &manifest);
+  s = ReadManifest(env, path, &manifest);
   if (!s.ok()) return s;
   const auto is_gone = [&manifest](const ColumnFamilyDescriptor& family) {
     return std::none_of(
@@ -100,37 +108,70 @@ Status LoadOptions(const std::string& path, bool strictly, DBOptions* options,
   return s;
 }
 
+// Whether this process may create files in the folder and write to its lock.
+Status CheckAccess(const std::string& path) {
+  const std::string lock = LockFileName(path);
+  for (const std::string& name : {path, lock}) {
+    if (faccessat(AT_FDCWD, name.c_str(), W_OK, AT_EACCESS) == 0) continue;
+    const int error = errno;
+    if (error == ENOENT && name == lock) continue;
+    return Status::IOError(name + " cannot be written (" +
+                           std::system_category().message(error) +
+                           "); this needs a user who may write to the DB, and "
+                           "a file system that is mounted for writing");
+  }
+  return Status::OK();
+}
+
 // RocksDB starts a new LOG file before it takes the lock, so opening must not
 // even be tried while another process has the DB open.
-Status CheckLock(const std::string& path) {
+Status CheckLock(const std::string& path, Env* env) {
   FileLock* lock = nullptr;
-  const Status s = Env::Default()->LockFile(LockFileName(path), &lock);
-  if (s.ok()) return Env::Default()->UnlockFile(lock);
+  // Only the operating system's files have users.
+  Status s = env == Env::Default() ? CheckAccess(path) : Status::OK();
+  if (!s.ok()) return s;
+  s = env->LockFile(LockFileName(path), &lock);
+  if (s.ok()) return env->UnlockFile(lock);
   return Status::Busy(path +
                       " cannot be locked, probably because a process has it "
                       "open: " +
                       s.ToString());
 }
 
-}  // namespace
-
-Status OpenedDB::OpenForWriting(const std::string& path,
-                                std::unique_ptr<OpenedDB>* opened) {
-  DBOptions options;
-  std::vector<ColumnFamilyDescriptor> families;
-  Status s = LoadOptions(path, /*strictly=*/true, &options, &families);
-  if (s.ok()) s = CheckLock(path);
+// Loads the options of a DB that is to be opened for writing, and checks
+// whether that can be done.
+Status LoadForWriting(const std::string& path, Env* env, DBOptions* options,
+                      std::vector<ColumnFamilyDescriptor>* families) {
+  Status s = LoadOptions(path, env, /*strictly=*/true, options, families);
+  if (s.ok()) s = CheckLock(path, env);
   if (!s.ok()) return s;
   // A TransactionDB. With a write policy other than WRITE_COMMITTED, its files
   // may hold uncommitted data, which only the TransactionDB itself can tell
   // apart. The OPTIONS file does not name the policy.
-  if (options.allow_2pc) {
+  if (options->allow_2pc) {
     return Status::NotSupported(
         path +
         " is a TransactionDB (allow_2pc=true), whose files only its "
         "application can rewrite safely: let it call "
         "protean::RefreshFilters, or CompactRange");
   }
+  return s;
+}
+
+}  // namespace
+
+Status OpenedDB::CheckForWriting(const std::string& path, Env* env) {
+  DBOptions options;
+  std::vector<ColumnFamilyDescriptor> families;
+  return LoadForWriting(path, env, &options, &families);
+}
+
+Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
+                                std::unique_ptr<OpenedDB>* opened) {
+  DBOptions options;
+  std::vector<ColumnFamilyDescriptor> families;
+  Status s = LoadForWriting(path, env, &options, &families);
+  if (!s.ok()) return s;
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
   options.env = opening->env_.get();
@@ -139,11 +180,11 @@ Status OpenedDB::OpenForWriting(const std::string& path,
   return s;
 }
 
-Status OpenedDB::OpenForReading(const std::string& path,
+Status OpenedDB::OpenForReading(const std::string& path, Env* env,
                                 std::unique_ptr<OpenedDB>* opened) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
-  Status s = LoadOptions(path, /*strictly=*/false, &options, &families);
+  Status s = LoadOptions(path, env, /*strictly=*/false, &options, &families);
   if (!s.ok()) return s;
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = NewCompositeEnv(

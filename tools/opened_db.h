@@ -17,25 +17,29 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class OpenedDB {
  public:
-  // Opens the existing DB in the folder `path`, with all of its column families
-  // and the options of its latest OPTIONS file. RocksDB does what it does
-  // whenever it opens a DB: it replays the WAL, flushes the memtables, and
+  // Opens the existing DB in the folder `path` of `env`, with all of its column
+  // families and the options of its latest OPTIONS file. RocksDB does what it
+  // does whenever it opens a DB: it replays the WAL, flushes the memtables, and
   // starts new MANIFEST, OPTIONS and LOG files. The options stay the same. The
   // DB starts no compactions of its own while it is open.
   //
-  // Returns Busy if a process (including this one) has the DB open, without
-  // having touched anything. Returns InvalidArgument if the OPTIONS file is
-  // missing or names something that this program does not have, such as a merge
-  // operator of the application: files written without it would be wrong.
-  // Returns NotSupported for a TransactionDB (allow_2pc), since its uncommitted
-  // data might be taken for committed.
-  static Status OpenForWriting(const std::string& path,
+  // Returns what CheckForWriting returns, without having touched anything.
+  static Status OpenForWriting(const std::string& path, Env* env,
                                std::unique_ptr<OpenedDB>* opened);
+
+  // Whether the DB can be opened for writing at this moment; nothing is
+  // touched. Returns Busy if a process (including this one) has the DB open,
+  // and IOError if this process may not write to its folder. Returns
+  // InvalidArgument if the OPTIONS file is missing or names something that this
+  // program does not have, such as a merge operator of the application: files
+  // written without it would be wrong. Returns NotSupported for a TransactionDB
+  // (allow_2pc), since its uncommitted data might be taken for committed.
+  static Status CheckForWriting(const std::string& path, Env* env);
 
   // Opens the DB for reading, even if another process has it open. Nothing is
   // written, not even when the DB is closed. Things that the OPTIONS file names
   // but this program does not have are left out.
-  static Status OpenForReading(const std::string& path,
+  static Status OpenForReading(const std::string& path, Env* env,
                                std::unique_ptr<OpenedDB>* opened);
 
   ~OpenedDB();

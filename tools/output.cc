@@ -3,8 +3,11 @@
 #include "tools/output.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdarg>
 #include <cstdio>
+
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -13,7 +16,7 @@ namespace {
 std::string Cell(const Json& row, const Column& column) {
   const auto field = row.find(column.field);
   if (field == row.end() || field->is_null()) return "";
-  if (field->is_string()) return field->get<std::string>();
+  if (field->is_string()) return PrintedName(field->get<std::string>());
   if (field->is_number_float()) {
     return Format("%.*f", column.digits, field->get<double>());
   }
@@ -81,6 +84,22 @@ std::string PrintedKey(const Slice& key) {
   return printable ? key.ToString() : "0x" + key.ToString(/*hex=*/true);
 }
 
+std::string PrintedName(const std::string& name) {
+  std::string printed;
+  for (const char c : name) {
+    if (c == '\n') {
+      printed += "\\n";
+    } else if (c == '\t') {
+      printed += "\\t";
+    } else if (iscntrl(static_cast<unsigned char>(c)) != 0) {
+      printed += Format("\\x%02x", static_cast<unsigned char>(c));
+    } else {
+      printed += c;
+    }
+  }
+  return printed;
+}
+
 std::string PrintedBytes(double bytes) {
   const char* const units[] = {"B", "KB", "MB", "GB", "TB"};
   size_t unit = 0;
@@ -89,6 +108,23 @@ std::string PrintedBytes(double bytes) {
     unit++;
   }
   return Format(unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+std::string Wrap(const std::string& text, size_t indent, size_t width) {
+  std::string wrapped;
+  size_t column = indent;
+  for (const std::string& word : StringSplit(text, ' ')) {
+    if (column > indent && column + 1 + word.size() > width) {
+      wrapped += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      wrapped += ' ';
+      column++;
+    }
+    wrapped += word;
+    column += word.size();
+  }
+  return wrapped;
 }
 
 std::string Format(const char* format, ...) {

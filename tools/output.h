@@ -48,6 +48,10 @@ class Output {
 // hexadecimal, as in ldb --hex and in files of queries.
 std::string PrintedKey(const Slice& key);
 
+// A name for people: line breaks and other control characters are shown as in
+// a string of C, such as \n.
+std::string PrintedName(const std::string& name);
+
 // A number, or null for a negative one, which means unknown.
 template <typename T>
 Json OrNull(T number) {
@@ -59,6 +63,10 @@ std::string PrintedBytes(double bytes);
 inline std::string PrintedBytes(uint64_t bytes) {
   return PrintedBytes(static_cast<double>(bytes));
 }
+
+// Wraps a text into lines of at most `width` columns. All lines but the first
+// begin with `indent` spaces; the first line has already been indented.
+std::string Wrap(const std::string& text, size_t indent, size_t width);
 
 // Formats as printf does.
 std::string Format(const char* format, ...)

@@ -178,7 +178,8 @@ bool IsRead(TraceType type) {
 }  // namespace
 
 Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
-                 ReadSample* reads, uint64_t* others) {
+                 ReadSample* reads, uint64_t* others, std::string* cut_off) {
+  cut_off->clear();
   std::unique_ptr<TraceReader> reader;
   Status s = NewFileTraceReader(env, EnvOptions(), file, &reader);
   std::string bytes;
@@ -207,10 +208,11 @@ Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
       s = record->Accept(&collector, &none);
     }
     if (!s.ok()) {
-      return Status::Corruption(
+      *cut_off =
           "the trace " + file + " is damaged or cut off after " +
           std::to_string(records) +
-          " records; a complete trace ends where DB::EndTrace was called");
+          " records; a complete trace ends where DB::EndTrace was called";
+      return records == 0 ? Status::Corruption(*cut_off) : Status::OK();
     }
     records++;
   }

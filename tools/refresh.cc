@@ -3,8 +3,10 @@
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #include <cinttypes>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
@@ -24,17 +26,33 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 const std::vector<Column> kFileColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"size", "size"},
-    {"outcome", "outcome"},
-    {"queries", "queries"},
-    {"old_fpr", "old FPR", 5},
+    {"file", "file"},          {"level", "level"},
+    {"size", "size"},          {"outcome", "outcome"},
+    {"queries", "queries"},    {"old_fpr", "old FPR", 5},
     {"new_fpr", "new FPR", 5},
-    {"old_design", "old design"},
-    {"new_design", "new design"},
-    {"status", "status"},
 };
+
+// The width of lines of text.
+constexpr size_t kWidth = 100;
+
+// Prints the changes of design below the table, which would be too wide with
+// them. Many files share a change.
+void PrintDesigns(const std::vector<RefreshedFile>& files, Output* output) {
+  constexpr size_t kIndent = 6;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      changes;
+  for (const RefreshedFile& file : files) {
+    if (file.new_design.empty()) continue;
+    changes[{file.old_design, file.new_design}].push_back(file.name);
+  }
+  for (const auto& [designs, names] : changes) {
+    std::string of;
+    for (const std::string& name : names) of += (of.empty() ? "" : ", ") + name;
+    output->Line("  " + Wrap(of + ":", 2, kWidth));
+    output->Line("    " + Wrap(designs.first, kIndent, kWidth));
+    output->Line("    " + Wrap("-> " + designs.second, kIndent, kWidth));
+  }
+}
 
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
   if (family.table_factory != ProteanTableFactory::kClassName() ||
@@ -44,15 +62,27 @@ const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
   return family.policy();
 }
 
-std::string WhyNot(const TargetFamily& family) {
-  return "column family " + family.name + " has the table factory " +
-         (family.table_factory.empty() ? "of an unknown kind"
-                                       : family.table_factory) +
-         (family.filter_policy.empty()
-              ? ""
-              : " with filter_policy=" + family.filter_policy) +
-         "; its options need table_factory={id=ProteanTable;filter_policy="
-         "proteus:12}";
+// The number of samples with which the DB would be opened.
+size_t CountSamples(const TargetFamily& family) {
+  const std::shared_ptr<SampleStore> store = family.policy()->Samples();
+  return store == nullptr
+             ? 0
+             : store->Queue(family.name, Env::Default(), /*logger=*/nullptr)
+                   ->size();
+}
+
+std::string WhyNotWithoutSamples(const TargetFamily& family) {
+  uint64_t bytes = 0;
+  for (const TargetFile& file : family.files) bytes += file.bytes;
+  const bool takes_samples = family.policy()->Samples() != nullptr;
+  return Format(
+      "column family %s has no samples of queries, so its %zu files, %s, would "
+      "be read and perhaps rewritten for queries that are generated from their "
+      "keys; %sgive --without_samples if that is what you want, or see first "
+      "with --dry_run",
+      PrintedName(family.name).c_str(), family.files.size(),
+      PrintedBytes(bytes).c_str(),
+      takes_samples ? "give --samples=FILE; or " : "");
 }
 
 // Adds queries to the sample queue of a column family. REQUIRES: the filter
@@ -93,6 +123,7 @@ class RefreshCommand : public Command {
   Target target_;
   RefreshOptions options_;
   std::string samples_;
+  bool without_samples_ = false;
   bool json_ = false;
 };
 
@@ -100,8 +131,8 @@ const char* RefreshCommand::help() const {
   return R"(A filter is designed when its file is written, for the queries of that time. This command finds the
 files whose filters do badly with current queries and would do better if they were rebuilt, and
 rewrites them into their own level, those with the largest gain per byte first. Current queries are
-the samples that the DB has saved (samples_file of the filter policy), and those of --samples. If there
-are none, queries are generated from the keys.
+the samples that the DB has saved (samples_file of the filter policy), and those of --samples. With
+--without_samples, queries are generated from the keys if there are none.
 
 No other process may have the DB open, except with --dry_run, which writes nothing. An application that
 has the DB open can do the same itself: protean::RefreshFilters and FilterRefresher of
@@ -109,9 +140,12 @@ plugin/refresh_filters.h, which also know how often queries come. The DB is open
 and none of them is changed. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
 whatever its write policy: refresh it in its application.
 
+A column family without any samples is left alone unless --without_samples is given: its files would be
+read completely, and perhaps rewritten, for queries that the application has not asked.
+
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
-family: its totals. Ctrl-C stops the command after the current file.
+family: its totals. Ctrl-C or SIGTERM stops the command after the current file.
 
 Exit code: 0, 1 if files are damaged or could not be rewritten, 2 if the command failed or was
 interrupted.
@@ -119,6 +153,7 @@ interrupted.
 Examples:
   protean refresh --db=/data/db --dry_run
   protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
+  protean refresh --db=/data/db --without_samples
   protean refresh --db=/data/db --column_family=events --samples=today.queries
 )";
 }
@@ -146,6 +181,11 @@ void RefreshCommand::AddFlags(Arguments* arguments) {
       "per line: key, or lo<TAB>hi. Except in a dry run, they become "
       "samples of the DB",
       &samples_);
+  arguments->Add(
+      "without_samples",
+      "refresh column families that have no samples, too, by queries "
+      "that are generated from the keys",
+      &without_samples_);
   arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
@@ -155,20 +195,24 @@ Status RefreshCommand::Choose(std::ostream& err,
   for (const TargetFamily& family : target_.families()) {
     const ProteanFilterPolicy* policy = PolicyOf(family);
     if (policy == nullptr) {
-      why = WhyNot(family);
+      why = WhyNotProteanTable(family, "proteus:12");
     } else if (!family.comparator_known) {
-      why = "column family " + family.name + " has the comparator " +
-            family.comparator + ", which this program does not know";
+      why = "column family " + PrintedName(family.name) +
+            " has the comparator " + family.comparator +
+            ", which this program does not know";
     } else if (!samples_.empty() && policy->Samples() == nullptr) {
-      why = "the filter policy of column family " + family.name +
+      why = "the filter policy of column family " + PrintedName(family.name) +
             " takes no samples; --samples needs one that does, such as "
             "filter_policy=proteus:12";
+    } else if (samples_.empty() && !without_samples_ && !options_.dry_run &&
+               CountSamples(family) == 0) {
+      why = WhyNotWithoutSamples(family);
     } else {
       families->push_back(family.name);
       WarnOfRelativeSamplesFile(family, err);
       if (!samples_.empty() && !options_.dry_run &&
           policy->Samples()->options().samples_file.empty()) {
-        err << "column family " << family.name
+        err << "column family " << PrintedName(family.name)
             << " saves no samples, so files written later do not use these; "
                "samples_file in its filter_policy would save them\n";
       }
@@ -186,8 +230,11 @@ Status RefreshCommand::Choose(std::ostream& err,
 }
 
 Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
-  if (options_.dry_run) return OpenedDB::OpenForReading(target_.db(), opened);
-  const Status s = OpenedDB::OpenForWriting(target_.db(), opened);
+  if (options_.dry_run)
+    return OpenedDB::OpenForReading(target_.db(), target_.env(), opened);
+  Status s = target_.CheckForWriting();
+  if (!s.ok()) return s;
+  s = OpenedDB::OpenForWriting(target_.db(), target_.env(), opened);
   return s.IsBusy()
              ? Status::Busy(std::string(s.getState()) +
                             "; close it, or let that process call "
@@ -198,7 +245,7 @@ Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
 
 void RefreshCommand::Print(const std::string& column_family,
                            const RefreshResult& result, Output* output) const {
-  output->Line("Column family " + column_family);
+  output->Line("Column family " + PrintedName(column_family));
   std::vector<Json> rows;
   for (const RefreshedFile& file : result.files) {
     Json row;
@@ -218,6 +265,12 @@ void RefreshCommand::Print(const std::string& column_family,
     rows.push_back(std::move(row));
   }
   output->Table(kFileColumns, rows);
+  for (const RefreshedFile& file : result.files) {
+    if (file.status.ok()) continue;
+    output->Line("  " +
+                 Wrap(file.name + ": " + file.status.ToString(), 2, kWidth));
+  }
+  PrintDesigns(result.files, output);
   output->Line(Format(
       "%" PRIu64 " of %zu files %s, %s; %s read; %s\n", result.files_rewritten,
       result.files.size(),
@@ -269,8 +322,8 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     options.progress = [&](const RefreshProgress& at) {
       if (progress.IsDue()) {
         progress.Show(Format("%s: %zu of %zu files decided, %s read, %s %s",
-                             family.c_str(), at.files_decided, at.files,
-                             PrintedBytes(at.bytes_read).c_str(),
+                             PrintedName(family).c_str(), at.files_decided,
+                             at.files, PrintedBytes(at.bytes_read).c_str(),
                              PrintedBytes(at.bytes_rewritten).c_str(),
                              options_.dry_run ? "to rewrite" : "rewritten"));
       }
@@ -282,8 +335,8 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     progress.Clear();
     if (result.files.empty() && !s.ok()) {
       if (families.size() == 1 || s.IsIncomplete()) return s;
-      err << "left out: column family " << family << ": " << s.ToString()
-          << '\n';
+      err << "left out: column family " << PrintedName(family) << ": "
+          << s.ToString() << '\n';
       continue;
     }
     Print(family, result, &output);

@@ -56,17 +56,13 @@ double Share(uint64_t part, uint64_t all) {
 Status FindSamplesFile(const TargetFamily& family, std::string* file) {
   if (family.table_factory != ProteanTableFactory::kClassName()) {
     return Status::InvalidArgument(
-        "column family " + family.name + " has the table factory " +
-        (family.table_factory.empty() ? "of an unknown kind"
-                                      : family.table_factory) +
-        "; samples need table_factory={id=ProteanTable;filter_policy={id="
-        "protean.Proteus;samples_file=FILE}}");
+        WhyNotProteanTable(family, "{id=protean.Proteus;samples_file=FILE}"));
   }
   const std::shared_ptr<SampleStore> store =
       family.has_protean_policy ? family.policy()->Samples() : nullptr;
   if (store == nullptr || store->options().samples_file.empty()) {
     return Status::InvalidArgument(
-        "column family " + family.name +
+        "column family " + PrintedName(family.name) +
         " saves no samples; its options need filter_policy={id=protean."
         "Proteus;samples_file=FILE;...}, but have filter_policy=" +
         family.filter_policy);
@@ -83,7 +79,8 @@ Status ReadSaved(const TargetFamily& family, std::ostream& err,
   if (!s.ok()) return s;
   if (!Env::Default()->FileExists(*file).ok()) {
     return Status::NotFound(
-        "column family " + family.name + " has saved no samples yet: " + *file +
+        "column family " + PrintedName(family.name) +
+        " has saved no samples yet: " + *file +
         " does not exist; samples are saved when the DB is closed" +
         ((*file)[0] == '/'
              ? ""
@@ -208,9 +205,10 @@ void Samples::ShowShapes(const std::string& column_family,
                          const std::vector<SampleQuery>& queries,
                          Output* output) const {
   const QueryShapes shapes = ShapesOf(queries);
-  output->Line(
-      (column_family.empty() ? "" : "Column family " + column_family + ": ") +
-      file);
+  output->Line((column_family.empty()
+                    ? ""
+                    : "Column family " + PrintedName(column_family) + ": ") +
+               file);
   output->Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
                       queries.size(), shapes.points, shapes.ranges));
   Json totals;
@@ -333,7 +331,7 @@ Status Samples::OpenOne(const char* form) {
   if (!s.ok() || target_.families().size() == 1) return s;
   std::string names;
   for (const TargetFamily& family : target_.families()) {
-    names += (names.empty() ? "" : ", ") + family.name;
+    names += (names.empty() ? "" : ", ") + PrintedName(family.name);
   }
   return Status::InvalidArgument(
       std::string("samples ") + form +
@@ -344,7 +342,7 @@ void Samples::PrintCopied(const char* relation, size_t samples,
                           const std::string& file, Output* output) const {
   const std::string& family = target_.families()[0].name;
   output->Line(Format("%zu samples %s column family %s: %s", samples, relation,
-                      family.c_str(), file.c_str()));
+                      PrintedName(family).c_str(), file.c_str()));
   output->Row(
       {{"column_family", family}, {"samples", samples}, {"output", file}});
 }

@@ -7,9 +7,11 @@
 #include "db/dbformat.h"
 #include "file/filename.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/replace_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tools/manifest.h"
+#include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -58,11 +60,32 @@ const BlockBasedTableOptions& TargetFamily::table_options() const {
   return *options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
+std::string WhyNotProteanTable(const TargetFamily& family,
+                               const std::string& policy) {
+  const std::string name = PrintedName(family.name);
+  const auto section = [&name](const std::string& table_factory) {
+    return "[TableOptions/" + table_factory + " \"" + name + "\"]";
+  };
+  const bool unknown = family.table_factory.empty();
+  return "column family " + name + " has the table factory " +
+         (unknown ? "of an unknown kind" : family.table_factory) +
+         (family.filter_policy.empty()
+              ? ""
+              : " with filter_policy=" + family.filter_policy) +
+         "; its options need table_factory={id=ProteanTable;filter_policy=" +
+         policy +
+         "}. In an OPTIONS file, the name of the section decides, whatever the "
+         "line table_factory says: it must be " +
+         section("ProteanTable") +
+         (unknown ? "" : ", but is " + section(family.table_factory));
+}
+
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
   if (family.policy()->Samples() == nullptr) return;
   const std::string& file = family.policy()->Samples()->options().samples_file;
   if (file.empty() || file[0] == '/') return;
-  err << "samples_file=" << file << " of column family " << family.name
+  err << "samples_file=" << file << " of column family "
+      << PrintedName(family.name)
       << " is a relative path: it names another file unless the working "
          "folder is the one in which the DB is opened\n";
 }
@@ -75,6 +98,38 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
       "column_family", "NAME",
       std::string("look at this column family; default: ") + by_default,
       &column_family_);
+  arguments->Add("db_path", "DIR,...",
+                 "the folders that the files are in, in the order of db_paths "
+                 "or cf_paths, if the OPTIONS file does not name them",
+                 &db_paths_);
+  arguments->Add("env_uri", "URI",
+                 "read the files with this Env or FileSystem, such as "
+                 "{id=EncryptedFileSystem;provider=...}, as in an OPTIONS file",
+                 &env_uri_);
+}
+
+Status Target::MakeEnv() {
+  if (env_uri_.empty()) return Status::OK();
+  ConfigOptions config;
+  config.ignore_unsupported_options = false;
+  config.ignore_unknown_options = false;
+  Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
+  if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
+  if (s.ok()) return s;
+  return Status::InvalidArgument("--env_uri=" + env_uri_ +
+                                 " names neither an Env nor a FileSystem that "
+                                 "this program has: " +
+                                 s.ToString());
+}
+
+Status Target::CheckForWriting() const {
+  return db_paths_.empty()
+             ? Status::OK()
+             : Status::InvalidArgument(
+                   "a DB whose OPTIONS file does not name its db_paths or "
+                   "cf_paths can be written by its application only, which "
+                   "knows how much each folder is to hold; --db_path is for "
+                   "reading");
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
@@ -84,11 +139,13 @@ Status Target::Open(const std::vector<std::string>& operands) {
                     : "give either --db=DIR or SST files, not both; " +
                           operands[0] + " is not a flag");
   }
+  const Status s = MakeEnv();
+  if (!s.ok()) return s;
   return db_.empty() ? OpenFiles(operands) : OpenDB();
 }
 
 Status Target::OpenDB() {
-  Env* const env = Env::Default();
+  Env* const env = env_;
   while (db_.size() > 1 && db_.back() == '/') db_.pop_back();
   if (!env->FileExists(CurrentFileName(db_)).ok()) {
     return Status::NotFound(db_ +
@@ -98,7 +155,7 @@ Status Target::OpenDB() {
                             "; --db names the folder of a RocksDB");
   }
   std::vector<ManifestFamily> manifest;
-  Status s = ReadManifest(env, db_, &manifest);
+  Status s = ReadManifest(env, db_, &manifest, &cut_off_);
   if (!s.ok()) {
     return s.IsCorruption()
                ? Status::Corruption(s.ToString() +
@@ -106,9 +163,12 @@ Status Target::OpenDB() {
                : s;
   }
 
+  if (!cut_off_.empty()) notes_.push_back(cut_off_);
+
   std::vector<ColumnFamilyDescriptor> described;
   ConfigOptions config;
   config.ignore_unknown_options = true;
+  config.env = env;
   const Status loaded =
       LoadLatestOptions(config, db_, &db_options_, &described);
   if (!loaded.ok()) {
@@ -120,7 +180,7 @@ Status Target::OpenDB() {
   }
   std::string names;
   for (ManifestFamily& entry : manifest) {
-    names += (names.empty() ? "" : ", ") + entry.name;
+    names += (names.empty() ? "" : ", ") + PrintedName(entry.name);
     if (!column_family_.empty() && entry.name != column_family_) continue;
     TargetFamily family;
     family.id = entry.id;
@@ -132,6 +192,7 @@ Status Target::OpenDB() {
                      [&](const auto& d) { return d.name == entry.name; });
     if (found != described.end()) options = found->options;
     family.options = Options(db_options_, options);
+    if (env != Env::Default()) family.options.env = env;
     if (found == described.end()) family.options.table_factory = nullptr;
     SetTableFactory(&family);
     if (!family.comparator.empty() &&
@@ -144,36 +205,8 @@ Status Target::OpenDB() {
       family.options.comparator =
           family.comparator_known ? comparator : BytewiseComparator();
     }
-    const std::vector<DbPath>& paths = family.options.cf_paths.empty()
-                                           ? family.options.db_paths
-                                           : family.options.cf_paths;
-    for (ManifestFile& meta : entry.files) {
-      TargetFile file;
-      const std::string folder =
-          meta.path_id < paths.size() ? paths[meta.path_id].path : db_;
-      file.path = MakeTableFileName(folder, meta.number);
-      if (meta.path_id > 0 && meta.path_id >= paths.size()) {
-        return Status::InvalidArgument(
-            db_ +
-            " has files in several folders (db_paths or cf_paths), which "
-            "its OPTIONS file does not name; give the SST files instead of "
-            "--db");
-      }
-      file.name = file.path.substr(file.path.rfind('/') + 1);
-      file.number = meta.number;
-      file.level = meta.level;
-      file.bytes = meta.bytes;
-      file.smallest = std::move(meta.smallest);
-      file.largest = std::move(meta.largest);
-      if (!meta.has_timestamps) {
-        // RocksDB does the same when it reads the MANIFEST.
-        const size_t size = family.options.comparator->timestamp_size();
-        file.smallest.append(size, '\0');
-        file.largest.append(size, '\0');
-      }
-      family.files.push_back(std::move(file));
-    }
-    s = CheckFolder(family);
+    s = AddFiles(&entry, &family);
+    if (s.ok()) s = CheckFolder(family);
     if (!s.ok()) return s;
     families_.push_back(std::move(family));
   }
@@ -185,10 +218,65 @@ Status Target::OpenDB() {
   return Status::OK();
 }
 
+std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {
+  if (!db_paths_.empty()) return db_paths_;
+  std::vector<std::string> folders;
+  for (const DbPath& path : family.options.cf_paths.empty()
+                                ? family.options.db_paths
+                                : family.options.cf_paths) {
+    folders.push_back(path.path);
+  }
+  return folders;
+}
+
+Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
+  std::vector<std::string> folders = FoldersOf(*family);
+  if (folders.empty()) folders.push_back(db_);
+  const auto name_of = [](const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+  };
+  for (ManifestFile& meta : listed->files) {
+    if (meta.path_id >= folders.size()) {
+      return Status::InvalidArgument(
+          db_ +
+          " has files in several folders (db_paths or cf_paths), which "
+          "its OPTIONS file does not name; name them all with "
+          "--db_path=DIR,..., in their order, or give the SST files instead "
+          "of --db");
+    }
+    TargetFile file;
+    file.path = MakeTableFileName(folders[meta.path_id], meta.number);
+    file.name = name_of(file.path);
+    file.number = meta.number;
+    file.level = meta.level;
+    file.bytes = meta.bytes;
+    file.smallest = std::move(meta.smallest);
+    file.largest = std::move(meta.largest);
+    if (!meta.has_timestamps) {
+      // RocksDB does the same when it reads the MANIFEST.
+      const size_t size = family->options.comparator->timestamp_size();
+      file.smallest.append(size, '\0');
+      file.largest.append(size, '\0');
+    }
+    file.checksum = std::move(meta.checksum);
+    file.checksum_function = std::move(meta.checksum_function);
+    family->files.push_back(std::move(file));
+  }
+  for (const ManifestBlobFile& meta : listed->blob_files) {
+    TargetBlobFile file;
+    file.path = BlobFileName(folders[0], meta.number);
+    file.name = name_of(file.path);
+    file.number = meta.number;
+    file.blobs = meta.blobs;
+    file.blob_bytes = meta.blob_bytes;
+    family->blob_files.push_back(std::move(file));
+  }
+  return Status::OK();
+}
+
 Status Target::CheckFolder(const TargetFamily& family) const {
-  Env* const env = Env::Default();
-  const auto is_there = [env](const TargetFile& file) {
-    return env->FileExists(file.path).ok();
+  const auto is_there = [this](const TargetFile& file) {
+    return env_->FileExists(file.path).ok();
   };
   if (family.files.empty() ||
       std::any_of(family.files.begin(), family.files.end(), is_there)) {
@@ -196,7 +284,7 @@ Status Target::CheckFolder(const TargetFamily& family) const {
   }
   // The files may be missing because the DB has compacted them meanwhile.
   std::vector<ManifestFamily> manifest;
-  const Status s = ReadManifest(env, db_, &manifest);
+  const Status s = ReadManifest(env_, db_, &manifest);
   if (!s.ok()) return s;
   for (const ManifestFamily& now : manifest) {
     if (now.id != family.id || now.files.size() != family.files.size())
@@ -205,13 +293,20 @@ Status Target::CheckFolder(const TargetFamily& family) const {
         now.files.begin(), now.files.end(), family.files.begin(),
         [](const auto& a, const auto& b) { return a.number == b.number; });
     if (!same) continue;
+    if (!cut_off_.empty()) {
+      return Status::Corruption(
+          "none of the files that the MANIFEST lists for column family " +
+          PrintedName(family.name) + " exists, and " + cut_off_ +
+          ": restore it from a backup, or give SST files instead of --db");
+    }
     return Status::InvalidArgument(
         "none of the " + std::to_string(family.files.size()) +
-        " files of column family " + family.name + ", such as " +
+        " files of column family " + PrintedName(family.name) + ", such as " +
         family.files[0].path +
         ", exists. If the DB keeps them in another folder (db_paths or "
-        "cf_paths), which its OPTIONS file does not name, give the SST files "
-        "instead of --db; otherwise they are lost");
+        "cf_paths), which its OPTIONS file does not name, name them with "
+        "--db_path=DIR,..., or give the SST files instead of --db; otherwise "
+        "they are lost");
   }
   return Status::OK();
 }
@@ -221,14 +316,27 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
     return Status::InvalidArgument(
         "--column_family goes with --db, not with SST files");
   }
+  if (!db_paths_.empty()) {
+    return Status::InvalidArgument("--db_path goes with --db, not with files");
+  }
   TargetFamily family;
+  family.options.env = env_;
   family.options.table_factory = nullptr;
   SetTableFactory(&family);
   for (const std::string& path : paths) {
     TargetFile file;
     file.name = path;
     file.path = path;
-    const Status s = Env::Default()->GetFileSize(path, &file.bytes);
+    bool is_folder = false;
+    // RocksDB opens what it asks about, and opening a pipe may block.
+    if (CheckNoDevice(env_, path).ok() &&
+        env_->IsDirectory(path, &is_folder).ok() && is_folder) {
+      return Status::InvalidArgument(path +
+                                     " is a folder; for the DB in it, give "
+                                     "--db=" +
+                                     path);
+    }
+    const Status s = env_->GetFileSize(path, &file.bytes);
     if (!s.ok()) {
       return Status::NotFound(path + " cannot be read; operands are SST files",
                               s.ToString());

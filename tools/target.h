@@ -7,10 +7,12 @@
 
 #pragma once
 
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "rocksdb/env.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "tools/arguments.h"
@@ -18,6 +20,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanFilterPolicy;
+struct ManifestFamily;
 
 struct TargetFile {
   std::string name;  // such as 000123.sst, or the path as given
@@ -28,6 +31,18 @@ struct TargetFile {
   // User keys. The keys and the number are unknown if the level is.
   std::string smallest;
   std::string largest;
+  // The checksum of the whole file and its function, if the MANIFEST has them.
+  std::string checksum;
+  std::string checksum_function;
+};
+
+struct TargetBlobFile {
+  std::string name;  // such as 000124.blob
+  std::string path;
+  uint64_t number = 0;
+  // According to the MANIFEST; the bytes include keys and headers.
+  uint64_t blobs = 0;
+  uint64_t blob_bytes = 0;
 };
 
 struct TargetFamily {
@@ -47,7 +62,8 @@ struct TargetFamily {
   // the comparator, `options` have the bytewise one instead.
   std::string comparator;
   bool comparator_known = true;
-  std::vector<TargetFile> files;  // by level and number
+  std::vector<TargetFile> files;           // by level and number
+  std::vector<TargetBlobFile> blob_files;  // by number
 
   // The policy in `options`, which is one of Protean's.
   const ProteanFilterPolicy* policy() const;
@@ -55,14 +71,26 @@ struct TargetFamily {
   const BlockBasedTableOptions& table_options() const;
 };
 
+// Why the column family is not under ProteanTable, and what its options need:
+// `policy`, such as "proteus:12". Names the section of the OPTIONS file, which
+// decides whatever the line table_factory says.
+std::string WhyNotProteanTable(const TargetFamily& family,
+                               const std::string& policy);
+
+// Why the column family is not under ProteanTable, and what its options need:
+// `policy`, such as "proteus:12". Names the section of the OPTIONS file, which
+// decides whatever the line table_factory says.
+std::string WhyNotProteanTable(const TargetFamily& family,
+                               const std::string& policy);
+
 // Warns if the samples are saved in a file whose path is relative, and so
 // depends on the working folder.
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err);
 
 class Target {
  public:
-  // Adds --db and --column_family. `by_default` says which column families the
-  // command looks at if --column_family is not given.
+  // Adds --db, --column_family, --db_path and --env_uri. `by_default` says
+  // which column families the command looks at if --column_family is not given.
   void AddFlags(Arguments* arguments, const char* by_default = "all of them");
 
   // Finds the column families and files. Either --db is given, or `operands`,
@@ -74,14 +102,29 @@ class Target {
   // files given by path form one family without a name.
   const std::vector<TargetFamily>& families() const { return families_; }
 
+  // The Env that the files are read with. It lives as long as this object and
+  // its copies.
+  Env* env() const { return env_; }
+  // InvalidArgument if --db_path is given: only the application knows how much
+  // each of these folders is to hold.
+  Status CheckForWriting() const;
+
   // The folder of the DB; empty for SST files given by path.
   const std::string& db() const { return db_; }
   const std::string& column_family() const { return column_family_; }
+  // What the end of the MANIFEST lacks, in words; empty if it lacks nothing.
+  const std::string& cut_off() const { return cut_off_; }
   // Notes for the operator on how the DB was read, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  // Sets the Env that --env_uri names.
+  Status MakeEnv();
   Status OpenDB();
+  // The folders of the family's files; empty if they are in the DB's own.
+  std::vector<std::string> FoldersOf(const TargetFamily& family) const;
+  // Adds the files that the MANIFEST lists to the family.
+  Status AddFiles(ManifestFamily* listed, TargetFamily* family) const;
   // Returns InvalidArgument if none of the family's files is where it should
   // be.
   Status CheckFolder(const TargetFamily& family) const;
@@ -89,9 +132,14 @@ class Target {
 
   std::string db_;
   std::string column_family_;
+  std::vector<std::string> db_paths_;
+  std::string env_uri_;
+  std::shared_ptr<Env> own_env_;  // nullptr for the default
+  Env* env_ = Env::Default();
   DBOptions db_options_;  // from the OPTIONS file
   std::vector<TargetFamily> families_;
   std::vector<std::string> notes_;
+  std::string cut_off_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

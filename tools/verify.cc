@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  protean verify: checks that filters find what the files hold.
+//  protean verify: checks that all files of a DB are whole, and that filters
+//  find what the files hold.
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <cinttypes>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -16,7 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "file/filename.h"
+#include "rocksdb/file_checksum.h"
 #include "table/rewrite_file.h"
+#include "tools/blob_check.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/interrupt.h"
@@ -35,6 +40,7 @@ const std::vector<Column> kFileColumns = {
     {"file", "file"},
     {"level", "level"},
     {"keys", "keys"},
+    {"blobs", "blobs"},
     {"kind", "filter"},
     {"status", "status"},
     {"offset", "offset"},
@@ -65,15 +71,17 @@ Json OffsetOf(const Status& damage) {
 
 // Whether the DB's MANIFEST lists a file at this moment.
 bool IsListed(const Target& target, const std::string& column_family,
-              const TargetFile& file) {
+              uint64_t number) {
   std::vector<ManifestFamily> families;
-  if (!ReadManifest(Env::Default(), target.db(), &families).ok()) return true;
+  if (!ReadManifest(target.env(), target.db(), &families).ok()) return true;
+  const auto has = [number](const auto& files) {
+    return std::any_of(files.begin(), files.end(), [number](const auto& file) {
+      return file.number == number;
+    });
+  };
   for (const ManifestFamily& family : families) {
     if (family.name != column_family) continue;
-    return std::any_of(family.files.begin(), family.files.end(),
-                       [&file](const ManifestFile& listed) {
-                         return listed.number == file.number;
-                       });
+    return has(family.files) || has(family.blob_files);
   }
   return false;
 }
@@ -123,52 +131,117 @@ void InParallel(size_t count, const std::function<void(size_t)>& work) {
 
 // A file, and the result of its verification.
 struct Finding {
+  enum class Kind {
+    kFine,
+    kGone,        // compacted in the meantime
+    kNotChecked,  // fine, except that its filter could not be asked
+    kNotSeen,     // not looked at
+    kWrong,
+    kFixable,  // wrong, and rewriting the file, and so its filter, would mend
+               // it
+  };
+
   const TargetFamily* family;
-  const TargetFile* file;
-  Json row = {};
+  // One of the two; neither for a blob file that no MANIFEST lists.
+  const TargetFile* file = nullptr;
+  const TargetBlobFile* blob_file = nullptr;
+
+  Kind kind = Kind::kFine;
   uint64_t keys = 0;
-  bool is_wrong = false;
-  // Whether rewriting the file, and so its filter, would mend it.
-  bool is_fixable = false;
+  std::map<uint64_t, BlobUse> blobs = {};  // of an SST file
+  BlobCheck blob_check = {};               // of a blob file
+  Json row = {};
+
+  void Begin(const std::string& name, const Json& level) {
+    row["column_family"] = family->name;
+    row["file"] = name;
+    row["level"] = level;
+    for (const char* field : {"keys", "blobs", "kind", "status", "offset",
+                              "false_negatives", "first_key", "question"}) {
+      row[field] = Json();
+    }
+    row["status"] = "ok";
+    row["detail"] = "";
+  }
+  void Set(Kind found, const char* status, const std::string& detail) {
+    kind = found;
+    row["status"] = status;
+    row["detail"] = detail;
+  }
 };
 
-// Verifies a file.
+// Computes the checksum that RocksDB's standard function gives a whole file.
+Status ChecksumOf(Env* env, const std::string& path, std::string* checksum) {
+  constexpr size_t kChunk = 1 << 20;
+  const std::unique_ptr<FileChecksumGenerator> generator =
+      GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({});
+  std::unique_ptr<SequentialFile> file;
+  Status s = env->NewSequentialFile(path, &file, EnvOptions());
+  std::string scratch(kChunk, '\0');
+  for (Slice chunk; s.ok();) {
+    s = file->Read(kChunk, &chunk, scratch.data());
+    if (!s.ok() || chunk.empty()) break;
+    generator->Update(chunk.data(), chunk.size());
+  }
+  generator->Finalize();
+  *checksum = generator->GetChecksum();
+  return s;
+}
+
+// Notes that a file of a DB does not exist.
+void SetAbsent(const Target& target, uint64_t number, const std::string& path,
+               Finding* finding) {
+  if (IsListed(target, finding->family->name, number)) {
+    finding->Set(Finding::Kind::kWrong, "missing",
+                 "the MANIFEST lists it, but there is no " + path);
+  } else {
+    finding->Set(Finding::Kind::kGone, "gone", "");
+  }
+}
+
+// Verifies a table of another kind by its checksum in the MANIFEST.
+void VerifyOtherTable(const TargetFamily& family, const TargetFile& file,
+                      const std::string& what, Finding* finding) {
+  using Kind = Finding::Kind;
+  if (file.checksum_function != kStandardDbFileChecksumFuncName) {
+    finding->Set(Kind::kNotSeen, "other table", what);
+    return;
+  }
+  std::string checksum;
+  const Status s = ChecksumOf(family.options.env, file.path, &checksum);
+  if (!s.ok()) {
+    finding->Set(Kind::kWrong, "unreadable", s.ToString());
+  } else if (checksum != file.checksum) {
+    finding->Set(Kind::kWrong, "damaged",
+                 "its checksum is not the one in the MANIFEST");
+  } else {
+    finding->Set(Kind::kFine, "ok",
+                 what + "; its checksum is the one in the MANIFEST");
+  }
+}
+
+// Verifies an SST file.
 void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
+  using Kind = Finding::Kind;
   const TargetFamily& family = *finding->family;
   const TargetFile& file = *finding->file;
   Json& row = finding->row;
-  row["column_family"] = family.name;
-  row["file"] = file.name;
-  row["level"] = OrNull(file.level);
-  for (const char* field : {"keys", "kind", "status", "offset",
-                            "false_negatives", "first_key", "question"}) {
-    row[field] = Json();
-  }
-  row["detail"] = "";
-  const auto finish = [&](const char* status, const std::string& detail) {
-    row["status"] = status;
-    row["detail"] = detail;
-    finding->is_wrong = true;
-  };
+  finding->Begin(file.name, OrNull(file.level));
 
   std::unique_ptr<FileFacts> facts;
   const Status read = FileFacts::Read(family, file, &facts);
   if (IsGone(read) && !target.db().empty()) {
-    if (IsListed(target, family.name, file)) {
-      finish("missing", "the MANIFEST lists it, but there is no " + file.path);
-    } else {
-      row["status"] = "gone";
-    }
+    SetAbsent(target, file.number, file.path, finding);
     return;
   }
   if (read.IsNotSupported()) {
-    row["status"] = "other table";
-    row["detail"] = read.getState();
+    VerifyOtherTable(family, file, read.getState(), finding);
     return;
   }
   if (!read.ok()) {
     row["offset"] = OffsetOf(read);
-    finish(read.IsCorruption() ? "damaged" : "unreadable", read.ToString());
+    finding->Set(Kind::kWrong, read.IsCorruption() ? "damaged" : "unreadable",
+                 read.ToString());
     return;
   }
   row["kind"] = facts->kind();
@@ -181,6 +254,7 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   });
   check.data = checked;
   finding->keys = check.keys;
+  finding->blobs = std::move(check.blobs);
   row["keys"] = check.keys;
   if (check.asked) row["false_negatives"] = check.false_negatives;
   if (check.false_negatives > 0) {
@@ -189,35 +263,101 @@ void VerifyFile(const Target& target, KeyMeter* meter, Finding* finding) {
   }
   if (!check.data.ok()) {
     row["offset"] = OffsetOf(check.data);
-    finish(check.data.IsCorruption() ? "damaged data" : "unreadable data",
-           check.data.ToString());
+    finding->Set(Kind::kWrong,
+                 check.data.IsCorruption() ? "damaged data" : "unreadable data",
+                 check.data.ToString());
     return;
   }
   const bool denies = check.false_negatives > 0;
   if (facts->damaged() || denies || !check.wrong_header.empty()) {
-    finding->is_fixable = true;
     row["offset"] = facts->file().filter_offset();
     if (facts->damaged()) {
-      finish("damaged filter", facts->unfiltered());
+      finding->Set(Kind::kFixable, "damaged filter", facts->unfiltered());
     } else {
-      finish(denies ? "false negatives" : "wrong header", check.wrong_header);
+      finding->Set(Kind::kFixable, denies ? "false negatives" : "wrong header",
+                   check.wrong_header);
     }
     return;
   }
-  row["status"] = "ok";
   if (!check.asked && facts->filter_bytes() > 0) {
-    row["detail"] =
+    finding->Set(
+        Kind::kNotChecked, "ok",
         "its filter was not checked: it is partitioned, of an unknown policy, "
-        "or of an unknown prefix extractor";
+        "or of an unknown prefix extractor");
   }
+}
+
+// Verifies a blob file.
+void VerifyBlobFile(const Target& target, Finding* finding) {
+  const TargetBlobFile& file = *finding->blob_file;
+  finding->Begin(file.name, Json());
+  BlobCheck& check = finding->blob_check;
+  check = CheckBlobs(*finding->family, file);
+  if (IsGone(check.status)) {
+    SetAbsent(target, file.number, file.path, finding);
+    return;
+  }
+  finding->row["blobs"] = check.blobs;
+  if (!check.status.ok()) {
+    finding->row["offset"] = OffsetOf(check.status);
+    finding->Set(
+        Finding::Kind::kWrong,
+        check.status.IsCorruption() ? "damaged data" : "unreadable data",
+        check.status.ToString());
+  }
+}
+
+// Compares the blob files of a column family with what its SST files refer to.
+// Adds a finding for each blob file that the MANIFEST does not list.
+void VerifyBlobUse(const TargetFamily& family, std::vector<Finding>* findings) {
+  using Kind = Finding::Kind;
+  std::map<uint64_t, Finding*> blob_files;
+  for (Finding& finding : *findings) {
+    if (finding.family == &family && finding.blob_file != nullptr) {
+      blob_files[finding.blob_file->number] = &finding;
+    }
+  }
+  std::map<uint64_t, std::string> unlisted;  // with an SST file
+  for (const Finding& finding : *findings) {
+    if (finding.family != &family || family.name.empty()) continue;
+    for (const auto& [number, use] : finding.blobs) {
+      const auto found = blob_files.find(number);
+      if (found == blob_files.end()) {
+        unlisted.emplace(number, finding.file->name);
+      } else if (found->second->kind == Kind::kFine) {
+        const Status s = CheckUse(found->second->blob_check, use);
+        if (s.ok()) continue;
+        found->second->Set(Kind::kWrong, "damaged data",
+                           finding.file->name + ": " + s.ToString());
+      }
+    }
+  }
+  for (const auto& [number, file] : unlisted) {
+    Finding finding{&family};
+    const std::string path = BlobFileName("", number);
+    finding.Begin(path.substr(path.rfind('/') + 1), Json());
+    finding.Set(Kind::kWrong, "missing",
+                file + " refers to it, but the MANIFEST does not list it");
+    findings->push_back(std::move(finding));
+  }
+}
+
+// Why the DB could not be opened for writing, with what would work.
+Status NothingFixed(const Target& target, const Status& s) {
+  if (s.IsBusy()) {
+    return Status::Busy(std::string(s.getState()) +
+                        "; --fix rewrites files, so close the DB first");
+  }
+  return Status::Incomplete("nothing was fixed, since " + target.db() +
+                            " cannot be opened for writing: " + s.ToString());
 }
 
 class Verify : public Command {
  public:
   const char* name() const override { return "verify"; }
   const char* summary() const override {
-    return "Checks that the filter of each SST file finds every key of the "
-           "file, and that the file is undamaged.";
+    return "Checks that all SST and blob files of a DB are undamaged, and that "
+           "the filter of each SST file finds every key of the file.";
   }
   const char* usage() const override {
     return "verify --db=DIR | FILE...  [FLAGS]";
@@ -228,20 +368,35 @@ class Verify : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  // The result of a pass over files.
+  // The results of passes over files.
   struct Findings {
-    uint64_t files = 0;
+    uint64_t files = 0;  // SST files
     uint64_t keys = 0;
+    uint64_t blob_files = 0;
     uint64_t wrong = 0;
+    uint64_t not_seen = 0;
+    uint64_t not_checked = 0;  // filters
+    uint64_t gone = 0;         // in the last pass
     std::vector<std::pair<std::string, std::string>> fixable;
     // All files verified so far, by column family and name.
     std::set<std::pair<std::string, std::string>> seen;
+
+    void Add(const Finding& finding);
+    // In words, such as "6 files with 9000 keys: all is well".
+    std::string Summary() const;
   };
 
   // Verifies the files of the target except those that `*findings` has seen,
   // several at a time, and prints a row for each.
   void VerifyFiles(const Target& target, Output* output, Progress* progress,
                    Findings* findings) const;
+  // Verifies the target, and then the files that have replaced those that are
+  // gone.
+  Status VerifyAll(const std::vector<std::string>& operands, Target* target,
+                   Output* output, Progress* progress,
+                   Findings* findings) const;
+  // Whether the DB can be opened for writing at this moment.
+  Status CheckFixable() const;
   // Rewrites the fixable files. Adds the number of those that cannot be
   // rewritten to `*unfixed`.
   Status Fix(const Findings& findings, std::ostream& err, Output* output,
@@ -249,6 +404,7 @@ class Verify : public Command {
 
   Target target_;
   bool fix_ = false;
+  bool problems_only_ = false;
   bool json_ = false;
 };
 
@@ -257,7 +413,8 @@ const char* Verify::help() const {
 the key itself, about ranges around it and up to the key before it, about seeks to it and to strings
 below it, and about its prefix if the file was written with a prefix extractor. A filter must never
 deny a key that is there. RocksDB's own filters are asked about keys and prefixes, unless they are
-partitioned.
+partitioned. Each blob file is read completely, too, and compared with the MANIFEST and with what the
+SST files refer to.
 
 The status of a file is one of
   ok
@@ -265,22 +422,33 @@ The status of a file is one of
   wrong header     its filter was built from other keys
   damaged filter   its filter cannot be read, so reads do without it
   damaged data     a data block cannot be read; keys behind it were not verified
-  damaged          the file cannot be opened
+  unreadable data  the same, but because of an error of the disk or the file system
+  damaged          the file is no intact SST file
+  unreadable       the file cannot be opened, for instance for want of permissions, or of the library
+                   that its blocks were compressed with
   missing          the MANIFEST lists the file, but it does not exist
-  gone             the file was compacted in the meantime, which is fine
-  other table      a PlainTable or CuckooTable, which is not verified
+  gone             the file was compacted in the meantime, which is fine; the files that took its place
+                   are verified, too
+  other table      not looked at: a PlainTable or CuckooTable, which has no checksums. If the MANIFEST has
+                   a checksum of the file (file_checksum_gen_factory), that is verified instead
+  cut off          the MANIFEST ends within a record
+
+The last line says "all is well" only if everything was looked at: all SST and blob files that the
+MANIFEST lists, and their filters. The write-ahead log is not looked at.
 
 The DB may be in use, unless --fix is given. With --fix, files whose filter is wrong or damaged, and
 whose data is intact, are rewritten into their own level, with the DB's own options, and verified
 again. A TransactionDB (allow_2pc=true in its OPTIONS file) is not fixed, whatever its write policy:
 compact it in its application.
 
-Exit code: 0 if all is well (with --fix: afterwards), 1 if anything is wrong, 2 if the command failed.
+Exit code: 0 if all is well (with --fix: afterwards) or only filters could not be checked, 1 if anything
+is wrong or a file was not looked at, 2 if the command failed.
 
 Examples:
   protean verify --db=/data/db
   protean verify --db=/data/db --column_family=events --fix
   protean verify /backup/000123.sst /backup/000124.sst
+  protean verify --db=/data/db --problems_only
   protean verify --db=/data/db --json | jq 'select(.status != "ok")'
 )";
 }
@@ -291,42 +459,125 @@ void Verify::AddFlags(Arguments* arguments) {
                  "rewrite the files whose filters are wrong or damaged, which "
                  "gives them new filters",
                  &fix_);
+  arguments->Add("problems_only",
+                 "print only the files that are wrong, or were not looked at "
+                 "completely",
+                 &problems_only_);
   arguments->Add("json", "print JSON, one object per line", &json_);
+}
+
+void Verify::Findings::Add(const Finding& finding) {
+  using Kind = Finding::Kind;
+  if (finding.file != nullptr) files++;
+  if (finding.blob_file != nullptr) blob_files++;
+  keys += finding.keys;
+  switch (finding.kind) {
+    case Kind::kFine:
+      break;
+    case Kind::kGone:
+      gone++;
+      break;
+    case Kind::kNotChecked:
+      not_checked++;
+      break;
+    case Kind::kNotSeen:
+      not_seen++;
+      break;
+    case Kind::kFixable:
+      fixable.emplace_back(finding.family->name, finding.file->name);
+      [[fallthrough]];
+    case Kind::kWrong:
+      wrong++;
+      break;
+  }
+}
+
+std::string Verify::Findings::Summary() const {
+  std::string text =
+      Format("%" PRIu64 " files with %" PRIu64 " keys", files, keys);
+  if (blob_files > 0) text += Format(", %" PRIu64 " blob files", blob_files);
+  std::string results;
+  const auto add = [&results](uint64_t count, const char* what) {
+    if (count == 0) return;
+    results += (results.empty() ? "" : "; ") + Format("%" PRIu64, count) + what;
+  };
+  add(wrong, " are not well");
+  add(not_seen, " were not looked at");
+  add(not_checked, " filters were not checked");
+  if (results.empty()) return text + ": all is well";
+  return text + (wrong > 0 ? ": " : ": nothing wrong was found, but ") +
+         results;
 }
 
 void Verify::VerifyFiles(const Target& target, Output* output,
                          Progress* progress, Findings* findings) const {
   std::vector<Finding> files;
+  const auto is_new = [&](const TargetFamily& family, const auto& file) {
+    return findings->seen.emplace(family.name, file.name).second;
+  };
   for (const TargetFamily& family : target.families()) {
     for (const TargetFile& file : family.files) {
-      if (findings->seen.emplace(family.name, file.name).second) {
-        files.push_back({&family, &file});
-      }
+      if (is_new(family, file)) files.push_back({&family, &file});
+    }
+    for (const TargetBlobFile& file : family.blob_files) {
+      if (is_new(family, file)) files.push_back({&family, nullptr, &file});
     }
   }
   KeyMeter meter(progress);
-  InParallel(files.size(),
-             [&](size_t i) { VerifyFile(target, &meter, &files[i]); });
+  InParallel(files.size(), [&](size_t i) {
+    if (files[i].file != nullptr) {
+      VerifyFile(target, &meter, &files[i]);
+    } else {
+      VerifyBlobFile(target, &files[i]);
+    }
+  });
   progress->Clear();
 
-  std::vector<Json> rows;
-  for (size_t i = 0; i < files.size(); i++) {
-    const Finding& finding = files[i];
-    findings->files++;
-    findings->keys += finding.keys;
-    if (finding.is_wrong) findings->wrong++;
-    if (finding.is_fixable) {
-      findings->fixable.emplace_back(finding.family->name, finding.file->name);
+  findings->gone = 0;
+  for (const TargetFamily& family : target.families()) {
+    VerifyBlobUse(family, &files);
+    std::vector<Json> rows;
+    for (const Finding& finding : files) {
+      if (finding.family != &family) continue;
+      findings->Add(finding);
+      if (problems_only_ && (finding.kind == Finding::Kind::kFine ||
+                             finding.kind == Finding::Kind::kGone)) {
+        continue;
+      }
+      rows.push_back(finding.row);
     }
-    rows.push_back(finding.row);
-    if (i + 1 < files.size() && files[i + 1].family == finding.family) continue;
-    if (!finding.family->name.empty()) {
-      output->Line("Column family " + finding.family->name);
+    if (rows.empty()) continue;
+    if (!family.name.empty()) {
+      output->Line("Column family " + PrintedName(family.name));
     }
     output->Table(kFileColumns, rows);
     output->Line();
-    rows.clear();
   }
+}
+
+Status Verify::VerifyAll(const std::vector<std::string>& operands,
+                         Target* target, Output* output, Progress* progress,
+                         Findings* findings) const {
+  // How often the DB is looked at again if files are gone. A pass after the
+  // first one is short: only what has been written meanwhile is new.
+  constexpr int kPasses = 10;
+  const Target closed = *target;
+  for (int i = 0; i < kPasses; i++) {
+    *target = closed;
+    const Status s = target->Open(operands);
+    if (!s.ok()) return s;
+    VerifyFiles(*target, output, progress, findings);
+    if (findings->gone == 0) return s;
+  }
+  // The DB compacts faster than its files can be read.
+  findings->not_seen += findings->gone;
+  return Status::OK();
+}
+
+Status Verify::CheckFixable() const {
+  Status s = target_.CheckForWriting();
+  if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+  return s.ok() ? s : NothingFixed(target_, s);
 }
 
 Status Verify::Fix(const Findings& findings, std::ostream& err, Output* output,
@@ -335,15 +586,8 @@ Status Verify::Fix(const Findings& findings, std::ostream& err, Output* output,
     WarnOfRelativeSamplesFile(family, err);
   }
   std::unique_ptr<OpenedDB> opened;
-  Status s = OpenedDB::OpenForWriting(target_.db(), &opened);
-  if (s.IsBusy()) {
-    return Status::Busy(std::string(s.getState()) +
-                        "; --fix rewrites files, so close the DB first");
-  }
-  if (!s.ok()) {
-    return Status::Incomplete("nothing was fixed, since " + target_.db() +
-                              " cannot be opened for writing: " + s.ToString());
-  }
+  Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened);
+  if (!s.ok()) return NothingFixed(target_, s);
   const Interrupt interrupt;
   std::vector<Json> rows;
   for (const auto& [column_family, file] : findings.fixable) {
@@ -381,22 +625,30 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
         "--fix needs --db=DIR: only its DB can rewrite a file, since the "
         "MANIFEST must list the new one");
   }
-  Target again = target_;
+  const Target closed = target_;
   Status s = target_.Open(operands);
+  // Hours of reading would be in vain if the DB could not be opened then.
+  if (s.ok() && fix_) s = CheckFixable();
   if (!s.ok()) return s;
   for (const std::string& note : target_.notes()) err << note << '\n';
   Output output(out, json_);
   Progress progress(err);
   Findings findings;
-  VerifyFiles(target_, &output, &progress, &findings);
-  const auto summarize = [&output](const Findings& of) {
-    output.Line(Format(
-        "%" PRIu64 " files with %" PRIu64 " keys: %s", of.files, of.keys,
-        of.wrong == 0 ? "all is well"
-                      : Format("%" PRIu64 " are not well", of.wrong).c_str()));
-  };
-  summarize(findings);
-  *found = findings.wrong > 0;
+  if (!target_.cut_off().empty()) {
+    findings.wrong++;
+    Json row;
+    row["column_family"] = "";
+    row["file"] = "MANIFEST";
+    row["status"] = "cut off";
+    row["detail"] = target_.cut_off();
+    output.Table(kFileColumns, {row});
+    output.Line();
+  }
+  target_ = closed;
+  s = VerifyAll(operands, &target_, &output, &progress, &findings);
+  if (!s.ok()) return s;
+  output.Line(findings.Summary());
+  *found = findings.wrong > 0 || findings.not_seen > 0;
   if (!fix_ || findings.wrong == 0) return s;
 
   uint64_t unfixed = findings.wrong - findings.fixable.size();
@@ -410,13 +662,14 @@ Status Verify::Run(const std::vector<std::string>& operands, std::ostream& out,
   s = Fix(findings, err, &output, &progress, &unfixed);
   if (!s.ok()) return s;
   // Verifies the files that have been written meanwhile.
-  s = again.Open(operands);
-  if (!s.ok()) return s;
+  target_ = closed;
   Findings after;
   after.seen = std::move(findings.seen);
-  VerifyFiles(again, &output, &progress, &after);
-  summarize(after);
-  *found = unfixed > 0 || after.wrong > 0;
+  s = VerifyAll(operands, &target_, &output, &progress, &after);
+  if (!s.ok()) return s;
+  output.Line(after.Summary());
+  *found = unfixed > 0 || findings.not_seen > 0 || after.wrong > 0 ||
+           after.not_seen > 0;
   return s;
 }
 

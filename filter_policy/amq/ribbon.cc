@@ -19,7 +19,6 @@ constexpr unsigned kSegmentBytes = RibbonSizes::kSegmentBytes;
 constexpr unsigned kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
 constexpr unsigned kMaxColumns = RibbonSizes::kMaxColumns;
 constexpr uint32_t kMaxBlocks = uint32_t{1} << 24;
-constexpr uint32_t kSeedMask = RibbonSizes::kSeedMask;
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
@@ -58,12 +57,10 @@ class Builder : public AmqSetBuilder {
   // If the hashes do not fit, which is next to impossible, the set becomes a
   // Bloom filter of the same size.
   AmqHeader Finish() override {
-    const uint32_t first_seed =
-        hashes_.empty() ? 0 : Lower32of64(hashes_.front()) & kSeedMask;
     RibbonBanding banding;
-    if (!banding.ResetAndFindSeedToSolve(plan_.large * kSlotsPerBlock,
-                                         hashes_.begin(), hashes_.end(),
-                                         first_seed, kSeedMask)) {
+    AmqHeader header = plan_;
+    if (!SolveRibbon(hashes_, plan_.large, data_, plan_.bytes, &banding,
+                     &header.small[0])) {
       const AmqType& bloom = BloomAmqType();
       const AmqPlan plan = bloom.plan(plan_.hashes, plan_.bytes);
       if (plan.kind == AmqKind::kNone) return plan;
@@ -71,10 +68,6 @@ class Builder : public AmqSetBuilder {
       builder->Add(hashes_.data(), hashes_.size());
       return builder->Finish();
     }
-    AmqHeader header = plan_;
-    header.small[0] = static_cast<uint8_t>(banding.GetOrdinalSeed());
-    RibbonSolution solution(data_, plan_.bytes);
-    solution.BackSubstFrom(banding);
     return header;
   }
 
@@ -99,14 +92,7 @@ class RibbonSet final : public AmqSet {
 
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     for (size_t i = 0; i < count; i++) {
-      // Prefetches the segment. The other results are cheaper to compute again
-      // than to keep.
-      uint64_t seeded;
-      uint32_t segment;
-      uint32_t columns;
-      uint32_t start_bit;
-      ribbon::InterleavedPrepareQuery(lookups[i].hash, hasher_, solution_,
-                                      &seeded, &segment, &columns, &start_bit);
+      PrefetchRibbon(lookups[i].hash, hasher_, solution_);
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

@@ -4,9 +4,9 @@
 //  its shard, and each shard is a Ribbon filter of its own (ribbon.h).
 //
 //  Solving one large system of equations misses the cache with every hash, and
-//  takes three times the memory of the hashes. Shards of some 32,000 hashes are
-//  solved one after the other within the cache and the same memory. They also
-//  take fewer slots, because the slots that a hash needs grow with the
+//  takes three times the memory of the hashes. Shards of some 100,000 hashes
+//  are solved one after the other within the cache and the same memory. They
+//  also take fewer slots, because the slots that a hash needs grow with the
 //  logarithm of the number of hashes (Dillinger and Walzer, "Ribbon filter",
 //  2021).
 //

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "util/ribbon_config.h"
 #include "util/ribbon_impl.h"
@@ -50,5 +51,39 @@ struct RibbonSizes {
            kSlotsPerBlock;
   }
 };
+
+// Solves the equations of the hashes in that number of blocks, and writes the
+// solution to `bytes` bytes at `data`, and its seed. False if the hashes do not
+// fit, whatever the seed, which is next to impossible. `*banding` may be used
+// again.
+inline bool SolveRibbon(const std::vector<uint64_t>& hashes, uint32_t blocks,
+                        char* data, uint64_t bytes, RibbonBanding* banding,
+                        uint8_t* seed) {
+  const uint32_t first_seed =
+      hashes.empty()
+          ? 0
+          : static_cast<uint32_t>(hashes.front()) & RibbonSizes::kSeedMask;
+  if (!banding->ResetAndFindSeedToSolve(blocks * RibbonSizes::kSlotsPerBlock,
+                                        hashes.begin(), hashes.end(),
+                                        first_seed, RibbonSizes::kSeedMask)) {
+    return false;
+  }
+  *seed = static_cast<uint8_t>(banding->GetOrdinalSeed());
+  RibbonSolution solution(data, bytes);
+  solution.BackSubstFrom(*banding);
+  return true;
+}
+
+// Prefetches what a query for the hash reads. The results are cheaper to
+// compute again than to keep.
+inline void PrefetchRibbon(uint64_t hash, const RibbonHasher& hasher,
+                           const RibbonSolution& solution) {
+  uint64_t seeded;
+  uint32_t segment;
+  uint32_t columns;
+  uint32_t start_bit;
+  ribbon::InterleavedPrepareQuery(hash, hasher, solution, &seeded, &segment,
+                                  &columns, &start_bit);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

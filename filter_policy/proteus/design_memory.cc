@@ -64,18 +64,13 @@ bool IsAsGood(const CpfprModel::Rates& now, const CpfprModel::Rates& kept) {
          now.promised <= kFactor * kept.promised + kMore;
 }
 
-std::optional<KeptDesign> DesignMemory::Recall(const Place& place) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto entry = entries_.find(place);
-  if (entry == entries_.end() || ++entry->second.uses >= kMaxUses) {
-    return std::nullopt;
-  }
-  return entry->second.kept;
+std::optional<KeptDesign> DesignMemory::Recall() {
+  return ++uses_ < kMaxUses ? kept_ : std::nullopt;
 }
 
-void DesignMemory::Keep(const Place& place, const KeptDesign& design) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  entries_[place] = {design, 0};
+void DesignMemory::Keep(const KeptDesign& design) {
+  kept_ = design;
+  uses_ = 0;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Designs that are kept from file to file. The search for a design takes tens
-//  of milliseconds, however small the file is, and successive files of a level
-//  are mostly alike. So the last design of a level is tried first: it is kept
-//  if the file and its samples look like those that it was chosen for, and if
-//  it is as good for them. One evaluation on a part of the samples tells.
+//  The design that the groups of a file have in common. The parts of a large
+//  file are designed in groups (proteus_group.h), and the search for a design
+//  takes tens of milliseconds. So the last design of the file is tried first:
+//  it is kept if the group's keys and samples look like those that it was
+//  chosen for, and if it is as good for them. One evaluation on a part of the
+//  samples tells.
 //
 //  A design that is as good as it was need no longer be the best one. So every
-//  kMaxUses-th file is searched anew.
+//  kMaxUses-th group is searched anew, and so is each file: files of other keys
+//  deserve designs of their own.
 
 #pragma once
 
 #include <array>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <string>
-#include <tuple>
 
 #include "filter_policy/proteus/cpfpr.h"
 
@@ -72,35 +70,20 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 // Whether a design with these rates is as good as it was.
 bool IsAsGood(const CpfprModel::Rates& now, const CpfprModel::Rates& kept);
 
-// The last designs of all levels of all column families. Thread safe.
+// The last design of a file. Not thread safe.
 class DesignMemory {
  public:
   static constexpr uint32_t kMaxUses = 16;
   // The number of samples that are looked at.
   static constexpr size_t kSamplesLookedAt = 1024;
 
-  struct Place {
-    std::string column_family;
-    int level = -1;
-
-    bool operator<(const Place& other) const {
-      return std::tie(level, column_family) <
-             std::tie(other.level, other.column_family);
-    }
-  };
-
   // The design that was kept last, or nullopt if it is time to search.
-  std::optional<KeptDesign> Recall(const Place& place);
-  void Keep(const Place& place, const KeptDesign& design);
+  std::optional<KeptDesign> Recall();
+  void Keep(const KeptDesign& design);
 
  private:
-  struct Entry {
-    KeptDesign kept;
-    uint32_t uses = 0;  // since the search
-  };
-
-  std::mutex mutex_;
-  std::map<Place, Entry> entries_;
+  std::optional<KeptDesign> kept_;
+  uint32_t uses_ = 0;  // since the search
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -152,7 +152,7 @@ void ProteusGroup::ReportDesign(const CpfprModel& model,
   }
 }
 
-// Takes the design that another file had, and builds its tries, if it suits
+// Takes the design that the group before had, and builds its tries, if it suits
 // this one.
 bool ProteusGroup::TakeKept(const KeptDesign& kept,
                             const KeyStatistics& statistics,
@@ -220,7 +220,6 @@ Status ProteusGroup::Search(const KeyStatistics& statistics,
   ReportDesign(model, 1, rates);
   if (settings_.memory != nullptr && !model.queries().empty()) {
     settings_.memory->Keep(
-        settings_.place,
         {design, fallback_, rates, SituationOf(model, 1, statistics)});
   }
   return Status::OK();
@@ -242,8 +241,7 @@ Status ProteusGroup::Design() {
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   header_.neighbour_bits = statistics.NeighbourBits();
   const std::optional<KeptDesign> kept =
-      settings_.memory == nullptr ? std::nullopt
-                                  : settings_.memory->Recall(settings_.place);
+      settings_.memory == nullptr ? std::nullopt : settings_.memory->Recall();
   if (!kept.has_value() || !TakeKept(*kept, statistics, samples)) {
     const Status s = Search(statistics, samples);
     if (!s.ok()) return s;

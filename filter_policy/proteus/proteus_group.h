@@ -42,9 +42,8 @@ struct ProteusSettings {
   bool keys_alone = false;
   // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
-  // If set, remembers the designs of files, and the place of this file there.
+  // If set, remembers the design of the file, for its next group.
   std::shared_ptr<DesignMemory> memory;
-  DesignMemory::Place place;
   // The keys of a group take this much memory at most. Some 60 MB of records of
   // 100 bytes, which is one file of RocksDB's default size, has one design.
   size_t max_key_memory = 16 << 20;

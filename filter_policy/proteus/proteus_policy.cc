@@ -433,11 +433,7 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
     bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
   }
   settings.keeps_range = options.filter_memory > 0;
-  // Filters that are built on trial, which have no log, are searched.
-  if (context.info_log != nullptr) {
-    settings.memory = designs_;
-    settings.place = {ColumnFamilyOf(context), context.level_at_creation};
-  }
+  settings.memory = std::make_shared<DesignMemory>();
   const auto file = std::make_shared<KeysOfFile>();
   if (bits_of_file != nullptr) {
     // The groups of a file share one function, which keeps what it has found.

@@ -103,8 +103,6 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   mutable std::shared_ptr<SampleStore> samples_;
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
   const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
-  const std::shared_ptr<DesignMemory> designs_ =
-      std::make_shared<DesignMemory>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

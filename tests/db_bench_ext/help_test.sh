@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests that --help of each benchmark lists the benchmark's own flags, and no flag of RocksDB's library or of gflags.
+# Tests that --help of each benchmark lists the benchmark's own flags, and no flag of RocksDB's library or of gflags, and that
+# each refuses a word that is no flag; and that protean_bench leaves nothing behind.
 #
 #   tests/db_bench_ext/help_test.sh BUILD_FOLDER
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
@@ -27,12 +28,16 @@ flags_of() {
 
 # $1: the program; the others: the files that define its flags.
 expect_help() {
-  local program=$1 code=0 help
+  local program=$1 code=0 help said
   shift
   help=$("$build/$program" --help) || code=$?
   expect "$program --help: exit code" 0 $code
   expect "$program --help: flags" "$(flags_of "$@")" "$(sed -nE 's/^  --([a-z_]+) \(.*/\1/p' <<<"$help" | LC_ALL=C sort)"
   expect "$program --help: flags of others" "" "$(grep -E 'trace_path|block_cache_trace|flagfile|tab_completion' <<<"$help" || true)"
+  code=0
+  said=$("$build/$program" word 2>&1) || code=$?
+  expect "$program word" "$program: unknown argument 'word'; flags begin with --, see --help" "$said"
+  expect "$program word: exit code" 1 $code
 }
 
 expect_help filter_bench filter_bench.cc workload_flags.cc
@@ -40,6 +45,14 @@ expect_help protean_bench protean_bench.cc workload_flags.cc
 expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
 expect_help read_paths read_paths.cc
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/temporary"
+code=0
+TEST_TMPDIR="$work/temporary" "$build/protean_bench" --num=1000 --queries=10 --filters=none >"$work/out" 2>&1 || code=$?
+expect "protean_bench without --db: exit code" 0 $code
+expect "protean_bench without --db: files that it leaves" "" "$(find "$work/temporary" -mindepth 1)"
 
 echo "$passed passed, $failures failed"
 [ $failures = 0 ] || exit 1

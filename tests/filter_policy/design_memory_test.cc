@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Designs that are kept from file to file: taken where a file is like the last
-//  one, and searched anew where it is not.
+//  The design of the last keys is taken where keys and samples are like those
+//  before, and searched anew where they are not.
 
 #include "filter_policy/proteus/design_memory.h"
 
@@ -24,7 +24,6 @@ class DesignMemoryTest : public ::testing::Test {
   DesignMemoryTest() : source_(SourceOf(KeyType::kU64)) {
     settings_.bits_per_key = 14;
     settings_.memory = std::make_shared<DesignMemory>();
-    settings_.place = {"default", 1};
   }
 
   // Other keys and samples for each seed.
@@ -72,11 +71,11 @@ class DesignMemoryTest : public ::testing::Test {
   // rates.
   std::string Plant(const ProteusDesign& design,
                     const CpfprModel::Rates& rates) {
-    std::optional<KeptDesign> kept = settings_.memory->Recall(settings_.place);
+    std::optional<KeptDesign> kept = settings_.memory->Recall();
     EXPECT_TRUE(kept.has_value());
     kept->design = design;
     kept->rates = rates;
-    settings_.memory->Keep(settings_.place, *kept);
+    settings_.memory->Keep(*kept);
     return design.Describe();
   }
 
@@ -126,7 +125,6 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
     DesignOf(keys, uniform);
     const std::string planted = Plant(TrieAndSet(0, 47), kBad);
     settings_.bits_per_key = usual.bits_per_key;
-    settings_.place = usual.place;
     EXPECT_EQ(SearchedDesignOf(file, samples), DesignOf(file, samples));
     settings_ = usual;
   };
@@ -144,9 +142,6 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   settings_.bits_per_key = 10;
   expect_searched(keys, uniform, "fewer bits");
   settings_.bits_per_key = 14;
-  settings_.place.level = 2;
-  const std::string searched = SearchedDesignOf(keys, uniform);
-  EXPECT_EQ(searched, DesignOf(keys, uniform)) << "another level";
 }
 
 TEST_F(DesignMemoryTest, NowAndThenAFileIsSearchedAnyway) {

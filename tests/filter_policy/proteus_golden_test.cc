@@ -78,7 +78,7 @@ Keys Long() {
 Keys Wide() {
   Lcg random(6);
   Keys keys;
-  for (int i = 0; i < 105; i++) keys.push_back(random.Bytes(480));
+  for (int i = 0; i < 275; i++) keys.push_back(random.Bytes(480));
   SortUnique(&keys);
   return keys;
 }
@@ -174,7 +174,7 @@ std::vector<Recipe> Recipes() {
       {"salted_long_bloom", Long(), TrieAndSet(0, 2397), 60, {15, 16}},
       {"salted_long_half", Long(), TrieAndSet(0, 2397), 60, {0, 17}},
       {"salted_long_keys", Long(), SetOfKeys(), 60, {18, 0}},
-      {"wide_series_8_8", Wide(), TrieAndSet(0, 8, kRibbon, 8), 1100, {33, 34}},
+      {"wide_series_8_8", Wide(), TrieAndSet(0, 8, kRibbon, 8), 600, {33, 34}},
       {"salted_keys_alone",
        Integers(),
        KeysAlone(TrieAndSet(10, 40)),

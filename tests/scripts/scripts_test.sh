@@ -134,6 +134,39 @@ for path in scripts/check/*.sh; do
   expect "check.sh --help: $mode" yes "$(scripts/check.sh --help | grep -q "check.sh $mode " && echo yes || echo no)"
 done
 
+# ---- Words that are no arguments ----
+
+# $1: what the script must say; the others: the command, which must end before it starts any other program.
+expect_refused() {
+  local reason=$1 code=0
+  shift
+  env -i PATH="$work/bin" HOME="$work/home" TMPDIR="$work/tmp" "$@" >"$work/out" 2>&1 || code=$?
+  expect "$*" "$reason" "$(cat "$work/out")"
+  expect "$*: exit code" 93 "$code"
+}
+expect_refused "test: unknown argument '--nonsense'; --help lists those that ctest gets" ./scripts/test.sh --nonsense
+expect_refused "test: unknown argument 'surf'; --help lists those that ctest gets" ./scripts/test.sh -R surf surf
+expect_refused "test: -R needs a value" ./scripts/test.sh -R
+
+# ---- Packages ----
+
+# What apt would install, from what it says when it is asked not to.
+expect "needs of packages" "190 packages, 940 MB" "$(
+  . scripts/packages.sh
+  needs_of 'The following NEW packages will be installed:
+  cmake cmake-data
+3 upgraded, 187 newly installed, 0 to remove and 12 not upgraded.
+Need to get 205 MB of archives.
+After this operation, 940 MB of additional disk space will be used.')"
+expect "needs of packages, not told" "" "$(. scripts/packages.sh && needs_of 'E: Unable to locate package')"
+
+# The folder of a cmake that is installed may be missing in PATH.
+expect_reason "no cmake in PATH" "script: cmake is not in PATH, which is bin; add the folder that it is in, such as /usr/bin" <<END
+. "$PWD/scripts/packages.sh"
+PATH=$work/bin
+check_cmake
+END
+
 # ---- Progress ----
 
 expect "a build's errors are shown" "a.cc:1: error: no" \

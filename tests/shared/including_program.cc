@@ -10,6 +10,7 @@
 #include "rocksdb/plugin/protean/build_info.h"
 #include "rocksdb/plugin/protean/filter_properties.h"
 #include "rocksdb/plugin/protean/filter_statistics.h"
+#include "rocksdb/plugin/protean/may_exist.h"
 #include "rocksdb/plugin/protean/protean.h"
 #include "rocksdb/plugin/protean/protean_db.h"
 #include "rocksdb/plugin/protean/refresh_filters.h"

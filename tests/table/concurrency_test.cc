@@ -13,7 +13,6 @@
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +24,7 @@
 
 #include "db_bench_ext/progress_line.h"
 #include "test_util/testharness.h"
+#include "tests/own_folder.h"
 #include "tests/table/concurrency/round.h"
 
 DEFINE_uint64(seed, 0, "Of all choices; 0: a random one");
@@ -77,9 +77,6 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   // Files are in memory by default.
-  if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
-    setenv("TEST_TMPDIR",
-           ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);
-  }
+  ROCKSDB_NAMESPACE::protean::PutOwnFolderInMemory();
   return RUN_ALL_TESTS();
 }

@@ -24,6 +24,7 @@
 
 #include "db_bench_ext/progress_line.h"
 #include "test_util/testharness.h"
+#include "tests/own_folder.h"
 #include "tests/table/differential/run.h"
 #include "tests/with_salt.h"
 
@@ -123,9 +124,6 @@ int main(int argc, char** argv) {
     signal(number, ROCKSDB_NAMESPACE::protean::SayHowToReproduce);
   }
   // Files are in memory by default, since every run makes hundreds.
-  if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
-    setenv("TEST_TMPDIR",
-           ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);
-  }
+  ROCKSDB_NAMESPACE::protean::PutOwnFolderInMemory();
   return RUN_ALL_TESTS();
 }

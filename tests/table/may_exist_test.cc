@@ -8,44 +8,22 @@
 #include <map>
 
 #include "rocksdb/advanced_cache.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
-#include "tests/table/twin_db.h"
+#include "tests/table/one_db.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kGap = 1000;
-
-class MayExistTest : public ::testing::Test {
+class MayExistTest : public OneDBTest {
  protected:
-  MayExistTest() : path_(test::PerThreadDBPath("may_exist")) {
-    SetPerfLevel(kEnableCount);
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
+  MayExistTest() : OneDBTest("may_exist") {
     SetTable("filter_policy=surf:0:12");
-    EXPECT_OK(DestroyDB(path_, options_));
   }
-  ~MayExistTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    SetPerfLevel(kDisable);
-  }
-
-  void SetTable(const std::string& table,
-                const std::string& id = "ProteanTable") {
-    options_.table_factory = NewTable(id, table);
-  }
-  void Open() {
-    db_.reset();
-    ASSERT_OK(OpenDB(&db_, options_, path_));
-  }
-  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
 
   void Put(uint64_t i) { ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value")); }
-  // Keys 1 to 3 * num in two levels, L0, and the memtable.
+  // Keys 1 to 4 * num in two levels, L0, and the memtable.
   void Fill(uint64_t num) {
     for (uint64_t run = 0; run < 4; run++) {
       for (uint64_t i = 1 + run; i <= 4 * num; i += 4) Put(i);
@@ -82,10 +60,6 @@ class MayExistTest : public ::testing::Test {
     return counters.block_read_count - counters.filter_block_read_count -
            counters.index_block_read_count;
   }
-
-  const std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -293,7 +267,7 @@ TEST_F(MayExistTest, RandomOperations) {
   }
 }
 
-// Other threads read as ever while a check is at work.
+// Reads after a check read as ever.
 TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
   Open();
   Fill(500);

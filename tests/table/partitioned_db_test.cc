@@ -6,13 +6,12 @@
 #include "plugin/filter_statistics.h"
 #include "plugin/protean_db.h"
 #include "rocksdb/cache.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/separate_file.h"
 #include "table/separate_filter.h"
 #include "tests/sst_damage.h"
-#include "tests/table/twin_db.h"
+#include "tests/table/one_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -23,34 +22,36 @@ constexpr char kParts[] =
     "metadata_block_size=1024;cache_index_and_filter_blocks=true;"
     "pin_top_level_index_and_filter=true;";
 
-class PartitionedDBTest : public ::testing::Test {
+// The first bytes of keys that have as many. RocksDB's own extractor may not be
+// asked for the prefix of a shorter key, but a DBIter with prefix_same_as_start
+// asks for that of any key that it comes to.
+class FirstBytes : public SliceTransform {
+ public:
+  explicit FirstBytes(size_t length) : length_(length) {}
+  const char* Name() const override { return "FirstBytes"; }
+  bool InDomain(const Slice& key) const override {
+    return key.size() >= length_;
+  }
+  Slice Transform(const Slice& key) const override {
+    return Slice(key.data(), std::min(key.size(), length_));
+  }
+  bool FullLengthEnabled(size_t* length) const override {
+    *length = length_;
+    return true;
+  }
+
+ private:
+  const size_t length_;
+};
+
+class PartitionedDBTest : public OneDBTest {
  protected:
   static constexpr uint64_t kKeys = 30000;
-  static constexpr uint64_t kGap = 1000;
 
-  PartitionedDBTest() : path_(test::PerThreadDBPath("parts")) {
-    SetPerfLevel(kEnableCount);
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
+  PartitionedDBTest() : OneDBTest("parts") {
     options_.target_file_size_base = 1 << 20;
     options_.statistics = CreateDBStatistics();
-    EXPECT_OK(DestroyDB(path_, options_));
   }
-  ~PartitionedDBTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    SetPerfLevel(kDisable);
-  }
-
-  void SetTable(const std::string& table,
-                const std::string& id = "ProteanTable") {
-    options_.table_factory = NewTable(id, table);
-  }
-  void Open() {
-    db_.reset();
-    ASSERT_OK(OpenDB(&db_, options_, path_));
-  }
-  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
 
   // Writes every third key, from the first-th on, to a level.
   void FillLevel(uint64_t first, int level) {
@@ -120,10 +121,6 @@ class PartitionedDBTest : public ::testing::Test {
   uint64_t Ticks(Tickers ticker) const {
     return options_.statistics->getTickerCount(ticker);
   }
-
-  const std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -363,7 +360,7 @@ TEST_F(PartitionedDBTest, PrefixExtractors) {
         SCOPED_TRACE(std::string(policy) + " " + std::to_string(length));
         db_.reset();
         ASSERT_OK(DestroyDB(path_, options_));
-        options_.prefix_extractor.reset(NewFixedPrefixTransform(length));
+        options_.prefix_extractor = std::make_shared<FirstBytes>(length);
         SetTable(std::string(kParts) +
                  "metadata_block_size=128;filter_policy=" + policy +
                  (decoupled ? ";decouple_partitioned_filters=true" : ""));

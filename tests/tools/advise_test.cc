@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 
@@ -17,6 +18,7 @@
 #include "rocksdb/trace_reader_writer.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
+#include "tests/tools/signal_when_caught.h"
 #include "tools/command.h"
 #include "tools/output.h"
 #include "tools/query_trace.h"
@@ -437,6 +439,34 @@ TEST_F(AdviseTest, PartOfTheFiles) {
   EXPECT_NE(all, part);
 }
 
+// The files whose filters were built before the interruption have to do.
+TEST_F(AdviseTest, InterruptEndsIt) {
+  Random64 random(5);
+  Keys keys;
+  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
+  options_.target_file_size_base = 32 << 10;
+  Open();
+  Write(keys);
+  std::string queries;
+  for (int i = 0; i < 1000; i++) {
+    const uint64_t lo = random.Next();
+    queries += "0x" + Slice(BigEndian(lo)).ToString(/*hex=*/true) + "\t0x" +
+               Slice(BigEndian(lo | 0xffffff)).ToString(true) + "\n";
+  }
+  ASSERT_OK(WriteStringToFile(Env::Default(), queries, other_));
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SignalWhenCaught interrupter(signal);
+    const Called called =
+        Call({"--db=" + path_, "--queries=" + other_, "--json"});
+    interrupter.Join();
+    EXPECT_EQ(kCouldNot, called.code);
+    EXPECT_NE(std::string::npos, called.err.find("interrupted; the advice"))
+        << called.err;
+    EXPECT_NE(std::string::npos, called.out.find("\"row\":\"advice\""))
+        << called.out;
+  }
+}
+
 // Without --trace and --queries, the saved samples of the DB are used, and the
 // recommended options keep their file.
 TEST_F(AdviseTest, OwnSamples) {
@@ -467,6 +497,85 @@ TEST_F(AdviseTest, OwnSamples) {
   Open();
 }
 
+// The process that opens the DB may have another working folder.
+TEST_F(AdviseTest, RelativeSeeds) {
+  Open();
+  Write({"a", "b", "c"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "aa\nbb\tbz\ncc\ndd\n", other_));
+  const auto before = std::filesystem::current_path();
+  const size_t slash = seeds_.rfind('/');
+  std::filesystem::current_path(seeds_.substr(0, slash));
+  const Called called = Call({"--db=" + path_, "--queries=" + other_,
+                              "--min_saving=0.001", "--policies=proteus:8",
+                              "--save_samples=" + seeds_.substr(slash + 1)});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.out.find(";seed_file=" + seeds_ + "}"))
+      << called.out;
+  EXPECT_OK(Env::Default()->FileExists(seeds_));
+}
+
+// What is best for all reads together may be bad for some. Under a SuRF without
+// suffixes, Gets of absent keys get worse, and that is said.
+TEST_F(AdviseTest, KindsOfReads) {
+  Random64 random(8);
+  Keys keys;
+  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
+  SetTable("table_factory={id=ProteanTable;filter_policy=bloomfilter:10}");
+  Open();
+  Write(keys);
+  StartTrace();
+  BlocksPerRead(1, 6000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    const uint64_t kind = r->Uniform(4);
+    if (kind == 0) Get(BigEndian(lo));
+    if (kind == 1) Get(keys[lo % keys.size()]);
+    if (kind == 2) Seek(BigEndian(lo), BigEndian(lo | 0xffffffff));
+    if (kind == 3) Seek(BigEndian(lo), "");
+  });
+  ASSERT_OK(db_->EndTrace());
+  const std::vector<std::string> arguments = {
+      "--db=" + path_, "--trace=" + trace_, "--policies=surf:0:0"};
+  std::vector<std::string> as_json = arguments;
+  as_json.push_back("--json");
+  const std::vector<Json> rows = Rows(Call(as_json));
+  std::map<std::string, std::map<std::string, Json>> kinds;
+  for (const Json& row : rows) {
+    if (row["row"] == "kind") kinds[row["policy"]][row["kind"]] = row;
+  }
+  ASSERT_EQ(3u, kinds.size());
+  for (auto& [policy, of] : kinds) {
+    SCOPED_TRACE(policy);
+    ASSERT_EQ(4u, of.size());
+    // The kinds add up to what all reads cost.
+    double blocks = 0;
+    uint64_t reads = 0;
+    for (const auto& [kind, row] : of) {
+      blocks += row["blocks_per_op"].get<double>() * row["reads"].get<double>();
+      reads += row["reads"].get<uint64_t>();
+    }
+    EXPECT_EQ(RowOf(rows, "advice", "")["reads"], reads);
+    EXPECT_NEAR(RowOf(rows, "policy", policy)["blocks_per_op"].get<double>(),
+                blocks / static_cast<double>(reads), 1e-9);
+  }
+  const char kAbsent[] = "gets of absent keys";
+  const char kPresent[] = "gets of present keys";
+  EXPECT_LT(kinds["as it is"][kAbsent]["blocks_per_op"], 0.1);
+  EXPECT_GT(kinds["none"][kAbsent]["blocks_per_op"], 1);
+  EXPECT_GE(kinds["as it is"][kPresent]["blocks_per_op"], 1);
+  EXPECT_GT(kinds["as it is"]["closed seeks"]["blocks_per_op"], 1);
+  EXPECT_LT(kinds["surf:0:0"]["closed seeks"]["blocks_per_op"], 1);
+  EXPECT_EQ(kinds["surf:0:0"]["open seeks"]["blocks_per_op_as_it_is"],
+            kinds["as it is"]["open seeks"]["blocks_per_op"]);
+  const Called text = Call(arguments);
+  EXPECT_NE(std::string::npos, text.out.find("without filters"));
+  EXPECT_NE(std::string::npos,
+            text.out.find("These reads will need more blocks than now: gets"))
+      << text.out;
+  EXPECT_NE(std::string::npos, text.out.find("gets of absent keys (0."))
+      << text.out;
+}
+
 TEST_F(AdviseTest, RowsForPrograms) {
   Open();
   Write({"a", "b", "c", "d", "x", "y", "z"});
@@ -476,7 +585,17 @@ TEST_F(AdviseTest, RowsForPrograms) {
                  "--policies=none,proteus:10,proteus:16"}));
   size_t policies = 0;
   size_t levels = 0;
+  size_t kinds = 0;
   for (const Json& row : rows) {
+    if (row["row"] == "kind") {
+      kinds++;
+      for (const char* field :
+           {"policy", "recommended", "kind", "reads", "blocks_per_op",
+            "blocks_per_op_as_it_is", "blocks_per_op_none"}) {
+        EXPECT_TRUE(row.contains(field)) << field << ": " << row.dump();
+      }
+      continue;
+    }
     for (const char* field :
          {"policy", "bits_per_key", "predicted_fpr", "measured_fpr",
           "blocks_per_op", "filter_bytes", "build_ns_per_key"}) {
@@ -487,6 +606,7 @@ TEST_F(AdviseTest, RowsForPrograms) {
   }
   EXPECT_EQ(4u, policies);  // including the existing filters
   EXPECT_GE(levels, policies);
+  EXPECT_GE(kinds, policies);
   EXPECT_EQ("advice", rows.back()["row"]);
   EXPECT_TRUE(rows.back().contains("options"));
 }
@@ -538,7 +658,8 @@ TEST_F(AdviseTest, Trace) {
   ASSERT_OK(db_->EndTrace());
   ReadSample reads(100);
   uint64_t others = 0;
-  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &reads, &others));
+  std::string cut_off;
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &reads, &others, &cut_off));
   EXPECT_EQ(2u, others);
   std::string text;
   for (const ReadQuery& query : reads.Take()) {
@@ -551,12 +672,13 @@ TEST_F(AdviseTest, Trace) {
       "exclusive; ",
       text);
   ReadSample few(3);
-  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &few, &others));
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &few, &others, &cut_off));
   EXPECT_EQ(7u, few.seen());
   EXPECT_EQ(3u, few.Take().size());
   ReadSample of_other(100);
-  ASSERT_OK(
-      ReadTrace(Env::Default(), trace_, other->GetID(), &of_other, &others));
+  ASSERT_OK(ReadTrace(Env::Default(), trace_, other->GetID(), &of_other,
+                      &others, &cut_off));
+  EXPECT_EQ("", cut_off);
   EXPECT_EQ(2u, of_other.seen());
 
   // A column family without files, and one that the trace has no reads of.
@@ -615,14 +737,47 @@ TEST_F(AdviseTest, BadInput) {
   damaged.replace(place, version.size(), "Trace Version: ...");
   write(damaged);
   expect_refused({db, "--trace=" + other_}, "not a trace of queries");
-  // The trace may be cut off anywhere, even at the end of a record.
+}
+
+// The process that wrote the trace may have died at any moment, even at the end
+// of a record. The reads until then are used.
+TEST_F(AdviseTest, TraceThatWasCutOff) {
+  constexpr uint64_t kReads = 100;
+  Open();
+  Write({"a", "b", "c"});
+  StartTrace();
+  for (uint64_t i = 0; i < kReads; i++) Seek("b", "c");
+  ASSERT_OK(db_->EndTrace());
+  std::string trace;
+  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  uint64_t most = 0;
   for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
-    write(trace.substr(0, size));
-    const Called called = Call({db, "--trace=" + other_});
-    EXPECT_EQ(kCouldNot, called.code) << size;
+    ASSERT_OK(WriteStringToFile(Env::Default(), trace.substr(0, size), other_));
+    ReadSample reads(1000);
+    uint64_t others = 0;
+    std::string cut_off;
+    const Status s =
+        ReadTrace(Env::Default(), other_, 0, &reads, &others, &cut_off);
+    EXPECT_EQ(s.ok(), reads.seen() > 0) << size;
+    EXPECT_LE(most, reads.seen());
+    most = reads.seen();
+    if (s.ok()) {
+      EXPECT_NE("", cut_off);
+    } else if (s.IsCorruption()) {
+      EXPECT_NE(std::string::npos, s.ToString().find("after 0 records"))
+          << s.ToString();
+    }
   }
-  write(trace.substr(0, trace.size() - 13));  // without the record of the end
-  expect_refused({db, "--trace=" + other_}, "cut off");
+  EXPECT_GT(most, kReads / 2);
+  // Without the record of the end, nothing is lost.
+  ASSERT_OK(WriteStringToFile(Env::Default(),
+                              trace.substr(0, trace.size() - 13), other_));
+  const Called called = Call({"--db=" + path_, "--trace=" + other_});
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos, called.err.find("cut off after 100 records"))
+      << called.err;
+  EXPECT_NE(std::string::npos, called.out.find("100 closed seeks"))
+      << called.out;
 }
 
 // No flipped bit makes a read that was not in the trace.
@@ -648,7 +803,9 @@ TEST_F(AdviseTest, DamagedTrace) {
     EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
     ReadSample reads(100);
     uint64_t others = 0;
-    const Status s = ReadTrace(Env::Default(), other_, 0, &reads, &others);
+    std::string cut_off;
+    const Status s =
+        ReadTrace(Env::Default(), other_, 0, &reads, &others, &cut_off);
     *seen = reads.seen() + others;
     return s;
   };

@@ -244,6 +244,30 @@ TEST_F(InspectTest, Page) {
       .ExpectRefused({"/no/log", "cannot be read"});
   RunTool({"inspect", Db(), "--log=" + path_ + "/LOG"})
       .ExpectRefused({"--html"});
+  // A log of no designs is drawn as such, and said.
+  const ToolRun none = RunTool(
+      {"inspect", Db(), "--html=" + page, "--log=" + path_ + "/CURRENT"});
+  EXPECT_EQ(kFine, none.code);
+  EXPECT_NE(std::string::npos, none.err.find("has no designs of filters"))
+      << none.err;
+}
+
+// A name can hold anything.
+TEST_F(InspectTest, NamesWithLineBreaks) {
+  AddFamily("two\nlines",
+            "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  Fill();
+  for (const char* command : {"inspect", "verify"}) {
+    const ToolRun run = RunTool({command, Db(), "--column_family=two\nlines"});
+    EXPECT_EQ(kFine, run.code) << run.err;
+    EXPECT_NE(std::string::npos, run.out.find("Column family two\\nlines"))
+        << run.out;
+    EXPECT_EQ(std::string::npos, run.out.find("\nlines")) << run.out;
+  }
+  const ToolRun samples = RunTool({"samples", "show", Db()});
+  EXPECT_NE(std::string::npos, samples.err.find("family two\\nlines saves"))
+      << samples.err;
+  EXPECT_EQ("\\x07\\t \xc3\xa4", PrintedName("\a\t \xc3\xa4"));
 }
 
 TEST(InspectPageTest, NoTextEndsTheScript) {
@@ -254,6 +278,21 @@ TEST(InspectPageTest, NoTextEndsTheScript) {
   EXPECT_EQ(std::string::npos, html.find("alert(1)</script>"));
   EXPECT_EQ(std::string::npos, html.find("<!--"));
   EXPECT_EQ(0u, DataOf(html)["title"].get<std::string>().find("a</script>"));
+}
+
+// An operator thinks in keys, not in bits.
+TEST(InspectPageTest, PrefixesOfADesign) {
+  EXPECT_EQ(
+      "trie 69: the first 8 bytes and 5 bits, such as abcdefghi; ribbon 16: "
+      "the first 2 bytes, such as ab",
+      ExplainDesign("trie 69, ribbon 16 (height 9, 2 dense)", "abcdefghi"));
+  EXPECT_EQ(
+      "bloom 40+8: the first 5 bytes, and so on in steps of 8 bits, such as "
+      "0x0001",
+      ExplainDesign("bloom keys, bloom 40+8", Slice("\0\1", 2)));
+  EXPECT_EQ("ribbon 8: the first 1 byte", ExplainDesign("ribbon 8", ""));
+  EXPECT_EQ("", ExplainDesign("none", "a"));
+  EXPECT_EQ("", ExplainDesign("ribbon keys", "a"));
 }
 
 TEST(InspectPageTest, DesignsOfALog) {
@@ -319,6 +358,10 @@ TEST_F(InspectTest, BadInput) {
   }
   RunTool({"inspect", path_ + "/no.sst"}).ExpectRefused({"no.sst"});
   RunTool({"inspect", Db(), Files("surf")[0]}).ExpectRefused({"not both"});
+  for (const char* command : {"inspect", "verify", "advise"}) {
+    RunTool({command, path_})
+        .ExpectRefused({"is a folder; for the DB in it, give " + Db()});
+  }
   RunTool({"look"}).ExpectRefused({"look", "inspect"});
   EXPECT_EQ(kCouldNot, RunTool({}).code);
   EXPECT_EQ(kFine, RunTool({"--help"}).code);

@@ -68,16 +68,7 @@ class PartitionsTest : public ToolDBTest {
       SetTables(upper ? history.upper : history.lower);
       Open();
       for (ColumnFamilyHandle* handle : handles_) {
-        for (uint64_t i = 0; i < kKeys; i++) {
-          if ((i % 3 == 0) != upper) continue;
-          ASSERT_OK(db_->Put(WriteOptions(), handle, KeyOf(i), "a value"));
-        }
-        ASSERT_OK(db_->Flush(FlushOptions(), handle));
-        if (upper) continue;
-        CompactRangeOptions down;
-        down.change_level = true;
-        down.target_level = 3;
-        ASSERT_OK(db_->CompactRange(down, handle, nullptr, nullptr));
+        ASSERT_NO_FATAL_FAILURE(WriteRun(handle, upper));
       }
       Close();
     }

@@ -2,13 +2,12 @@
 
 //  protean refresh: RefreshFilters on a DB that the command opens.
 
-#include <signal.h>
-
 #include <set>
-#include <thread>
+#include <sstream>
 
 #include "filter_policy/samples/query_file.h"
 #include "tests/sst_damage.h"
+#include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -139,7 +138,7 @@ TEST_F(RefreshCommandTest, GoesByImportedSamples) {
 
 TEST_F(RefreshCommandTest, AllColumnFamiliesThatCanBe) {
   Fill();
-  const ToolRun run = Refresh();
+  const ToolRun run = Refresh({"--without_samples"});
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_NE(std::string::npos,
             run.err.find("left out: column family bloom has the table factory "
@@ -165,24 +164,21 @@ TEST_F(RefreshCommandTest, DamagedFiles) {
 }
 
 TEST_F(RefreshCommandTest, InterruptEndsIt) {
-  FillForOthers();
-  std::thread interrupter([] {
-    struct sigaction action = {};
-    while (action.sa_handler == SIG_DFL) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      sigaction(SIGINT, nullptr, &action);
-    }
-    kill(getpid(), SIGINT);
-  });
-  // The limited rate alone makes this take ten seconds.
-  const ToolRun run =
-      RefreshDefault({"--samples=" + today_, "--bytes_per_second=10K"});
-  interrupter.join();
-  run.ExpectRefused({"interrupted"});
-  EXPECT_EQ(3u, run.Rows().size()) << run.out;
-  EXPECT_EQ("not reached", run.Rows()[0]["outcome"]) << run.out;
-  ExpectAllKeys(0);
-  ExpectOutcomes(RefreshDefault(), 2, "rewritten");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SCOPED_TRACE(signal);
+    EXPECT_OK(DestroyDB(path_, Options(), families_));
+    FillForOthers();
+    SignalWhenCaught interrupter(signal);
+    // The limited rate alone makes this take ten seconds.
+    const ToolRun run =
+        RefreshDefault({"--samples=" + today_, "--bytes_per_second=10K"});
+    interrupter.Join();
+    run.ExpectRefused({"interrupted"});
+    EXPECT_EQ(3u, run.Rows().size()) << run.out;
+    EXPECT_EQ("not reached", run.Rows()[0]["outcome"]) << run.out;
+    ExpectAllKeys(0);
+    ExpectOutcomes(RefreshDefault(), 2, "rewritten");
+  }
 }
 
 TEST_F(RefreshCommandTest, Refusals) {
@@ -197,7 +193,9 @@ TEST_F(RefreshCommandTest, Refusals) {
   Refresh({"--column_family=no"}).ExpectRefused({"no column family no"});
   Refresh({"--column_family=bloom"})
       .ExpectRefused({"bloom has the table factory BlockBasedTable",
-                      "table_factory={id=ProteanTable;"});
+                      "table_factory={id=ProteanTable;",
+                      "it must be [TableOptions/ProteanTable \"bloom\"], but "
+                      "is [TableOptions/BlockBasedTable \"bloom\"]"});
   Refresh({"--column_family=surf", "--samples=" + today_})
       .ExpectRefused({"takes no samples"});
   RefreshDefault({"--samples=/no/such/file"}).ExpectRefused({"/no/such/file"});
@@ -216,9 +214,53 @@ TEST_F(RefreshCommandTest, Refusals) {
     }
   }
   before = Disk();
-  const ToolRun run = RefreshDefault();
+  const ToolRun run = RefreshDefault({"--without_samples"});
   EXPECT_EQ(kCouldNot, run.code) << run.out;
   EXPECT_EQ(before, Disk());
+}
+
+// Queries that the application has not asked are no reason to rewrite a DB,
+// unless the operator says so.
+TEST_F(RefreshCommandTest, WithoutSamples) {
+  FillForOthers();
+  const auto before = Disk();
+  RefreshDefault().ExpectRefused({"column family default has no samples",
+                                  "its 2 files", "--samples=FILE",
+                                  "--without_samples", "--dry_run"});
+  Refresh({"--column_family=surf"})
+      .ExpectRefused({"column family surf has no samples"});
+  EXPECT_EQ(before, Disk());
+  EXPECT_EQ(kFine, RefreshDefault({"--dry_run"}).code);
+  const ToolRun run = RefreshDefault({"--without_samples"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(0u, run.Rows().back()["samples"]);
+  ExpectAllKeys(0);
+  // A column family that has samples is refreshed, and the others are left out.
+  ASSERT_EQ(kFine, RunTool({"samples", "import", "--db=" + path_,
+                            "--column_family=default", today_})
+                       .code);
+  const auto surf = Files("surf");
+  const ToolRun all = Refresh();
+  EXPECT_EQ(kFine, all.code) << all.err;
+  EXPECT_NE(std::string::npos,
+            all.err.find("left out: column family surf has no samples"))
+      << all.err;
+  EXPECT_EQ("default", all.Rows().back()["column_family"]);
+  EXPECT_EQ(surf, Files("surf"));
+}
+
+// A terminal shows the rows without breaking them.
+TEST_F(RefreshCommandTest, RowsThatFit) {
+  FillForOthers();
+  const ToolRun run =
+      RunTool({"refresh", "--db", path_, "--dry_run", "--column_family=default",
+               "--samples=" + today_});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_NE(std::string::npos, run.out.find("\n    -> ")) << run.out;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100u) << line;
+  }
 }
 
 // ProteanTable with a policy that RefreshFilters cannot use.
@@ -240,7 +282,8 @@ TEST_F(RefreshCommandTest, TransactionDB) {
   options_.allow_2pc = true;
   Fill();
   const auto before = Disk();
-  RefreshDefault().ExpectRefused({"TransactionDB", "RefreshFilters"});
+  RefreshDefault({"--without_samples"})
+      .ExpectRefused({"TransactionDB", "RefreshFilters"});
   EXPECT_EQ(before, Disk());
   EXPECT_EQ(kFine, RefreshDefault({"--dry_run"}).code);
   const ToolRun help = RunTool({"refresh", "--help"});
@@ -255,7 +298,7 @@ TEST_F(RefreshCommandTest, OtherComparator) {
             "table_factory={id=ProteanTable;filter_policy=surf:4:4}");
   Fill();
   const auto before = Files("reverse");
-  Refresh({"--column_family=reverse"})
+  Refresh({"--column_family=reverse", "--without_samples"})
       .ExpectRefused({"range filters are off in column family reverse"});
   EXPECT_EQ(before, Files("reverse"));
 }

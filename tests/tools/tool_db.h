@@ -123,22 +123,27 @@ class ToolDBTest : public testing::Test {
     return BigEndian(i * 0x10001000100 + behind);
   }
 
+  // Writes a third of the keys to level 0, or the others to level 3.
+  void WriteRun(ColumnFamilyHandle* handle, bool upper) {
+    for (uint64_t i = 0; i < kKeys; i++) {
+      if ((i % 3 == 0) != upper) continue;
+      ASSERT_OK(db_->Put(WriteOptions(), handle, KeyOf(i), "a value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions(), handle));
+    if (upper) return;
+    CompactRangeOptions down;
+    down.change_level = true;
+    down.target_level = 3;
+    ASSERT_OK(db_->CompactRange(down, handle, nullptr, nullptr));
+  }
+
   // Writes a third of the keys to level 0, the others to level 3, and closes
   // the DB.
   void Fill() {
     Open();
     for (ColumnFamilyHandle* handle : handles_) {
       for (const bool upper : {false, true}) {
-        for (uint64_t i = 0; i < kKeys; i++) {
-          if ((i % 3 == 0) != upper) continue;
-          ASSERT_OK(db_->Put(WriteOptions(), handle, KeyOf(i), "a value"));
-        }
-        ASSERT_OK(db_->Flush(FlushOptions(), handle));
-        if (upper) continue;
-        CompactRangeOptions down;
-        down.change_level = true;
-        down.target_level = 3;
-        ASSERT_OK(db_->CompactRange(down, handle, nullptr, nullptr));
+        ASSERT_NO_FATAL_FAILURE(WriteRun(handle, upper));
       }
     }
     Close();

@@ -7,7 +7,6 @@
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/own_folder.h"
 #include "tests/with_salt.h"
 
 DEFINE_uint64(seed, 1,
@@ -129,13 +129,7 @@ inline int RunFaultTests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   // Files are in memory by default, since every fault makes a new DB.
-  if (getenv("TEST_TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0) {
-    setenv("TEST_TMPDIR",
-           ("/dev/shm/protean_tests_" + std::to_string(geteuid())).c_str(), 0);
-  }
-  if (const char* folder = getenv("TEST_TMPDIR")) {
-    std::filesystem::create_directories(folder);
-  }
+  PutOwnFolderInMemory();
   const int result = RUN_ALL_TESTS();
   FaultReport::Print();
   return result;

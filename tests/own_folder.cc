@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Linked into each test: its databases and files are in a temporary folder of
+//  its own, which is gone when the test ends. TEST_TMPDIR, if it is set, says
+//  where the folder is made. A test that crashes leaves the folder.
+
+#include "tests/own_folder.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class OwnFolder {
+ public:
+  OwnFolder() {
+    const char* const wanted = getenv("TEST_TMPDIR");
+    is_wanted_ = wanted != nullptr;
+    Make(is_wanted_ ? std::filesystem::path(wanted)
+                    : std::filesystem::temp_directory_path());
+  }
+  ~OwnFolder() { Remove(); }
+
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  void PutInMemory() {
+    constexpr char kMemory[] = "/dev/shm";
+    if (is_wanted_ || access(kMemory, W_OK) != 0) return;
+    Remove();
+    Make(kMemory);
+  }
+
+ private:
+  void Make(const std::filesystem::path& parent) {
+    std::error_code error;
+    std::filesystem::create_directories(parent, error);
+    path_ = (parent / "protean_test_XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) {
+      perror(path_.c_str());
+      exit(1);
+    }
+    // RocksDB's tests, and so PerThreadDBPath, look for it here.
+    setenv("TEST_TMPDIR", path_.c_str(), /*overwrite=*/1);
+  }
+  // A child process may end as this one does, and leaves the folder.
+  void Remove() const {
+    std::error_code error;
+    if (getpid() == owner_) std::filesystem::remove_all(path_, error);
+  }
+
+  const pid_t owner_ = getpid();
+  bool is_wanted_ = false;  // by the user
+  std::string path_;
+};
+
+OwnFolder folder;
+
+}  // namespace
+
+void PutOwnFolderInMemory() { folder.PutInMemory(); }
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The temporary folder of a test (own_folder.cc).
+
+#pragma once
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Moves the test's folder into memory, unless TEST_TMPDIR was set when the test
+// began, or there is no /dev/shm. For tests that make many databases. Called
+// before the first file is made.
+void PutOwnFolderInMemory();
+
+}  // namespace ROCKSDB_NAMESPACE::protean
