@@ -183,7 +183,8 @@ uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
       for (size_t i = 0; i < record.run.size(); i++) {
         char edge[kEdgeBytes];
         EncodeFixed16(edge, static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
-        visit(path.size(), Record{edge, 1, nullptr, 0, false, Slice()});
+        visit(path.size(),
+              Record{edge, 1, nullptr, 0, nullptr, false, Slice()});
         path.push_back(0);
       }
       record.run.clear();
@@ -337,6 +338,7 @@ bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
   Slice code(code_);
   key_code_.Open(&code);
   code_bits_ = CodedKey::kDigitBits;
+  value_bits_ += unfinished_.digit_bits;
   options_.dense_group_shift = kDigitGroupShift;
   if (ChooseSections(size)) {
     *size += code_.size();
@@ -349,6 +351,7 @@ bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
   }
   code_.clear();
   code_bits_ = byte_code_bits;
+  value_bits_ -= unfinished_.digit_bits;
   options_.dense_group_shift = 0;
   return ChooseSections(size);
 }
@@ -484,7 +487,8 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
       uint64_t bits = NumberAt(value, unfinished_.value_bits);
       value += value_bytes_;
       if (complete) {
-        bits = complete(bits, NumberAt(value, unfinished_.draft_bits));
+        bits = complete(bits, NumberAt(value, unfinished_.draft_bits),
+                        UsesDigits() ? node.next_digits[i] : 0);
       }
       value += draft_bytes_;
       value_writer.Write(bits, value_bits_);

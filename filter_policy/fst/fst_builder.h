@@ -34,19 +34,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
-  // Makes a key's value out of the two numbers that were added with it.
-  using CompleteValue = std::function<uint64_t(uint64_t value, uint64_t draft)>;
+  // Makes a key's value out of the two numbers that were added with it and, in
+  // a trie of digits, the digit that follows the path in the code of the last
+  // byte; 0 if there is none.
+  using CompleteValue = std::function<uint64_t(uint64_t value, uint64_t draft,
+                                               uint64_t next_digit)>;
 
   // Values that depend on what is known only after the last key: until then,
-  // the builder keeps the lowest bits of two numbers for each key.
+  // the builder keeps the lowest bits of two numbers for each key. In a trie of
+  // digits, a value has `digit_bits` more bits.
   struct Unfinished {
     unsigned value_bits;
     unsigned draft_bits;
+    unsigned digit_bits;
   };
 
   // The trie stores the lowest `value_bits` bits of a value with each key.
   explicit FstBuilder(unsigned value_bits, FstOptions options = {})
-      : FstBuilder(value_bits, std::move(options), {value_bits, 0}) {}
+      : FstBuilder(value_bits, std::move(options), {value_bits, 0, 0}) {}
   FstBuilder(unsigned value_bits, FstOptions options, Unfinished unfinished);
 
   // Adds the key up to the byte that tells it from its neighbours, or to its
@@ -188,7 +193,7 @@ class FstBuilder {
   void WriteNode(const Record& node, const LevelRest& rest,
                  const CompleteValue& complete, char* values) const;
 
-  const unsigned value_bits_;
+  unsigned value_bits_;
   const Unfinished unfinished_;
   const unsigned value_bytes_;
   const unsigned draft_bytes_;

@@ -153,7 +153,8 @@ class FstDigitNodes {
                     static_cast<uint16_t>(
                         digit | (is_leaf ? 0 : FstRecord::kLeadsToNode)));
       if (is_leaf) {
-        record.leaves++;
+        next_digits_[record.leaves++] =
+            static_cast<uint8_t>(DigitOf(branches_[i], node.digits + 1));
         memcpy(value, branches_[i].value, value_bytes_);
         value += value_bytes_;
         longest_path_ = std::max(longest_path_, path);
@@ -165,6 +166,7 @@ class FstDigitNodes {
     }
     record.edges = edges_;
     record.values = values_;
+    record.next_digits = next_digits_;
     record.run = Slice(run_.data(), run_size_);
     visit(node.level, record);
   }
@@ -177,6 +179,7 @@ class FstDigitNodes {
   // The record that is visited.
   char edges_[kMaxEdges * FstRecord::kEdgeBytes];
   char values_[kMaxEdges * kMaxValueBytes + 8];  // values are read as words
+  uint8_t next_digits_[kMaxEdges];
   std::vector<char> run_;
   size_t run_size_ = 0;
 };

@@ -21,6 +21,9 @@ struct FstRecord {
   uint32_t num_edges;
   const char* values;
   uint32_t leaves;  // edges to leaves, and the terminator
+  // For each leaf of a trie of digits, the digit that follows in the code of
+  // the byte, or 0.
+  const uint8_t* next_digits;
   bool has_terminator;
   Slice run;
 

@@ -144,17 +144,31 @@ void KeyCode::DescribePath(const Slice& key, size_t digits, size_t* shared,
   limit->push_back(Byte(next));
 }
 
-size_t KeyCode::BytesIn(const Slice& key, size_t digits, size_t* whole) const {
+KeyCode::LastByte KeyCode::LastByteOf(const Slice& key, size_t digits,
+                                      bool one_more) const {
+  LastByte last;
   unsigned context = 0;
-  size_t coded = 0;
-  size_t i = 0;
-  for (; i < key.size() && coded < digits; i++) {
-    const unsigned column = Column(key[i]);
-    coded += Length(Entry(context, column));
-    context = column;
+  unsigned column;
+  unsigned entry;
+  size_t left = digits;
+  for (;;) {
+    const bool is_end = last.before == key.size();
+    column = is_end ? 0 : ColumnOrAbsent(key[last.before]);
+    entry = Entry(context, column % kAbsent);
+    if (is_end || Length(entry) >= left) break;
+    left -= Length(entry);
+    context = column % kAbsent;
+    last.before++;
   }
-  *whole = coded > digits ? i - 1 : i;
-  return i;
+  last.goes_on = one_more && left < Length(entry);
+  if (last.goes_on) left++;
+  if (!IsByte(column)) return last;
+  const auto begins_alike = [&](unsigned other) {
+    return FirstDifference(Entry(context, other), entry) >= left;
+  };
+  last.is_smallest = !begins_alike(column - 1);
+  last.is_largest = column == bytes_ || !begins_alike(column + 1);
+  return last;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -124,6 +124,14 @@ class KeyCode {
     return entry & ((1u << kLengthShift) - 1);
   }
 
+  // How many digits two entries share.
+  static unsigned FirstDifference(unsigned entry, unsigned other) {
+    const unsigned different = Digits(entry ^ other);
+    return different == 0
+               ? CodedKey::kMaxDigits
+               : static_cast<unsigned>(__builtin_ctz(different)) / CodedKey::kDigitBits;
+  }
+
   // Takes a code off the front of `input`, whose bytes must outlive this
   // object. False if it is damaged. Which digits stand for a byte is not
   // checked: only the block's checksum protects them. Whatever they are, no
@@ -152,9 +160,19 @@ class KeyCode {
   // bytes.
   void DescribePath(const Slice& key, size_t digits, size_t* shared,
                     std::string* limit) const;
-  // The number of bytes of `key` that its first `digits` digits tell something
-  // of. Stores how many of these they tell all of: perhaps not the last one.
-  size_t BytesIn(const Slice& key, size_t digits, size_t* whole) const;
+  // The last byte of a key that its first digits tell something of. The end of
+  // the key counts as a byte.
+  struct LastByte {
+    size_t before = 0;     // the number of bytes before it
+    bool goes_on = false;  // whether its code has one more digit
+    // Whether no byte below it, or above it, has a code that begins with these
+    // digits. Not true of the end, and of a byte that does not occur.
+    bool is_smallest = false;
+    bool is_largest = false;
+  };
+  // Of the first `digits` digits, digits > 0, and of the next one if `one_more`
+  // and the code goes on.
+  LastByte LastByteOf(const Slice& key, size_t digits, bool one_more) const;
 
   // The column of a byte that occurs.
   unsigned Column(char byte) const { return ColumnOrAbsent(byte) % kAbsent; }
@@ -206,6 +224,19 @@ class KeyCode {
   void Start(const Slice& key, CodedKey* coded) const;
   // Encodes the bytes in [begin, end), as far as their digits are needed.
   void EncodeBytes(const char* begin, const char* end, Writer* writer) const;
+  // How many of the last digits of a key, all of whose bytes occur, can be left
+  // off so that all keys of the trie that begin with the others are still at or
+  // above it.
+  unsigned DigitsNotNeeded(const Slice& key) const {
+    const size_t size = key.size();
+    if (size == 0) return 0;
+    const unsigned context = size == 1 ? 0 : Column(key[size - 2]);
+    const unsigned column = Column(key[size - 1]);
+    const unsigned entry = Entry(context, column);
+    const unsigned needed =
+        FirstDifference(entry, Entry(context, column - 1)) + 1;
+    return Length(entry) - std::min(needed, Length(entry));
+  }
   // Ends the key.
   void Finish(Writer* writer, CodedKey* coded) const;
   // Stores the bytes whose digits are whole, and the column of the last one;
@@ -253,7 +284,7 @@ inline void KeyCode::Finish(Writer* writer, CodedKey* coded) const {
   constexpr size_t kNever = ~size_t{0};
   coded->reached_from_ = coded->passed_from_ = kNever;
   if (writer->goes_on) {
-    coded->reached_from_ = writer->size;
+    coded->reached_from_ = writer->size - DigitsNotNeeded(coded->key_);
     writer->Append(Entry(writer->context, 0));
   } else if (writer->context >= kAbsent) {
     coded->reached_from_ = coded->passed_from_ = writer->size;

@@ -39,8 +39,9 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
           kMaxPrefixReach) {
     return Status::Corruption("SuRF: prefix bits have a wrong step");
   }
-  if (surf->is_coded_ &&
-      (surf->suffix_.real_bits > 0 || !surf->code_.Open(&input))) {
+  if (surf->is_coded_ && ((surf->suffix_.real_bits > 0 &&
+                           surf->suffix_.real_bits != CodedKey::kDigitBits) ||
+                          !surf->code_.Open(&input))) {
     return Status::Corruption("SuRF: code of keys is damaged");
   }
   Status s = surf->fst_.Open(&input);
@@ -75,9 +76,13 @@ inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
     *node = child;
     return true;
   }
-  *found = suffix_.bits() == 0 ||
-           ValueOf(*node, edge) ==
-               suffix_.Value(KeyOf(key), BytesIn(key, *depth), salt_);
+  if (suffix_.bits() == 0) {
+    *found = true;
+    return false;
+  }
+  const LeafBound at = AtLeaf(key, *depth);
+  *found =
+      ValueOf(*node, edge) == suffix_.Value(at.key, at.depth(), at.real, salt_);
   return false;
 }
 
@@ -325,7 +330,11 @@ bool Surf::LowerBound(const Slice& target, std::string* bound) const {
   }
   if (!it.Valid()) return false;
   if (is_coded_) {
-    code_.DecodeFirst(it.it_.path(), target, bound);
+    std::string digits = it.it_.path().ToString();
+    if (suffix_.real_bits > 0) {
+      digits.push_back(static_cast<char>(it.real_suffix()));
+    }
+    code_.DecodeFirst(digits, target, bound);
     return true;
   }
   const Slice prefix = it.key_prefix();
@@ -344,14 +353,16 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
       drafts_(suffix.prefix_bits),
       step_(suffix.prefix_bits),
       fst_(suffix.bits(), Allowed(suffix, options),
-           {suffix.hash_bits + suffix.real_bits, drafts_.bits()}) {}
+           {suffix.hash_bits + suffix.real_bits, drafts_.bits(),
+            suffix.prefix_bits > 0 ? CodedKey::kDigitBits : 0}) {}
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // The trie stores one byte past what the key shares with its neighbors,
   // unless the key ends there because it is a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
   key_bytes_ += key.size();
-  fst_.Add(key, shared, next_shared, suffix_.WithoutPrefix(key, depth, salt()),
+  fst_.Add(key, shared, next_shared,
+           suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
            Draft(key, depth));
   if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
 }
@@ -359,7 +370,8 @@ void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   const size_t depth = std::min(shared + 1, key.size());
   key_bytes_ += key.size();
-  fst_.AddLast(key, shared, suffix_.WithoutPrefix(key, depth, salt()),
+  fst_.AddLast(key, shared,
+               suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
                Draft(key, depth));
   if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, 0);
 }
@@ -380,10 +392,13 @@ void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
 }
 
 Status SurfBuilder::Prepare(uint64_t* size) {
-  suffix_.prefix_step = step_.Step();
   if (!fst_.Prepare(size)) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
+  if (fst_.UsesDigits() && suffix_.prefix_bits > 0) {
+    suffix_.real_bits = CodedKey::kDigitBits;
+  }
+  suffix_.prefix_step = step_.Step(fst_.UsesDigits());
   *size += kSuffixHeaderSize;
   if (*size >
       std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes_ / 3})) {
@@ -409,8 +424,9 @@ void SurfBuilder::Write(char* payload) {
   payload[2] = static_cast<char>(suffix_.prefix_bits);
   payload[3] = static_cast<char>(suffix_.prefix_step);
   const PrefixBitDrafts::Places places = drafts_.PlacesOf(suffix_.prefix_step);
-  fst_.Write(trie, [this, &places](uint64_t value, uint64_t draft) {
-    return suffix_.WithPrefix(value, drafts_.Choose(draft, places));
+  fst_.Write(trie, [&](uint64_t value, uint64_t draft, uint64_t digit) {
+    return suffix_.WithPrefix(value | digit << suffix_.hash_bits,
+                              drafts_.Choose(draft, places));
   });
 }
 

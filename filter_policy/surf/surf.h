@@ -9,7 +9,8 @@
 //              FST (fst.h), whose values are the suffixes (surf_suffix.h)
 //
 //  If the highest bit of the first byte is set, the trie is one of digits, and
-//  their code (key_code.h) precedes it. There are no real bits then.
+//  their code (key_code.h) precedes it. The real bits are then a digit, or
+//  none.
 
 #pragma once
 
@@ -108,14 +109,29 @@ class Surf : public RangeFilter {
   }
   // A bound whose first `depth` bytes, or digits, are the path of a leaf.
   LeafBound AtLeaf(const Slice& bound, size_t depth) const {
-    return {bound, depth, depth, suffix_.RealIsWhole(bound, depth), false};
+    LeafBound at;
+    at.key = bound;
+    at.before_last = depth - 1;
+    at.shared_above = at.shared_below = depth;
+    at.real = suffix_.Real(bound, depth);
+    at.reached = suffix_.RealIsWhole(bound, depth);
+    return at;
   }
   LeafBound AtLeaf(const CodedKey& bound, size_t depth) const {
-    LeafBound at{bound.key(), 0, 0, bound.IsReachedBy(depth),
-                 bound.IsPassedBy(depth)};
-    if (suffix_.prefix_bits > 0) {
-      at.depth = code_.BytesIn(at.key, depth, &at.whole);
+    LeafBound at;
+    at.key = bound.key();
+    if (BoundsNeedValue()) {
+      const KeyCode::LastByte last =
+          code_.LastByteOf(at.key, depth, /*one_more=*/suffix_.real_bits > 0);
+      at.before_last = last.before;
+      at.shared_above = last.before + (last.is_largest ? 1 : 0);
+      at.shared_below = last.before + (last.is_smallest ? 1 : 0);
+      if (last.goes_on) {
+        at.real = bound[depth++];
+      }
     }
+    at.reached = bound.IsReachedBy(depth);
+    at.passed = bound.IsPassedBy(depth);
     return at;
   }
 
@@ -154,16 +170,6 @@ class Surf : public RangeFilter {
                  RangeCount* count) const;
   void CountCodedKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
                       RangeCount* count) const;
-
-  // The key, and how many of its bytes the first `depth` symbols tell something
-  // of.
-  static const Slice& KeyOf(const Slice& key) { return key; }
-  static const Slice& KeyOf(const CodedKey& key) { return key.key(); }
-  static size_t BytesIn(const Slice& /*key*/, size_t depth) { return depth; }
-  size_t BytesIn(const CodedKey& key, size_t depth) const {
-    size_t whole;
-    return code_.BytesIn(key.key(), depth, &whole);
-  }
 
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));

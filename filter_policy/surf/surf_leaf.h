@@ -39,19 +39,26 @@ struct SurfUpperBound {
   bool inclusive;
 };
 
-// A bound, as it is seen from a leaf whose path begins the bound.
+// A bound, as it is seen from a leaf whose path begins the bound. What is said
+// of the keys of the path is true of those with the real bits of the bound.
 struct LeafBound {
-  Slice key;
   // How many of its bytes the path tells something of.
-  size_t depth;
-  // How many of these all keys of the path share with it: in a trie of digits,
-  // the path may end within the last one.
-  size_t whole;
-  // Whether all keys of the path, with the real bits of the bound if there are
-  // any, are the bound or above it.
-  bool reached;
+  size_t depth() const { return std::min(before_last + 1, key.size()); }
+
+  Slice key;
+  // The number of bytes before the last one that the path tells something of,
+  // where the end of a key counts as a byte. All keys of the path share them.
+  size_t before_last = 0;
+  // How many bytes all keys of the path that are at or above the bound share
+  // with it, and those that are at or below it. In a trie of digits, the path
+  // may end within the last byte.
+  size_t shared_above = 0;
+  size_t shared_below = 0;
+  uint64_t real = 0;  // its real bits (surf_suffix.h)
+  // Whether all keys of the path are the bound or above it.
+  bool reached = false;
   // Whether all keys of the path are above it.
-  bool passed;
+  bool passed = false;
 };
 
 // A leaf that is compared with bounds which its path begins. The leaf is no
@@ -66,31 +73,32 @@ class SurfLeaf {
 
   // Whether the key may be `lo` or above.
   bool MayReach(const LeafBound& lo) const {
-    return lo.passed || (real_ >= RealOf(lo) &&
-                         MayStartWith(lo, SameFrom(lo.key, lo.whole)));
+    if (real_ != lo.real) return real_ > lo.real;
+    return lo.passed || MayStartWith(lo, SameFrom(lo.key, lo.shared_above));
   }
 
   // Whether the key, if it may reach `lo`, may also be below it.
   bool MayBeBelow(const LeafBound& lo) const {
-    return real_ == RealOf(lo) && !lo.reached;
+    return real_ == lo.real && !lo.reached;
   }
 
   // Whether the key may be below `hi`, or be `hi` if that is inclusive.
   bool MayStayWithin(const LeafBound& hi, bool hi_inclusive) const {
-    return PathMayStayWithin(hi, hi_inclusive) &&
-           (hi.whole < hi.key.size() || MayBe(hi));
+    if (real_ != hi.real) return real_ < hi.real;
+    return !hi.passed && (hi_inclusive || !hi.reached) &&
+           (hi.shared_below < hi.key.size() || MayBe(hi));
   }
 
   // Whether the key, if it may stay within `hi`, may also be above it.
   bool MayBeAbove(const LeafBound& hi) const {
-    return real_ == RealOf(hi) && MayStartWith(hi, SameFrom(hi.key, hi.whole));
+    return real_ == hi.real &&
+           MayStartWith(hi, SameFrom(hi.key, hi.shared_above));
   }
 
   // Whether the key may be in a range, lo <= hi.
   bool MayLieBetween(const LeafBound& lo, const LeafBound& hi,
                      bool hi_inclusive) const {
-    if (lo.passed) return MayStayWithin(hi, hi_inclusive);
-    return real_ >= RealOf(lo) && PathMayStayWithin(hi, hi_inclusive) &&
+    return MayReach(lo) && MayStayWithin(hi, hi_inclusive) &&
            (suffix_.prefix_bits == 0 || MayStartBetween(lo, hi, hi_inclusive));
   }
 
@@ -102,22 +110,11 @@ class SurfLeaf {
     return size;
   }
 
-  uint64_t RealOf(const LeafBound& bound) const {
-    return suffix_.Real(bound.key, bound.depth);
-  }
-
-  // Whether the path and the real bits allow the key to stay within `hi`.
-  bool PathMayStayWithin(const LeafBound& hi, bool hi_inclusive) const {
-    if (hi.passed) return false;
-    const uint64_t wanted = RealOf(hi);
-    return real_ == wanted ? hi_inclusive || !hi.reached : real_ < wanted;
-  }
-
   bool MayStartBetween(const LeafBound& low, const LeafBound& high,
                        bool hi_inclusive) const {
     const Slice& lo = low.key;
     const Slice& hi = high.key;
-    size_t same = std::min(low.whole, high.whole);
+    size_t same = low.before_last;
     while (same < lo.size() && same < hi.size() && lo[same] == hi[same]) same++;
     if (same == lo.size()) {
       return same == hi.size() ? MayBe(low) : MayStartWith(low, same);
@@ -131,13 +128,13 @@ class SurfLeaf {
                              : MayStartWith(high, same);
   }
 
-  // Nothing is known of fewer bytes than the path tells something of.
+  // The prefix bits say nothing of a part of the last byte of the path.
   bool MayStartWith(const LeafBound& bound, size_t size) const {
-    return size < bound.depth ||
-           suffix_.MayStartWith(value_, bound.key, bound.depth, size, salt_);
+    return size <= bound.before_last ||
+           suffix_.MayStartWith(value_, bound.key, bound.depth(), size, salt_);
   }
   bool MayBe(const LeafBound& bound) const {
-    return suffix_.MayBe(value_, bound.key, bound.depth, salt_);
+    return suffix_.MayBe(value_, bound.key, bound.depth(), salt_);
   }
 
   const SurfSuffix& suffix_;

@@ -124,7 +124,8 @@ size_t Shared(const std::string& a, const std::string& b) {
   return Slice(a).difference_offset(b);
 }
 
-// The leaves that the definition gives.
+// The leaves that the definition gives. If there is a digit among the suffix
+// bits, it belongs to the leaf.
 class Model {
  public:
   Model(const KeyCode& code, const Keys& keys, const SurfSuffix& suffix)
@@ -138,6 +139,9 @@ class Model {
         shared = std::max(shared, Shared(digits[i], digits[i + 1]));
       }
       leaves_.push_back(digits[i].substr(0, shared + 1));
+      if (suffix_.real_bits > 0 && GoesOn(keys[i], shared + 1)) {
+        leaves_.back() += digits[i][shared + 1];
+      }
     }
     for (size_t i = 0; i < keys.size(); i++) {
       size_t shared = 0;
@@ -145,7 +149,7 @@ class Model {
       if (i + 1 < keys.size()) {
         shared = std::max(shared, Shared(keys[i], keys[i + 1]));
       }
-      depths_.push_back(shared + 1);
+      before_last_.push_back(shared);
       values_.push_back(ValueAt(i, keys[i]));
     }
   }
@@ -224,15 +228,30 @@ class Model {
     return order < 0 || (order == 0 && (hi_inclusive || !reaches_hi));
   }
 
-  // How many bytes of a string that begins with the path are in the trie.
-  size_t DepthIn(size_t leaf, const std::string& string) const {
-    return std::min(depths_[leaf], string.size());
+  // Whether the first digits of a key end within a byte, or its end.
+  bool GoesOn(const std::string& key, size_t digits) const {
+    size_t coded = 0;
+    unsigned context = 0;
+    for (size_t i = 0; coded < digits; i++) {
+      const unsigned column = i < key.size() ? code_.Column(key[i]) : 0;
+      coded += KeyCode::Length(code_.Entry(context, column));
+      context = column;
+    }
+    return coded > digits;
   }
+
+  // How many bytes of a string that begins with the path are in the trie, the
+  // last one perhaps in part.
+  size_t DepthIn(size_t leaf, const std::string& string) const {
+    return std::min(before_last_[leaf] + 1, string.size());
+  }
+  // The suffix of a key without its digit.
   uint64_t ValueAt(size_t leaf, const std::string& key) const {
-    return suffix_.Value(key, DepthIn(leaf, key), kSalt);
+    return suffix_.Value(key, DepthIn(leaf, key), 0, kSalt);
   }
   // Whether the prefix bits that speak of the string alone are those of it.
   bool PrefixBitsAgree(size_t leaf, const std::string& string) const {
+    if (string.size() <= before_last_[leaf]) return true;
     const size_t depth = DepthIn(leaf, string);
     const uint32_t count = PrefixBitsWithin(
         string.size() - depth, suffix_.prefix_bits, suffix_.prefix_step);
@@ -244,7 +263,8 @@ class Model {
   const KeyCode& code_;
   const SurfSuffix& suffix_;
   Keys leaves_;
-  std::vector<size_t> depths_;  // in bytes, or one more than the key has
+  // The number of bytes before the one in which the path ends.
+  std::vector<size_t> before_last_;
   std::vector<uint64_t> values_;
 };
 
@@ -589,11 +609,11 @@ TEST(KeyCodeTest, DamageIsFoundOrHarmless) {
         size_t shared;
         code.DescribePath(key, coded.size(), &shared, &decoded);
         ASSERT_LE(shared, key.size());
-        size_t whole;
-        const size_t bytes = code.BytesIn(key, coded.size(), &whole);
-        ASSERT_LE(bytes, key.size());
-        ASSERT_LE(whole, bytes);
-        ASSERT_LE(bytes, whole + 1);
+        for (size_t i = 1; i <= coded.size(); i++) {
+          const KeyCode::LastByte last = code.LastByteOf(key, i, true);
+          ASSERT_LE(last.before, key.size());
+          ASSERT_TRUE(!last.goes_on || i < coded.size());
+        }
       }
     }
   }
@@ -739,7 +759,8 @@ TEST(CodedSurfTest, WhereDigitsAreChosen) {
     const bool is_text = family.name != "random integers";
     EXPECT_EQ(is_text, is_coded(build(family.keys, {0, 0})));
     EXPECT_EQ(is_text, is_coded(build(family.keys, {6, 0})));
-    EXPECT_EQ(is_text, is_coded(build(family.keys, {0, 0, 8})));
+    // The digit in the suffix counts as a part of the trie.
+    EXPECT_EQ(family.name == "urls", is_coded(build(family.keys, {0, 0, 8})));
     EXPECT_FALSE(is_coded(build(family.keys, {0, 4, 4})));
     EXPECT_FALSE(is_coded(build(family.keys, {0, 8})));
     const Keys few(family.keys.begin(), family.keys.begin() + 200);

@@ -75,7 +75,9 @@ std::string RandomBytes(Random* rnd, size_t size) {
 std::string SuffixDesign(const std::vector<std::string>& keys, uint32_t bits) {
   SurfSuffix suffix;
   suffix.prefix_bits = bits;
-  SurfBuilder builder(suffix);
+  FstOptions options;
+  options.digits = FstOptions::kNever;
+  SurfBuilder builder(suffix, options);
   for (const std::string& key : keys) builder.AddKey(key);
   FinishPayload(&builder);
   return builder.Report().design;
@@ -218,6 +220,21 @@ TEST(SurfPrefixBitsTest, StepsFitTheKeys) {
   // Without a key that a neighbor could be taken for.
   EXPECT_EQ("trie, 4 prefix bits over 1 byte each", SuffixDesign({"a"}, 4));
   EXPECT_EQ("trie, 4 prefix bits over 1 byte each", SuffixDesign({}, 4));
+}
+
+// A query for the key parts from its neighbor's in the last byte that is stored
+// of that, so it comes to a leaf in a trie of digits alone. Two bytes are left
+// for the bits.
+TEST(SurfPrefixBitsTest, StepsFitTheTrie) {
+  PrefixStepChooser chooser(8);
+  for (int i = 0; i < 80; i++) {
+    KeyNeighborhood key{};
+    key.before_previous = key.previous = 5;
+    key.key_size = 8;
+    chooser.Add(key);
+  }
+  EXPECT_EQ(kUsualPrefixStep, chooser.Step(/*in_digits=*/false));
+  EXPECT_EQ(1u, chooser.Step(/*in_digits=*/true));
 }
 
 // ---- Scans of a prefix ----

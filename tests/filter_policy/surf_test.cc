@@ -43,18 +43,16 @@ class SurfModel {
       }
       const bool whole_key = shared == keys[i].size();
       const size_t depth = whole_key ? shared : shared + 1;
-      leaves_.push_back({keys[i].substr(0, depth), whole_key,
-                         suffix.Value(keys[i], depth, kSalt)});
+      leaves_.push_back(
+          {keys[i].substr(0, depth), whole_key, ValueOf(keys[i], depth)});
     }
   }
 
   bool Key(const std::string& key) const {
     for (const Leaf& leaf : leaves_) {
-      if (leaf.whole_key
-              ? leaf.prefix == key
-              : Slice(key).starts_with(leaf.prefix) &&
-                    leaf.value ==
-                        suffix_.Value(key, leaf.prefix.size(), kSalt)) {
+      if (leaf.whole_key ? leaf.prefix == key
+                         : Slice(key).starts_with(leaf.prefix) &&
+                               leaf.value == ValueOf(key, leaf.prefix.size())) {
         return true;
       }
     }
@@ -135,7 +133,7 @@ class SurfModel {
     const size_t depth = leaf.prefix.size();
     const size_t known = SharedLength(first, last) - depth;
     const uint64_t different =
-        (leaf.value ^ suffix_.Value(first, depth, kSalt)) >> suffix_.hash_bits;
+        (leaf.value ^ ValueOf(first, depth)) >> suffix_.hash_bits;
     for (uint32_t j = 1; j <= suffix_.prefix_bits; j++) {
       if (2 * known < size_t{j} * suffix_.prefix_step && first != last) break;
       if ((different >> (j - 1) & 1) != 0) return false;
@@ -195,6 +193,10 @@ class SurfModel {
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
  private:
+  uint64_t ValueOf(const std::string& key, size_t depth) const {
+    return suffix_.Value(key, depth, suffix_.Real(key, depth), kSalt);
+  }
+
   const SurfSuffix suffix_;
   std::vector<Leaf> leaves_;
 };
