@@ -10,18 +10,25 @@ namespace ROCKSDB_NAMESPACE::protean {
 static_assert(CodedKey::kDigitBits == 2, "a node has two halves of two trees");
 
 AlphabeticCode::AlphabeticCode(size_t symbols)
-    : symbols_(symbols), forests_(2 * (symbols + 1) * (symbols + 1)) {}
+    : symbols_(symbols),
+      forests_(2 * (symbols + 1) * (symbols + 1)),
+      costs_from_(forests_.size()),
+      costs_to_(forests_.size()) {}
 
 uint64_t AlphabeticCode::BestPair(unsigned k, size_t begin, size_t end,
                                   uint16_t* split) const {
+  const uint64_t* const first = &costs_from_[Index(k, begin, 0)];
+  const uint64_t* const second = &costs_to_[Index(k, end, 0)];
   uint64_t best = std::numeric_limits<uint64_t>::max();
+  size_t best_middle = 0;
   for (size_t middle = begin + 1; middle < end; middle++) {
-    const uint64_t cost = At(k, begin, middle).cost + At(k, middle, end).cost;
+    const uint64_t cost = first[middle] + second[middle];
     if (cost < best) {
       best = cost;
-      *split = static_cast<uint16_t>(middle);
+      best_middle = middle;
     }
   }
+  *split = static_cast<uint16_t>(best_middle);
   return best;
 }
 
@@ -33,10 +40,11 @@ void AlphabeticCode::Solve(const std::vector<uint64_t>& weights) {
       Forest* const one = &At(0, begin, end);
       Forest* const two = &At(1, begin, end);
       // Below its root, a tree has two forests of two trees.
-      one->cost = sum + BestPair(1, begin, end, &one->split);
-      two->cost = BestPair(0, begin, end, &two->split);
-      two->is_tree = one->cost < two->cost;
-      two->cost = std::min(one->cost, two->cost);
+      const uint64_t tree = sum + BestPair(1, begin, end, &one->split);
+      const uint64_t trees = BestPair(0, begin, end, &two->split);
+      two->is_tree = tree < trees;
+      SetCost(0, begin, end, tree);
+      SetCost(1, begin, end, std::min(tree, trees));
     }
   }
 }

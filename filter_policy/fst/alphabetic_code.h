@@ -30,18 +30,21 @@ class AlphabeticCode {
  private:
   // The best forest of up to 2^k trees over an interval, k = 0, 1.
   struct Forest {
-    uint64_t cost = 0;
     // Where the second of two forests begins: of the two trees, or of those
     // below the root of the one tree.
     uint16_t split = 0;
     bool is_tree = true;
   };
 
-  Forest& At(unsigned k, size_t begin, size_t end) {
-    return forests_[(k * (symbols_ + 1) + begin) * (symbols_ + 1) + end];
+  size_t Index(unsigned k, size_t begin, size_t end) const {
+    return (k * (symbols_ + 1) + begin) * (symbols_ + 1) + end;
   }
-  const Forest& At(unsigned k, size_t begin, size_t end) const {
-    return forests_[(k * (symbols_ + 1) + begin) * (symbols_ + 1) + end];
+  Forest& At(unsigned k, size_t begin, size_t end) {
+    return forests_[Index(k, begin, end)];
+  }
+  void SetCost(unsigned k, size_t begin, size_t end, uint64_t cost) {
+    costs_from_[Index(k, begin, end)] = cost;
+    costs_to_[Index(k, end, begin)] = cost;
   }
   // The least cost of two forests of up to 2^k trees each, and where the second
   // one begins.
@@ -54,6 +57,10 @@ class AlphabeticCode {
 
   const size_t symbols_;
   std::vector<Forest> forests_;
+  // The least cost of each forest, twice: those with one begin are side by side
+  // in one list, those with one end in the other.
+  std::vector<uint64_t> costs_from_;
+  std::vector<uint64_t> costs_to_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

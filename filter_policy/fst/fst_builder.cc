@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "filter_policy/fst/fst.h"
-#include "filter_policy/fst/fst_digit_nodes.h"
 #include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -165,13 +164,13 @@ class FstBuilder::Reader {
   size_t left_ = 0;
 };
 
-template <typename Visitor>
+template <FstDigitNodes::Detail kDetail, typename Visitor>
 uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
   Reader reader(*this);
   Record record;
   if (UsesDigits()) {
     FstDigitNodes nodes(key_code_, value_bytes_ + draft_bytes_);
-    nodes.VisitAll([&](Record* next) { reader.Next(next); }, visit);
+    nodes.VisitAll<kDetail>([&](Record* next) { reader.Next(next); }, visit);
     return nodes.longest_path();
   }
   // For each node on the path, the number of children still to come.
@@ -229,18 +228,20 @@ ByteCounts FstBuilder::CountBytes() const {
 std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels(
     uint32_t* longest_path) const {
   std::vector<LevelNodes> levels;
-  *longest_path = VisitBackward([&](size_t level, const Record& record) {
-    if (level >= levels.size()) levels.resize(level + 1);
-    FstLevelCounts& counts = levels[level].counts;
-    counts.nodes++;
-    counts.edges += record.labels();
-    counts.children += record.children();
-    counts.terminators += record.has_terminator;
-    counts.runs += !record.run.empty();
-    counts.run_codes += static_cast<uint32_t>(record.run.size());
-    levels[level].nodes.push_back({static_cast<uint16_t>(record.labels()),
-                                   static_cast<uint16_t>(record.children())});
-  });
+  *longest_path = VisitBackward<FstDigitNodes::kNumbers>(
+      [&](size_t level, const Record& record) {
+        if (level >= levels.size()) levels.resize(level + 1);
+        FstLevelCounts& counts = levels[level].counts;
+        counts.nodes++;
+        counts.edges += record.labels();
+        counts.children += record.children();
+        counts.terminators += record.has_terminator;
+        counts.runs += !record.run.empty();
+        counts.run_codes += static_cast<uint32_t>(record.run.size());
+        levels[level].nodes.push_back(
+            {static_cast<uint16_t>(record.labels()),
+             static_cast<uint16_t>(record.children())});
+      });
   return levels;
 }
 
@@ -397,6 +398,14 @@ void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
   const uint64_t first_number = uint64_t{rest.nodes} << code_bits_;
   if (remainder_bits == 0) {
     BitWriter writer(labels, first_number);
+    if (code_bits_ == CodedKey::kDigitBits) {
+      uint64_t digits = 0;
+      for (uint32_t i = begin; i < node.num_edges; i++) {
+        digits |= uint64_t{1} << codes_[node.edge(i) & 0xff];
+      }
+      writer.Write(digits, 1u << CodedKey::kDigitBits);
+      return;
+    }
     unsigned next = 0;
     for (uint32_t i = begin; i < node.num_edges; i++) {
       const unsigned code = codes_[node.edge(i) & 0xff];
@@ -532,7 +541,7 @@ void FstBuilder::Write(char* out, const CompleteValue& complete) {
     }
   }
 
-  VisitBackward([&](size_t level, const Record& record) {
+  VisitBackward<FstDigitNodes::kAll>([&](size_t level, const Record& record) {
     levels_[level].Take(record);
     WriteNode(record, levels_[level], complete, out);
   });

@@ -25,6 +25,7 @@
 
 #include "filter_policy/fst/alphabet.h"
 #include "filter_policy/fst/byte_stack.h"
+#include "filter_policy/fst/fst_digit_nodes.h"
 #include "filter_policy/fst/fst_encoding.h"
 #include "filter_policy/fst/fst_record.h"
 #include "filter_policy/fst/key_code_builder.h"
@@ -176,7 +177,7 @@ class FstBuilder {
   // Calls visit(level, record) for all nodes; those of each level come from the
   // last to the first. Returns the number of digits on the longest path, or 0
   // if the trie is one of bytes.
-  template <typename Visitor>
+  template <FstDigitNodes::Detail kDetail, typename Visitor>
   uint32_t VisitBackward(const Visitor& visit) const;
   bool MayUseDigits() const;
   bool UseDigitsIfSmaller(uint64_t* size);

@@ -24,6 +24,10 @@ class FstDigitNodes {
  public:
   static constexpr size_t kMaxValueBytes = 16;
 
+  // What is needed of the nodes: all, or how many edges, nodes and digits there
+  // are, which is found faster.
+  enum Detail { kAll, kNumbers };
+
   // A leaf has a value of `value_bytes` bytes, at most kMaxValueBytes. The code
   // must outlive this object.
   FstDigitNodes(const KeyCode& code, size_t value_bytes)
@@ -32,8 +36,8 @@ class FstDigitNodes {
   // Reads the records of a trie of bytes with next(&record), and calls
   // visit(level, record) for the nodes of the trie of digits, whose labels and
   // runs are digits, one in each byte. Both are in pre-order, from right to
-  // left.
-  template <typename Next, typename Visit>
+  // left. With kNumbers, only the sizes in a record are set.
+  template <Detail kDetail, typename Next, typename Visit>
   void VisitAll(const Next& next, const Visit& visit) {
     branches_.push_back(Branch{});
     pending_.push_back({0, 1, 0, 0, 0, true});
@@ -44,13 +48,13 @@ class FstDigitNodes {
       if (node.is_child) {
         FstRecord record;
         next(&record);
-        TakeRecord(node, record);
-        VisitNode({node.begin, static_cast<uint32_t>(branches_.size()), 0,
-                   node.level, node.depth, false},
-                  visit);
+        TakeRecord<kDetail>(node, record);
+        VisitNode<kDetail>({node.begin, static_cast<uint32_t>(branches_.size()),
+                            0, node.level, node.depth, false},
+                           visit);
       } else {
         branches_.resize(node.end);
-        VisitNode(node, visit);
+        VisitNode<kDetail>(node, visit);
       }
     }
   }
@@ -85,7 +89,12 @@ class FstDigitNodes {
            LowBits(CodedKey::kDigitBits);
   }
   // Appends the digits of a branch from one on to the run, which has room.
+  template <Detail kDetail>
   void AppendToRun(const Branch& branch, uint32_t from) {
+    if (kDetail == kNumbers) {
+      run_size_ += KeyCode::Length(branch.entry) - from;
+      return;
+    }
     unsigned digits =
         KeyCode::Digits(branch.entry) >> (CodedKey::kDigitBits * from);
     for (; from < KeyCode::Length(branch.entry); from++) {
@@ -95,17 +104,18 @@ class FstDigitNodes {
   }
 
   // Puts the branches of a child in the place of the one that leads to it.
+  template <Detail kDetail>
   void TakeRecord(const Pending& node, const FstRecord& record) {
     const Branch above = branches_[node.begin];
     branches_.resize(node.begin);
     // All branches below may share all digits but one.
     const size_t most = CodedKey::kMaxDigits * (record.run.size() + 2);
     if (run_.size() < most) run_.resize(2 * most);
-    AppendToRun(above, node.digits);
+    AppendToRun<kDetail>(above, node.digits);
     unsigned context = above.column;
     for (size_t i = 0; i < record.run.size(); i++) {
       const Branch byte = BranchOf(context, record.run[i]);
-      AppendToRun(byte, 0);
+      AppendToRun<kDetail>(byte, 0);
       context = byte.column;
     }
     const char* value = record.values;
@@ -130,13 +140,14 @@ class FstDigitNodes {
     return branch;
   }
 
-  template <typename Visit>
+  template <Detail kDetail, typename Visit>
   void VisitNode(Pending node, const Visit& visit) {
     // Digits that all branches share belong to the run.
     while (node.end - node.begin > 1) {
       const unsigned digit = DigitOf(branches_[node.begin], node.digits);
       if (digit != DigitOf(branches_[node.end - 1], node.digits)) break;
-      run_[run_size_++] = static_cast<char>(digit);
+      if (kDetail == kAll) run_[run_size_] = static_cast<char>(digit);
+      run_size_++;
       node.digits++;
     }
     const auto path = static_cast<uint32_t>(node.depth + run_size_ + 1);
@@ -149,21 +160,27 @@ class FstDigitNodes {
         end++;
       }
       const bool is_leaf = end == i + 1 && !branches_[i].leads_to_node;
-      EncodeFixed16(edges_ + FstRecord::kEdgeBytes * record.num_edges++,
-                    static_cast<uint16_t>(
-                        digit | (is_leaf ? 0 : FstRecord::kLeadsToNode)));
+      if (kDetail == kAll) {
+        EncodeFixed16(edges_ + FstRecord::kEdgeBytes * record.num_edges,
+                      static_cast<uint16_t>(
+                          digit | (is_leaf ? 0 : FstRecord::kLeadsToNode)));
+      }
+      record.num_edges++;
       if (is_leaf) {
-        next_digits_[record.leaves++] =
-            static_cast<uint8_t>(DigitOf(branches_[i], node.digits + 1));
-        memcpy(value, branches_[i].value, value_bytes_);
-        value += value_bytes_;
-        longest_path_ = std::max(longest_path_, path);
+        if (kDetail == kAll) {
+          next_digits_[record.leaves] =
+              static_cast<uint8_t>(DigitOf(branches_[i], node.digits + 1));
+          memcpy(value, branches_[i].value, value_bytes_);
+          value += value_bytes_;
+        }
+        record.leaves++;
       } else {
         pending_.push_back({i, end, node.digits + 1, node.level + 1, path,
                             /*is_child=*/end == i + 1});
       }
       i = end;
     }
+    if (record.leaves > 0) longest_path_ = std::max(longest_path_, path);
     record.edges = edges_;
     record.values = values_;
     record.next_digits = next_digits_;

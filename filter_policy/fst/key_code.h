@@ -127,9 +127,9 @@ class KeyCode {
   // How many digits two entries share.
   static unsigned FirstDifference(unsigned entry, unsigned other) {
     const unsigned different = Digits(entry ^ other);
-    return different == 0
-               ? CodedKey::kMaxDigits
-               : static_cast<unsigned>(__builtin_ctz(different)) / CodedKey::kDigitBits;
+    return different == 0 ? CodedKey::kMaxDigits
+                          : static_cast<unsigned>(__builtin_ctz(different)) /
+                                CodedKey::kDigitBits;
   }
 
   // Takes a code off the front of `input`, whose bytes must outlive this
