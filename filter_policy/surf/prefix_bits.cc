@@ -62,45 +62,30 @@ void PrefixStepChooser::AddQuery(const KeyNeighborhood& key) {
   const size_t depth =
       1 + (next_is_nearer ? std::max(key.previous, key.behind_next)
                           : std::max(key.next, key.before_previous));
-  if (shared + 1 < depth) return;
-  const bool within = shared < depth;
-  Estimate* const estimate = within ? &within_ : &behind_;
-  // Bytes behind the stored prefix; -1 if not all of that is there.
-  const auto same = static_cast<int64_t>(shared) - static_cast<int64_t>(depth);
-  const int64_t whole =
-      static_cast<int64_t>(key.key_size) - static_cast<int64_t>(depth);
+  if (shared < depth) return;
+  const size_t same = shared - depth;
+  const size_t whole = key.key_size - depth;
   // In turn, the part of the key ends in each fourth of the bytes.
-  const auto turn = static_cast<int64_t>(estimate->queries % 4);
-  const int64_t part = same + ((whole - same) * (2 * turn + 1) + 7) / 8;
-  estimate->queries++;
-  const uint32_t rest = within ? 1 : 0;
+  const size_t part =
+      same + ((whole - same) * (2 * (queries_ % 4) + 1) + 7) / 8;
+  queries_++;
   const std::array<uint32_t, kNumPrefixSteps> steps = PrefixSteps(bits_);
   for (size_t i = 0; i < steps.size(); i++) {
-    const auto bits_within = [&](int64_t bytes) {
-      return bytes < 0 ? 0
-                       : rest + PrefixBitsWithin(static_cast<size_t>(bytes),
-                                                 bits_, steps[i]);
-    };
-    const uint32_t wasted = bits_within(same);
-    // In units of 2^-20.
+    const uint32_t step = steps[i];
+    const uint32_t wasted = PrefixBitsWithin(same, bits_, step);
+    // In units of 2^-16.
     const auto passed = [&](uint32_t bits) {
-      return uint64_t{1} << (20 + wasted - bits);
+      return uint64_t{1} << (16 + wasted - bits);
     };
-    estimate->passed[i] += passed(rest + bits_) + passed(bits_within(whole)) +
-                           passed(bits_within(part));
+    passed_[i] += passed(bits_) + passed(PrefixBitsWithin(whole, bits_, step)) +
+                  passed(PrefixBitsWithin(part, bits_, step));
   }
 }
 
-uint32_t PrefixStepChooser::Step(bool in_digits) const {
-  if (behind_.queries + (in_digits ? within_.queries : 0) == 0) {
-    return kUsualPrefixStep;
-  }
-  std::array<uint64_t, kNumPrefixSteps> passed = behind_.passed;
-  for (size_t i = 0; in_digits && i < passed.size(); i++) {
-    passed[i] += within_.passed[i] / 4;
-  }
-  const auto fewest = std::min_element(passed.begin(), passed.end());
-  return PrefixSteps(bits_)[fewest - passed.begin()];
+uint32_t PrefixStepChooser::Step() const {
+  if (queries_ == 0) return kUsualPrefixStep;
+  const auto fewest = std::min_element(passed_.begin(), passed_.end());
+  return PrefixSteps(bits_)[fewest - passed_.begin()];
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -24,8 +24,8 @@
 //  common (surf_leaf.h): for [p, successor of p), that is p.
 //
 //  In a trie of digits, the stored prefix may end within a byte (key_code.h),
-//  which counts as one of the d bytes. Another bit of the leaf speaks of the
-//  rest of that byte (surf_suffix.h).
+//  which counts as one of the d bytes. A digit in the suffix speaks of the rest
+//  of that byte (surf_suffix.h).
 //
 //  The step counts half bytes: 1 means two bits for each byte, 4 one bit for
 //  every second byte. With short steps, more bits lie before the byte where
@@ -233,9 +233,6 @@ struct KeyNeighborhood {
 //   scan     of all that starts with the key
 //   scan     of all that starts with a part of the key which ends anywhere
 //            behind the bytes shared
-//
-// In a trie of digits, a search whose key parts from the neighbor's in the last
-// stored byte may come to its leaf, too. About one in four does.
 class PrefixStepChooser {
  public:
   explicit PrefixStepChooser(uint32_t bits) : bits_(bits) {}
@@ -245,25 +242,20 @@ class PrefixStepChooser {
     if (++keys_ % kKeysPerQuery == 0) AddQuery(key);
   }
 
-  // The step with the fewest false positives in a trie of bytes or of digits;
-  // kUsualPrefixStep if no query came to a leaf.
-  uint32_t Step(bool in_digits) const;
+  // The step with the fewest false positives; kUsualPrefixStep if no query came
+  // to a leaf.
+  uint32_t Step() const;
 
  private:
   static constexpr uint32_t kKeysPerQuery = 8;
-
-  // For each step, the expected number of queries that are let through.
-  struct Estimate {
-    uint64_t queries = 0;
-    std::array<uint64_t, kNumPrefixSteps> passed = {};
-  };
 
   void AddQuery(const KeyNeighborhood& key);
 
   const uint32_t bits_;
   uint64_t keys_ = 0;
-  Estimate behind_;  // queries that part from a leaf's key behind the prefix
-  Estimate within_;  // in the last byte of the prefix
+  uint64_t queries_ = 0;
+  // For each step, the expected number of queries that are let through.
+  std::array<uint64_t, kNumPrefixSteps> passed_ = {};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

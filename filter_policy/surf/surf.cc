@@ -398,7 +398,7 @@ Status SurfBuilder::Prepare(uint64_t* size) {
   if (fst_.UsesDigits() && suffix_.prefix_bits > 0) {
     suffix_.real_bits = CodedKey::kDigitBits;
   }
-  suffix_.prefix_step = step_.Step(fst_.UsesDigits());
+  suffix_.prefix_step = step_.Step();
   *size += kSuffixHeaderSize;
   if (*size >
       std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes_ / 3})) {

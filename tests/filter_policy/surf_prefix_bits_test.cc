@@ -222,21 +222,6 @@ TEST(SurfPrefixBitsTest, StepsFitTheKeys) {
   EXPECT_EQ("trie, 4 prefix bits over 1 byte each", SuffixDesign({}, 4));
 }
 
-// A query for the key parts from its neighbor's in the last byte that is stored
-// of that, so it comes to a leaf in a trie of digits alone. Two bytes are left
-// for the bits.
-TEST(SurfPrefixBitsTest, StepsFitTheTrie) {
-  PrefixStepChooser chooser(8);
-  for (int i = 0; i < 80; i++) {
-    KeyNeighborhood key{};
-    key.before_previous = key.previous = 5;
-    key.key_size = 8;
-    chooser.Add(key);
-  }
-  EXPECT_EQ(kUsualPrefixStep, chooser.Step(/*in_digits=*/false));
-  EXPECT_EQ(1u, chooser.Step(/*in_digits=*/true));
-}
-
 // ---- Scans of a prefix ----
 
 // The bounds that ask for all keys that start with a string.
