@@ -170,8 +170,8 @@ class KeyCode {
     bool is_smallest = false;
     bool is_largest = false;
   };
-  // Of the first `digits` digits, digits > 0, and of the next one if `one_more`
-  // and the code goes on.
+  // What the first `digits` digits tell, digits > 0; and the next one, if
+  // `one_more` and the code goes on.
   LastByte LastByteOf(const Slice& key, size_t digits, bool one_more) const;
 
   // The column of a byte that occurs.
