@@ -110,6 +110,7 @@ std::string KeyStore::Decode(const Chunk& chunk, size_t index) {
       chunk.bytes.data() + (group == 0 ? 0 : chunk.ends[group - 1]);
   const char* const end = chunk.bytes.data() + chunk.ends[group];
   std::string key;
+  key.reserve(2 * chunk.key_size / kChunkKeys);
   for (size_t i = group * kGroupKeys; i <= index; i++) {
     stored = DecodeNext(stored, end, &key);
   }
