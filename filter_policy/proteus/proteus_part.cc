@@ -96,7 +96,7 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
       lengths.emplace_back(begin + next * stride, salt);
     }
     for (uint32_t i = count(shared); i < end; i++) {
-      set->Add(HashPrefix(key, lengths[i]));
+      set->Add(HashOwnBytes(key, lengths[i]));
     }
   });
 }
