@@ -55,7 +55,7 @@ TEST(PrefixHashTest, SameBytesOtherBufferSaltOrSize) {
   }
 }
 
-// Zeros at the end of a head do not count, whoever hashes it.
+// Both functions leave out the zeros at the end of a head.
 TEST(PrefixHashTest, OwnBytes) {
   Random rnd(9);
   for (size_t size = 0; size < 600; size++) {
