@@ -92,6 +92,13 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
                     length);
 }
 
+// HashPrefix for a prefix of whole bytes that the key has.
+inline uint64_t HashOwnBytes(const Slice& key, const PrefixLength& length) {
+  if (length.head_bytes == 0) return HashPrefix(key, length);
+  const uint64_t window = LoadBigEndian(key.data() + length.head_bytes, 8);
+  return MixBits(window ^ length.window_mask, HashHead(key, length));
+}
+
 // HashPrefix for point lookups.
 inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes < kMinSharedHead) return HashPrefix(key, length);

@@ -55,6 +55,21 @@ TEST(PrefixHashTest, SameBytesOtherBufferSaltOrSize) {
   }
 }
 
+// Both functions leave out the zeros at the end of a head.
+TEST(PrefixHashTest, OwnBytes) {
+  Random rnd(9);
+  for (size_t size = 0; size < 600; size++) {
+    std::string key = rnd.RandomBinaryString(static_cast<int>(size));
+    if (size > 40) key.replace(size / 2, 12, 12, '\0');
+    for (const FilterSalt& salt : {FilterSalt(), FilterSalt{5, 6}}) {
+      for (uint32_t bytes = 0; bytes <= size; bytes++) {
+        const PrefixLength length(8 * bytes, salt);
+        ASSERT_EQ(HashPrefix(key, length), HashOwnBytes(key, length)) << bytes;
+      }
+    }
+  }
+}
+
 // A sequence of keys, each asked for some number of times, which is long enough
 // to enter the idle state and to leave it.
 TEST(PrefixHashTest, AnySequenceOnAnyThread) {
