@@ -11,8 +11,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr std::array<const char*, 6> kSteps = {
-    "sparse", "dense", "quotient", "exceptions", "alphabet", "runs"};
+constexpr std::array<const char*, 7> kSteps = {
+    "sparse", "dense", "quotient", "exceptions", "alphabet", "runs", "digits"};
 
 SurfPolicyOptions NoSuffix() {
   SurfPolicyOptions options;
@@ -22,7 +22,8 @@ SurfPolicyOptions NoSuffix() {
 
 }  // namespace
 
-const char kFstSteps[] = "sparse, dense, quotient, exceptions, alphabet, runs";
+const char kFstSteps[] =
+    "sparse, dense, quotient, exceptions, alphabet, runs, digits";
 
 FstStepsPolicy::FstStepsPolicy(size_t steps)
     : SurfFilterPolicy(NoSuffix()), steps_(steps) {}
@@ -43,6 +44,7 @@ std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
   options.list_exceptions = steps_ >= 3;
   options.reduce_alphabet = steps_ >= 4;
   options.runs = steps_ >= 5;
+  options.digits = steps_ >= 6 ? FstOptions::kIfSmaller : FstOptions::kNever;
   return std::make_unique<SurfBuilder>(SurfSuffix(), options);
 }
 

@@ -20,6 +20,7 @@ extern const char kFstSteps[];
 //   exceptions  lists of the edges to nodes, or to leaves, where they are few
 //   alphabet    labels with only as many bits as the bytes in use need
 //   runs        paths without forks stored as one node
+//   digits      text in an order-preserving code, where that is smaller
 class FstStepsPolicy : public SurfFilterPolicy {
  public:
   // Nullptr if there is no such step.

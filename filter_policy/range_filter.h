@@ -29,12 +29,11 @@ struct RangeCount {
   bool low_ambiguous = false;
   bool high_ambiguous = false;
   // The minimum number of bytes that the ambiguous key shares with the bound on
-  // its side. No other key begins with these bytes.
+  // its side. No other key at or above the bound, and below the limit, begins
+  // with these bytes. The ambiguous key is below the limit, too. An empty limit
+  // is none.
   size_t low_shared = 0;
   size_t high_shared = 0;
-  // Keys above these limits may begin with the same bytes, but the ambiguous
-  // key is none of them. Meaningless unless `has_limits`.
-  bool has_limits = false;
   std::string low_limit;
   std::string high_limit;
 };

@@ -74,9 +74,9 @@ class CountingIterator : public FindsNothing {
     it->Seek(FirstEntry(key, counter_->comparator_->timestamp_size()));
   }
   // Whether the first key at or above a bound begins with the first `shared`
-  // bytes of the bound, and is not above `limit`, if that is not nullptr.
+  // bytes of the bound, and is below `limit`, if that is not empty.
   bool FirstKeyShares(const Slice& bound, size_t shared,
-                      const std::string* limit);
+                      const std::string& limit);
 
   RangeCounter* const counter_;
   FilteredFile* const file_;
@@ -112,14 +112,14 @@ void CountingIterator::Count(const Slice* lo) {
 }
 
 bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
-                                      const std::string* limit) {
+                                      const std::string& limit) {
   const KeyIterator it = NewKeyIterator();
   SeekUserKey(bound, it.get());
   status_ = it->status();
   if (!it->Valid()) return false;
   const Slice key = file_->UserKey(it->key());
   return key.starts_with(Slice(bound.data(), shared)) &&
-         (limit == nullptr || key.compare(*limit) <= 0);
+         (limit.empty() || key.compare(limit) < 0);
 }
 
 bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
@@ -147,17 +147,14 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
   // below; no other key begins as it does.
   bool low_is_below = false;
   if (counted.low_ambiguous) {
-    low_is_below =
-        !FirstKeyShares(lo, counted.low_shared,
-                        counted.has_limits ? &counted.low_limit : nullptr);
+    low_is_below = !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
     if (!status_.ok()) return false;
     if (low_is_below) --*count;
   }
   // If the same key is at both bounds, it has been taken off already.
   if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
     const bool high_is_above =
-        FirstKeyShares(hi, counted.high_shared,
-                       counted.has_limits ? &counted.high_limit : nullptr);
+        FirstKeyShares(hi, counted.high_shared, counted.high_limit);
     if (!status_.ok()) return false;
     if (high_is_above) --*count;
   }

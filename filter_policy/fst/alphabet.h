@@ -33,6 +33,7 @@ class Alphabet {
     }
     size_ = count;
     code_bits_ = count <= 2 ? 1 : BitsFor(count - 1);
+    are_first_ = count < 64 && words_[0] == LowBits(count);
   }
 
   unsigned size() const { return size_; }
@@ -49,7 +50,9 @@ class Alphabet {
 
   // The byte of a code, or any byte for a code that no byte has.
   uint8_t Byte(unsigned code) const {
-    if (size_ == 256 || code >= size_) return static_cast<uint8_t>(code);
+    if (size_ == 256 || code >= size_ || are_first_) {
+      return static_cast<uint8_t>(code);
+    }
     unsigned i = 3;
     while (before_[i] > code) i--;
     return static_cast<uint8_t>(64 * i +
@@ -61,6 +64,7 @@ class Alphabet {
   uint16_t before_[4] = {};
   uint16_t size_ = 0;
   uint16_t code_bits_ = 1;
+  bool are_first_ = false;  // whether each code is its byte
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

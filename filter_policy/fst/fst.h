@@ -34,6 +34,7 @@
 
 #include "filter_policy/fst/alphabet.h"
 #include "filter_policy/fst/fst_section.h"
+#include "filter_policy/fst/key_code.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
@@ -120,6 +121,11 @@ class Fst {
   // The number of the first node on each level.
   std::vector<uint32_t> LevelStarts() const;
   const Alphabet& alphabet() const { return alphabet_; }
+  // Whether the trie may be one of digits (key_code.h).
+  bool HoldsDigits() const {
+    return alphabet_.size() == CodedKey::kDigitMask + 1 &&
+           alphabet_.Byte(CodedKey::kDigitMask) == CodedKey::kDigitMask;
+  }
 
   // The root. REQUIRES: num_nodes() > 0
   Node Root() const { return {sections_.get(), 0}; }
@@ -162,12 +168,49 @@ class Fst {
     }
     return 0;
   }
+  // CompareRun in a trie of digits.
+  int CompareRun(const Node& node, const CodedKey& target,
+                 size_t* depth) const {
+    const FstSection& levels = Levels(node);
+    if (!levels.HasRuns()) return 0;
+    uint32_t begin;
+    uint32_t end;
+    levels.Run(node.local, &begin, &end);
+    while (begin < end) {
+      unsigned count;
+      const uint64_t stored = levels.RunCodes(begin, end, &count);
+      const uint64_t wanted = target.Load(*depth);
+      const uint64_t differ =
+          (stored ^ wanted) & LowBits(CodedKey::kDigitBits * count);
+      const size_t same = differ == 0
+                              ? count
+                              : static_cast<unsigned>(__builtin_ctzll(differ)) /
+                                    CodedKey::kDigitBits;
+      const size_t left = target.size() - *depth;
+      if (left <= same && left < end - begin) return 1;
+      *depth += same;
+      if (differ != 0) {
+        const unsigned shift =
+            CodedKey::kDigitBits * static_cast<unsigned>(same);
+        return (stored >> shift & CodedKey::kDigitMask) <
+                       (wanted >> shift & CodedKey::kDigitMask)
+                   ? -1
+                   : 1;
+      }
+      begin += count;
+    }
+    return 0;
+  }
   // Appends the bytes of the node's run to `path`.
   void AppendRun(const Node& node, std::string* path) const;
 
   // Symbols and bytes are those of the alphabet (alphabet.h).
   int Symbol(char byte) const {
     return alphabet_.Symbol(static_cast<uint8_t>(byte));
+  }
+  int SymbolAt(const Slice& key, size_t i) const { return Symbol(key[i]); }
+  int SymbolAt(const CodedKey& key, size_t i) const {
+    return static_cast<int>(2 * key[i] + 1);
   }
   char Byte(const Edge& edge) const {
     return static_cast<char>(alphabet_.Byte(edge.code));

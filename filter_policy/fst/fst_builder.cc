@@ -12,6 +12,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMax64 = std::numeric_limits<uint64_t>::max();
+
+// Fewer keys are hardly worth a code.
+constexpr uint64_t kFewestForDigits = 1 << 10;
+
+// Leaves of digits are cut off within a byte, which costs about half a bit of
+// what a leaf tells, and queries go down more levels. So a trie of digits must
+// be smaller by at least this part of a trie of bytes.
+constexpr uint64_t kMinDigitGain = 8;
 
 // A record ends with the length of the run (4 bytes), the number of edges and
 // the number of leaves (2 bytes each).
@@ -111,8 +120,11 @@ size_t FstBuilder::MemoryUsage() const {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
   // Prepare lists the nodes, and the list of a level may double when it grows.
-  if (sections_.empty()) bytes += 2 * num_nodes_ * sizeof(LevelNodes::Node);
-  return bytes;
+  if (sections_.empty()) {
+    bytes += 2 * sizeof(LevelNodes::Node) *
+             (MayUseDigits() ? std::max(num_nodes_, num_leaves_) : num_nodes_);
+  }
+  return bytes + code_.capacity();
 }
 
 // Reads the record that ends at `end`.
@@ -128,47 +140,108 @@ void FstBuilder::ParseRecord(const char* end, Record* record) const {
   record->has_terminator = (record->edge(0) & kTerminator) != 0;
 }
 
-template <typename Visitor>
-void FstBuilder::VisitBackward(const Visitor& visit) const {
+class FstBuilder::Reader {
+ public:
+  explicit Reader(const FstBuilder& builder)
+      : builder_(builder), chunk_(builder.records_.rbegin()) {
+    if (chunk_ != builder.records_.rend()) left_ = chunk_->size();
+  }
+
+  bool Next(Record* record) {
+    while (left_ == 0) {
+      if (chunk_ == builder_.records_.rend()) return false;
+      if (++chunk_ == builder_.records_.rend()) return false;
+      left_ = chunk_->size();
+    }
+    builder_.ParseRecord(chunk_->data() + left_, record);
+    left_ = static_cast<size_t>(record->edges - chunk_->data());
+    return true;
+  }
+
+ private:
+  const FstBuilder& builder_;
+  std::vector<ByteStack>::const_reverse_iterator chunk_;
+  size_t left_ = 0;
+};
+
+template <FstDigitNodes::Detail kDetail, typename Visitor>
+uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
+  Reader reader(*this);
+  Record record;
+  if (UsesDigits()) {
+    FstDigitNodes nodes(key_code_, value_bytes_ + draft_bytes_);
+    nodes.VisitAll<kDetail>([&](Record* next) { reader.Next(next); }, visit);
+    return nodes.longest_path();
+  }
   // For each node on the path, the number of children still to come.
   std::vector<uint32_t> path;
-  Record record;
-  for (auto chunk = records_.rbegin(); chunk != records_.rend(); ++chunk) {
-    for (size_t end = chunk->size(); end > 0;) {
-      while (!path.empty() && path.back() == 0) path.pop_back();
-      if (!path.empty()) path.back()--;
-      ParseRecord(chunk->data() + end, &record);
-      end = static_cast<size_t>(record.edges - chunk->data());
-      if (!keep_runs_) {
-        for (size_t i = 0; i < record.run.size(); i++) {
-          char edge[kEdgeBytes];
-          EncodeFixed16(edge,
-                        static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
-          visit(path.size(), Record{edge, 1, nullptr, 0, false, Slice()});
-          path.push_back(0);
-        }
-        record.run.clear();
+  while (reader.Next(&record)) {
+    while (!path.empty() && path.back() == 0) path.pop_back();
+    if (!path.empty()) path.back()--;
+    if (!keep_runs_) {
+      for (size_t i = 0; i < record.run.size(); i++) {
+        char edge[kEdgeBytes];
+        EncodeFixed16(edge, static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
+        visit(path.size(),
+              Record{edge, 1, nullptr, 0, nullptr, false, Slice()});
+        path.push_back(0);
       }
-      visit(path.size(), record);
-      path.push_back(record.children());
+      record.run.clear();
     }
+    visit(path.size(), record);
+    path.push_back(record.children());
   }
+  return 0;
 }
 
-std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels() const {
+ByteCounts FstBuilder::CountBytes() const {
+  const Alphabet alphabet(alphabet_);
+  ByteCounts counts(alphabet.size());
+  const auto column = [&](char byte) {
+    return codes_[static_cast<uint8_t>(byte)] + 1u;
+  };
+  // The bytes that lead to the nodes still to come.
+  std::vector<uint8_t> contexts = {0};
+  Record record;
+  for (Reader reader(*this); reader.Next(&record);) {
+    unsigned context = contexts.back();
+    contexts.pop_back();
+    for (size_t i = 0; i < record.run.size(); i++) {
+      const unsigned byte = column(record.run[i]);
+      counts.Add(context, byte);
+      context = byte;
+    }
+    for (uint32_t i = 0; i < record.num_edges; i++) {
+      const uint16_t edge = record.edge(i);
+      const unsigned byte = (edge & kTerminator) != 0
+                                ? 0
+                                : column(static_cast<char>(edge & 0xff));
+      counts.Add(context, byte);
+      if ((edge & kLeadsToNode) != 0) {
+        contexts.push_back(static_cast<uint8_t>(byte));
+      }
+    }
+  }
+  return counts;
+}
+
+std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels(
+    uint32_t* longest_path) const {
   std::vector<LevelNodes> levels;
-  VisitBackward([&](size_t level, const Record& record) {
-    if (level >= levels.size()) levels.resize(level + 1);
-    FstLevelCounts& counts = levels[level].counts;
-    counts.nodes++;
-    counts.edges += record.labels();
-    counts.children += record.children();
-    counts.terminators += record.has_terminator;
-    counts.runs += !record.run.empty();
-    counts.run_codes += static_cast<uint32_t>(record.run.size());
-    levels[level].nodes.push_back({static_cast<uint16_t>(record.labels()),
-                                   static_cast<uint16_t>(record.children())});
-  });
+  *longest_path = VisitBackward<FstDigitNodes::kNumbers>(
+      [&](size_t level, const Record& record) {
+        if (level >= levels.size()) levels.resize(level + 1);
+        FstLevelCounts& counts = levels[level].counts;
+        counts.nodes++;
+        counts.edges += record.labels();
+        counts.children += record.children();
+        counts.terminators += record.has_terminator;
+        counts.runs += !record.run.empty();
+        counts.run_codes += static_cast<uint32_t>(record.run.size());
+        levels[level].nodes.push_back(
+            {static_cast<uint16_t>(record.labels()),
+             static_cast<uint16_t>(record.children())});
+      });
   return levels;
 }
 
@@ -238,7 +311,58 @@ bool FstBuilder::Prepare(uint64_t* size) {
         static_cast<uint8_t>(reduced.Symbol(static_cast<uint8_t>(byte)) >> 1);
   }
 
-  const std::vector<LevelNodes> levels = ListLevels();
+  if (!ChooseSections(size)) return false;
+  return !MayUseDigits() || UseDigitsIfSmaller(size);
+}
+
+bool FstBuilder::MayUseDigits() const {
+  constexpr uint64_t kMost = uint64_t{1} << 28;
+  const uint64_t fewest =
+      options_.digits == FstOptions::kIfSmaller ? kFewestForDigits : 1;
+  if (options_.digits == FstOptions::kIfSmaller && !options_.forced.empty()) {
+    return false;
+  }
+  return options_.digits != FstOptions::kNever && options_.reduce_alphabet &&
+         num_nodes_ > 0 && num_leaves_ >= fewest &&
+         std::count(std::begin(occurs_), std::end(occurs_), true) <=
+             KeyCode::kMaxBytes &&
+         num_leaves_ + num_nodes_ + run_bytes_ <= kMost;
+}
+
+bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
+  const uint64_t values = PackedArray::Bytes(num_leaves_, value_bits_);
+  const uint64_t limit = options_.digits == FstOptions::kIfSmaller
+                             ? *size - (*size - values) / kMinDigitGain
+                             : kMax64;
+  const unsigned byte_code_bits = code_bits_;
+  code_ = MakeKeyCode(occurs_, CountBytes());
+  Slice code(code_);
+  key_code_.Open(&code);
+  code_bits_ = CodedKey::kDigitBits;
+  value_bits_ += unfinished_.digit_bits;
+  options_.dense_group_shift = kDigitGroupShift;
+  if (ChooseSections(size)) {
+    *size += code_.size();
+    if (*size <= limit) {
+      for (unsigned digit = 0; digit <= CodedKey::kDigitMask; digit++) {
+        codes_[digit] = static_cast<uint8_t>(digit);
+      }
+      return true;
+    }
+  }
+  code_.clear();
+  code_bits_ = byte_code_bits;
+  value_bits_ -= unfinished_.digit_bits;
+  options_.dense_group_shift = 0;
+  return ChooseSections(size);
+}
+
+bool FstBuilder::ChooseSections(uint64_t* size) {
+  sections_.clear();
+  levels_.clear();
+  uint32_t longest_path;
+  const std::vector<LevelNodes> levels = ListLevels(&longest_path);
+  if (UsesDigits()) SetLongestPath(longest_path, &code_);
   if (!levels.empty()) {
     std::vector<FstLevelCounts> counts;
     for (const LevelNodes& level : levels) counts.push_back(level.counts);
@@ -274,6 +398,14 @@ void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
   const uint64_t first_number = uint64_t{rest.nodes} << code_bits_;
   if (remainder_bits == 0) {
     BitWriter writer(labels, first_number);
+    if (code_bits_ == CodedKey::kDigitBits) {
+      uint64_t digits = 0;
+      for (uint32_t i = begin; i < node.num_edges; i++) {
+        digits |= uint64_t{1} << codes_[node.edge(i) & 0xff];
+      }
+      writer.Write(digits, 1u << CodedKey::kDigitBits);
+      return;
+    }
     unsigned next = 0;
     for (uint32_t i = begin; i < node.num_edges; i++) {
       const unsigned code = codes_[node.edge(i) & 0xff];
@@ -364,7 +496,8 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
       uint64_t bits = NumberAt(value, unfinished_.value_bits);
       value += value_bytes_;
       if (complete) {
-        bits = complete(bits, NumberAt(value, unfinished_.draft_bits));
+        bits = complete(bits, NumberAt(value, unfinished_.draft_bits),
+                        UsesDigits() ? node.next_digits[i] : 0);
       }
       value += draft_bytes_;
       value_writer.Write(bits, value_bits_);
@@ -373,15 +506,21 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
 }
 
 void FstBuilder::Write(char* out, const CompleteValue& complete) {
+  memcpy(out, code_.data(), code_.size());
+  out += code_.size();
   FstHeader fst;
   fst.height = static_cast<uint32_t>(levels_.size());
-  fst.nodes = static_cast<uint32_t>(num_nodes_);
+  for (const Section& section : sections_) fst.nodes += section.header.nodes;
   fst.leaves = static_cast<uint32_t>(num_leaves_);
   fst.sections = static_cast<uint32_t>(sections_.size());
   fst.value_bits = value_bits_;
   fst.EncodeTo(out);
   out += FstHeader::kSize;
-  memcpy(out, alphabet_, Alphabet::kSize);
+  if (UsesDigits()) {
+    out[0] = 0xf;  // the digits 0 to 3
+  } else {
+    memcpy(out, alphabet_, Alphabet::kSize);
+  }
   out += Alphabet::kSize;
   for (const Section& section : sections_) {
     section.header.EncodeTo(out);
@@ -402,7 +541,7 @@ void FstBuilder::Write(char* out, const CompleteValue& complete) {
     }
   }
 
-  VisitBackward([&](size_t level, const Record& record) {
+  VisitBackward<FstDigitNodes::kAll>([&](size_t level, const Record& record) {
     levels_[level].Take(record);
     WriteNode(record, levels_[level], complete, out);
   });

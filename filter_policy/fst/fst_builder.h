@@ -25,26 +25,34 @@
 
 #include "filter_policy/fst/alphabet.h"
 #include "filter_policy/fst/byte_stack.h"
+#include "filter_policy/fst/fst_digit_nodes.h"
 #include "filter_policy/fst/fst_encoding.h"
+#include "filter_policy/fst/fst_record.h"
+#include "filter_policy/fst/key_code_builder.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class FstBuilder {
  public:
-  // Makes a key's value out of the two numbers that were added with it.
-  using CompleteValue = std::function<uint64_t(uint64_t value, uint64_t draft)>;
+  // Makes a key's value out of the two numbers that were added with it and, in
+  // a trie of digits, the digit that follows the path in the code of the last
+  // byte; 0 if there is none.
+  using CompleteValue = std::function<uint64_t(uint64_t value, uint64_t draft,
+                                               uint64_t next_digit)>;
 
   // Values that depend on what is known only after the last key: until then,
-  // the builder keeps the lowest bits of two numbers for each key.
+  // the builder keeps the lowest bits of two numbers for each key. In a trie of
+  // digits, a value has `digit_bits` more bits.
   struct Unfinished {
     unsigned value_bits;
     unsigned draft_bits;
+    unsigned digit_bits;
   };
 
   // The trie stores the lowest `value_bits` bits of a value with each key.
   explicit FstBuilder(unsigned value_bits, FstOptions options = {})
-      : FstBuilder(value_bits, std::move(options), {value_bits, 0}) {}
+      : FstBuilder(value_bits, std::move(options), {value_bits, 0, 0}) {}
   FstBuilder(unsigned value_bits, FstOptions options, Unfinished unfinished);
 
   // Adds the key up to the byte that tells it from its neighbours, or to its
@@ -72,13 +80,20 @@ class FstBuilder {
   // given. Called once, after Prepare returned true.
   void Write(char* out, const CompleteValue& complete = nullptr);
 
+  // Whether the trie is one of digits. Then its code comes first. REQUIRES:
+  // Prepare has returned true
+  bool UsesDigits() const { return !code_.empty(); }
+
   // The bytes allocated now, and the bytes that Prepare will allocate.
   size_t MemoryUsage() const;
 
  private:
-  static constexpr uint16_t kLeadsToNode = 0x100;
-  static constexpr uint16_t kTerminator = 0x200;
-  static constexpr size_t kEdgeBytes = 2;
+  using Record = FstRecord;
+  static constexpr uint16_t kLeadsToNode = Record::kLeadsToNode;
+  static constexpr uint16_t kTerminator = Record::kTerminator;
+  static constexpr size_t kEdgeBytes = Record::kEdgeBytes;
+  // A group of nodes of four bits fills a cache line.
+  static constexpr uint8_t kDigitGroupShift = 7;
 
   // A node on the path of the last key.
   struct OpenNode {
@@ -86,22 +101,6 @@ class FstBuilder {
     size_t first_edge;  // in edges_, in bytes
     size_t first_value;
     uint32_t children;  // of the edges, those that lead to nodes
-  };
-
-  // The record of a closed node.
-  struct Record {
-    const char* edges;  // 2 bytes each; the terminator is first
-    uint32_t num_edges;
-    const char* values;  // of each leaf, its value and its draft
-    uint32_t leaves;     // edges to leaves, and the terminator
-    bool has_terminator;
-    Slice run;
-
-    uint16_t edge(uint32_t i) const {
-      return DecodeFixed16(edges + kEdgeBytes * i);
-    }
-    uint32_t labels() const { return num_edges - (has_terminator ? 1 : 0); }
-    uint32_t children() const { return num_edges - leaves; }
   };
 
   // The nodes of a level, from the last to the first.
@@ -114,6 +113,9 @@ class FstBuilder {
     FstLevelCounts counts;
     std::vector<Node> nodes;
   };
+
+  // Reads the records from the last one on.
+  class Reader;
 
   // A section while it is written into the block.
   struct Section {
@@ -173,10 +175,16 @@ class FstBuilder {
   void AddChunk(size_t record_size);
   void ParseRecord(const char* end, Record* record) const;
   // Calls visit(level, record) for all nodes; those of each level come from the
-  // last to the first.
-  template <typename Visitor>
-  void VisitBackward(const Visitor& visit) const;
-  std::vector<LevelNodes> ListLevels() const;
+  // last to the first. Returns the number of digits on the longest path, or 0
+  // if the trie is one of bytes.
+  template <FstDigitNodes::Detail kDetail, typename Visitor>
+  uint32_t VisitBackward(const Visitor& visit) const;
+  bool MayUseDigits() const;
+  bool UseDigitsIfSmaller(uint64_t* size);
+  // Decides on the encoding of the nodes that VisitBackward visits.
+  bool ChooseSections(uint64_t* size);
+  ByteCounts CountBytes() const;
+  std::vector<LevelNodes> ListLevels(uint32_t* longest_path) const;
   void FillIndex(const std::vector<LevelNodes>& levels);
   void ChooseChildEncoding(Section* section) const;
   void WriteLabels(const Record& node, const LevelRest& rest,
@@ -186,11 +194,11 @@ class FstBuilder {
   void WriteNode(const Record& node, const LevelRest& rest,
                  const CompleteValue& complete, char* values) const;
 
-  const unsigned value_bits_;
+  unsigned value_bits_;
   const Unfinished unfinished_;
   const unsigned value_bytes_;
   const unsigned draft_bytes_;
-  const FstOptions options_;
+  FstOptions options_;
 
   std::vector<OpenNode> open_;
   size_t lowest_depth_ = 0;  // depth of the last open node
@@ -209,6 +217,8 @@ class FstBuilder {
   unsigned code_bits_ = 8;
   char alphabet_[Alphabet::kSize] = {};
   uint8_t codes_[256] = {};
+  std::string code_;  // of keys; empty if the trie is one of bytes
+  KeyCode key_code_;  // the code, opened
   std::vector<Section> sections_;
   std::vector<LevelRest> levels_;
 };

@@ -32,6 +32,9 @@ uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
                    unsigned remainder_bits, const FstOptions& options) {
   FstSectionHeader section;
   section.remainder_bits = static_cast<uint8_t>(remainder_bits);
+  if (remainder_bits == 0) {
+    section.dense_group_shift = options.dense_group_shift;
+  }
   AddLevel(level, &section);
   const FstSectionLayout layout(section, code_bits);
   uint64_t children = level.edges;
@@ -128,6 +131,9 @@ std::vector<FstSectionHeader> Partition(
     if (sections.empty() || sections.back().remainder_bits != bits) {
       sections.emplace_back();
       sections.back().remainder_bits = static_cast<uint8_t>(bits);
+      if (bits == 0) {
+        sections.back().dense_group_shift = options.dense_group_shift;
+      }
     }
     AddLevel(levels[depth], &sections.back());
   }

@@ -33,6 +33,16 @@ struct FstOptions {
   bool quotient = true;
   bool list_exceptions = true;  // else HasChild is always bits
   bool runs = true;             // else all runs are nodes with one edge each
+  // Whether the trie is one of digits (key_code.h). It never is if the alphabet
+  // is not reduced, since a code has no columns but those of bytes that occur.
+  enum Digits {
+    kNever,
+    kIfSmaller,  // for text, where that is clearly smaller
+    kIfPossible,
+  };
+  Digits digits = kIfSmaller;
+  // Log2 of the nodes that share an entry of the index in LOUDS-Dense.
+  uint8_t dense_group_shift = 0;
 
   // If not empty, the remainder bits of each level. The last number counts for
   // all levels below too. Numbers above the bits of a code mean the latter.

@@ -72,11 +72,12 @@ void FstIterator::SeekToEnd(bool first) {
   }
 }
 
-PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
+template <typename Key>
+inline void FstIterator::SeekTo(const Key& target) {
   Reset();
   if (fst_->num_nodes() == 0) {
     // The only key, if any, is the empty one.
-    valid_ = fst_->num_leaves() > 0 && target.empty();
+    valid_ = fst_->num_leaves() > 0 && target.size() == 0;
     prefix_of_target_ = valid_;
     prefix_length_ = 0;
     return;
@@ -96,7 +97,7 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
       prefix_length_ = matched;
       return;
     }
-    const int symbol = fst_->Symbol(target[matched]);
+    const int symbol = fst_->SymbolAt(target, matched);
     Fst::Edge edge;
     if (!fst_->LowerBound(node, symbol, &edge)) {
       Move(/*forward=*/true);
@@ -115,6 +116,12 @@ PROTEAN_CLONED void FstIterator::Seek(const Slice& target) {
       return;
     }
   }
+}
+
+PROTEAN_CLONED void FstIterator::Seek(const Slice& target) { SeekTo(target); }
+
+PROTEAN_CLONED void FstIterator::Seek(const CodedKey& target) {
+  SeekTo(target);
 }
 
 PROTEAN_CLONED void FstIterator::Next() { Move(/*forward=*/true); }

@@ -30,16 +30,19 @@ class FstIterator {
   // unless the leaf is a terminator, its key may lie on either side of the
   // target. A terminator whose path is a proper prefix is skipped.
   void Seek(const Slice& target);
+  // Seek in a trie of digits.
+  void Seek(const CodedKey& target);
   bool IsPrefixOfTarget() const { return prefix_of_target_; }
-  // The length of the path if it is a prefix of the target.
+  // The length of the path, in bytes or digits, if it is a prefix of the
+  // target.
   size_t prefix_length() const { return prefix_length_; }
 
   // REQUIRES: Valid()
   void Next();
   void Prev();
 
-  // The bytes on the path to the leaf. Valid until the iterator moves.
-  // REQUIRES: Valid()
+  // The bytes, or digits, on the path to the leaf. Valid until the iterator
+  // moves. REQUIRES: Valid()
   Slice path() const;
   // The leaf's number, in level order. REQUIRES: Valid()
   uint32_t leaf() const;
@@ -57,8 +60,10 @@ class FstIterator {
 
   // The iterator allocates nothing for tries of at most this height, as most
   // are.
-  static constexpr uint32_t kInlineCursors = 12;
+  static constexpr uint32_t kInlineCursors = 64;
 
+  template <typename Key>
+  void SeekTo(const Key& target);
   void Reset();
   void SeekToEnd(bool first);
   void Push(const Fst::Node& node, const Fst::Edge& edge) {

@@ -15,7 +15,10 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
       header.child_encoding > FstSectionHeader::kLeavesListed ||
       header.exception_bits > 32 || header.terminators > header.nodes ||
       header.runs > header.nodes || header.runs > header.run_codes ||
-      (header.runs == 0 && header.run_codes > 0)) {
+      (header.runs == 0 && header.run_codes > 0) ||
+      header.dense_group_shift > (header.remainder_bits == 0
+                                      ? FstSectionLayout::kMaxDenseGroupShift
+                                      : 0)) {
     return false;
   }
   const FstSectionLayout layout(header, code_bits);
@@ -92,8 +95,9 @@ bool FstSection::ValidateIndex() const {
         std::min(uint64_t{nodes_}, (group + 1) << group_shift_);
     uint64_t edges;
     if (remainder_bits_ == 0) {
-      edges = before.edges +
-              CountOnes(labels_, DenseBit(group, 0), DenseBit(group + 1, 0));
+      edges =
+          before.edges + CountOnes(labels_, DenseBit(group << group_shift_, 0),
+                                   DenseBit(end, 0));
     } else {
       const uint64_t quotients = (end - (group << group_shift_))
                                  << quotient_bits_;

@@ -25,10 +25,10 @@
 //  about b + 2 bits an edge, and finds an edge without a search, since a
 //  quotient has one or two edges.
 //
-//  For each group of nodes (one node in LOUDS-Dense, 2^k in the others), the
-//  *index* has two counts: of all edges before the group, and of those that
-//  lead to nodes. For edges, this is the only look-up table of select and of
-//  rank.
+//  For each group of 2^k nodes (in LOUDS-Dense one node, unless codes have few
+//  bits), the *index* has two counts: of all edges before the group, and of
+//  those that lead to nodes. For edges, this is the only look-up table of
+//  select and of rank.
 //
 //  The smaller of two encodings tells which edges lead to nodes:
 //    HasChild     1 bit an edge
@@ -72,8 +72,7 @@ class FstSection {
     if (remainder_bits_ == 0) {
       const uint64_t bit = DenseBit(node, code);
       if (!GetBit(labels_, bit)) return false;
-      edge->index = static_cast<uint32_t>(
-          Before(node).edges + CountOnes(labels_, DenseBit(node, 0), bit));
+      edge->index = DenseIndex(node, bit);
       return true;
     }
     if (quotient_bits_ == 0) {
@@ -95,8 +94,7 @@ class FstSection {
       const uint64_t bit = NextOne(labels_, end, begin + code);
       if (bit == end) return false;
       edge->code = static_cast<uint32_t>(bit - begin);
-      edge->index = static_cast<uint32_t>(Before(node).edges +
-                                          CountOnes(labels_, begin, bit));
+      edge->index = DenseIndex(node, bit);
       return true;
     }
     if (quotient_bits_ == 0) return SparseLowerBound(node, code, edge);
@@ -166,7 +164,7 @@ class FstSection {
   // The number of the node's first edge, which is also the number of edges
   // before the node.
   uint32_t EdgesBefore(uint32_t node) const {
-    if (remainder_bits_ == 0) return Before(node).edges;
+    if (remainder_bits_ == 0) return DenseIndex(node, DenseBit(node, 0));
     Edge edge;
     if (quotient_bits_ == 0) {
       FirstOfNode(node, &edge);
@@ -259,14 +257,21 @@ class FstSection {
     return (node << code_bits_) + code;
   }
 
+  // The number of edges before a bit of the node's.
+  uint32_t DenseIndex(uint64_t node, uint64_t bit) const {
+    const uint64_t group = node >> group_shift_;
+    return static_cast<uint32_t>(
+        Entry(group).edges +
+        CountOnes(labels_, DenseBit(group << group_shift_, 0), bit));
+  }
+
   // The last edge with a code below `code`.
   bool DenseBefore(uint32_t node, uint32_t code, Edge* edge) const {
     const uint64_t begin = DenseBit(node, 0);
     const uint64_t bit = PrevOne(labels_, begin, begin + code);
     if (bit == begin + code) return false;
     edge->code = static_cast<uint32_t>(bit - begin);
-    edge->index = static_cast<uint32_t>(Before(node).edges +
-                                        CountOnes(labels_, begin, bit));
+    edge->index = DenseIndex(node, bit);
     return true;
   }
 

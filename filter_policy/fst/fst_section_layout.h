@@ -30,7 +30,8 @@ struct FstSectionHeader {
   uint32_t run_codes = 0;    // codes in all runs
   uint8_t remainder_bits = 0;
   ChildEncoding child_encoding = kHasChildBits;
-  uint8_t exception_bits = 0;  // bits of each exception
+  uint8_t exception_bits = 0;     // bits of each exception
+  uint8_t dense_group_shift = 0;  // log2 of the nodes in a group, LOUDS-Dense
 
   static constexpr size_t kSize = 32;
 
@@ -44,7 +45,7 @@ struct FstSectionHeader {
     out[0] = static_cast<char>(remainder_bits);
     out[1] = static_cast<char>(child_encoding);
     out[2] = static_cast<char>(exception_bits);
-    out[3] = 0;
+    out[3] = static_cast<char>(dense_group_shift);
   }
   void DecodeFrom(const char* in) {
     for (uint32_t* number : {&levels, &nodes, &edges, &children, &terminators,
@@ -55,6 +56,7 @@ struct FstSectionHeader {
     remainder_bits = static_cast<uint8_t>(in[0]);
     child_encoding = static_cast<ChildEncoding>(in[1]);
     exception_bits = static_cast<uint8_t>(in[2]);
+    dense_group_shift = static_cast<uint8_t>(in[3]);
   }
 
   uint64_t exceptions() const {
@@ -69,11 +71,12 @@ struct FstSectionHeader {
 // the first one.
 struct FstSectionLayout {
   static constexpr unsigned kGroupQuotientBits = 7;
+  static constexpr unsigned kMaxDenseGroupShift = 9;
 
   FstSectionLayout(const FstSectionHeader& header, unsigned code_bits)
       : quotient_bits(code_bits - header.remainder_bits),
         group_shift(header.remainder_bits == 0
-                        ? 0
+                        ? header.dense_group_shift
                         : kGroupQuotientBits - quotient_bits),
         groups((uint64_t{header.nodes} + (uint64_t{1} << group_shift) - 1) >>
                group_shift),

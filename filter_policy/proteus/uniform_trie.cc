@@ -277,6 +277,7 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
 
 FstOptions UniformTrieBuilder::Options() {
   FstOptions options;
+  options.digits = FstOptions::kNever;
   options.runs = false;
   return options;
 }

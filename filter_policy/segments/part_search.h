@@ -96,11 +96,18 @@ inline bool CountFrom(const FilterBlock& part, const Slice& lo,
   return counted;
 }
 
+// Lowers a limit of RangeCount to the end of the part that the ambiguous key is
+// in.
+inline void LimitToPart(const Slice& end, std::string* limit) {
+  // The first string above the end.
+  std::string behind = end.ToString() + '\0';
+  if (limit->empty() || behind < *limit) *limit = std::move(behind);
+}
+
 template <typename Parts>
 bool CountRangeIn(Parts* parts, const Slice& lo, const Slice& hi,
                   bool hi_inclusive, RangeCount* count) {
   RangeCount sum;
-  sum.has_limits = true;
   parts->Seek(lo);
   if (!parts->Valid()) {
     *count = std::move(sum);
@@ -108,21 +115,23 @@ bool CountRangeIn(Parts* parts, const Slice& lo, const Slice& hi,
   }
   const FilterBlock* part = parts->Part();
   if (!Counts(part)) return false;
-  sum.low_limit = parts->end().ToString();
-  if (hi.compare(sum.low_limit) <= 0) {
+  const std::string low_end = parts->end().ToString();
+  if (hi.compare(low_end) <= 0) {
     RangeCount inside;
     if (!part->CountRange(lo, hi, hi_inclusive, &inside)) return false;
-    inside.has_limits = true;
-    inside.low_limit = inside.high_limit = sum.low_limit;
+    LimitToPart(low_end, &inside.low_limit);
+    LimitToPart(low_end, &inside.high_limit);
     *count = std::move(inside);
     return true;
   }
   // All keys of this part from `lo` on, which none of the others is beyond.
   RangeCount low;
-  if (!CountFrom(*part, lo, sum.low_limit, &low)) return false;
+  if (!CountFrom(*part, lo, low_end, &low)) return false;
   sum.count = low.count;
   sum.low_ambiguous = low.low_ambiguous;
   sum.low_shared = low.low_shared;
+  sum.low_limit = std::move(low.low_limit);
+  LimitToPart(low_end, &sum.low_limit);
   const uint64_t keys_to_low =
       part->header().keys_before + part->header().num_keys;
   parts->Seek(hi);
@@ -131,8 +140,8 @@ bool CountRangeIn(Parts* parts, const Slice& lo, const Slice& hi,
     if (!parts->AtEnd()) return false;
     parts->SeekToLast();
   }
-  sum.high_limit = parts->end().ToString();
-  if (sum.high_limit != sum.low_limit) {
+  const std::string high_end = parts->end().ToString();
+  if (high_end != low_end) {
     part = parts->Part();
     if (!Counts(part)) return false;
     RangeCount high;
@@ -146,6 +155,8 @@ bool CountRangeIn(Parts* parts, const Slice& lo, const Slice& hi,
     sum.count += high.count + part->header().keys_before - keys_to_low;
     sum.high_ambiguous = high.high_ambiguous;
     sum.high_shared = high.high_shared;
+    sum.high_limit = std::move(high.high_limit);
+    LimitToPart(high_end, &sum.high_limit);
   }
   *count = std::move(sum);
   return true;

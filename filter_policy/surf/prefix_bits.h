@@ -23,6 +23,10 @@
 //  A range is asked in the same way if all strings in it have a prefix in
 //  common (surf_leaf.h): for [p, successor of p), that is p.
 //
+//  In a trie of digits, the stored prefix may end within a byte (key_code.h),
+//  which counts as one of the d bytes. A digit in the suffix speaks of the rest
+//  of that byte (surf_suffix.h).
+//
 //  The step counts half bytes: 1 means two bits for each byte, 4 one bit for
 //  every second byte. With short steps, more bits lie before the byte where
 //  query and key part; with long steps, more bits lie past the end of the

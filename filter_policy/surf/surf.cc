@@ -8,6 +8,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 constexpr size_t kSuffixHeaderSize = 8;
+// Marks a trie of digits in the byte of the hash bits, where a version without
+// such tries finds too many of them.
+constexpr uint8_t kCoded = 0x80;
 }  // namespace
 
 Status Surf::Open(const Slice& payload, const FilterSalt& salt,
@@ -18,7 +21,8 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
   if (!TakeBytes(&input, kSuffixHeaderSize, &header)) {
     return Status::Corruption("SuRF: header is cut short");
   }
-  surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]);
+  surf->is_coded_ = (static_cast<uint8_t>(header[0]) & kCoded) != 0;
+  surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]) & ~kCoded;
   surf->suffix_.real_bits = static_cast<uint8_t>(header[1]);
   surf->suffix_.prefix_bits = static_cast<uint8_t>(header[2]);
   if (surf->suffix_.prefix_bits > 0) {
@@ -35,8 +39,16 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
           kMaxPrefixReach) {
     return Status::Corruption("SuRF: prefix bits have a wrong step");
   }
+  if (surf->is_coded_ && ((surf->suffix_.real_bits > 0 &&
+                           surf->suffix_.real_bits != CodedKey::kDigitBits) ||
+                          !surf->code_.Open(&input))) {
+    return Status::Corruption("SuRF: code of keys is damaged");
+  }
   Status s = surf->fst_.Open(&input);
   if (!s.ok()) return s;
+  if (surf->is_coded_ && !surf->fst_.HoldsDigits()) {
+    return Status::Corruption("SuRF: trie is none of digits");
+  }
   if (surf->fst_.values().bits() != surf->suffix_.bits() || !input.empty()) {
     return Status::Corruption("SuRF: suffixes have the wrong length");
   }
@@ -47,7 +59,8 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
 // Goes one level down from `*node`, whose path, without its run, is the first
 // `*depth` bytes of `key`. Returns false if that decides the lookup; the answer
 // is then in `*found`.
-inline bool Surf::StepDown(const Slice& key, Fst::Node* node, size_t* depth,
+template <typename Key>
+inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
                            bool* found) const {
   *found = false;
   if (fst_.CompareRun(*node, key, depth) != 0) return false;
@@ -57,19 +70,24 @@ inline bool Surf::StepDown(const Slice& key, Fst::Node* node, size_t* depth,
     return false;
   }
   Fst::Edge edge;
-  if (!fst_.Find(*node, fst_.Symbol(key[(*depth)++]), &edge)) return false;
+  if (!fst_.Find(*node, fst_.SymbolAt(key, (*depth)++), &edge)) return false;
   Fst::Node child;
   if (fst_.Follow(*node, edge, &child)) {
     *node = child;
     return true;
   }
-  *found = suffix_.bits() == 0 ||
-           ValueOf(*node, edge) == suffix_.Value(key, *depth, salt_);
+  if (suffix_.bits() == 0) {
+    *found = true;
+    return false;
+  }
+  const LeafBound at = AtLeaf(key, *depth);
+  *found =
+      ValueOf(*node, edge) == suffix_.Value(at.key, at.depth(), at.real, salt_);
   return false;
 }
 
-PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
-  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
+template <typename Key>
+inline bool Surf::FindKey(const Key& key) const {
   Fst::Node node = fst_.Root();
   size_t depth = 0;
   bool found;
@@ -78,10 +96,22 @@ PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
   return found;
 }
 
+PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
+  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
+  return FindKey(key);
+}
+
+PROTEAN_CLONED bool Surf::HasCodedKey(const Slice& key) const {
+  CodedKey coded;
+  code_.Encode(key, &coded);
+  return FindKey(coded);
+}
+
 // All lookups go down together, a level at a time, so that the cache misses of
 // a level overlap.
-PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
-                                   bool* found) const {
+template <typename Key>
+inline void Surf::FindKeys(size_t num_keys, const Key* const* keys,
+                           bool* found) const {
   Fst::Node nodes[kMaxBatch];
   size_t depths[kMaxBatch];
   size_t active[kMaxBatch];
@@ -94,10 +124,10 @@ PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
     size_t remaining = 0;
     for (size_t j = 0; j < left; j++) {
       const size_t i = active[j];
-      const Slice& key = *keys[i];
+      const Key& key = *keys[i];
       if (!StepDown(key, &nodes[i], &depths[i], &found[i])) continue;
       if (depths[i] < key.size()) {
-        fst_.Prefetch(nodes[i], fst_.Symbol(key[depths[i]]));
+        fst_.Prefetch(nodes[i], fst_.SymbolAt(key, depths[i]));
       }
       active[remaining++] = i;
     }
@@ -105,20 +135,37 @@ PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
   }
 }
 
+PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
+                                   bool* found) const {
+  FindKeys(num_keys, keys, found);
+}
+
+PROTEAN_CLONED void Surf::HaveCodedKeys(size_t num_keys, Slice** keys,
+                                        bool* found) const {
+  CodedKey coded[kMaxBatch];
+  const CodedKey* pointers[kMaxBatch];
+  for (size_t i = 0; i < num_keys; i++) {
+    code_.Encode(*keys[i], &coded[i]);
+    pointers[i] = &coded[i];
+  }
+  FindKeys(num_keys, pointers, found);
+}
+
 // Whether a node may have a key at or above `lo`. The node's path, without its
 // run, is the first `depth` bytes of `lo`. Only the last edge of each node
 // matters.
-bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
+template <typename Key>
+bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const {
   for (uint32_t level = 0; level < fst_.height(); level++) {
     const int run = fst_.CompareRun(node, lo, &depth);
     if (run != 0) return run > 0;
     if (depth == lo.size()) return true;
     Fst::Edge edge;
     if (!fst_.Last(node, &edge)) return true;
-    const int wanted = fst_.Symbol(lo[depth++]);
+    const int wanted = fst_.SymbolAt(lo, depth++);
     if (edge.Symbol() != wanted) return edge.Symbol() > wanted;
     if (!fst_.Follow(node, edge, &node)) {
-      return LeafOf(node, edge, depth).MayReach(lo);
+      return LeafOf(node, edge).MayReach(AtLeaf(lo, depth));
     }
   }
   return true;
@@ -127,7 +174,8 @@ bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const {
 // Whether a node may have a key within the upper bound. The node's path,
 // without its run, is the first `depth` bytes of `hi`. Only the first edge of
 // each node matters.
-bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
+template <typename Key>
+bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
                       bool hi_inclusive) const {
   for (uint32_t level = 0; level < fst_.height(); level++) {
     const int run = fst_.CompareRun(node, hi, &depth);
@@ -136,21 +184,18 @@ bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
     if (!fst_.First(node, &edge)) return true;
     if (edge.is_terminator) return depth < hi.size() || hi_inclusive;
     if (depth == hi.size()) return false;
-    const int wanted = fst_.Symbol(hi[depth++]);
+    const int wanted = fst_.SymbolAt(hi, depth++);
     if (edge.Symbol() != wanted) return edge.Symbol() < wanted;
     if (!fst_.Follow(node, edge, &node)) {
-      return LeafOf(node, edge, depth).MayStayWithin(hi, hi_inclusive);
+      return LeafOf(node, edge).MayStayWithin(AtLeaf(hi, depth), hi_inclusive);
     }
   }
   return true;
 }
 
-PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
-                                        bool hi_inclusive) const {
-  const int order = lo.compare(hi);
-  if (order > 0 || (order == 0 && !hi_inclusive)) return false;
-  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
-
+template <typename Key>
+inline bool Surf::FindBetween(const Key& lo, const Key& hi,
+                              bool hi_inclusive) const {
   Fst::Node node = fst_.Root();
   size_t depth = 0;
   for (uint32_t level = 0; level < fst_.height(); level++) {
@@ -169,70 +214,112 @@ PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
     if (depth == lo.size()) {
       return HasKeyUpTo(node, above_run, hi, hi_inclusive);
     }
-    const int lo_symbol = fst_.Symbol(lo[depth]);
+    const int lo_symbol = fst_.SymbolAt(lo, depth);
     Fst::Edge edge;
     if (lo[depth] == hi[depth]) {
       if (!fst_.Find(node, lo_symbol, &edge)) return false;
       depth++;
       if (!fst_.Follow(node, edge, &node)) {
-        return LeafOf(node, edge, depth).MayLieBetween(lo, hi, hi_inclusive);
+        return LeafOf(node, edge)
+            .MayLieBetween(AtLeaf(lo, depth), AtLeaf(hi, depth), hi_inclusive);
       }
       continue;
     }
 
     // The bounds differ here. Keys between them are in the range; keys on the
     // path of one bound must be compared with that bound only.
-    const int hi_symbol = fst_.Symbol(hi[depth]);
+    const int hi_symbol = fst_.SymbolAt(hi, depth);
     depth++;
     if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
     Fst::Node child;
     if (edge.Symbol() == lo_symbol) {
       const bool found = fst_.Follow(node, edge, &child)
                              ? HasKeyFrom(child, depth, lo)
-                             : LeafOf(node, edge, depth).MayReach(lo);
+                             : LeafOf(node, edge).MayReach(AtLeaf(lo, depth));
       if (found) return true;
       if (!fst_.Next(node, &edge)) return false;
     }
     if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
     return fst_.Follow(node, edge, &child)
                ? HasKeyUpTo(child, depth, hi, hi_inclusive)
-               : LeafOf(node, edge, depth).MayStayWithin(hi, hi_inclusive);
+               : LeafOf(node, edge)
+                     .MayStayWithin(AtLeaf(hi, depth), hi_inclusive);
   }
   return true;
 }
 
+PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
+                                        bool hi_inclusive) const {
+  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
+  return FindBetween(lo, hi, hi_inclusive);
+}
+
+PROTEAN_CLONED bool Surf::HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
+                                             bool hi_inclusive) const {
+  CodedKey coded_lo;
+  CodedKey coded_hi;
+  code_.Encode(lo, hi, &coded_lo, &coded_hi);
+  return FindBetween(coded_lo, coded_hi, hi_inclusive);
+}
+
 FilterReport Surf::Report() const {
   FilterReport report;
-  report.design = suffix_.Describe() + " (" + fst_.Describe() + ")";
+  report.design = suffix_.Describe() + " (" + (is_coded_ ? "digits, " : "") +
+                  fst_.Describe() + ")";
   return report;
 }
 
 // The cloned functions are called from virtual ones, since a clone cannot be
 // virtual.
-bool Surf::KeyMayMatch(const Slice& key) const { return HasKey(key); }
+bool Surf::KeyMayMatch(const Slice& key) const {
+  return is_coded_ ? HasCodedKey(key) : HasKey(key);
+}
 
 void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
   if (fst_.num_nodes() == 0) {
     return RangeFilter::KeysMayMatch(num_keys, keys, may_match);
   }
   for (size_t i = 0; i < num_keys; i += kMaxBatch) {
-    HaveKeys(std::min(num_keys - i, kMaxBatch), keys + i, may_match + i);
+    const size_t batch = std::min(num_keys - i, kMaxBatch);
+    if (is_coded_) {
+      HaveCodedKeys(batch, keys + i, may_match + i);
+    } else {
+      HaveKeys(batch, keys + i, may_match + i);
+    }
   }
 }
 
 bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
                          bool hi_inclusive) const {
   const SurfUpperBound end(hi, hi_inclusive);
-  return HasKeyBetween(lo, end.hi, end.inclusive);
+  const int order = lo.compare(end.hi);
+  if (order > 0 || (order == 0 && !end.inclusive)) return false;
+  return is_coded_ ? HasKeyBetweenCoded(lo, end.hi, end.inclusive)
+                   : HasKeyBetween(lo, end.hi, end.inclusive);
+}
+
+Slice Surf::Iterator::key_prefix() const {
+  if (!surf_->is_coded_) return it_.path();
+  surf_->code_.DecodeShared(it_.path(), &key_prefix_);
+  return key_prefix_;
+}
+
+template <typename Key>
+inline bool Surf::Iterator::SeekTo(const Key& target) {
+  it_.Seek(target);
+  if (!it_.IsPrefixOfTarget()) return false;
+  const SurfLeaf leaf = surf_->LeafOf(it_.leaf());
+  const LeafBound bound = surf_->AtLeaf(target, it_.prefix_length());
+  if (leaf.MayReach(bound)) return leaf.MayBeBelow(bound);
+  it_.Next();
+  return false;
 }
 
 bool Surf::Iterator::Seek(const Slice& target) {
-  it_.Seek(target);
-  if (!it_.IsPrefixOfTarget()) return false;
-  const SurfLeaf leaf = surf_->LeafOf(it_.leaf(), it_.prefix_length());
-  if (leaf.MayReach(target)) return leaf.MayBeBelow(target);
-  it_.Next();
-  return false;
+  if (!surf_->is_coded_) return SeekTo(target);
+  CodedKey coded;
+  surf_->code_.Encode(target, &coded);
+  return SeekTo(coded);
 }
 
 bool Surf::LowerBound(const Slice& target, std::string* bound) const {
@@ -242,6 +329,14 @@ bool Surf::LowerBound(const Slice& target, std::string* bound) const {
     return true;
   }
   if (!it.Valid()) return false;
+  if (is_coded_) {
+    std::string digits = it.it_.path().ToString();
+    if (suffix_.real_bits > 0) {
+      digits.push_back(static_cast<char>(it.real_suffix()));
+    }
+    code_.DecodeFirst(digits, target, bound);
+    return true;
+  }
   const Slice prefix = it.key_prefix();
   bound->assign(prefix.data(), prefix.size());
   if (!it.IsWholeKey()) suffix_.AppendReal(it.real_suffix(), bound);
@@ -257,15 +352,17 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
     : suffix_(suffix),
       drafts_(suffix.prefix_bits),
       step_(suffix.prefix_bits),
-      fst_(suffix.bits(), options,
-           {suffix.hash_bits + suffix.real_bits, drafts_.bits()}) {}
+      fst_(suffix.bits(), Allowed(suffix, options),
+           {suffix.hash_bits + suffix.real_bits, drafts_.bits(),
+            suffix.prefix_bits > 0 ? CodedKey::kDigitBits : 0}) {}
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   // The trie stores one byte past what the key shares with its neighbors,
   // unless the key ends there because it is a prefix of the next key.
   const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
   key_bytes_ += key.size();
-  fst_.Add(key, shared, next_shared, suffix_.WithoutPrefix(key, depth, salt()),
+  fst_.Add(key, shared, next_shared,
+           suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
            Draft(key, depth));
   if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
 }
@@ -273,7 +370,8 @@ void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   const size_t depth = std::min(shared + 1, key.size());
   key_bytes_ += key.size();
-  fst_.AddLast(key, shared, suffix_.WithoutPrefix(key, depth, salt()),
+  fst_.AddLast(key, shared,
+               suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
                Draft(key, depth));
   if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, 0);
 }
@@ -294,10 +392,13 @@ void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
 }
 
 Status SurfBuilder::Prepare(uint64_t* size) {
-  suffix_.prefix_step = step_.Step();
   if (!fst_.Prepare(size)) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
+  if (fst_.UsesDigits() && suffix_.prefix_bits > 0) {
+    suffix_.real_bits = CodedKey::kDigitBits;
+  }
+  suffix_.prefix_step = step_.Step();
   *size += kSuffixHeaderSize;
   if (*size >
       std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes_ / 3})) {
@@ -312,7 +413,8 @@ Status SurfBuilder::Prepare(uint64_t* size) {
 }
 
 void SurfBuilder::Write(char* payload) {
-  payload[0] = static_cast<char>(suffix_.hash_bits);
+  payload[0] =
+      static_cast<char>(suffix_.hash_bits | (fst_.UsesDigits() ? kCoded : 0u));
   payload[1] = static_cast<char>(suffix_.real_bits);
   char* const trie = payload + kSuffixHeaderSize;
   if (suffix_.prefix_bits == 0) {
@@ -322,8 +424,9 @@ void SurfBuilder::Write(char* payload) {
   payload[2] = static_cast<char>(suffix_.prefix_bits);
   payload[3] = static_cast<char>(suffix_.prefix_step);
   const PrefixBitDrafts::Places places = drafts_.PlacesOf(suffix_.prefix_step);
-  fst_.Write(trie, [this, &places](uint64_t value, uint64_t draft) {
-    return suffix_.WithPrefix(value, drafts_.Choose(draft, places));
+  fst_.Write(trie, [&](uint64_t value, uint64_t draft, uint64_t digit) {
+    return suffix_.WithPrefix(value | digit << suffix_.hash_bits,
+                              drafts_.Choose(draft, places));
   });
 }
 

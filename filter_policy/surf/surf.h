@@ -7,6 +7,10 @@
 //    payload   hash_bits, real_bits, prefix_bits, prefix_step (1 byte each; no
 //              step if there are no prefix bits), 4 zero bytes
 //              FST (fst.h), whose values are the suffixes (surf_suffix.h)
+//
+//  If the highest bit of the first byte is set, the trie is one of digits, and
+//  their code (key_code.h) precedes it. The real bits are then a digit, or
+//  none.
 
 #pragma once
 
@@ -77,25 +81,58 @@ class Surf : public RangeFilter {
     void Next() { it_.Next(); }
     void Prev() { it_.Prev(); }
 
-    // The stored prefix of the current key.
-    Slice key_prefix() const { return it_.path(); }
+    // The bytes of the current key that are stored. Valid until the iterator
+    // moves.
+    Slice key_prefix() const;
     // The real suffix bits that follow it.
     uint64_t real_suffix() const;
     // Whether the prefix is the whole key.
     bool IsWholeKey() const { return it_.IsTerminator(); }
 
    private:
+    friend class Surf;
+
+    template <typename Key>
+    bool SeekTo(const Key& target);
+
     const Surf* surf_;
     FstIterator it_;
+    mutable std::string key_prefix_;
   };
 
   const Fst& fst() const { return fst_; }
   const SurfSuffix& suffix() const { return suffix_; }
-  // A leaf, by its number, to compare bounds with; `depth` bytes of its key are
-  // in the trie.
-  SurfLeaf LeafOf(uint32_t leaf, size_t depth) const {
+  // A leaf, by its number, to compare bounds with.
+  SurfLeaf LeafOf(uint32_t leaf) const {
     return SurfLeaf(suffix_, salt_,
-                    BoundsNeedValue() ? fst_.values().Get(leaf) : 0, depth);
+                    BoundsNeedValue() ? fst_.values().Get(leaf) : 0);
+  }
+  // A bound whose first `depth` bytes, or digits, are the path of a leaf.
+  LeafBound AtLeaf(const Slice& bound, size_t depth) const {
+    LeafBound at;
+    at.key = bound;
+    at.before_last = depth - 1;
+    at.shared_above = at.shared_below = depth;
+    at.real = suffix_.Real(bound, depth);
+    at.reached = suffix_.RealIsWhole(bound, depth);
+    return at;
+  }
+  LeafBound AtLeaf(const CodedKey& bound, size_t depth) const {
+    LeafBound at;
+    at.key = bound.key();
+    if (BoundsNeedValue()) {
+      const KeyCode::LastByte last =
+          code_.LastByteOf(at.key, depth, /*one_more=*/suffix_.real_bits > 0);
+      at.before_last = last.before;
+      at.shared_above = last.before + (last.is_largest ? 1 : 0);
+      at.shared_below = last.before + (last.is_smallest ? 1 : 0);
+      if (last.goes_on) {
+        at.real = bound[depth++];
+      }
+    }
+    at.reached = bound.IsReachedBy(depth);
+    at.passed = bound.IsPassedBy(depth);
+    return at;
   }
 
  private:
@@ -108,26 +145,49 @@ class Surf : public RangeFilter {
     return suffix_.real_bits + suffix_.prefix_bits > 0;
   }
 
-  bool StepDown(const Slice& key, Fst::Node* node, size_t* depth,
+  // A Key is a Slice or, if the trie is one of digits, a CodedKey.
+  template <typename Key>
+  bool StepDown(const Key& key, Fst::Node* node, size_t* depth,
                 bool* found) const;
-  bool HasKey(const Slice& key) const;
-  void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
-  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  void CountBetween(const Slice& lo, const Slice& hi, bool hi_inclusive,
+  template <typename Key>
+  bool FindKey(const Key& key) const;
+  template <typename Key>
+  void FindKeys(size_t num_keys, const Key* const* keys, bool* found) const;
+  template <typename Key>
+  bool FindBetween(const Key& lo, const Key& hi, bool hi_inclusive) const;
+  template <typename Key>
+  void CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
                     RangeCount* count) const;
+
+  bool HasKey(const Slice& key) const;
+  bool HasCodedKey(const Slice& key) const;
+  void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
+  void HaveCodedKeys(size_t num_keys, Slice** keys, bool* found) const;
+  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  bool HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
+                          bool hi_inclusive) const;
+  void CountKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                 RangeCount* count) const;
+  void CountCodedKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                      RangeCount* count) const;
+
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
   }
-  SurfLeaf LeafOf(const Fst::Node& node, const Fst::Edge& edge,
-                  size_t depth) const {
-    return BoundsNeedValue() ? LeafOf(fst_.Leaf(node, edge), depth)
-                             : SurfLeaf(suffix_, salt_, 0, depth);
+  SurfLeaf LeafOf(const Fst::Node& node, const Fst::Edge& edge) const {
+    return BoundsNeedValue() ? LeafOf(fst_.Leaf(node, edge))
+                             : SurfLeaf(suffix_, salt_, 0);
   }
-  bool HasKeyFrom(Fst::Node node, size_t depth, const Slice& lo) const;
-  bool HasKeyUpTo(Fst::Node node, size_t depth, const Slice& hi,
+  template <typename Key>
+  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const;
+  template <typename Key>
+  bool HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
                   bool hi_inclusive) const;
 
   Fst fst_;
+  // Whether the trie is one of digits, and their code.
+  bool is_coded_ = false;
+  KeyCode code_;
   SurfSuffix suffix_;
   FilterSalt salt_;
 };
@@ -159,6 +219,11 @@ class SurfBuilder : public RangeFilterBuilder {
   bool HasHashes() const override { return suffix_.HasHashes(); }
 
  private:
+  // Real bits follow the bytes of a trie, and no part of a byte.
+  static FstOptions Allowed(const SurfSuffix& suffix, FstOptions options) {
+    if (suffix.real_bits > 0) options.digits = FstOptions::kNever;
+    return options;
+  }
   uint64_t Draft(const Slice& key, size_t depth) const;
   void NoteNeighbors(const Slice& key, size_t shared, size_t next_shared);
 

@@ -18,11 +18,12 @@ namespace {
 // that, all nodes on the edges before the place come before it, and all others
 // after it. So the next place is in front of the first of the other nodes, for
 // any bound.
+template <typename Key>
 class CountBound {
  public:
   enum Side { kLow, kHigh, kHighInclusive };
 
-  CountBound(const Surf& surf, const Slice& key, Side side)
+  CountBound(const Surf& surf, const Key& key, Side side)
       : surf_(surf),
         fst_(surf.fst()),
         key_(key),
@@ -47,7 +48,7 @@ class CountBound {
       }
       return place_;
     }
-    const int symbol = fst_.Symbol(key_[depth_++]);
+    const int symbol = fst_.SymbolAt(key_, depth_++);
     Fst::Edge edge;
     if (!fst_.LowerBound(node_, symbol, &edge)) return place_ = Behind(node_);
     if (edge.Symbol() != symbol) return place_ = fst_.PlaceOf(node_, edge);
@@ -68,7 +69,7 @@ class CountBound {
   bool on_path() const { return on_path_; }
   // Whether the key of the leaf at the bound may lie on either side of it.
   bool ambiguous() const { return ambiguous_; }
-  // The number of bytes that the two share at least, if so.
+  // The number of bytes, or digits, that the two share at least, if so.
   size_t shared() const { return depth_; }
 
  private:
@@ -88,21 +89,22 @@ class CountBound {
   // Passes the leaf after the place if its suffix tells that it is on the other
   // side of the bound. The leaf's path is a prefix of the bound.
   void PassLeaf() {
-    const SurfLeaf leaf = surf_.LeafOf(place_.leaves, depth_);
+    const SurfLeaf leaf = surf_.LeafOf(place_.leaves);
+    const LeafBound bound = surf_.AtLeaf(key_, depth_);
     if (side_ == kLow) {
-      const bool reaches = leaf.MayReach(key_);
-      ambiguous_ = reaches && leaf.MayBeBelow(key_);
+      const bool reaches = leaf.MayReach(bound);
+      ambiguous_ = reaches && leaf.MayBeBelow(bound);
       if (!reaches) place_.leaves++;
     } else {
-      const bool within = leaf.MayStayWithin(key_, side_ == kHighInclusive);
-      ambiguous_ = within && leaf.MayBeAbove(key_);
+      const bool within = leaf.MayStayWithin(bound, side_ == kHighInclusive);
+      ambiguous_ = within && leaf.MayBeAbove(bound);
       if (within) place_.leaves++;
     }
   }
 
   const Surf& surf_;
   const Fst& fst_;
-  const Slice key_;
+  const Key& key_;
   const Side side_;
   Fst::Node node_;
   size_t depth_ = 0;
@@ -113,12 +115,12 @@ class CountBound {
 
 }  // namespace
 
-PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
-                                       bool hi_inclusive,
-                                       RangeCount* count) const {
-  CountBound low(*this, lo, CountBound::kLow);
-  CountBound high(
-      *this, hi, hi_inclusive ? CountBound::kHighInclusive : CountBound::kHigh);
+template <typename Key>
+inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
+                               RangeCount* count) const {
+  using Bound = CountBound<Key>;
+  Bound low(*this, lo, Bound::kLow);
+  Bound high(*this, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
   for (uint32_t level = 0; level < fst_.height(); level++) {
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
@@ -133,11 +135,31 @@ PROTEAN_CLONED void Surf::CountBetween(const Slice& lo, const Slice& hi,
   count->low_shared = low.shared();
   count->high_ambiguous = high.ambiguous();
   count->high_shared = high.shared();
-  // Each bound alone leaves the key open; what the two have in common may rule
-  // it out.
-  if (suffix_.prefix_bits > 0 && count->count == 1 && low.ambiguous() &&
-      high.ambiguous() && !HasKeyBetween(lo, hi, hi_inclusive)) {
-    *count = RangeCount();
+}
+
+PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
+                                    bool hi_inclusive,
+                                    RangeCount* count) const {
+  CountBetween(lo, hi, hi_inclusive, count);
+}
+
+PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
+                                         bool hi_inclusive,
+                                         RangeCount* count) const {
+  CodedKey coded_lo;
+  CodedKey coded_hi;
+  code_.Encode(lo, hi, &coded_lo, &coded_hi);
+  CountBetween(coded_lo, coded_hi, hi_inclusive, count);
+  // The bounds counted the digits that they share.
+  const size_t low_digits = count->low_shared;
+  const size_t high_digits = count->high_shared;
+  count->low_shared = count->high_shared = 0;
+  if (count->low_ambiguous) {
+    code_.DescribePath(lo, low_digits, &count->low_shared, &count->low_limit);
+  }
+  if (count->high_ambiguous) {
+    code_.DescribePath(hi, high_digits, &count->high_shared,
+                       &count->high_limit);
   }
 }
 
@@ -153,7 +175,17 @@ bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
     return true;
   }
   const SurfUpperBound end(hi, hi_inclusive);
-  CountBetween(lo, end.hi, end.inclusive, count);
+  if (is_coded_) {
+    CountCodedKeys(lo, end.hi, end.inclusive, count);
+  } else {
+    CountKeys(lo, end.hi, end.inclusive, count);
+  }
+  // Each bound alone leaves the key open; what the two have in common may rule
+  // it out.
+  if (suffix_.prefix_bits > 0 && count->count == 1 && count->low_ambiguous &&
+      count->high_ambiguous && !RangeMayMatch(lo, hi, hi_inclusive)) {
+    *count = RangeCount();
+  }
   return true;
 }
 

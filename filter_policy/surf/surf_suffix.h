@@ -4,12 +4,18 @@
 //  share the stored prefix (SuRF paper, sections 3.2 to 3.4).
 //
 //    value of a leaf = (real << prefix_bits | prefix) << hash_bits | hash
-//      real    the real_bits bits of the key after the prefix
+//      real    the real_bits bits of the key after the prefix, in a trie of
+//              bytes
 //      prefix  the prefix_bits bits of hashes of longer prefixes
 //              (prefix_bits.h)
 //      hash    the lowest hash_bits bits of the key's hash
 //
 //  Hashes depend on the salt.
+//
+//  In a trie of digits (key_code.h), the stored prefix may end within a byte,
+//  and prefix bits say nothing of the rest of it. If there are prefix bits, the
+//  real bits are the digit that follows in the code of that byte, or 0 if all
+//  of its digits are stored. They order keys as real bits do.
 //
 //  A key that ends before its real bits do is padded with zeros. That keeps the
 //  order: if the padded bits of two keys with the same prefix differ, the keys
@@ -104,11 +110,9 @@ struct SurfSuffix {
 
   // The value as far as it does not depend on the step: real << hash_bits |
   // hash.
-  uint64_t WithoutPrefix(const Slice& key, size_t depth,
+  uint64_t WithoutPrefix(const Slice& key, uint64_t real,
                          const FilterSalt& salt) const {
-    return hash_bits + real_bits == 0
-               ? 0
-               : Real(key, depth) << hash_bits | Hash(key, salt);
+    return real << hash_bits | Hash(key, salt);
   }
   uint64_t WithPrefix(uint64_t without, uint64_t prefix) const {
     const uint64_t hash_mask = (uint64_t{1} << hash_bits) - 1;
@@ -116,8 +120,11 @@ struct SurfSuffix {
            (without & hash_mask);
   }
 
-  uint64_t Value(const Slice& key, size_t depth, const FilterSalt& salt) const {
-    const uint64_t without = WithoutPrefix(key, depth, salt);
+  // The value of a key with these real bits, whose first `depth` bytes are in
+  // the trie.
+  uint64_t Value(const Slice& key, size_t depth, uint64_t real,
+                 const FilterSalt& salt) const {
+    const uint64_t without = WithoutPrefix(key, real, salt);
     return prefix_bits == 0
                ? without
                : WithPrefix(without, PrefixBitsOf(key, depth, salt, prefix_bits,

@@ -20,11 +20,19 @@ struct SectionFields {
 struct BlockFields {
   explicit BlockFields(const std::string& block) {
     const char* at = block.data() + DecodeFixed32(&block[kPayloadOffset]);
-    hash_bits = static_cast<uint8_t>(at[0]);
+    const bool is_coded = (at[0] & 0x80) != 0;
+    hash_bits = at[0] & 0x7f;
     real_bits = static_cast<uint8_t>(at[1]);
     prefix_bits = static_cast<uint8_t>(at[2]);
     prefix_step = static_cast<uint8_t>(at[3]);
     at += 8;
+    if (is_coded) {
+      const uint32_t bytes = static_cast<uint8_t>(at[4]);
+      codes = static_cast<uint8_t>(at[5]);
+      code_size = 8 + 256 + (2 * bytes + 1 + 7) / 8 * 8 +
+                  (2 * codes * (bytes + 2) + 7) / 8 * 8;
+      at += code_size;
+    }
     height = DecodeFixed32(at);
     nodes = DecodeFixed32(at + 4);
     leaves = DecodeFixed32(at + 8);
@@ -47,6 +55,8 @@ struct BlockFields {
   unsigned real_bits = 0;
   unsigned prefix_bits = 0;
   unsigned prefix_step = 0;
+  unsigned codes = 0;  // of keys; 0 if the trie is one of bytes
+  size_t code_size = 0;
   uint32_t height = 0;
   uint32_t nodes = 0;
   uint32_t leaves = 0;
@@ -72,7 +82,9 @@ inline std::string Describe(const std::string& bytes) {
   const BlockFields block(bytes);
   std::string text = std::to_string(block.leaves) + " leaves, " +
                      std::to_string(block.nodes) + " nodes, " +
-                     std::to_string(block.alphabet_size) + " bytes";
+                     std::to_string(block.alphabet_size) +
+                     (block.codes > 0 ? " digits" : " bytes");
+  if (block.codes > 0) text += " of " + std::to_string(block.codes) + " codes";
   if (block.prefix_bits > 0) {
     text += ", " + std::to_string(block.prefix_bits) + " prefix bits of step " +
             std::to_string(block.prefix_step);
@@ -94,7 +106,9 @@ inline std::string PartOf(const std::string& block, size_t offset) {
   if (offset < payload) return "the envelope";
   if (block[kKindOffset] == 0) return "the zeros at the end";
   if (offset < payload + 8) return "the SuRF header";
-  const size_t sections = payload + 8 + 24 + 32;
+  const size_t trie = payload + 8 + BlockFields(block).code_size;
+  if (offset < trie) return "the code";
+  const size_t sections = trie + 24 + 32;
   if (offset < sections) return "the trie's header";
   if (offset < sections + 32 * BlockFields(block).sections.size()) {
     return "the header of section " + std::to_string((offset - sections) / 32);

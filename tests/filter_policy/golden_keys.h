@@ -67,6 +67,26 @@ inline Keys LongPaths() {
   return Sorted(keys);
 }
 
+// Names of a few words, as packages have, many of which begin alike.
+inline Keys Words(size_t count) {
+  Lcg random(11);
+  const char* const words[] = {"data",  "web",  "core",  "test",
+                               "utils", "json", "async", "micro",
+                               "graph", "auth", "lib"};
+  std::set<std::string> keys;
+  while (keys.size() < count) {
+    std::string key = words[random.Next(11)];
+    while (random.Next(3) > 0) {
+      key += random.Next(4) == 0 ? "_" : "-";
+      key += words[random.Next(11)];
+    }
+    if (random.Next(2) == 0) key += random.Word("aeilnorst", 1, 5);
+    if (random.Next(4) == 0) key += random.Word("0123456789", 1, 2);
+    keys.insert(key);
+  }
+  return Sorted(keys);
+}
+
 // Keys that are prefixes of the next ones, also by bytes 0x00 and 0xff.
 inline Keys PrefixChains() {
   Lcg random(4);

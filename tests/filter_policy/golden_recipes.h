@@ -11,6 +11,7 @@
 #include <functional>
 #include <iterator>
 
+#include "filter_policy/building/block_builder.h"
 #include "plugin/protean.h"
 #include "tests/filter_blocks.h"
 #include "tests/filter_policy/golden_keys.h"
@@ -55,6 +56,7 @@ struct Forced {
   bool reduce_alphabet = true;
   bool list_exceptions = true;
   bool runs = true;
+  FstOptions::Digits digits = FstOptions::kIfSmaller;
 };
 
 inline Build Trie(uint32_t hash_bits, uint32_t real_bits,
@@ -64,11 +66,34 @@ inline Build Trie(uint32_t hash_bits, uint32_t real_bits,
   options.reduce_alphabet = forced.reduce_alphabet;
   options.list_exceptions = forced.list_exceptions;
   options.runs = forced.runs;
+  options.digits = forced.digits;
   SurfSuffix suffix;
   suffix.hash_bits = hash_bits;
   suffix.real_bits = real_bits;
   return
       [=](const Keys& keys) { return BuildSurfBlock(keys, suffix, options); };
+}
+
+// Builds a filter with prefix bits as Policy does, with a trie of bytes or of
+// digits.
+inline Build PrefixBits(uint32_t prefix_bits, FilterSalt salt,
+                        FstOptions::Digits digits) {
+  return [=](const Keys& keys) {
+    FstOptions options;
+    options.digits = digits;
+    SurfSuffix suffix;
+    suffix.prefix_bits = prefix_bits;
+    FilterBlockHeader header;
+    header.kind = kSurfKind;
+    header.salt = salt;
+    BlockBuilder builder(std::make_unique<SurfBuilder>(suffix, options),
+                         header);
+    for (const std::string& key : keys) builder.AddKey(key);
+    if (!builder.Finish().ok()) return std::string();
+    std::string block(builder.size(), '\0');
+    builder.Write(block.data());
+    return block;
+  };
 }
 
 // ---- Recipes ----
@@ -206,7 +231,8 @@ inline const std::vector<Recipe>& Recipes() {
        ".+.++.++..++..++..+..++.+...+...++.+...++++...++..",
        "++++.+++.+...++......+++...+++.++..",
        "1500 311h 442h 1333h 471l 992 1045lh 1420"},
-      {"emails_prefix_bits", Emails(1500), Policy(0, 0, {5, 7}, 8), kNone,
+      {"emails_prefix_bits", Emails(1500),
+       PrefixBits(8, {5, 7}, FstOptions::kNever), kNone,
        "1500 leaves, 655 nodes, 17 bytes, 8 prefix bits of step 1; 23 "
        "levels quotient, child bits, 163 terminators",
        "...++.....++...+..+...+.+.......++.+....+++....+..",
@@ -275,6 +301,53 @@ inline const std::vector<Recipe>& Recipes() {
        "+.++++.+.++.++..+++..++..++..++.",
        "400 102l 338l 33h 88lh 380h 57h 205l"},
       // Encodings that a policy would not choose for these keys.
+      {"coded_words", Words(2500),
+       Trie(0, 0, {{}, true, true, true, FstOptions::kIfPossible}), kNone,
+       "2500 leaves, 1820 nodes, 4 digits of 1 codes; 15 levels dense, child "
+       "bits, 681 runs",
+       ".+++++...+..++...++..+.+++.+..++.+.++..+.++...+",
+       ".+++++...+..+++..++..+.+++.+..++.+.++.++.++...+",
+       "+++..+...++.++++.+.+++.+.++...+",
+       "2500 988l 1064lh 539lh 481 39l 371 1380lh"},
+      {"coded_words_hash", Words(1200),
+       Trie(6, 0, {{}, true, true, true, FstOptions::kIfPossible}), kNone,
+       "1200 leaves, 906 nodes, 4 digits of 1 codes; 13 levels dense, child "
+       "bits, 384 runs",
+       "...+......+.........................+..........",
+       "++.++..++++++++..+.+..+++++.+.++++.++++.+.++...",
+       "+++.++++....+.++.++.++++..++++.++...",
+       "1200 903lh 740h 438l 27h 457lh 445lh 274lh"},
+      {"coded_chains", PrefixChains(),
+       Trie(4, 0, {{}, true, true, true, FstOptions::kIfPossible}), kNone,
+       "563 leaves, 531 nodes, 4 digits of 4 codes; 19 levels dense, child "
+       "bits, 399 runs",
+       ".+......................................",
+       ".+.........+............................",
+       "+........+........................", "563 250h 28 195 326 78 155l 321"},
+      {"coded_paths", LongPaths(),
+       Trie(0, 0, {{2, 1, 0}, true, false, true, FstOptions::kIfPossible}),
+       kNone,
+       "30 leaves, 25 nodes, 4 digits of 1 codes; 1 levels sparse, child bits, "
+       "1 runs; 1 levels quotient, child bits, 1 runs; 5 levels dense, child "
+       "bits, 16 runs",
+       ".+.++.++++++..+++.+...+.+...+..+..+.+..+.+...+..++",
+       ".+.++.++++++..+++++.+.+.+.+++.+++.+.++++++.+++.+++",
+       "++++++++.+++...+.++.++.+.+..++", "30 1h 13l 3h 24lh 12lh 25lh 5"},
+      {"coded_emails_prefix_bits", Emails(1500),
+       PrefixBits(8, {5, 7}, FstOptions::kIfPossible), kNone,
+       "1500 leaves, 1024 nodes, 4 digits of 1 codes, 8 prefix bits of step 1; "
+       "10 levels dense, child bits, 195 runs",
+       "...++.....++...+..+...+.+.......++.+....+++....+..",
+       "...++.+...++..++..+..++.+...+...++.+...++++...++..",
+       ".++..+++.+...++......+++...+++..+..",
+       "1500 311h 442h 1333h 471l 993h 1045lh 1420"},
+      {"coded_chains_prefix_bits", PrefixChains(),
+       PrefixBits(7, {3, 9}, FstOptions::kIfPossible), kNone,
+       "563 leaves, 531 nodes, 4 digits of 4 codes, 7 prefix bits of step 1; "
+       "19 levels dense, child bits, 399 runs",
+       "........................................",
+       "........................................",
+       "..................................", "563 250h 28 195 326 78 155l 321"},
       {"annotated",
        {"app", "apple", "apply", "band"},
        Trie(4, 8, {{0, 1, 8}}),

@@ -208,8 +208,8 @@ size_t SharedLength(const std::string& a, const std::string& b) {
 }
 
 // Expects the keys, each cut off one byte past what it shares with its
-// neighbors.
-void ExpectIterated(const Surf& surf, const Keys& keys) {
+// neighbors; or, in a trie of digits, perhaps before that byte.
+void ExpectIterated(const Surf& surf, const Keys& keys, bool is_coded) {
   Surf::Iterator it(&surf);
   it.SeekToFirst();
   for (size_t i = 0; i < keys.size(); i++, it.Next()) {
@@ -218,7 +218,9 @@ void ExpectIterated(const Surf& surf, const Keys& keys) {
       shared = std::max(shared, SharedLength(keys[i], keys[i + 1]));
     }
     ASSERT_TRUE(it.Valid());
-    ASSERT_EQ(Hex(keys[i].substr(0, shared + 1)), Hex(it.key_prefix()));
+    const Slice stored = it.key_prefix();
+    if (is_coded && stored.size() <= shared) shared = stored.size() - 1;
+    ASSERT_EQ(Hex(keys[i].substr(0, shared + 1)), Hex(stored));
   }
   EXPECT_FALSE(it.Valid());
 }
@@ -293,7 +295,8 @@ TEST_P(GoldenTest, IsRead) {
     ExpectReaderFinds(copy.slice(), recipe().keys);
     ExpectAnswers(block, recipe());
     if (const Surf* surf = SurfOf(block); surf != nullptr) {
-      ExpectIterated(*surf, recipe().keys);
+      const bool is_coded = BlockFields(copy.slice().ToString()).codes > 0;
+      ExpectIterated(*surf, recipe().keys, is_coded);
       ExpectCountsHoldKeys(*surf, CountedRanges(recipe().keys), recipe().keys);
     }
   }

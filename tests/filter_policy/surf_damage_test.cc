@@ -251,11 +251,13 @@ class FieldList {
  public:
   explicit FieldList(const std::string& block) : block_(block) {
     offset_ = DecodeFixed32(&block[kPayloadOffset]);
+    const bool is_coded = (block[offset_] & 0x80) != 0;
     Add("hash bits", 1, Field::kExact);
     Add("real bits", 1, Field::kExact);
     Add("prefix bits", 1, Field::kExact);
     Add("prefix step", 1, Field::kFree);
     offset_ += 4;
+    if (is_coded) AddCode();
     for (const char* name :
          {"height", "nodes", "leaves", "sections", "value bits"}) {
       Add(name, 4, Field::kExact);
@@ -302,6 +304,17 @@ class FieldList {
       Add(name + " " + std::to_string(i), 8, check);
     }
   }
+  void AddCode() {
+    const unsigned bytes = static_cast<uint8_t>(block_[offset_ + 4]);
+    const unsigned codes = static_cast<uint8_t>(block_[offset_ + 5]);
+    Add("longest path", 4, Field::kFree);
+    Add("bytes that occur", 1, Field::kFree);
+    Add("codes", 1, Field::kFree);
+    Add("zero of a code", 1, Field::kExact);
+    Add("second zero of a code", 1, Field::kExact);
+    AddArray("code", KeyCode::Size(bytes, codes) - KeyCode::kHeaderSize,
+             Field::kFree);
+  }
   // An array of that many bits.
   void AddBits(const std::string& name, uint64_t bits) {
     AddArray(name, BitArrayBytes(bits), Field::kOnes);
@@ -328,8 +341,8 @@ class FieldList {
     }
     // How many codes the last run has is known from this alone.
     Add("run codes", 4, Field::kFree);
-    for (const char* name :
-         {"remainder bits", "child encoding", "exception bits", "zero"}) {
+    for (const char* name : {"remainder bits", "child encoding",
+                             "exception bits", "group shift"}) {
       Add(name, 1, Field::kFree);
     }
   }
@@ -458,13 +471,14 @@ std::vector<Trie> TriesOfEveryEncoding() {
   std::vector<Trie> tries;
   auto add = [&](std::string name, const Keys& keys,
                  const std::vector<unsigned>& remainder_bits,
-                 bool list_exceptions) {
+                 bool list_exceptions, bool digits = false) {
     FstOptions options;
+    if (digits) options.digits = FstOptions::kIfPossible;
     options.forced = remainder_bits;
     options.list_exceptions = list_exceptions;
     SurfSuffix suffix;
     suffix.hash_bits = rnd.Uniform(4);
-    suffix.real_bits = rnd.Uniform(9);
+    (digits ? suffix.prefix_bits : suffix.real_bits) = rnd.Uniform(9);
     for (unsigned bits : remainder_bits) name += " " + std::to_string(bits);
     tries.push_back({name, keys, BuildSurfBlock(keys, suffix, options)});
   };
@@ -477,6 +491,10 @@ std::vector<Trie> TriesOfEveryEncoding() {
   }
   add("many pairs", Pairs(800), {2}, true);
   add("many pairs", Pairs(800), {8}, true);
+  add("coded chains", Chains(), {}, true, /*digits=*/true);
+  add("coded pairs", Pairs(30), {}, false, /*digits=*/true);
+  add("coded bushes", Bushes(), {0, 1, 2}, true, /*digits=*/true);
+  add("many coded pairs", Pairs(400), {}, true, /*digits=*/true);
   return tries;
 }
 

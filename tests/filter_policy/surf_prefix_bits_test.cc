@@ -75,7 +75,9 @@ std::string RandomBytes(Random* rnd, size_t size) {
 std::string SuffixDesign(const std::vector<std::string>& keys, uint32_t bits) {
   SurfSuffix suffix;
   suffix.prefix_bits = bits;
-  SurfBuilder builder(suffix);
+  FstOptions options;
+  options.digits = FstOptions::kNever;
+  SurfBuilder builder(suffix, options);
   for (const std::string& key : keys) builder.AddKey(key);
   FinishPayload(&builder);
   return builder.Report().design;

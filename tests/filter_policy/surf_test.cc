@@ -43,18 +43,16 @@ class SurfModel {
       }
       const bool whole_key = shared == keys[i].size();
       const size_t depth = whole_key ? shared : shared + 1;
-      leaves_.push_back({keys[i].substr(0, depth), whole_key,
-                         suffix.Value(keys[i], depth, kSalt)});
+      leaves_.push_back(
+          {keys[i].substr(0, depth), whole_key, ValueOf(keys[i], depth)});
     }
   }
 
   bool Key(const std::string& key) const {
     for (const Leaf& leaf : leaves_) {
-      if (leaf.whole_key
-              ? leaf.prefix == key
-              : Slice(key).starts_with(leaf.prefix) &&
-                    leaf.value ==
-                        suffix_.Value(key, leaf.prefix.size(), kSalt)) {
+      if (leaf.whole_key ? leaf.prefix == key
+                         : Slice(key).starts_with(leaf.prefix) &&
+                               leaf.value == ValueOf(key, leaf.prefix.size())) {
         return true;
       }
     }
@@ -135,7 +133,7 @@ class SurfModel {
     const size_t depth = leaf.prefix.size();
     const size_t known = SharedLength(first, last) - depth;
     const uint64_t different =
-        (leaf.value ^ suffix_.Value(first, depth, kSalt)) >> suffix_.hash_bits;
+        (leaf.value ^ ValueOf(first, depth)) >> suffix_.hash_bits;
     for (uint32_t j = 1; j <= suffix_.prefix_bits; j++) {
       if (2 * known < size_t{j} * suffix_.prefix_step && first != last) break;
       if ((different >> (j - 1) & 1) != 0) return false;
@@ -195,6 +193,10 @@ class SurfModel {
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
  private:
+  uint64_t ValueOf(const std::string& key, size_t depth) const {
+    return suffix_.Value(key, depth, suffix_.Real(key, depth), kSalt);
+  }
+
   const SurfSuffix suffix_;
   std::vector<Leaf> leaves_;
 };
@@ -253,22 +255,24 @@ uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
     return std::lower_bound(keys.begin(), keys.end(), bound);
   };
   const auto shares = [](const std::string& key, const std::string& bound,
-                         size_t size) {
-    return Slice(key).starts_with(Slice(bound.data(), size));
+                         size_t size, const std::string& limit) {
+    return Slice(key).starts_with(Slice(bound.data(), size)) &&
+           (limit.empty() || key < limit);
   };
   if (counted.low_ambiguous) {
     const auto key = first(lo);
-    const bool inside =
-        key != keys.end() && shares(*key, lo, counted.low_shared);
+    const bool inside = key != keys.end() &&
+                        shares(*key, lo, counted.low_shared, counted.low_limit);
     // One key may be at both bounds.
     if (!inside) count--;
     if (!inside && counted.high_ambiguous && counted.count == 1) return count;
   }
   if (counted.high_ambiguous) {
     const auto key = first(hi);
-    const bool above = key != keys.end() &&
-                       shares(*key, hi, counted.high_shared) &&
-                       !(hi_inclusive && *key == hi);
+    const bool above =
+        key != keys.end() &&
+        shares(*key, hi, counted.high_shared, counted.high_limit) &&
+        !(hi_inclusive && *key == hi);
     if (above) count--;
   }
   return count;

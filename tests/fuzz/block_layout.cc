@@ -55,6 +55,13 @@ constexpr BlockField kSurfFields[] = {
     {"prefix step", 3, 1}, {"zeros", 4, 4},
 };
 
+constexpr BlockField kCodeFields[] = {
+    {"longest path", 0, 4},
+    {"bytes that occur", 4, 1},
+    {"codes", 5, 1},
+    {"zero of a code", 6, 2},
+};
+
 constexpr BlockField kProteusFields[] = {
     {"l1 of the trie", 0, 4},
     {"l1 of the first set", 4, 4},
@@ -95,12 +102,12 @@ constexpr BlockField kFstFields[] = {
 };
 
 constexpr BlockField kSectionFields[] = {
-    {"section levels", 0, 4},     {"section nodes", 4, 4},
-    {"section edges", 8, 4},      {"section children", 12, 4},
-    {"terminators", 16, 4},       {"runs", 20, 4},
-    {"run codes", 24, 4},         {"remainder bits", 28, 1},
-    {"child encoding", 29, 1},    {"exception bits", 30, 1},
-    {"zero of a section", 31, 1},
+    {"section levels", 0, 4},  {"section nodes", 4, 4},
+    {"section edges", 8, 4},   {"section children", 12, 4},
+    {"terminators", 16, 4},    {"runs", 20, 4},
+    {"run codes", 24, 4},      {"remainder bits", 28, 1},
+    {"child encoding", 29, 1}, {"exception bits", 30, 1},
+    {"group shift", 31, 1},
 };
 
 }  // namespace
@@ -200,10 +207,24 @@ bool BlockLayout::AddPayload() {
   if (block_[kVersionOffset] == 4) return AddSegments();
   if (kind_ == static_cast<uint8_t>(kSurfKind)) {
     if (!Fits(kSurfHeaderSize)) return false;
+    const bool is_coded = (*At(at_) & 0x80) != 0;
     AddFields(kSurfFields, at_);
-    return AddTrie();
+    return (!is_coded || AddCode()) && AddTrie();
   }
   return kind_ == static_cast<uint8_t>(kProteusKind) && AddProteus();
+}
+
+bool BlockLayout::AddCode() {
+  if (!Fits(KeyCode::kHeaderSize)) return false;
+  const uint64_t bytes = static_cast<uint8_t>(*At(at_ + 4));
+  const uint64_t codes = static_cast<uint8_t>(*At(at_ + 5));
+  AddFields(kCodeFields, at_);
+  const uint64_t size = KeyCode::Size(static_cast<unsigned>(bytes),
+                                      static_cast<unsigned>(codes)) -
+                        KeyCode::kHeaderSize;
+  if (!Fits(size)) return false;
+  AddPart("code", BlockPart::kBytes, size);
+  return true;
 }
 
 void BlockLayout::AddSet(size_t header) {
@@ -330,7 +351,8 @@ bool BlockLayout::AddSection(size_t header) {
   fields.DecodeFrom(At(header));
   if (fields.remainder_bits > trie_->code_bits || fields.exception_bits > 32 ||
       fields.children > fields.edges ||
-      fields.child_encoding > FstSectionHeader::kLeavesListed) {
+      fields.child_encoding > FstSectionHeader::kLeavesListed ||
+      fields.dense_group_shift > FstSectionLayout::kMaxDenseGroupShift) {
     return false;
   }
   const FstSectionLayout layout(fields, trie_->code_bits);

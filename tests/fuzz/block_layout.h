@@ -106,6 +106,7 @@ class BlockLayout {
   bool AddProteusPart();
   void AddSet(size_t header);
   bool AddUniform();
+  bool AddCode();
   bool AddTrie();
   bool AddSection(size_t header);
 

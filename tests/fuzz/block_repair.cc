@@ -342,14 +342,21 @@ bool FitSurf(std::string* block, FuzzRandom* random) {
   const BlockLayout layout{Slice(*block)};
   char* const header = &(*block)[layout.payload()];
   const uint32_t bits = layout.trie()->fields.value_bits;
-  const uint32_t hash_bits = std::min<uint32_t>(
-      {static_cast<uint8_t>(header[0]), SurfSuffix::kMaxHashBits, bits});
+  constexpr uint8_t kCoded = 0x80;
+  const uint8_t coded = static_cast<uint8_t>(header[0]) & kCoded;
+  const uint8_t old_hash_bits = static_cast<uint8_t>(header[0]) & ~kCoded;
+  const uint32_t hash_bits =
+      std::min<uint32_t>({old_hash_bits, SurfSuffix::kMaxHashBits, bits});
   const uint32_t prefix_bits =
       std::min<uint32_t>({static_cast<uint8_t>(header[2]),
                           SurfSuffix::kMaxPrefixBits, bits - hash_bits});
+  // In a trie of digits, the real bits are one digit or none.
+  const uint32_t rest = bits - hash_bits - prefix_bits;
   const uint32_t real_bits =
-      std::min(bits - hash_bits - prefix_bits, SurfSuffix::kMaxRealBits);
-  header[0] = static_cast<char>(bits - real_bits - prefix_bits);
+      coded == 0 ? std::min(rest, SurfSuffix::kMaxRealBits)
+      : header[1] != 0 && rest >= CodedKey::kDigitBits ? CodedKey::kDigitBits
+                                                       : 0;
+  header[0] = static_cast<char>((bits - real_bits - prefix_bits) | coded);
   header[1] = static_cast<char>(real_bits);
   header[2] = static_cast<char>(prefix_bits);
   const auto step = static_cast<uint8_t>(header[3]);

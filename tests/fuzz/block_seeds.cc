@@ -111,6 +111,18 @@ std::vector<std::string> SurfSeeds() {
       if (block.empty() || block.size() > 3000) continue;
       seeds.push_back(WithQueries(block, keys));
     }
+    // A trie of digits.
+    turn++;
+    SurfSuffix suffix;
+    suffix.hash_bits = turn % 3 * 3;
+    suffix.prefix_bits = turn % 4 * 4;
+    FstOptions options;
+    options.digits = FstOptions::kIfPossible;
+    const std::string block =
+        BuildSurfBlock(keys, suffix, options, SaltOf(turn));
+    if (!block.empty() && block.size() <= 3000) {
+      seeds.push_back(WithQueries(block, keys));
+    }
   }
   return seeds;
 }

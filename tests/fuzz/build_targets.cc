@@ -150,6 +150,8 @@ void BuildSurf(const uint8_t* data, size_t size) {
   options.reduce_alphabet = (flags & 1) != 0;
   options.list_exceptions = (flags & 2) != 0;
   options.runs = (flags & 4) != 0;
+  if ((flags & 8) != 0) options.digits = FstOptions::kIfPossible;
+  if ((flags & 16) != 0) suffix.real_bits = 0;
   for (uint32_t i = 0; i < flags >> 5; i++) {
     options.forced.push_back(input.Parameter(3 + i) % 9);
   }
