@@ -120,11 +120,14 @@ class CascadeFilterImpl final : public CascadeFilter {
     return std::max<uint64_t>(options_.memory / table_bytes, 2) - 1;
   }
 
+  bool IsIdle() const { return !is_flushing_ && merges_running_ == 0; }
+
   Status Change(const Slice& key, CascadeParts::TableChange change);
   void DelayWriter();
 
   // Functions that take a lock are called with mutex_ held by it.
 
+  Status FlushOnce(Lock* lock);
   // Waits until there is room, and makes the active table a full one if it is
   // still `seen`.
   Status SealWhenRoom(Lock* lock, const MemoryTable* seen);
@@ -223,28 +226,38 @@ Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
 
 Status CascadeFilterImpl::Flush() {
   Lock lock(mutex_);
-  error_ = Status::OK();
-  has_error_ = false;
-  Schedule(lock);
+  Status s = FlushOnce(&lock);
+  // A job that began before this call may have failed for a reason that is
+  // gone.
+  return s.ok() ? s : FlushOnce(&lock);
+}
+
+Status CascadeFilterImpl::FlushOnce(Lock* lock) {
+  if (!error_.ok()) {
+    // No job begins while there is an error.
+    changed_.wait(*lock, [&] { return IsIdle(); });
+    error_ = Status::OK();
+    has_error_ = false;
+  }
+  Schedule(*lock);
   if (parts_.EntriesOfActive() > 0) {
-    Status s = SealWhenRoom(&lock, parts_.active());
+    Status s = SealWhenRoom(lock, parts_.active());
     if (!s.ok()) return s;
   }
   // The oldest table is written first. A pointer keeps the newest one of now
   // from being taken for a later one at its address.
   const auto tables = parts_.sealed()->full_tables;
-  changed_.wait(lock, [&] {
-    return !error_.ok() || tables.empty() ||
+  const auto is_written = [&] {
+    return tables.empty() ||
            !Contains(parts_.sealed()->full_tables, tables.front());
-  });
-  return error_;
+  };
+  changed_.wait(*lock, [&] { return !error_.ok() || is_written(); });
+  return is_written() ? Status::OK() : error_;
 }
 
 Status CascadeFilterImpl::WaitForMerges() {
   Lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    return !error_.ok() || (!is_flushing_ && merges_running_ == 0);
-  });
+  changed_.wait(lock, [&] { return !error_.ok() || IsIdle(); });
   return error_;
 }
 
@@ -253,7 +266,7 @@ Status CascadeFilterImpl::Close() {
   const Status s = Flush();
   Lock lock(mutex_);
   is_closing_ = true;
-  changed_.wait(lock, [&] { return !is_flushing_ && merges_running_ == 0; });
+  changed_.wait(lock, [&] { return IsIdle(); });
   return s;
 }
 
@@ -347,7 +360,7 @@ Status CascadeFilterImpl::FlushOldestTable() {
   streams.push_back(table->NewStream());
   const std::unique_ptr<EntryStream> entries =
       MergeStreams(std::move(streams), /*drop_deletes=*/parts->runs.empty());
-  std::shared_ptr<Run> run;
+  std::shared_ptr<FlashRun> run;
   // Closing waits for what was inserted, so that it does not stop a flush.
   const std::atomic<bool> never{false};
   Status s = store_.Write(entries.get(), table->entries(), never, &run);
@@ -383,7 +396,7 @@ Status CascadeFilterImpl::MergeRuns(const Merge& merge) {
   }
   const std::unique_ptr<EntryStream> merged =
       MergeStreams(std::move(streams), merge.reaches_oldest);
-  std::shared_ptr<Run> result;
+  std::shared_ptr<FlashRun> result;
   Status s = store_.Write(merged.get(), entries, is_closing_, &result);
   if (!s.ok()) return s;
   s = parts_.Install([&](SealedParts* changed) {

@@ -87,16 +87,15 @@ Status WriteCascadeManifest(FileSystem* fs, const std::string& folder,
                             const CascadeManifest& manifest) {
   const std::string path = CascadeManifestPath(folder);
   const std::string temporary = path + kTemporarySuffix;
+  std::unique_ptr<FSDirectory> directory;
   IOStatus s = WriteStringToFile(fs, Encode(manifest), temporary,
                                  /*should_sync=*/true);
-  if (s.ok()) s = fs->RenameFile(temporary, path, IOOptions(), /*dbg=*/nullptr);
-  // The folder itself is synced, so that a machine that loses its power has the
-  // new name too, and the names of the runs.
-  std::unique_ptr<FSDirectory> directory;
-  if (s.ok()) {
-    s = fs->NewDirectory(folder, IOOptions(), &directory, /*dbg=*/nullptr);
-  }
-  if (s.ok()) s = directory->Fsync(IOOptions(), /*dbg=*/nullptr);
+  if (s.ok()) s = fs->NewDirectory(folder, IOOptions(), &directory, nullptr);
+  // The folder is synced twice, so that a machine that loses its power has the
+  // runs when it has the manifest that lists them, and then the manifest.
+  if (s.ok()) s = directory->Fsync(IOOptions(), nullptr);
+  if (s.ok()) s = fs->RenameFile(temporary, path, IOOptions(), nullptr);
+  if (s.ok()) s = directory->Fsync(IOOptions(), nullptr);
   return s;
 }
 

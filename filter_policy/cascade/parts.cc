@@ -46,13 +46,13 @@ bool CascadeParts::MayContain(uint64_t fingerprint) {
   for (const auto& run : sealed->runs) {
     Entry entry;
     switch (run->Find(fingerprint, &reads_, &entry)) {
-      case Run::Found::kUnreadable:
+      case FlashRun::Found::kUnreadable:
         return true;
-      case Run::Found::kEntry:
+      case FlashRun::Found::kEntry:
         newer = Combine(entry, newer);
         if (newer.inserts > 0) return true;
         break;
-      case Run::Found::kNothing:
+      case FlashRun::Found::kNothing:
         break;
     }
   }

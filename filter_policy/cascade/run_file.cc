@@ -161,10 +161,11 @@ Status RunWriter::Finish() {
   return s;
 }
 
-// ---- Run ----
+// ---- FlashRun ----
 
-Run::Run(const RunFiles& files, const std::string& file, uint64_t file_number,
-         uint64_t id, std::shared_ptr<Cache> cache)
+FlashRun::FlashRun(const RunFiles& files, const std::string& file,
+                   uint64_t file_number, uint64_t id,
+                   std::shared_ptr<Cache> cache)
     : files_(files),
       file_name_(file),
       file_number_(file_number),
@@ -172,23 +173,24 @@ Run::Run(const RunFiles& files, const std::string& file, uint64_t file_number,
       cache_(std::move(cache)),
       cache_key_(file, std::to_string(id), /*file_number=*/1) {}
 
-Status Run::Open(const RunFiles& files, const std::string& file,
-                 uint64_t file_number, uint64_t id,
-                 std::shared_ptr<Cache> cache, std::shared_ptr<Run>* run) {
-  run->reset(new Run(files, file, file_number, id, std::move(cache)));
+Status FlashRun::Open(const RunFiles& files, const std::string& file,
+                      uint64_t file_number, uint64_t id,
+                      std::shared_ptr<Cache> cache,
+                      std::shared_ptr<FlashRun>* run) {
+  run->reset(new FlashRun(files, file, file_number, id, std::move(cache)));
   Status s = (*run)->ReadFooterAndFences();
   if (!s.ok()) run->reset();
   return s;
 }
 
-Run::~Run() {
+FlashRun::~FlashRun() {
   if (!is_obsolete_.load()) return;
   file_.reset();
   files_.fs->DeleteFile(file_name_, IOOptions(), /*dbg=*/nullptr)
       .PermitUncheckedError();
 }
 
-Status Run::ReadFooterAndFences() {
+Status FlashRun::ReadFooterAndFences() {
   Status s = files_.fs->NewRandomAccessFile(file_name_, files_.options, &file_,
                                             /*dbg=*/nullptr);
   if (s.ok()) {
@@ -236,7 +238,7 @@ Status Run::ReadFooterAndFences() {
                                                         : damaged;
 }
 
-bool Run::PageOf(uint64_t fingerprint, uint32_t* page) const {
+bool FlashRun::PageOf(uint64_t fingerprint, uint32_t* page) const {
   const auto after =
       std::upper_bound(fences_.begin(), fences_.end(), fingerprint);
   if (after == fences_.begin()) return false;
@@ -244,9 +246,10 @@ bool Run::PageOf(uint64_t fingerprint, uint32_t* page) const {
   return true;
 }
 
-Run::Found Run::FindInPage(const char* page, uint32_t number,
-                           uint64_t fingerprint, RunReadCounts* counts,
-                           Entry* entry) const {
+FlashRun::Found FlashRun::FindInPage(const char* page, uint32_t number,
+                                     uint64_t fingerprint,
+                                     RunReadCounts* counts,
+                                     Entry* entry) const {
   PageView view;
   if (!view.Open(page, {id_, number})) {
     counts->unreadable_pages.fetch_add(1, std::memory_order_relaxed);
@@ -255,8 +258,8 @@ Run::Found Run::FindInPage(const char* page, uint32_t number,
   return view.Find(fingerprint, entry) ? Found::kEntry : Found::kNothing;
 }
 
-Run::Found Run::Find(uint64_t fingerprint, RunReadCounts* counts,
-                     Entry* entry) const {
+FlashRun::Found FlashRun::Find(uint64_t fingerprint, RunReadCounts* counts,
+                               Entry* entry) const {
   uint32_t number;
   if (!PageOf(fingerprint, &number)) return Found::kNothing;
   const CacheKey key = cache_key_.WithOffset(number);
@@ -292,9 +295,9 @@ Run::Found Run::Find(uint64_t fingerprint, RunReadCounts* counts,
   return found;
 }
 
-class Run::Stream : public EntryStream {
+class FlashRun::Stream : public EntryStream {
  public:
-  explicit Stream(const Run& run)
+  explicit Stream(const FlashRun& run)
       : run_(run),
         buffer_(NewPages(std::min(kChunkPages, run.fences_.size()))) {}
 
@@ -338,7 +341,7 @@ class Run::Stream : public EntryStream {
     return true;
   }
 
-  const Run& run_;
+  const FlashRun& run_;
   AlignedBuffer buffer_;
   PageView page_;
   PageView::Cursor cursor_;
@@ -346,7 +349,7 @@ class Run::Stream : public EntryStream {
   Status status_;
 };
 
-std::unique_ptr<EntryStream> Run::NewStream() const {
+std::unique_ptr<EntryStream> FlashRun::NewStream() const {
   return std::make_unique<Stream>(*this);
 }
 

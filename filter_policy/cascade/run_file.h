@@ -80,7 +80,7 @@ struct RunReadCounts {
 };
 
 // A finished run. Thread safe.
-class Run {
+class FlashRun {
  public:
   // `file_number` is kept for the caller. Returns Corruption if the file is not
   // a run of this id with these bits, or its fences are damaged; else an error
@@ -88,12 +88,13 @@ class Run {
   // when they are read. Lookups use `cache` if it is not nullptr.
   static Status Open(const RunFiles& files, const std::string& file,
                      uint64_t file_number, uint64_t id,
-                     std::shared_ptr<Cache> cache, std::shared_ptr<Run>* run);
+                     std::shared_ptr<Cache> cache,
+                     std::shared_ptr<FlashRun>* run);
 
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  FlashRun(const FlashRun&) = delete;
+  FlashRun& operator=(const FlashRun&) = delete;
   // Deletes the file if it is obsolete.
-  ~Run();
+  ~FlashRun();
 
   enum class Found { kNothing, kEntry, kUnreadable };
 
@@ -119,8 +120,8 @@ class Run {
 
  private:
   class Stream;
-  Run(const RunFiles& files, const std::string& file, uint64_t file_number,
-      uint64_t id, std::shared_ptr<Cache> cache);
+  FlashRun(const RunFiles& files, const std::string& file, uint64_t file_number,
+           uint64_t id, std::shared_ptr<Cache> cache);
   Status ReadFooterAndFences();
   // Stores the number of the page where the fingerprint is if it is anywhere.
   bool PageOf(uint64_t fingerprint, uint32_t* page) const;

@@ -72,8 +72,9 @@ Status RunStore::Open(bool create_if_missing, uint32_t default_bits,
 Status RunStore::OpenRuns(Runs* runs) {
   for (const CascadeManifest::ListedRun& listed : manifest_.runs) {
     const std::string file = CascadeRunPath(folder_, listed.file);
-    std::shared_ptr<Run> run;
-    Status s = Run::Open(files_, file, listed.file, listed.id, cache_, &run);
+    std::shared_ptr<FlashRun> run;
+    Status s =
+        FlashRun::Open(files_, file, listed.file, listed.id, cache_, &run);
     if (s.IsPathNotFound() || s.IsNotFound()) {
       return Status::Corruption(file, "is listed in the manifest, and missing");
     }
@@ -102,7 +103,7 @@ void RunStore::DeleteUnlisted() {
 
 Status RunStore::Write(EntryStream* entries, uint64_t expected_entries,
                        const std::atomic<bool>& stop,
-                       std::shared_ptr<Run>* run) {
+                       std::shared_ptr<FlashRun>* run) {
   constexpr size_t kAtOnce = 1024;
   const uint64_t number = next_file_.fetch_add(1);
   const uint64_t id = DrawId();
@@ -121,7 +122,7 @@ Status RunStore::Write(EntryStream* entries, uint64_t expected_entries,
   if (s.ok()) s = entries->status();
   if (s.ok() && writer->entries() > 0) {
     s = writer->Finish();
-    if (s.ok()) s = Run::Open(files_, file, number, id, cache_, run);
+    if (s.ok()) s = FlashRun::Open(files_, file, number, id, cache_, run);
     if (s.ok()) bytes_written_ += (*run)->file_bytes();
   }
   const bool is_empty = writer != nullptr && writer->entries() == 0;
@@ -136,7 +137,7 @@ Status RunStore::List(const Runs& runs) {
   CascadeManifest manifest = manifest_;
   manifest.next_file = next_file_;
   manifest.runs.clear();
-  for (const std::shared_ptr<Run>& run : runs) {
+  for (const std::shared_ptr<FlashRun>& run : runs) {
     manifest.runs.push_back({run->file_number(), run->id()});
   }
   Status s = WriteCascadeManifest(files_.fs.get(), folder_, manifest);

@@ -17,7 +17,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The newest first.
-using Runs = std::vector<std::shared_ptr<Run>>;
+using Runs = std::vector<std::shared_ptr<FlashRun>>;
 
 class RunStore {
  public:
@@ -37,7 +37,7 @@ class RunStore {
   // there are no entries. Stops with ShutdownInProgress when `stop` is true. If
   // it fails, nothing is left of it. Thread safe.
   Status Write(EntryStream* entries, uint64_t expected_entries,
-               const std::atomic<bool>& stop, std::shared_ptr<Run>* run);
+               const std::atomic<bool>& stop, std::shared_ptr<FlashRun>* run);
 
   // Lists these runs in the manifest, instead of those listed before. If it
   // fails, the manifest is as it was, or has the new list; in either case, keep
