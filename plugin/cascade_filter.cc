@@ -267,6 +267,7 @@ Status CascadeFilterImpl::Close() {
   Lock lock(mutex_);
   is_closing_ = true;
   changed_.wait(lock, [&] { return IsIdle(); });
+  store_.Unlock();
   return s;
 }
 

@@ -24,10 +24,11 @@ RunStore::RunStore(const RunFiles& files, std::string folder,
                    std::shared_ptr<Cache> cache)
     : files_(files), folder_(std::move(folder)), cache_(std::move(cache)) {}
 
-RunStore::~RunStore() {
+void RunStore::Unlock() {
   if (lock_ == nullptr) return;
   files_.fs->UnlockFile(lock_, IOOptions(), /*dbg=*/nullptr)
       .PermitUncheckedError();
+  lock_ = nullptr;
 }
 
 Status RunStore::Open(bool create_if_missing, uint32_t default_bits,

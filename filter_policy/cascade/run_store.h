@@ -25,8 +25,7 @@ class RunStore {
   // `default_bits`; files() has what was found.
   RunStore(const RunFiles& files, std::string folder,
            std::shared_ptr<Cache> cache);
-  // Unlocks the folder.
-  ~RunStore();
+  ~RunStore() { Unlock(); }
 
   // Locks the folder, and opens what the manifest lists, or makes a filter.
   // Deletes what a process that died has left. The errors are those of
@@ -43,6 +42,9 @@ class RunStore {
   // fails, the manifest is as it was, or has the new list; in either case, keep
   // the files of both. Calls must not overlap.
   Status List(const Runs& runs);
+
+  // Lets others open the folder; nothing may be written from then on.
+  void Unlock();
 
   uint32_t fingerprint_bits() const { return files_.fingerprint_bits; }
   uint64_t salt() const { return manifest_.salt; }

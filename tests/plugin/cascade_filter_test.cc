@@ -130,7 +130,7 @@ TEST_F(CascadeFilterTest, OneProcessAtATime) {
   EXPECT_TRUE(CascadeFilter::Open(options_, folder_, &second).IsIOError());
   EXPECT_EQ(nullptr, second);
   EXPECT_TRUE(CascadeFilter::Destroy(options_.env, folder_).IsIOError());
-  filter_.reset();
+  ASSERT_OK(filter_->Close());
   EXPECT_OK(CascadeFilter::Destroy(options_.env, folder_));
   EXPECT_FALSE(std::filesystem::exists(folder_));
   EXPECT_TRUE(CascadeFilter::Destroy(options_.env, folder_).IsNotFound());
