@@ -23,11 +23,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kDefaultBits = 44;
-constexpr uint32_t kLeastBits = 24;
-constexpr uint32_t kMostBits = 62;
-constexpr uint64_t kLeastMemory = 64 << 10;
+constexpr uint32_t kMinBits = 24;
+constexpr uint32_t kMaxBits = 62;
+constexpr uint64_t kMinMemory = 64 << 10;
 
-// A writer that is slowed down waits so long after so many inserts. Memory then
+// A writer that is slowed down waits for kDelayMicros after each
+// kInsertsPerDelay inserts. Memory then
 // fills slowly enough for merges to catch up, and no insert waits longer.
 constexpr int kDelayMicros = 500;
 constexpr uint64_t kInsertsPerDelay = 256;
@@ -36,17 +37,17 @@ Status Validate(const CascadeFilterOptions& options) {
   if (options.env == nullptr) {
     return Status::InvalidArgument("env", "must not be nullptr");
   }
-  if (options.fingerprint_bits != 0 && (options.fingerprint_bits < kLeastBits ||
-                                        options.fingerprint_bits > kMostBits)) {
+  if (options.fingerprint_bits != 0 && (options.fingerprint_bits < kMinBits ||
+                                        options.fingerprint_bits > kMaxBits)) {
     return Status::InvalidArgument(
         "fingerprint_bits=" + std::to_string(options.fingerprint_bits),
-        "must be 0 or " + std::to_string(kLeastBits) + " to " +
-            std::to_string(kMostBits));
+        "must be 0 or " + std::to_string(kMinBits) + " to " +
+            std::to_string(kMaxBits));
   }
-  if (options.memory < kLeastMemory) {
+  if (options.memory < kMinMemory) {
     return Status::InvalidArgument(
         "memory=" + std::to_string(options.memory),
-        "must be at least " + std::to_string(kLeastMemory));
+        "must be at least " + std::to_string(kMinMemory));
   }
   if (options.max_background_merges == 0) {
     return Status::InvalidArgument("max_background_merges=0",

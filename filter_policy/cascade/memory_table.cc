@@ -29,9 +29,9 @@ uint64_t BytesOfShape(const QuotientShape& shape) {
 // The largest shape of a stripe for which a table takes at most `bytes` bytes.
 QuotientShape ShapeFor(unsigned fingerprint_bits, uint64_t bytes) {
   const unsigned bits = StripeBits(fingerprint_bits);
-  constexpr unsigned kLeastQuotientBits = 6;  // a block
+  constexpr unsigned kMinQuotientBits = 6;  // a block
   QuotientShape shape;
-  for (unsigned quotient_bits = kLeastQuotientBits; quotient_bits < bits;
+  for (unsigned quotient_bits = kMinQuotientBits; quotient_bits < bits;
        quotient_bits++) {
     const QuotientShape larger{quotient_bits, bits - quotient_bits};
     const bool fits = larger.IsValid() &&

@@ -105,10 +105,10 @@ TEST(EntryTest, CombinesStretchesOfTime) {
 }
 
 TEST(EntryTest, NumbersThatCannotBeCountedStay) {
-  constexpr uint32_t kMost = UINT32_MAX;
-  EXPECT_EQ((Entry{0, 0, kMost}), Combine({0, 0, kMost - 1}, {0, 0, 5}));
-  EXPECT_EQ((Entry{0, 0, kMost}), Combine({0, 0, kMost}, {0, 7, 0}));
-  EXPECT_EQ((Entry{0, kMost, 0}), Combine({0, kMost - 1, 0}, {0, 5, 0}));
+  constexpr uint32_t kMax = UINT32_MAX;
+  EXPECT_EQ((Entry{0, 0, kMax}), Combine({0, 0, kMax - 1}, {0, 0, 5}));
+  EXPECT_EQ((Entry{0, 0, kMax}), Combine({0, 0, kMax}, {0, 7, 0}));
+  EXPECT_EQ((Entry{0, kMax, 0}), Combine({0, kMax - 1, 0}, {0, 5, 0}));
 }
 
 // ---- Pages ----

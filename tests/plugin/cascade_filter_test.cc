@@ -338,7 +338,7 @@ TEST_F(CascadeFilterTest, MissingAndSwappedRuns) {
   EXPECT_TRUE(s.IsCorruption());
   EXPECT_NE(std::string::npos, s.ToString().find(runs[0])) << s.ToString();
   std::filesystem::rename(folder_ + "/kept", runs[0]);
-  // What is nobody's stays, and what a process that died has left goes.
+  // What is not the filter's stays, and what a process that died has left goes.
   ASSERT_OK(WriteStringToFile(options_.env, "mine", folder_ + "/notes.txt"));
   ASSERT_OK(WriteStringToFile(options_.env, "left", folder_ + "/999999.run"));
   Open();
