@@ -78,7 +78,7 @@ Status CascadeParts::Install(const std::function<void(SealedParts*)>& change) {
   change(&listed);
   Status s = store_->List(listed.runs);
   if (!s.ok()) return s;
-  // What nobody uses any more is freed when the locks are.
+  // A list that no lookup uses any more is freed after the locks are.
   std::shared_ptr<const SealedParts> replaced;
   AllStripes lock(&stripes_);
   auto changed = std::make_shared<SealedParts>(*sealed_);

@@ -77,7 +77,7 @@ class CascadeParts {
 
   RunStore* const store_;
   RunReadCounts reads_;
-  // Whoever replaces active_ or sealed_ holds all stripes. A thread that holds
+  // A thread that replaces active_ or sealed_ holds all stripes. A thread that holds
   // one may use both, and that stripe of the active table.
   mutable Stripes stripes_;
   std::unique_ptr<MemoryTable> active_;
