@@ -240,8 +240,7 @@ class RangeFilterBuilder {
   [[gnu::noinline]] static int CompareBytes(const Slice& a, const Slice& b,
                                             size_t begin, size_t* shared) {
     const size_t shorter = std::min(a.size(), b.size());
-    size_t i = begin;
-    while (i < shorter && a[i] == b[i]) i++;
+    const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
     *shared = i;
     if (i < shorter) {
       return static_cast<uint8_t>(a[i]) < static_cast<uint8_t>(b[i]) ? -1 : 1;

@@ -39,7 +39,7 @@ constexpr size_t kNone = 1;
 constexpr double kAsGood = 1.02;
 
 const std::vector<std::string> kDefaultPolicies = {
-    "bloomfilter:10", "surf:0:4",   "surf:0:8",   "proteus:8",
+    "bloomfilter:10", "surf:0:4",   "surf:0:8",   "surf:0:0:8", "proteus:8",
     "proteus:10",     "proteus:12", "proteus:14", "proteus:16"};
 
 const std::vector<Column> kPolicyColumns = {
@@ -192,7 +192,7 @@ CachedFilters FiltersOf(const TargetFamily& family,
 }
 
 // The kind of a policy. Policies of one kind with ascending sizes are
-// successive budgets.
+// successive budgets, unless their sizes count as equal.
 std::string KindOf(const std::string& policy) {
   return policy.substr(0, policy.find_first_of(":;"));
 }
@@ -206,8 +206,8 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
     size_t smaller = kNone;
     for (size_t j = kNone + 1; j < results.size(); j++) {
       const double other = results[j].all.BitsPerKey();
-      if (KindOf(results[j].name) == KindOf(results[i].name) && other < bits &&
-          other > results[smaller].all.BitsPerKey()) {
+      if (KindOf(results[j].name) == KindOf(results[i].name) &&
+          kAsGood * other < bits && other > results[smaller].all.BitsPerKey()) {
         smaller = j;
       }
     }

@@ -84,52 +84,59 @@ AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
 class Builder : public AmqSetBuilder {
  public:
   Builder(const AmqPlan& plan, char* data)
-      : plan_(plan), probes_(plan.small[0]), data_(data) {}
+      : plan_(plan),
+        data_(data),
+        num_lines_(static_cast<uint32_t>(plan.bytes / kLineBytes)) {}
 
   void Add(const uint64_t* hashes, size_t count) override {
+    const size_t lines = plan_.small[1];
+    for (; count * lines > kLinesAtOnce; count -= kLinesAtOnce / lines) {
+      AddSome(hashes, kLinesAtOnce / lines);
+      hashes += kLinesAtOnce / lines;
+    }
+    AddSome(hashes, count);
+  }
+
+  AmqHeader Finish() override { return plan_; }
+
+ private:
+  // Lines that are prefetched before the bits of the first one are set. They
+  // take a quarter of a usual first-level cache.
+  static constexpr size_t kLinesAtOnce = 128;
+
+  // Adds hashes that have at most kLinesAtOnce lines together.
+  void AddSome(const uint64_t* hashes, size_t count) {
+    struct Line {
+      char* bytes;
+      uint32_t bits;
+    };
+    // Copies, since the compiler must assume that setting bits changes this
+    // object.
+    char* const data = data_;
+    const uint32_t num_lines = num_lines_;
+    const int probes = plan_.small[0];
     const int lines = plan_.small[1];
+    Line found[kLinesAtOnce];
+    Line* end = found;
     for (size_t i = 0; i < count; i++) {
       uint64_t hash = hashes[i];
       for (int line = 1;; line++) {
-        AddLine(hash);
+        const size_t index = FastRange32(Lower32of64(hash), num_lines);
+        *end = {data + index * kLineBytes, Upper32of64(hash)};
+        PREFETCH(end->bytes, 1, 3);
+        end++;
         if (line == lines) break;
         hash = BloomSet::NextLine(hash);
       }
     }
-  }
-
-  AmqHeader Finish() override {
-    for (const Pending& pending : pending_) Set(pending);
-    return plan_;
-  }
-
- private:
-  // A line is prefetched this number of lines before its bits are set.
-  static constexpr size_t kAhead = 16;
-
-  struct Pending {
-    char* line = nullptr;
-    uint32_t bits = 0;
-  };
-
-  void Set(const Pending& pending) const {
-    if (pending.line == nullptr) return;
-    FastLocalBloomImpl::AddHashPrepared(pending.bits, probes_, pending.line);
-  }
-  void AddLine(uint64_t hash) {
-    Pending& slot = pending_[next_++ % kAhead];
-    Set(slot);
-    uint32_t offset;
-    FastLocalBloomImpl::PrepareHash(
-        Lower32of64(hash), static_cast<uint32_t>(plan_.bytes), data_, &offset);
-    slot = {data_ + offset, Upper32of64(hash)};
+    for (const Line* line = found; line != end; line++) {
+      FastLocalBloomImpl::AddHashPrepared(line->bits, probes, line->bytes);
+    }
   }
 
   const AmqPlan plan_;
-  const int probes_;
   char* const data_;
-  Pending pending_[kAhead];
-  size_t next_ = 0;
+  const uint32_t num_lines_;
 };
 
 bool IsSane(const AmqHeader& header) {

@@ -168,4 +168,31 @@ inline uint64_t LoadBigEndian(const char* data, size_t size) {
   return number;
 }
 
+// How many of their first bytes two strings of `size` bytes share, if it is
+// known that they share `from` of them.
+inline size_t SharedBytes(const char* a, const char* b, size_t size,
+                          size_t from = 0) {
+  size_t i = from;
+  for (; i + 8 <= size; i += 8) {
+    const uint64_t difference = DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
+    if (difference != 0) {
+      return i + static_cast<unsigned>(__builtin_ctzll(difference)) / 8;
+    }
+  }
+  if (i < size && size >= 8) {
+    // The last word, some of whose bytes have been compared.
+    i = size - 8;
+    const uint64_t difference = DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
+    return difference == 0
+               ? size
+               : i + static_cast<unsigned>(__builtin_ctzll(difference)) / 8;
+  }
+  while (i < size && a[i] == b[i]) i++;
+  return i;
+}
+inline size_t SharedBytes(const Slice& a, const Slice& b) {
+  return SharedBytes(a.data(), b.data(),
+                     a.size() < b.size() ? a.size() : b.size());
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -259,9 +259,11 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
   if (shared < design.trie_bits) return 0;
   if (design.prefix_bits == 0) return 1;
   uint32_t bits = design.LongestPrefix(query.bytes);
-  while (bits > design.prefix_bits &&
-         query.CountTested(design.trie_bits, bits) > kMaxPrefixProbes) {
+  if (shared >= bits) return 1;
+  uint64_t tested = query.CountTested(design.trie_bits, bits);
+  while (bits > design.prefix_bits && tested > kMaxPrefixProbes) {
     bits -= design.stride_bits;
+    tested = query.CountTested(design.trie_bits, bits);
   }
   if (shared >= bits) return 1;
   uint32_t lengths = 1;
@@ -270,7 +272,7 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
     const uint32_t from = std::max(shared + 1, design.prefix_bits);
     lengths = (bits - from) / design.stride_bits + 1;
   }
-  return rates.AnyRunOf(lengths, query.CountTested(design.trie_bits, bits));
+  return rates.AnyRunOf(lengths, tested);
 }
 
 // Equation 4.

@@ -63,9 +63,10 @@ struct ProteusDesign {
   // The length of the longest prefix in the second layer that a key of
   // `key_bytes` bytes has: l2, or the last one of its series.
   uint32_t LongestPrefix(uint64_t key_bytes) const {
-    const uint64_t bits = std::min<uint64_t>(8 * key_bytes, kMaxSeriesBits);
+    const auto bits = static_cast<uint32_t>(
+        std::min<uint64_t>(8 * key_bytes, kMaxSeriesBits));
     if (stride_bits == 0 || bits <= prefix_bits) return prefix_bits;
-    return static_cast<uint32_t>(bits - (bits - prefix_bits) % stride_bits);
+    return bits - (bits - prefix_bits) % stride_bits;
   }
 
   // The design in words, such as "trie 24, bloom 58".

@@ -68,11 +68,16 @@ double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
 
 void DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
                             Candidate* candidate) const {
+  EvaluateSets(PlanPrefixSets(candidate->design, statistics_,
+                              bytes - candidate->trie_bytes),
+               bytes, num_queries, candidate);
+}
+
+void DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
+                                size_t num_queries,
+                                Candidate* candidate) const {
   const CpfprModel::Rates rates =
-      model_.Average(candidate->design,
-                     PlanPrefixSets(candidate->design, statistics_,
-                                    bytes - candidate->trie_bytes),
-                     StepFor(num_queries));
+      model_.Average(candidate->design, sets, StepFor(num_queries));
   candidate->fpr = rates.all + Penalty(rates.promised, bytes);
 }
 
@@ -189,7 +194,7 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
                                      statistics_.num_keys()) {
           continue;
         }
-        Evaluate(bytes, kSeriesQueries, &candidate);
+        EvaluateSets(sets, bytes, kSeriesQueries, &candidate);
         candidate.prefixes = kUsualPrefixes;
         found->push_back(candidate);
       }
@@ -308,7 +313,7 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
       const PrefixSets sets =
           PlanPrefixSets(design, statistics_, bytes - candidate.trie_bytes);
       if (sets.first.false_positive_rate > kUselessRate) continue;
-      Evaluate(bytes, kKeySetQueries, &candidate);
+      EvaluateSets(sets, bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
     }
   }
@@ -475,7 +480,7 @@ void DesignSearch::AddSecondLayer(uint64_t set_bytes,
       const PrefixSets sets =
           PlanPrefixSets(candidate.design, statistics_, set_bytes);
       if (sets.second.false_positive_rate > kUselessRate) continue;
-      Evaluate(set_bytes, kFirstRoundQueries, &candidate);
+      EvaluateSets(sets, set_bytes, kFirstRoundQueries, &candidate);
       if (candidate.fpr < best) {
         best = candidate.fpr;
         *design = candidate.design;

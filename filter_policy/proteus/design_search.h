@@ -99,6 +99,9 @@ class DesignSearch {
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all.
   void Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate) const;
+  // Evaluate with the sets that have been planned for the candidate.
+  void EvaluateSets(const PrefixSets& sets, uint64_t bytes, size_t num_queries,
+                    Candidate* candidate) const;
   // Every how many-th query is taken so that at least `num_queries` are, beside
   // the promised points.
   size_t StepFor(size_t num_queries) const {

@@ -42,7 +42,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
   const size_t step = num_keys_ / kAlphabetKeys | 1;
   size_t skip = 0;
   Slice last;
-  keys.ForEach(begin, end, [&](const Slice& key) {
+  keys.ForEach(begin, end, [&](const Slice& key, size_t known_shared) {
     if (key.size() > longest) {
       longest = key.size();
       const size_t bits = std::min<size_t>(8 * longest, kMaxBits);
@@ -59,7 +59,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
         occurs[static_cast<uint8_t>(key[i])] = true;
       }
     }
-    uint32_t now = distinct == 0 ? 0 : SharedBits(last, key);
+    uint32_t now = distinct == 0 ? 0 : SharedBits(last, key, known_shared);
     const auto key_bits =
         static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxBits));
     if (now >= kMaxBits) {

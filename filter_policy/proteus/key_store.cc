@@ -2,6 +2,9 @@
 
 #include "filter_policy/proteus/key_store.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -11,6 +14,18 @@ namespace {
 // Shorter keys are fast to read and small, and stay plain. So do keys that
 // coding does not make smaller by half.
 constexpr size_t kMinCodedKey = 32;
+
+constexpr size_t kWord = 16;
+
+// Copies `size` bytes to a place behind them, in whole words: up to kWord - 1
+// bytes behind the copy are overwritten.
+void CopyWords(const char* from, size_t size, char* to) {
+  for (size_t i = 0; i < size; i += kWord) {
+    char word[kWord];
+    memcpy(word, from + i, kWord);
+    memcpy(to + i, word, kWord);
+  }
+}
 
 // Turns `key` into the next key, which is stored at `stored`. Returns where the
 // key after that is stored.
@@ -55,24 +70,37 @@ void KeyStore::AddChunk(size_t key_size) {
 void KeyStore::Encode(Chunk* chunk) {
   const size_t most = chunk->bytes.size() / 2;
   if (chunk->bytes.size() < kMinCodedKey * kChunkKeys) return;
+  // The size is known before anything is written.
+  uint32_t shared[kChunkKeys];
+  size_t size = 0;
+  Slice last;
+  for (size_t i = 0; i < kChunkKeys; i++) {
+    const Slice key = At(*chunk, i);
+    shared[i] =
+        i % kGroupKeys == 0 ? 0 : static_cast<uint32_t>(SharedBytes(last, key));
+    const size_t rest = key.size() - shared[i];
+    size += static_cast<size_t>(VarintLength(shared[i]) + VarintLength(rest)) +
+            rest;
+    if (size > most) return;
+    last = key;
+  }
   Chunk coded;
   coded.coded = true;
   coded.key_size = chunk->bytes.size();
   coded.ends.reserve(kChunkKeys / kGroupKeys);
-  Slice last;
+  coded.bytes.resize(size);
+  char* out = coded.bytes.data();
   for (size_t i = 0; i < kChunkKeys; i++) {
     const Slice key = At(*chunk, i);
-    const size_t shared = i % kGroupKeys == 0 ? 0 : key.difference_offset(last);
-    PutVarint32(&coded.bytes, static_cast<uint32_t>(shared));
-    PutVarint32(&coded.bytes, static_cast<uint32_t>(key.size() - shared));
-    coded.bytes.append(key.data() + shared, key.size() - shared);
-    if (coded.bytes.size() > most) return;
+    const size_t rest = key.size() - shared[i];
+    out = EncodeVarint32(out, shared[i]);
+    out = EncodeVarint32(out, static_cast<uint32_t>(rest));
+    memcpy(out, key.data() + shared[i], rest);
+    out += rest;
     if (i % kGroupKeys == kGroupKeys - 1) {
-      coded.ends.push_back(static_cast<uint32_t>(coded.bytes.size()));
+      coded.ends.push_back(static_cast<uint32_t>(out - coded.bytes.data()));
     }
-    last = key;
   }
-  coded.bytes.shrink_to_fit();
   *chunk = std::move(coded);
 }
 
@@ -82,24 +110,36 @@ std::string KeyStore::Decode(const Chunk& chunk, size_t index) {
       chunk.bytes.data() + (group == 0 ? 0 : chunk.ends[group - 1]);
   const char* const end = chunk.bytes.data() + chunk.ends[group];
   std::string key;
+  key.reserve(2 * chunk.key_size / kChunkKeys);
   for (size_t i = group * kGroupKeys; i <= index; i++) {
     stored = DecodeNext(stored, end, &key);
   }
   return key;
 }
 
-void KeyStore::DecodeAll(const Chunk& chunk, Chunk* plain) {
+void KeyStore::DecodeAll(const Chunk& chunk, Plain* plain) {
+  if (plain->bytes.size() < chunk.key_size + kWord) {
+    plain->bytes.resize(chunk.key_size + kWord);
+  }
+  plain->ends.resize(kChunkKeys);
+  plain->shared.resize(kChunkKeys);
   const char* stored = chunk.bytes.data();
   const char* const end = stored + chunk.bytes.size();
-  plain->bytes.clear();
-  plain->bytes.reserve(chunk.key_size);
-  plain->ends.clear();
-  plain->ends.reserve(kChunkKeys);
-  std::string key;
-  while (stored < end) {
-    stored = DecodeNext(stored, end, &key);
-    plain->bytes.append(key);
-    plain->ends.push_back(static_cast<uint32_t>(plain->bytes.size()));
+  char* const begin = plain->bytes.data();
+  const char* last = begin;
+  char* key = begin;
+  for (size_t i = 0; i < kChunkKeys; i++) {
+    uint32_t shared = 0;
+    uint32_t rest = 0;
+    stored = GetVarint32Ptr(stored, end, &shared);
+    stored = GetVarint32Ptr(stored, end, &rest);
+    CopyWords(last, shared, key);
+    memcpy(key + shared, stored, rest);
+    stored += rest;
+    last = key;
+    key += shared + rest;
+    plain->ends[i] = static_cast<uint32_t>(key - begin);
+    plain->shared[i] = shared;
   }
 }
 

@@ -11,11 +11,14 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "filter_policy/bits/bit_util.h"
 #include "filter_policy/proteus/design.h"
 #include "rocksdb/slice.h"
 
@@ -59,8 +62,9 @@ class KeyStore {
   // `end`. The keys ascend.
   size_t LowerBound(const Slice& target, size_t begin, size_t end) const;
 
-  // Calls visit(key) for all keys in order. A key stays valid until the call
-  // for the next one ends.
+  // Calls visit(key) for all keys in order, or visit(key, known_shared): the
+  // key is known to share this number of bytes with the key of the call before;
+  // it may share more. A key stays valid until the call for the next one ends.
   template <typename Visitor>
   void ForEach(Visitor&& visit) const {
     ForEach(0, size_, std::forward<Visitor>(visit));
@@ -69,20 +73,41 @@ class KeyStore {
   template <typename Visitor>
   void ForEach(size_t begin, size_t end, Visitor&& visit) const {
     // The last key of a chunk stays valid beside the first one of the next.
-    Chunk decoded[2];
+    Plain decoded[2];
     while (begin < end) {
       const size_t c = begin / kChunkKeys;
-      const Chunk* chunk = &chunks_[c];
-      if (chunk->coded) {
-        DecodeAll(*chunk, &decoded[c % 2]);
-        chunk = &decoded[c % 2];
+      const Chunk& chunk = chunks_[c];
+      const size_t first = begin - c * kChunkKeys;
+      const size_t stop = std::min(kChunkKeys, end - c * kChunkKeys);
+      const char* bytes = chunk.bytes.data();
+      const uint32_t* ends = chunk.ends.empty() ? nullptr : chunk.ends.data();
+      const uint32_t* known_shared = kNoneShared;
+      if (chunk.coded) {
+        Plain& plain = decoded[c % 2];
+        DecodeAll(chunk, &plain);
+        bytes = plain.bytes.data();
+        ends = plain.ends.data();
+        // The key before the first one has not been visited.
+        plain.shared[first] = 0;
+        known_shared = plain.shared.data();
       }
-      const size_t first = c * kChunkKeys;
-      const size_t stop = end < first + kChunkKeys ? end : first + kChunkKeys;
-      for (size_t i = begin - first; i < stop - first; i++) {
-        visit(At(*chunk, i));
+      // One loop for chunks of all kinds, into which the visitor is compiled.
+      const char* key = bytes;
+      if (first > 0) {
+        key += ends == nullptr ? first * chunk.key_size : ends[first - 1];
       }
-      begin = stop;
+      for (size_t i = first; i < stop; i++) {
+        const char* const next =
+            ends == nullptr ? key + chunk.key_size : bytes + ends[i];
+        const Slice slice(key, static_cast<size_t>(next - key));
+        if constexpr (std::is_invocable_v<Visitor, const Slice&, size_t>) {
+          visit(slice, known_shared[i]);
+        } else {
+          visit(slice);
+        }
+        key = next;
+      }
+      begin = c * kChunkKeys + stop;
     }
   }
 
@@ -115,6 +140,15 @@ class KeyStore {
     }
   };
 
+  // The keys of a front coded chunk.
+  struct Plain {
+    std::string bytes;             // has room for more
+    std::vector<uint32_t> ends;    // where each key ends in `bytes`
+    std::vector<uint32_t> shared;  // bytes that are stored as shared
+  };
+  // What is known of the keys of other chunks.
+  static constexpr uint32_t kNoneShared[kChunkKeys] = {};
+
   static Slice At(const Chunk& chunk, size_t index) {
     if (chunk.ends.empty()) {
       return Slice(chunk.bytes.data() + index * chunk.key_size, chunk.key_size);
@@ -129,8 +163,8 @@ class KeyStore {
   // Front codes a full chunk if that is worth it.
   static void Encode(Chunk* chunk);
   static std::string Decode(const Chunk& chunk, size_t index);
-  // Decodes all keys into a plain chunk, whose memory is reused.
-  static void DecodeAll(const Chunk& chunk, Chunk* plain);
+  // Decodes all keys. The memory of `plain` is reused.
+  static void DecodeAll(const Chunk& chunk, Plain* plain);
 
   // Begins a chunk whose first key has `key_size` bytes.
   void AddChunk(size_t key_size);

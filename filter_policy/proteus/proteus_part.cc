@@ -16,12 +16,12 @@ bool ProteusPart::BuildTrie(const ProteusDesign& design) {
   size_t shared = 0;
   bool first = true;
   Slice last;
-  keys_.ForEach(begin_, end_, [&](const Slice& key) {
+  keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
     if (first) {
       CopyTriePrefix(key, design, prefix.data());
       first = false;
     } else {
-      const uint32_t next_shared_bits = SharedBits(last, key);
+      const uint32_t next_shared_bits = SharedBits(last, key, known_shared);
       if (next_shared_bits < bits) {
         const size_t next_shared = (next_shared_bits + lead) / 8;
         trie_->Add(prefix.data(), shared, next_shared);
@@ -61,8 +61,8 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
   }
   Slice last;
   bool first = true;
-  keys_.ForEach(begin_, end_, [&](const Slice& key) {
-    if (first || SharedBits(last, key) < bits) {
+  keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
+    if (first || SharedBits(last, key, known_shared) < bits) {
       set->Add(HashPrefix(key, length));
     }
     last = key;
@@ -78,20 +78,24 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
   const uint32_t stride = design.stride_bits;
   const uint32_t begin = design.prefix_bits + stride;
   std::vector<PrefixLength> lengths;
+  // The number of lengths up to one of `bytes` bytes.
+  const auto count = [&](size_t bytes) {
+    const auto bits =
+        static_cast<uint32_t>(std::min<size_t>(8 * bytes, kMaxSeriesBits));
+    return bits < begin ? 0 : (bits - begin) / stride + 1;
+  };
   Slice last;
-  keys_.ForEach(begin_, end_, [&](const Slice& key) {
-    const auto longest =
-        static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxSeriesBits));
-    const auto shared = static_cast<uint32_t>(
-        std::min<size_t>(8 * key.difference_offset(last), kMaxSeriesBits));
+  keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
+    const size_t shared =
+        SharedBytes(last.data(), key.data(), std::min(last.size(), key.size()),
+                    known_shared);
     last = key;
-    size_t i = shared < begin ? 0 : (shared - begin) / stride + 1;
-    for (uint32_t bits = begin + static_cast<uint32_t>(i) * stride;
-         bits <= longest; bits += stride, i++) {
-      while (i >= lengths.size()) {
-        const auto next = static_cast<uint32_t>(lengths.size());
-        lengths.emplace_back(begin + next * stride, salt);
-      }
+    const uint32_t end = count(key.size());
+    while (lengths.size() < end) {
+      const auto next = static_cast<uint32_t>(lengths.size());
+      lengths.emplace_back(begin + next * stride, salt);
+    }
+    for (uint32_t i = count(shared); i < end; i++) {
       set->Add(HashPrefix(key, lengths[i]));
     }
   });

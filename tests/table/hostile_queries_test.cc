@@ -365,6 +365,7 @@ TEST_F(SiphoningTest, WhatFiltersGiveAway) {
              {"surf:0:8", Policy("surf:0:8"), kMuch, kAny},
              {"surf:4:4", Policy("surf:4:4"), 0, kAny},
              {"surf:8:0", Policy("surf:8:0"), 0, kAny},
+             {"surf:0:0:8", Policy("surf:0:0:8"), 0, kAny},
              {"proteus:14", Policy("proteus:14"), 0, kAny},
              {"proteus:14, long scans", Taught(*form, 3, false, ""), kMuch,
               kAny},

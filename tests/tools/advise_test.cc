@@ -611,6 +611,41 @@ TEST_F(AdviseTest, RowsForPrograms) {
   EXPECT_TRUE(rows.back().contains("options"));
 }
 
+// Without --policies, SuRF with prefix bits is among those that are tried, and
+// the advice if keys are text and most reads are scans of a prefix. SuRF with
+// real bits has the same size, so that it is no smaller budget.
+TEST_F(AdviseTest, DefaultPoliciesForText) {
+  Random64 random(8);
+  Keys keys;
+  for (int i = 0; i < 20000; i++) {
+    std::string key = "/usr/share/";
+    for (int part = 0; part < 3; part++) {
+      key += Format("package-%c/", 'a' + static_cast<int>(random.Uniform(16)));
+    }
+    keys.push_back(key + Format("file-%05d", static_cast<int>(i)));
+  }
+  Open();
+  Write(keys);
+  StartTrace();
+  for (int i = 0; i < 4000; i++) {
+    std::string prefix = keys[random.Uniform(keys.size())];
+    prefix.resize(prefix.size() - 3);
+    prefix.back() = static_cast<char>('0' + random.Uniform(10));
+    std::string end = prefix;
+    end.back()++;
+    Seek(prefix, end);
+  }
+  ASSERT_OK(db_->EndTrace());
+  const std::vector<Json> rows =
+      Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json"}));
+  const Json prefix_bits = RowOf(rows, "policy", "surf:0:0:8");
+  const Json real_bits = RowOf(rows, "policy", "surf:0:8");
+  EXPECT_NEAR(real_bits["bits_per_key"].get<double>(),
+              prefix_bits["bits_per_key"].get<double>(), 0.1);
+  EXPECT_LT(prefix_bits["blocks_per_op"], real_bits["blocks_per_op"]);
+  EXPECT_LT(std::fabs(prefix_bits["saved_per_bit"].get<double>()), 1);
+}
+
 // SST files without their DB are enough.
 TEST_F(AdviseTest, Files) {
   Open();

@@ -220,11 +220,43 @@ fn options_file() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
+fn policies_with_all_their_options() -> Result<(), Box<dyn Error>> {
+    protean_rocksdb::register()?;
+    for (policy, written_as) in [
+        ("surf:0:4:8", "prefix_suffix_bits=8"),
+        (
+            "{id=protean.Proteus;bits_per_key=20;points=keys}",
+            "points=keys",
+        ),
+    ] {
+        let folder = new_folder("policies");
+        let mut options = Options::default().get_options_from_string(format!(
+            "create_if_missing=true;disable_auto_compactions=true;\
+             table_factory={{id=ProteanTable;filter_policy={policy}}}"
+        ))?;
+        options.enable_statistics();
+        let db = DB::open(&options, &folder)?;
+        let model = fill(&db)?;
+        let written = written_options(&folder)?;
+        assert!(written.contains(written_as), "{written}");
+        let reads = read_ranges(&db, &options, &model)?;
+        assert!(reads.filtered > reads.empty * SORTED_RUNS / 2, "{policy}");
+        for i in 0..KEYS {
+            let stored = key(i * DISTANCE);
+            assert_eq!(db.get(&stored)?.as_ref(), model.get(&stored), "{policy}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn mistakes_are_errors() -> Result<(), Box<dyn Error>> {
     protean_rocksdb::register()?;
     for mistake in [
         "filter_policy=proteus:many",
         "filter_policy=surf:99:99",
+        "filter_policy=surf:0:0:17",
+        "filter_policy={id=protean.Proteus;points=some}",
         "no_such_option=1",
     ] {
         let text = format!("table_factory={{id=ProteanTable;{mistake}}}");

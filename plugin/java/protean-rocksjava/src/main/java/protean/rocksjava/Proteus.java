@@ -62,6 +62,20 @@ public final class Proteus extends RangeFilter {
     }
   }
 
+  /** What answers {@code Get}. */
+  public enum Points {
+    /** All parts of the filter: the fewest false positives. */
+    AUTO("auto"),
+    /** A set of the whole keys alone: the time that {@code Get} takes tells no more about stored keys than with a Bloom filter. */
+    KEYS("keys");
+
+    private final String text;
+
+    Points(final String text) {
+      this.text = text;
+    }
+  }
+
   private final Map<String, String> options;
 
   private Proteus(final Map<String, String> options) {
@@ -106,6 +120,17 @@ public final class Proteus extends RangeFilter {
    */
   public Proteus levelBits(final LevelBits levelBits) {
     return with("level_bits", levelBits.text);
+  }
+
+  /**
+   * Sets what answers {@code Get}; the default is {@link Points#AUTO}.
+   *
+   * @param points what answers {@code Get}; {@link Points#KEYS} goes neither with {@link Design#TWO_PREFIXES} nor with a prefix
+   *     extractor
+   * @return the policy
+   */
+  public Proteus points(final Points points) {
+    return with("points", points.text);
   }
 
   /**

@@ -22,6 +22,11 @@ class RangeFilterTest {
             .levelBits(Proteus.LevelBits.EQUAL).sampleCapacity(1000).sampleEvery(7)
             .samplesFile(Path.of("/data/a b")).seedFile(Path.of("seeds")).toString());
     assertEquals("{id=protean.SuRF;hash_suffix_bits=2;real_suffix_bits=4}", Surf.suffixBits(2, 4).toString());
+    assertEquals("{id=protean.SuRF;hash_suffix_bits=0;real_suffix_bits=2;prefix_suffix_bits=8}",
+        Surf.suffixBits(0, 2, 8).toString());
+    assertEquals(Surf.suffixBits(2, 4).toString(), Surf.suffixBits(2, 4, 0).toString());
+    assertEquals("{id=protean.Proteus;bits_per_key=14;points=keys}",
+        Proteus.bitsPerKey(14).points(Proteus.Points.KEYS).toString());
     assertEquals("{id=protean.Levels;policies={bloomfilter:10,{id=protean.Proteus;bits_per_key=12}}}",
         Levels.of(RangeFilter.of("bloomfilter:10"), Proteus.bitsPerKey(12)).toString());
     assertEquals("nullptr", RangeFilter.none().toString());
@@ -32,7 +37,8 @@ class RangeFilterTest {
     final RangeFilter[] filters = {Proteus.bitsPerKey(2), Proteus.bitsPerKey(64).amq(Proteus.Amq.AUTO),
         Proteus.bitsPerKey(12).design(Proteus.Design.ONE_PREFIX).levelBits(Proteus.LevelBits.AUTO),
         Proteus.bitsPerKey(12).design(Proteus.Design.TWO_PREFIXES).amq(Proteus.Amq.BLOOM), Surf.suffixBits(0, 0),
-        Surf.suffixBits(32, 32), RangeFilter.none(), RangeFilter.of("bloomfilter:10"), RangeFilter.of("ribbonfilter:10"),
+        Surf.suffixBits(32, 32), Surf.suffixBits(16, 32, 16), Proteus.bitsPerKey(14).points(Proteus.Points.AUTO),
+        Proteus.bitsPerKey(14).points(Proteus.Points.KEYS), RangeFilter.none(), RangeFilter.of("bloomfilter:10"), RangeFilter.of("ribbonfilter:10"),
         Levels.of(RangeFilter.none(), RangeFilter.of("ribbonfilter:10"), Surf.suffixBits(0, 4), Proteus.bitsPerKey(12))};
     final ProteanTableConfig table = new ProteanTableConfig();
     for (final RangeFilter filter : filters) {
@@ -49,9 +55,12 @@ class RangeFilterTest {
       "proteus:12;block_size=1 | numbers from 2 to 64",
       "{id=protean.Proteus;level_bits=some} | auto, equal",
       "{id=protean.Proteus;sample_every=0} | from 1 to",
+      "{id=protean.Proteus;points=some} | auto, keys",
+      "{id=protean.TwoPrefixBloom;points=keys} | points",
       "{id=protean.Proteus;bits=12} | bits=12} cannot be made",
       "surf:4 | surf:HASH_BITS:REAL_BITS",
       "surf:33:0 | from 0 to 32",
+      "surf:0:0:17 | from 0 to 16",
       "levels: | a policy is missing",
       "levels:proteus:12,levels:proteus:12 | a list cannot be part of a list",
       "{id=protean.Levels} | no policy is named",
@@ -74,6 +83,9 @@ class RangeFilterTest {
     }
     assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Surf.suffixBits(-1, 0)));
     assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Surf.suffixBits(0, 33)));
+    assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Surf.suffixBits(0, 0, 17)));
+    assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Surf.suffixBits(0, 0, -1)));
+    assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Surf.suffixBits(32, 32, 1)));
     assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Proteus.bitsPerKey(12).sampleCapacity(0)));
     assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Proteus.bitsPerKey(12).sampleEvery(1L << 32)));
     assertThrows(IllegalArgumentException.class, () -> table.setRangeFilter(Levels.of()));
