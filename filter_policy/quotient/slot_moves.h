@@ -117,11 +117,10 @@ class MutableQuotientBlocks : public QuotientBlocks {
     const uint64_t above = end % 64 == 0 ? 0 : ~LowBits(end % 64);
     const uint64_t old_first = LoadWord(remainders, first);
     const uint64_t old_last = LoadWord(remainders, last);
-    uint64_t upper = old_last;
     for (unsigned i = last; i > first; i--) {
-      const uint64_t lower = LoadWord(remainders, i - 1);
-      StoreWord(remainders, i, upper << bits | lower >> (64 - bits));
-      upper = lower;
+      StoreWord(remainders, i,
+                LoadWord(remainders, i) << bits |
+                    LoadWord(remainders, i - 1) >> (64 - bits));
     }
     StoreWord(remainders, first,
               (old_first & below) | ((old_first & ~below) << bits));
