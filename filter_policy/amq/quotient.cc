@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/amq/quotient.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "filter_policy/amq/bloom.h"
+#include "filter_policy/bits/bit_array.h"
+#include "util/fastrange.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kGroup = 256;  // quotients to a number of the table
+constexpr unsigned kMaxRemainderBits = 32;
+constexpr uint64_t kMaxHashes = uint64_t{1} << 31;
+constexpr uint64_t kMaxQuotients = ~uint32_t{0};
+
+// Where the data has what.
+struct Layout {
+  uint64_t quotients;
+  unsigned remainder_bits;
+
+  uint64_t groups() const { return (quotients + kGroup - 1) / kGroup; }
+  uint64_t TableBytes() const { return (4 * (groups() + 1) + 7) / 8 * 8; }
+  uint64_t CountBits(uint64_t hashes) const { return 1 + quotients + hashes; }
+  uint64_t Bytes(uint64_t hashes) const {
+    return TableBytes() + BitArrayBytes(CountBits(hashes)) +
+           BitArrayBytes(hashes * remainder_bits) + 8;
+  }
+
+  uint64_t Quotient(uint64_t hash) const {
+    return FastRange64(hash, quotients);
+  }
+  uint64_t Remainder(uint64_t hash) const {
+    return hash & LowBits(remainder_bits);
+  }
+};
+
+// The most quotients with which that many hashes fit in the bytes; 0 if there
+// are none.
+uint64_t QuotientsFor(uint64_t hashes, unsigned remainder_bits,
+                      uint64_t bytes) {
+  uint64_t fits = 0;
+  uint64_t too_many = std::min(kMaxQuotients, 8 * bytes) + 1;
+  while (fits + 1 < too_many) {
+    const uint64_t middle = fits + (too_many - fits) / 2;
+    (Layout{middle, remainder_bits}.Bytes(hashes) <= bytes ? fits : too_many) =
+        middle;
+  }
+  return fits;
+}
+
+AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
+  AmqPlan plan;
+  if (hashes > kMaxHashes) return plan;
+  // A Bloom filter of the same size may have to take its place.
+  bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
+  for (unsigned bits = 1; bits <= kMaxRemainderBits; bits++) {
+    const uint64_t quotients = QuotientsFor(hashes, bits, bytes);
+    // A query looks at all remainders of a quotient.
+    constexpr uint64_t kMaxHashesPerQuotient = 8;
+    if (quotients * kMaxHashesPerQuotient < hashes || quotients == 0) break;
+    const double rate =
+        -std::expm1(-static_cast<double>(hashes) /
+                    std::ldexp(static_cast<double>(quotients), bits));
+    if (rate >= plan.false_positive_rate) continue;
+    plan.kind = kQuotientAmq;
+    plan.hashes = hashes;
+    plan.small[0] = static_cast<uint8_t>(bits);
+    plan.large = static_cast<uint32_t>(quotients);
+    plan.false_positive_rate = rate;
+  }
+  if (plan.kind == AmqKind::kNone) return plan;
+  plan.bytes = (Layout{plan.large, plan.small[0]}.Bytes(hashes) +
+                BloomSet::kLineBytes - 1) /
+               BloomSet::kLineBytes * BloomSet::kLineBytes;
+  return plan;
+}
+
+// Sorts hashes that have the same bits from `shift` on: the bits below choose a
+// bucket, to which the hashes are moved within their memory (McIlroy, Bostic
+// and McIlroy, "Engineering Radix Sort", 1993). There are at most 256 buckets,
+// and some ten hashes to each if there are fewer hashes.
+void SortHashes(uint64_t* begin, uint64_t* end, unsigned shift) {
+  constexpr ptrdiff_t kFew = 24;
+  constexpr unsigned kMaxBits = 8;
+  if (end - begin <= kFew || shift < kMaxBits) {
+    std::sort(begin, end);
+    return;
+  }
+  const unsigned bits =
+      std::min(kMaxBits, BitsFor(static_cast<uint64_t>(end - begin) / 8));
+  const size_t buckets = size_t{1} << bits;
+  shift -= bits;
+  const auto bucket = [=](uint64_t hash) {
+    return hash >> shift & (buckets - 1);
+  };
+  size_t counts[1 << kMaxBits];
+  std::fill_n(counts, buckets, 0);
+  for (const uint64_t* hash = begin; hash < end; hash++) {
+    counts[bucket(*hash)]++;
+  }
+  uint64_t* next[1 << kMaxBits];  // where the bucket's next hash goes
+  uint64_t* ends[1 << kMaxBits];
+  uint64_t* at = begin;
+  for (size_t i = 0; i < buckets; i++) {
+    next[i] = at;
+    ends[i] = at += counts[i];
+  }
+  for (size_t i = 0; i < buckets; i++) {
+    while (next[i] < ends[i]) {
+      uint64_t hash = *next[i];
+      while (bucket(hash) != i) std::swap(hash, *next[bucket(hash)]++);
+      *next[i]++ = hash;
+    }
+  }
+  for (size_t i = 0; i < buckets; i++) {
+    SortHashes(ends[i] - counts[i], ends[i], shift);
+  }
+}
+
+class Builder : public AmqSetBuilder {
+ public:
+  Builder(const AmqPlan& plan, char* data)
+      : plan_(plan), layout_{plan.large, plan.small[0]}, data_(data) {
+    hashes_.reserve(plan.hashes);
+  }
+
+  void Add(const uint64_t* hashes, size_t count) override {
+    hashes_.insert(hashes_.end(), hashes, hashes + count);
+  }
+
+  AmqHeader Finish() override {
+    SortHashes(hashes_.data(), hashes_.data() + hashes_.size(), 64);
+    hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
+    if (layout_.Bytes(hashes_.size()) > plan_.bytes) return FinishAsBloom();
+    Write();
+    return plan_;
+  }
+
+ private:
+  void Write() {
+    const uint64_t size = hashes_.size();
+    char* const counts = data_ + layout_.TableBytes();
+    BitWriter remainders(counts + BitArrayBytes(layout_.CountBits(size)), 0);
+    uint64_t group = 0;
+    for (uint64_t i = 0; i < size; i++) {
+      const uint64_t quotient = layout_.Quotient(hashes_[i]);
+      for (; group <= quotient / kGroup; group++) {
+        EncodeFixed32(data_ + 4 * group, static_cast<uint32_t>(i));
+      }
+      SetBit(counts, 1 + quotient + i);
+      remainders.Write(layout_.Remainder(hashes_[i]), layout_.remainder_bits);
+    }
+    for (; group <= layout_.groups(); group++) {
+      EncodeFixed32(data_ + 4 * group, static_cast<uint32_t>(size));
+    }
+  }
+
+  // There are more hashes than planned.
+  AmqHeader FinishAsBloom() const {
+    const AmqType& bloom = BloomAmqType();
+    const AmqPlan plan = bloom.plan(hashes_.size(), plan_.bytes);
+    const auto builder = bloom.new_builder(plan, data_);
+    builder->Add(hashes_.data(), hashes_.size());
+    return builder->Finish();
+  }
+
+  const AmqPlan plan_;
+  const Layout layout_;
+  char* const data_;
+  std::vector<uint64_t> hashes_;
+};
+
+// The parts of a set's data.
+struct Parts {
+  Layout layout;
+  const char* table = nullptr;
+  const char* counts = nullptr;
+  const char* remainders = nullptr;
+
+  uint64_t HashesBefore(uint64_t group) const {
+    return LoadWord32(table, group);
+  }
+  // Where the counts of a group begin.
+  uint64_t CountsOf(uint64_t group) const {
+    return 1 + kGroup * group + HashesBefore(group);
+  }
+};
+
+PROTEAN_CLONED bool Contains(const Parts& parts, uint64_t hash) {
+  const uint64_t quotient = parts.layout.Quotient(hash);
+  const uint64_t group = quotient / kGroup;
+  // The zero behind the ones of the quotient.
+  uint64_t index = parts.CountsOf(group) / 64;
+  uint64_t rank = quotient % kGroup;
+  uint64_t zeros =
+      ~LoadWord(parts.counts, index) & ~LowBits(parts.CountsOf(group) % 64);
+  for (uint64_t count; rank >= (count = PopCount(zeros)); rank -= count) {
+    zeros = ~LoadWord(parts.counts, ++index);
+  }
+  uint64_t pos = 64 * index + SelectInWord(zeros, static_cast<unsigned>(rank));
+  if (!GetBit(parts.counts, pos - 1)) return false;
+  const unsigned bits = parts.layout.remainder_bits;
+  const uint64_t wanted = parts.layout.Remainder(hash);
+  do {
+    pos--;
+    // The ones up to here are those bits that are not zeros of quotients.
+    const uint64_t number = pos - 1 - quotient;
+    if (GetBits(parts.remainders, number * bits, bits) == wanted) return true;
+  } while (GetBit(parts.counts, pos - 1));
+  return false;
+}
+
+// Whether the table and the counts agree, so that no query leaves the data.
+PROTEAN_CLONED bool AreConsistent(const Parts& parts, uint64_t hashes) {
+  const uint64_t end = parts.layout.CountBits(hashes);
+  if (parts.HashesBefore(0) != 0 || GetBit(parts.counts, 0) ||
+      GetBit(parts.counts, end - 1)) {
+    return false;
+  }
+  for (uint64_t group = 0; group < parts.layout.groups(); group++) {
+    const uint64_t before = parts.HashesBefore(group);
+    const uint64_t behind = parts.HashesBefore(group + 1);
+    if (behind < before || behind > hashes) return false;
+    const uint64_t next =
+        group + 1 == parts.layout.groups() ? end : parts.CountsOf(group + 1);
+    if (GetBit(parts.counts, next - 1) ||
+        CountOnes(parts.counts, parts.CountsOf(group), next) !=
+            behind - before) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class QuotientSet final : public AmqSet {
+ public:
+  QuotientSet(const AmqHeader& header, const char* data)
+      : parts_{{header.large, header.small[0]}} {
+    const Layout& layout = parts_.layout;
+    const uint64_t hashes = LoadWord32(data, layout.groups());
+    if (layout.Bytes(hashes) > header.bytes) return;
+    parts_.table = data;
+    parts_.counts = data + layout.TableBytes();
+    parts_.remainders = parts_.counts + BitArrayBytes(layout.CountBits(hashes));
+    if (!AreConsistent(parts_, hashes)) parts_.table = nullptr;
+  }
+
+  bool MayContain(uint64_t hash) const override {
+    return parts_.table == nullptr || Contains(parts_, hash);
+  }
+
+  // The counts and remainders that a query needs are where the table says, so
+  // its entries are prefetched first.
+  size_t Keep(size_t count, AmqLookup* lookups) const override {
+    if (parts_.table == nullptr) return count;
+    for (size_t i = 0; i < count; i++) {
+      Prefetch(parts_.table +
+               4 * (parts_.layout.Quotient(lookups[i].hash) / kGroup));
+    }
+    for (size_t i = 0; i < count; i++) PrefetchParts(lookups[i].hash);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+      const AmqLookup lookup = lookups[i];
+      lookups[kept] = lookup;
+      kept += Contains(parts_, lookup.hash);
+    }
+    return kept;
+  }
+
+ private:
+  // Where a group's hashes are spread evenly, the quotient's are here.
+  void PrefetchParts(uint64_t hash) const {
+    const uint64_t quotient = parts_.layout.Quotient(hash);
+    const uint64_t group = quotient / kGroup;
+    const uint64_t before = parts_.HashesBefore(group);
+    const uint64_t inside = (parts_.HashesBefore(group + 1) - before) *
+                            (quotient % kGroup) / kGroup;
+    Prefetch(parts_.counts + (quotient + before + inside) / 8);
+    Prefetch(parts_.remainders +
+             (before + inside) * parts_.layout.remainder_bits / 8);
+  }
+
+  Parts parts_;
+};
+
+bool IsSane(const AmqHeader& header) {
+  const unsigned bits = header.small[0];
+  return bits >= 1 && bits <= kMaxRemainderBits && header.large > 0 &&
+         header.bytes <= uint64_t{1} << 40 &&
+         header.bytes % BloomSet::kLineBytes == 0 &&
+         header.bytes >= Layout{header.large, bits}.Bytes(0);
+}
+
+}  // namespace
+
+const AmqType& QuotientAmqType() {
+  static_assert(sizeof(QuotientSet) <= AmqSet::kMaxBytes);
+  static const AmqType type = {
+      kQuotientAmq,
+      "quotient",
+      /*query_nanos=*/12,
+      /*max_hashes_per_key=*/16,
+      /*is_automatic=*/false,
+      Plan,
+      [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
+        return std::make_unique<Builder>(plan, data);
+      },
+      [](const AmqPlan& plan) -> size_t {
+        return sizeof(Builder) + plan.hashes * sizeof(uint64_t);
+      },
+      IsSane,
+      [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
+        return new (memory) QuotientSet(header, data);
+      },
+  };
+  return type;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
