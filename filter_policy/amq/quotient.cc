@@ -15,7 +15,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kGroup = 256;  // quotients to a number of the table
+constexpr uint64_t kUnit = 128;  // quotients of which the table tells
+constexpr uint64_t kUnitsPerEntry = 4;
+constexpr uint64_t kEntryBytes = 8;
+// An entry counts hashes in so many bits: those of all units before, and those
+// of the entry's first units.
+constexpr unsigned kBeforeBits = 32;
+constexpr unsigned kInEntryBits = 10;
+// The counts begin with two zeros, so that a query may look at the two bits
+// before the end of any quotient.
+constexpr uint64_t kZeros = 2;
 constexpr unsigned kMaxRemainderBits = 32;
 constexpr uint64_t kMaxHashes = uint64_t{1} << 31;
 constexpr uint64_t kMaxQuotients = ~uint32_t{0};
@@ -25,9 +34,15 @@ struct Layout {
   uint64_t quotients;
   unsigned remainder_bits;
 
-  uint64_t groups() const { return (quotients + kGroup - 1) / kGroup; }
-  uint64_t TableBytes() const { return (4 * (groups() + 1) + 7) / 8 * 8; }
-  uint64_t CountBits(uint64_t hashes) const { return 1 + quotients + hashes; }
+  uint64_t units() const { return (quotients + kUnit - 1) / kUnit; }
+  uint64_t entries() const {
+    return (units() + kUnitsPerEntry - 1) / kUnitsPerEntry;
+  }
+  // The last entry, behind those of units, has the number of all hashes.
+  uint64_t TableBytes() const { return kEntryBytes * (entries() + 1); }
+  uint64_t CountBits(uint64_t hashes) const {
+    return kZeros + quotients + hashes;
+  }
   uint64_t Bytes(uint64_t hashes) const {
     return TableBytes() + BitArrayBytes(CountBits(hashes)) +
            BitArrayBytes(hashes * remainder_bits) + 8;
@@ -62,9 +77,13 @@ AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
   for (unsigned bits = 1; bits <= kMaxRemainderBits; bits++) {
     const uint64_t quotients = QuotientsFor(hashes, bits, bytes);
-    // A query looks at all remainders of a quotient.
-    constexpr uint64_t kMaxHashesPerQuotient = 8;
-    if (quotients * kMaxHashesPerQuotient < hashes || quotients == 0) break;
+    // An entry can count no more. More bits of the remainders leave even less
+    // for quotients.
+    constexpr double kMaxHashesPerQuotient = 1.5;
+    if (kMaxHashesPerQuotient * static_cast<double>(quotients) <
+        static_cast<double>(hashes)) {
+      break;
+    }
     const double rate =
         -std::expm1(-static_cast<double>(hashes) /
                     std::ldexp(static_cast<double>(quotients), bits));
@@ -138,32 +157,50 @@ class Builder : public AmqSetBuilder {
   AmqHeader Finish() override {
     SortHashes(hashes_.data(), hashes_.data() + hashes_.size(), 64);
     hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
-    if (layout_.Bytes(hashes_.size()) > plan_.bytes) return FinishAsBloom();
-    Write();
+    if (layout_.Bytes(hashes_.size()) > plan_.bytes || !Write()) {
+      return FinishAsBloom();
+    }
     return plan_;
   }
 
  private:
-  void Write() {
+  // False if an entry cannot count the hashes.
+  bool Write() {
     const uint64_t size = hashes_.size();
     char* const counts = data_ + layout_.TableBytes();
     BitWriter remainders(counts + BitArrayBytes(layout_.CountBits(size)), 0);
-    uint64_t group = 0;
+    uint64_t unit = 0;
+    bool fits = true;
     for (uint64_t i = 0; i < size; i++) {
       const uint64_t quotient = layout_.Quotient(hashes_[i]);
-      for (; group <= quotient / kGroup; group++) {
-        EncodeFixed32(data_ + 4 * group, static_cast<uint32_t>(i));
-      }
-      SetBit(counts, 1 + quotient + i);
+      for (; unit <= quotient / kUnit; unit++) fits &= BeginUnit(unit, i);
+      SetBit(counts, kZeros + quotient + i);
       remainders.Write(layout_.Remainder(hashes_[i]), layout_.remainder_bits);
     }
-    for (; group <= layout_.groups(); group++) {
-      EncodeFixed32(data_ + 4 * group, static_cast<uint32_t>(size));
+    for (; unit <= layout_.entries() * kUnitsPerEntry; unit++) {
+      fits &= BeginUnit(unit, size);
     }
+    return fits;
   }
 
-  // There are more hashes than planned.
+  // Says in the table that the units before have that many hashes.
+  bool BeginUnit(uint64_t unit, uint64_t hashes) {
+    char* const at = data_ + kEntryBytes * (unit / kUnitsPerEntry);
+    const uint64_t in_entry = unit % kUnitsPerEntry;
+    if (in_entry == 0) {
+      EncodeFixed64(at, hashes);
+      return true;
+    }
+    const uint64_t entry = DecodeFixed64(at);
+    const uint64_t count = hashes - (entry & LowBits(kBeforeBits));
+    EncodeFixed64(
+        at, entry | count << (kBeforeBits + kInEntryBits * (in_entry - 1)));
+    return count <= LowBits(kInEntryBits);
+  }
+
+  // There are more hashes than planned, or nearly all are in a few units.
   AmqHeader FinishAsBloom() const {
+    std::fill_n(data_, plan_.bytes, '\0');
     const AmqType& bloom = BloomAmqType();
     const AmqPlan plan = bloom.plan(hashes_.size(), plan_.bytes);
     const auto builder = bloom.new_builder(plan, data_);
@@ -184,57 +221,64 @@ struct Parts {
   const char* counts = nullptr;
   const char* remainders = nullptr;
 
-  uint64_t HashesBefore(uint64_t group) const {
-    return LoadWord32(table, group);
+  // The number of hashes in the units before.
+  uint64_t HashesBefore(uint64_t unit) const {
+    const uint64_t entry = LoadWord(table, unit / kUnitsPerEntry);
+    const uint64_t in_entry = entry >> kBeforeBits << kInEntryBits >>
+                              (kInEntryBits * (unit % kUnitsPerEntry));
+    return (entry & LowBits(kBeforeBits)) + (in_entry & LowBits(kInEntryBits));
   }
-  // Where the counts of a group begin.
-  uint64_t CountsOf(uint64_t group) const {
-    return 1 + kGroup * group + HashesBefore(group);
+  // Where the counts of a unit begin.
+  uint64_t CountsOf(uint64_t unit) const {
+    return kZeros + kUnit * unit + HashesBefore(unit);
   }
 };
 
 PROTEAN_CLONED bool Contains(const Parts& parts, uint64_t hash) {
   const uint64_t quotient = parts.layout.Quotient(hash);
-  const uint64_t group = quotient / kGroup;
+  const uint64_t begin = parts.CountsOf(quotient / kUnit);
   // The zero behind the ones of the quotient.
-  uint64_t index = parts.CountsOf(group) / 64;
-  uint64_t rank = quotient % kGroup;
-  uint64_t zeros =
-      ~LoadWord(parts.counts, index) & ~LowBits(parts.CountsOf(group) % 64);
+  uint64_t index = begin / 64;
+  uint64_t rank = quotient % kUnit;
+  uint64_t zeros = ~LoadWord(parts.counts, index) & ~LowBits(begin % 64);
   for (uint64_t count; rank >= (count = PopCount(zeros)); rank -= count) {
     zeros = ~LoadWord(parts.counts, ++index);
   }
   uint64_t pos = 64 * index + SelectInWord(zeros, static_cast<unsigned>(rank));
-  if (!GetBit(parts.counts, pos - 1)) return false;
+
+  // The ones before that are all bits but the zeros of smaller quotients. Most
+  // quotients have one or none, which are told apart without a branch.
   const unsigned bits = parts.layout.remainder_bits;
   const uint64_t wanted = parts.layout.Remainder(hash);
-  do {
-    pos--;
-    // The ones up to here are those bits that are not zeros of quotients.
-    const uint64_t number = pos - 1 - quotient;
+  const uint64_t last_two = GetBits(parts.counts, pos - 2, 2);
+  uint64_t number = pos - kZeros - quotient - (last_two >> 1);
+  const bool is_last = GetBits(parts.remainders, number * bits, bits) == wanted;
+  if ((is_last & last_two >> 1) != 0) return true;
+  if (last_two != 3) return false;
+  for (pos -= 2; GetBit(parts.counts, pos); pos--) {
+    number--;
     if (GetBits(parts.remainders, number * bits, bits) == wanted) return true;
-  } while (GetBit(parts.counts, pos - 1));
+  }
   return false;
 }
 
 // Whether the table and the counts agree, so that no query leaves the data.
 PROTEAN_CLONED bool AreConsistent(const Parts& parts, uint64_t hashes) {
   const uint64_t end = parts.layout.CountBits(hashes);
-  if (parts.HashesBefore(0) != 0 || GetBit(parts.counts, 0) ||
-      GetBit(parts.counts, end - 1)) {
+  if (parts.HashesBefore(0) != 0 || GetBits(parts.counts, 0, kZeros) != 0) {
     return false;
   }
-  for (uint64_t group = 0; group < parts.layout.groups(); group++) {
-    const uint64_t before = parts.HashesBefore(group);
-    const uint64_t behind = parts.HashesBefore(group + 1);
-    if (behind < before || behind > hashes) return false;
-    const uint64_t next =
-        group + 1 == parts.layout.groups() ? end : parts.CountsOf(group + 1);
-    if (GetBit(parts.counts, next - 1) ||
-        CountOnes(parts.counts, parts.CountsOf(group), next) !=
-            behind - before) {
+  uint64_t begin = parts.CountsOf(0);
+  for (uint64_t unit = 0; unit < parts.layout.units(); unit++) {
+    const bool is_last = unit + 1 == parts.layout.units();
+    const uint64_t next = is_last ? end : parts.CountsOf(unit + 1);
+    const uint64_t zeros =
+        is_last ? parts.layout.quotients - kUnit * unit : kUnit;
+    if (next < begin + zeros || next > end || GetBit(parts.counts, next - 1) ||
+        CountOnes(parts.counts, begin, next) != next - begin - zeros) {
       return false;
     }
+    begin = next;
   }
   return true;
 }
@@ -244,8 +288,8 @@ class QuotientSet final : public AmqSet {
   QuotientSet(const AmqHeader& header, const char* data)
       : parts_{{header.large, header.small[0]}} {
     const Layout& layout = parts_.layout;
-    const uint64_t hashes = LoadWord32(data, layout.groups());
-    if (layout.Bytes(hashes) > header.bytes) return;
+    const uint64_t hashes = LoadWord(data, layout.entries());
+    if (hashes > kMaxHashes || layout.Bytes(hashes) > header.bytes) return;
     parts_.table = data;
     parts_.counts = data + layout.TableBytes();
     parts_.remainders = parts_.counts + BitArrayBytes(layout.CountBits(hashes));
@@ -261,8 +305,8 @@ class QuotientSet final : public AmqSet {
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     if (parts_.table == nullptr) return count;
     for (size_t i = 0; i < count; i++) {
-      Prefetch(parts_.table +
-               4 * (parts_.layout.Quotient(lookups[i].hash) / kGroup));
+      Prefetch(parts_.table + parts_.layout.Quotient(lookups[i].hash) /
+                                  (kUnit * kUnitsPerEntry) * kEntryBytes);
     }
     for (size_t i = 0; i < count; i++) PrefetchParts(lookups[i].hash);
     size_t kept = 0;
@@ -275,16 +319,13 @@ class QuotientSet final : public AmqSet {
   }
 
  private:
-  // Where a group's hashes are spread evenly, the quotient's are here.
+  // Prefetches what the query reads if the unit's hashes are spread evenly.
   void PrefetchParts(uint64_t hash) const {
     const uint64_t quotient = parts_.layout.Quotient(hash);
-    const uint64_t group = quotient / kGroup;
-    const uint64_t before = parts_.HashesBefore(group);
-    const uint64_t inside = (parts_.HashesBefore(group + 1) - before) *
-                            (quotient % kGroup) / kGroup;
-    Prefetch(parts_.counts + (quotient + before + inside) / 8);
-    Prefetch(parts_.remainders +
-             (before + inside) * parts_.layout.remainder_bits / 8);
+    const uint64_t hashes =
+        parts_.HashesBefore(quotient / kUnit) + quotient % kUnit / 2;
+    Prefetch(parts_.counts + (quotient + hashes) / 8);
+    Prefetch(parts_.remainders + hashes * parts_.layout.remainder_bits / 8);
   }
 
   Parts parts_;

@@ -17,12 +17,14 @@
 //  way that m can make up for an r that is a whole number.
 //
 //  header: small[0] r, large m
-//  data:   for each 256 quotients, in 4 bytes: the number of hashes with
-//  smaller
-//          quotients; and the number of all hashes; up to a multiple of 8 bytes
-//          the counts, in bits: a zero, then for each quotient a one for each
-//          of its hashes, and a zero; up to a multiple of 8 bytes
-//          the remainders, r bits each
+//  data:   for each 512 quotients an entry of 8 bytes: the number of hashes
+//  with
+//          smaller quotients (32 bits), and the number of hashes of the first
+//          128, 256 and 384 of these quotients (10 bits each); at last an entry
+//          with the number of all hashes
+//          the counts, in bits: two zeros, then for each quotient a one for
+//          each of its hashes, and a zero; up to a multiple of 8 bytes
+//          the remainders, r bits each; up to a multiple of 8 bytes
 //          eight zeros or more, so that a remainder is one load
 
 #pragma once

@@ -220,9 +220,12 @@ TEST(AmqTest, QuotientSetsOfSkewedHashes) {
     Hashes lower = upper;
     for (uint64_t& hash : upper) hash <<= shift;
     for (uint64_t& hash : lower) hash >>= shift;
-    for (const Hashes& hashes : {upper, lower}) {
+    for (const Hashes* of : {&upper, &lower}) {
+      const Hashes& hashes = *of;
       const BuiltAmq amq(PlanAmq(kQuotientAmq, hashes.size(), 4000), hashes);
-      EXPECT_EQ(kQuotientAmq, amq->kind());
+      // An entry of the table counts no more than 1023 hashes.
+      const bool is_even = of == &upper || shift == 1;
+      EXPECT_EQ(is_even ? kQuotientAmq : kBloomAmq, amq->kind());
       ExpectAllFound(*amq, hashes);
     }
   }
