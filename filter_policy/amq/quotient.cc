@@ -10,6 +10,7 @@
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/bits/bit_array.h"
 #include "util/fastrange.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -25,6 +26,8 @@ constexpr unsigned kInEntryBits = 10;
 // The counts begin with two zeros, so that a query may look at the two bits
 // before the end of any quotient.
 constexpr uint64_t kZeros = 2;
+// The words of counts that a query loads, needed or not.
+constexpr unsigned kWordsAhead = 4;
 constexpr unsigned kMaxRemainderBits = 32;
 constexpr uint64_t kMaxHashes = uint64_t{1} << 31;
 constexpr uint64_t kMaxQuotients = ~uint32_t{0};
@@ -45,11 +48,11 @@ struct Layout {
   }
   uint64_t Bytes(uint64_t hashes) const {
     return TableBytes() + BitArrayBytes(CountBits(hashes)) +
-           BitArrayBytes(hashes * remainder_bits) + 8;
+           BitArrayBytes(hashes * remainder_bits) + 8 * (kWordsAhead - 1);
   }
 
   uint64_t Quotient(uint64_t hash) const {
-    return FastRange64(hash, quotients);
+    return FastRange32(Upper32of64(hash), static_cast<uint32_t>(quotients));
   }
   uint64_t Remainder(uint64_t hash) const {
     return hash & LowBits(remainder_bits);
@@ -234,17 +237,36 @@ struct Parts {
   }
 };
 
-PROTEAN_CLONED bool Contains(const Parts& parts, uint64_t hash) {
+inline bool Contains(const Parts& parts, uint64_t hash) {
   const uint64_t quotient = parts.layout.Quotient(hash);
   const uint64_t begin = parts.CountsOf(quotient / kUnit);
-  // The zero behind the ones of the quotient.
+  // The zero behind the ones of the quotient is nearly always in one of four
+  // words, which are told apart without a branch.
   uint64_t index = begin / 64;
-  uint64_t rank = quotient % kUnit;
+  const uint64_t rank = quotient % kUnit;
   uint64_t zeros = ~LoadWord(parts.counts, index) & ~LowBits(begin % 64);
-  for (uint64_t count; rank >= (count = PopCount(zeros)); rank -= count) {
-    zeros = ~LoadWord(parts.counts, ++index);
+  uint64_t before = 0;
+  uint64_t behind = PopCount(zeros);
+  for (unsigned i = 1; i < kWordsAhead; i++) {
+    const uint64_t next = ~LoadWord(parts.counts, begin / 64 + i);
+    // All ones if the zero is in the next word or behind it.
+    const uint64_t is_further = -uint64_t{rank >= behind};
+    index -= is_further;
+    zeros ^= (zeros ^ next) & is_further;
+    before ^= (before ^ behind) & is_further;
+    behind += PopCount(next);
   }
-  uint64_t pos = 64 * index + SelectInWord(zeros, static_cast<unsigned>(rank));
+  if (rank >= behind) {
+    index = begin / 64 + kWordsAhead;
+    zeros = ~LoadWord(parts.counts, index);
+    before = behind;
+    for (uint64_t count; rank - before >= (count = PopCount(zeros));) {
+      before += count;
+      zeros = ~LoadWord(parts.counts, ++index);
+    }
+  }
+  uint64_t pos =
+      64 * index + SelectInWord(zeros, static_cast<unsigned>(rank - before));
 
   // The ones before that are all bits but the zeros of smaller quotients. Most
   // quotients have one or none, which are told apart without a branch.
@@ -260,6 +282,22 @@ PROTEAN_CLONED bool Contains(const Parts& parts, uint64_t hash) {
     if (GetBits(parts.remainders, number * bits, bits) == wanted) return true;
   }
   return false;
+}
+
+PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
+  return Contains(parts, hash);
+}
+
+// Does what AmqSet::Keep does for lookups whose data is in the cache.
+PROTEAN_CLONED size_t KeepContained(const Parts& parts, size_t count,
+                                    AmqLookup* lookups) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    const AmqLookup lookup = lookups[i];
+    lookups[kept] = lookup;
+    kept += Contains(parts, lookup.hash);
+  }
+  return kept;
 }
 
 // Whether the table and the counts agree, so that no query leaves the data.
@@ -297,7 +335,7 @@ class QuotientSet final : public AmqSet {
   }
 
   bool MayContain(uint64_t hash) const override {
-    return parts_.table == nullptr || Contains(parts_, hash);
+    return parts_.table == nullptr || ContainsOne(parts_, hash);
   }
 
   // The counts and remainders that a query needs are where the table says, so
@@ -309,13 +347,7 @@ class QuotientSet final : public AmqSet {
                                   (kUnit * kUnitsPerEntry) * kEntryBytes);
     }
     for (size_t i = 0; i < count; i++) PrefetchParts(lookups[i].hash);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-      const AmqLookup lookup = lookups[i];
-      lookups[kept] = lookup;
-      kept += Contains(parts_, lookup.hash);
-    }
-    return kept;
+    return KeepContained(parts_, count, lookups);
   }
 
  private:

@@ -10,11 +10,12 @@
 //  build them means to sort the hashes, a small part of the time that a Ribbon
 //  filter takes.
 //
-//  The quotient of a hash is (hash * m) >> 64, and the remainder is the hash's
-//  lowest r bits. A query counts to its quotient, and compares the remainders
-//  there, of which there is about one to every two quotients. So the rate of
-//  false positives for n hashes is n / (m 2^r). It depends on m and r in such a
-//  way that m can make up for an r that is a whole number.
+//  The quotient of a hash is (h * m) >> 32, where h is the hash's upper half,
+//  and the remainder is its lowest r bits. A query counts to its quotient, and
+//  compares the remainders there, of which there is about one to every two
+//  quotients. So the rate of false positives for n hashes is n / (m 2^r). It
+//  depends on m and r in such a way that m can make up for an r that is a whole
+//  number.
 //
 //  header: small[0] r, large m
 //  data:   for each 512 quotients an entry of 8 bytes: the number of hashes
@@ -25,7 +26,7 @@
 //          the counts, in bits: two zeros, then for each quotient a one for
 //          each of its hashes, and a zero; up to a multiple of 8 bytes
 //          the remainders, r bits each; up to a multiple of 8 bytes
-//          eight zeros or more, so that a remainder is one load
+//          24 zero bytes or more, so that queries may read whole words
 
 #pragma once
 
