@@ -106,13 +106,14 @@ class QuotientBlocks {
       if (stored > remainder || IsRunend(slot)) return count;
     }
   }
-  // Prefetches what Contains most probably reads.
-  void PrefetchFor(uint64_t fingerprint) const {
+  // Prefetches what Contains most probably reads, and `more` bytes behind it.
+  void PrefetchFor(uint64_t fingerprint, size_t more = 0) const {
     const uint64_t quotient = shape_.Quotient(fingerprint);
     const char* const block = Block(quotient / kSlots);
+    const char* const canonical =
+        block + kHeaderBytes + quotient % kSlots * shape_.remainder_bits / 8;
     Prefetch(block);
-    Prefetch(block + kHeaderBytes +
-             quotient % kSlots * shape_.remainder_bits / 8);
+    for (size_t at = 0; at <= more; at += 64) Prefetch(canonical + at);
   }
 
   // ---- Blocks and slots ----
@@ -147,10 +148,28 @@ class QuotientBlocks {
   }
   // The first slot at or after `slot` that is free.
   uint64_t FirstFree(uint64_t slot) const {
-    for (;;) {
-      const uint64_t behind = EndOfRunsUpTo(slot);
-      if (behind <= slot) return slot;
-      slot = behind;
+    uint64_t block = slot / kSlots;
+    // The runs that have begun before a slot and have not ended before it.
+    uint64_t pending = RunendsBelow(block, Offset(block));
+    // What precedes the first free slot is a runend, unless that slot is the
+    // first one that is looked at.
+    uint64_t may_be_first = uint64_t{1} << (slot % kSlots);
+    uint64_t looked_at = ~LowBits(slot % kSlots);
+    for (;; block++) {
+      const uint64_t occupieds = Occupieds(block);
+      const uint64_t runends = Runends(block);
+      for (uint64_t candidates = ~(occupieds | runends) & looked_at &
+                                 (runends << 1 | may_be_first);
+           candidates != 0; candidates &= candidates - 1) {
+        const uint64_t before = (candidates & -candidates) - 1;
+        if (pending + PopCount(occupieds & before) ==
+            static_cast<uint64_t>(PopCount(runends & before))) {
+          return block * kSlots + __builtin_ctzll(candidates);
+        }
+      }
+      pending += PopCount(occupieds) - PopCount(runends);
+      may_be_first = runends >> (kSlots - 1);
+      looked_at = ~uint64_t{0};
     }
   }
   // The last slot of the run that has a remainder in `slot`.
@@ -201,6 +220,14 @@ class QuotientBlocks {
     const uint64_t offset = Offset(block);
     if (runs == 0) return block * kSlots + offset;
     return SelectRunend(block + offset / kSlots, offset % kSlots, runs - 1) + 1;
+  }
+
+  // The number of runends in the first `slots` slots from a block on.
+  uint64_t RunendsBelow(uint64_t block, uint64_t slots) const {
+    uint64_t count = 0;
+    for (; slots >= kSlots; slots -= kSlots)
+      count += PopCount(Runends(block++));
+    return count + PopCount(Runends(block) & LowBits(slots));
   }
 
   // The slot of the runend that has `rank` runends between the slot `begin` of

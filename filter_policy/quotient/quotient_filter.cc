@@ -2,8 +2,6 @@
 
 #include "filter_policy/quotient/quotient_filter.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -22,23 +20,6 @@ constexpr size_t kBatch = 32;
 size_t MemoryBytes(const QuotientShape& shape, uint64_t num_blocks) {
   return num_blocks * QuotientBlocks::BlockBytes(shape.remainder_bits) +
          kReadPadding;
-}
-
-// From this size on, memory is asked for in huge pages: the slots of successive
-// hashes are in different pages, and each page's address must be looked up.
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// Zeroed memory, or nullptr.
-char* Allocate(size_t bytes) {
-  if (bytes < 4 * kHugePage) return static_cast<char*>(calloc(1, bytes));
-  const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  char* const memory = static_cast<char*>(aligned_alloc(kHugePage, whole));
-  if (memory == nullptr) return nullptr;
-#ifdef MADV_HUGEPAGE
-  madvise(memory, whole, MADV_HUGEPAGE);
-#endif
-  memset(memory, 0, bytes);
-  return memory;
 }
 
 }  // namespace
@@ -69,7 +50,8 @@ Status QuotientFilter::Create(const QuotientShape& shape,
 
 bool QuotientFilter::SetNumBlocks(const QuotientShape& shape,
                                   uint64_t num_blocks) {
-  std::unique_ptr<char, Free> memory(Allocate(MemoryBytes(shape, num_blocks)));
+  std::unique_ptr<char, Free> memory(
+      static_cast<char*>(calloc(1, MemoryBytes(shape, num_blocks))));
   if (memory == nullptr) return false;
   if (memory_ != nullptr) {
     memcpy(memory.get(), memory_.get(), blocks_.bytes());
@@ -88,6 +70,18 @@ bool QuotientFilter::ProvideFreeSlot(uint64_t taken) {
 
 size_t QuotientFilter::MemoryUsage() const {
   return sizeof(*this) + MemoryBytes(shape(), blocks_.num_blocks());
+}
+
+// The bytes that are between a slot and the first free slot in the mean: with
+// load a, these are (1 + 1 / (1 - a)^2) / 2 slots (Knuth, The Art of Computer
+// Programming, volume 3, section 6.4).
+size_t QuotientFilter::ExpectedMovedBytes() const {
+  const double full = static_cast<double>(shape().num_quotients());
+  const double free_share = 1 - static_cast<double>(size_) / full;
+  const double slots = (1 + 1 / (free_share * free_share)) / 2;
+  return static_cast<size_t>(slots) *
+         QuotientBlocks::BlockBytes(shape().remainder_bits) /
+         QuotientBlocks::kSlots;
 }
 
 inline bool QuotientFilter::InsertFingerprint(uint64_t fingerprint) {
@@ -145,7 +139,9 @@ inline bool QuotientFilter::DeleteFingerprint(uint64_t fingerprint) {
 }
 
 PROTEAN_CLONED bool QuotientFilter::Insert(uint64_t hash) {
-  return InsertFingerprint(shape().Fingerprint(hash));
+  const uint64_t fingerprint = shape().Fingerprint(hash);
+  blocks_.PrefetchFor(fingerprint);
+  return InsertFingerprint(fingerprint);
 }
 
 PROTEAN_CLONED bool QuotientFilter::Delete(uint64_t hash) {
@@ -162,13 +158,13 @@ PROTEAN_CLONED uint64_t QuotientFilter::Count(uint64_t hash) const {
 
 PROTEAN_CLONED size_t QuotientFilter::InsertBatch(const uint64_t* hashes,
                                                   size_t count) {
-  for (size_t i = 0; i < std::min(count, kBatch); i++) {
-    blocks_.PrefetchFor(shape().Fingerprint(hashes[i]));
-  }
+  const size_t moved_bytes = ExpectedMovedBytes();
+  const auto prefetch = [&](uint64_t hash) {
+    blocks_.PrefetchFor(shape().Fingerprint(hash), moved_bytes);
+  };
+  for (size_t i = 0; i < std::min(count, kBatch); i++) prefetch(hashes[i]);
   for (size_t i = 0; i < count; i++) {
-    if (i + kBatch < count) {
-      blocks_.PrefetchFor(shape().Fingerprint(hashes[i + kBatch]));
-    }
+    if (i + kBatch < count) prefetch(hashes[i + kBatch]);
     if (!InsertFingerprint(shape().Fingerprint(hashes[i]))) return i;
   }
   return count;

@@ -23,6 +23,7 @@
 
 #include "filter_policy/filter_salt.h"
 #include "filter_policy/quotient/slot_moves.h"
+#include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -68,6 +69,8 @@ class QuotientFilter {
 
  private:
   friend class QuotientAppender;
+  friend Status ThawQuotientFilter(const Slice&,
+                                   std::unique_ptr<QuotientFilter>*);
 
   struct Free {
     void operator()(char* memory) const { free(memory); }
@@ -81,6 +84,7 @@ class QuotientFilter {
   // Makes the tail longer if its last slot is taken. False if there is no
   // memory.
   bool ProvideFreeSlot(uint64_t taken);
+  size_t ExpectedMovedBytes() const;
   bool InsertFingerprint(uint64_t fingerprint);
   bool DeleteFingerprint(uint64_t fingerprint);
 

@@ -19,8 +19,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // one that can hold them and is not smaller than any of these. The false
 // positive rates add up, as the fingerprints keep their bits. Returns
 // InvalidArgument if the filters differ in fingerprint bits or salts, if there
-// is none, or if fingerprints have too few bits for so many hashes; MemoryLimit
-// without memory. Takes one pass over the filters.
+// is none, or if fingerprints have too few bits for the number of hashes;
+// MemoryLimit without memory. Takes one pass over the filters.
 Status MergeQuotientFilters(const std::vector<const QuotientFilter*>& filters,
                             std::unique_ptr<QuotientFilter>* merged);
 

@@ -41,24 +41,22 @@ class MutableQuotientBlocks : public QuotientBlocks {
   // Moves what is in [begin, end) one slot up, and stores the remainder in
   // `begin`. `end` is free.
   void MoveUp(uint64_t begin, uint64_t end, uint64_t remainder, bool runend) {
-    for (uint64_t block = end / kSlots;; block--) {
-      const bool is_first = block == begin / kSlots;
-      const unsigned from = is_first ? begin % kSlots : 0;
-      const unsigned to = block == end / kSlots ? end % kSlots : kSlots - 1;
+    unsigned from = begin % kSlots;
+    for (uint64_t block = begin / kSlots;; block++, from = 0) {
+      const bool is_last = block == end / kSlots;
+      const unsigned to = is_last ? end % kSlots : kSlots - 1;
       char* const at = Block(block);
-      // What enters the block comes from the last slot of the one before.
-      const uint64_t entering =
-          is_first ? remainder : Remainder(block * kSlots - 1);
-      const bool runend_entering =
-          is_first ? runend : IsRunend(block * kSlots - 1);
+      // What is in the last slot enters the next block.
+      const uint64_t leaving = Remainder(block * kSlots + kSlots - 1);
       const uint64_t runends = DecodeFixed64(at + 8);
       const uint64_t stretch = Stretch(from, to);
       EncodeFixed64(at + 8, (runends & ~stretch) |
                                 ((runends & stretch) << 1 & stretch) |
-                                uint64_t{runend_entering} << from);
-      if (from < to) MoveUpInBlock(at + kHeaderBytes, from, to);
-      SetInBlock(at, from, entering);
-      if (is_first) return;
+                                uint64_t{runend} << from);
+      MoveUpInBlock(at + kHeaderBytes, from, to, remainder);
+      if (is_last) return;
+      remainder = leaving;
+      runend = runends >> (kSlots - 1) != 0;
     }
   }
 
@@ -105,29 +103,33 @@ class MutableQuotientBlocks : public QuotientBlocks {
                   (DecodeFixed64(bytes) & ~mask) | remainder << (pos % 8));
   }
 
-  // Move the remainders from slot `from` up, or those up to slot `to` down, by
-  // one slot within a block. The slot that becomes empty is undefined.
-  void MoveUpInBlock(char* remainders, unsigned from, unsigned to) {
+  // Moves the remainders of the slots from `from` to `to` - 1 one slot up, and
+  // stores `entering` in `from`. The words are the digits of a large number,
+  // each of which carries its highest bits to the next one.
+  void MoveUpInBlock(char* remainders, unsigned from, unsigned to,
+                     uint64_t entering) {
     const unsigned bits = shape().remainder_bits;
     const unsigned first = from * bits / 64;
+    const unsigned begin = from * bits % 64;
     const unsigned end = (to + 1) * bits;
     const unsigned last = (end - 1) / 64;
     // The words that are moved in part keep the other bits.
-    const uint64_t below = LowBits(from * bits % 64);
+    const uint64_t below = LowBits(begin);
     const uint64_t above = end % 64 == 0 ? 0 : ~LowBits(end % 64);
-    const uint64_t old_first = LoadWord(remainders, first);
-    const uint64_t old_last = LoadWord(remainders, last);
-    uint64_t upper = old_last;
-    for (unsigned i = last; i > first; i--) {
-      const uint64_t lower = LoadWord(remainders, i - 1);
-      StoreWord(remainders, i, upper << bits | lower >> (64 - bits));
-      upper = lower;
+    uint64_t old = LoadWord(remainders, first);
+    uint64_t moved = (old & below) | entering << begin | (old & ~below) << bits;
+    uint64_t carry = (old & ~below) >> (64 - bits) |
+                     (begin + bits > 64 ? entering >> (64 - begin) : 0);
+    for (unsigned i = first; i < last;) {
+      StoreWord(remainders, i++, moved);
+      old = LoadWord(remainders, i);
+      moved = old << bits | carry;
+      carry = old >> (64 - bits);
     }
-    StoreWord(remainders, first,
-              (old_first & below) | ((old_first & ~below) << bits));
-    StoreWord(remainders, last,
-              (LoadWord(remainders, last) & ~above) | (old_last & above));
+    StoreWord(remainders, last, (moved & ~above) | (old & above));
   }
+  // Moves the remainders of the slots from `from` + 1 to `to` one slot down.
+  // What slot `to` has then is undefined.
   void MoveDownInBlock(char* remainders, unsigned from, unsigned to) {
     const unsigned bits = shape().remainder_bits;
     const unsigned first = from * bits / 64;
