@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The four hot read paths, with every block in the cache: Get, a closed seek,
-//  a scan and an open seek, over level-0 files that overlap. The queries are
+//  a scan and an open seek, over level-0 files that overlap; and three ways to
+//  ask whether keys or ranges exist. The queries are
 //  asked once to warm the caches and once more in CountedQueries, the function
 //  whose instructions scripts/count_instructions.sh counts.
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "db_bench_ext/own_flags.h"
+#include "plugin/may_exist.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
@@ -21,7 +26,9 @@
 #include "util/hash.h"
 #include "util/math.h"
 
-DEFINE_string(path, "point", "point, range, scan or open_seek");
+DEFINE_string(path, "point",
+              "point, range, scan, open_seek, key_may_exist (of RocksDB), "
+              "keys_may_exist or ranges_may_exist (in batches)");
 DEFINE_string(table_factory, "ProteanTable",
               "Table factory, as in an options string");
 DEFINE_uint64(runs, 1,
@@ -72,8 +79,60 @@ std::unique_ptr<DB> Build() {
   return db;
 }
 
+// Half of the targets are not stored.
+std::string Target(uint64_t i) {
+  const uint64_t absent = i % 2 == 1 ? FLAGS_num : 0;
+  return Key(i * 7919 % FLAGS_num + absent);
+}
+
+std::string EndOf(const std::string& target) {
+  std::string end = target;
+  end[5] = static_cast<char>(end[5] + 1);
+  return end;
+}
+
+uint64_t AskWhetherKeysMayExist(DB* db) {
+  uint64_t found = 0;
+  std::string value;
+  for (uint64_t i = 0; i < FLAGS_queries; i++) {
+    found += db->KeyMayExist(ReadOptions(), Target(i), &value) ? 1 : 0;
+  }
+  return found;
+}
+
+// Asks for kBatch keys or ranges at once.
+uint64_t AskInBatches(DB* db) {
+  constexpr uint64_t kBatch = 32;
+  uint64_t found = 0;
+  std::vector<bool> may_exist;
+  for (uint64_t begin = 0; begin < FLAGS_queries; begin += kBatch) {
+    std::vector<std::string> targets;
+    std::vector<std::string> ends;
+    std::vector<Range> ranges;
+    for (uint64_t i = begin; i < std::min(begin + kBatch, FLAGS_queries); i++) {
+      targets.push_back(Target(i));
+      ends.push_back(EndOf(targets.back()));
+    }
+    for (size_t i = 0; i < targets.size(); i++) {
+      ranges.emplace_back(targets[i], ends[i]);
+    }
+    Check(FLAGS_path == "keys_may_exist"
+              ? KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
+                             {targets.begin(), targets.end()}, &may_exist)
+              : RangesMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
+                               ranges, &may_exist));
+    found += static_cast<uint64_t>(
+        std::count(may_exist.begin(), may_exist.end(), true));
+  }
+  return found;
+}
+
 // Half of the points and closed ranges hold nothing.
 uint64_t AskQueries(DB* db) {
+  if (FLAGS_path == "key_may_exist") return AskWhetherKeysMayExist(db);
+  if (FLAGS_path == "keys_may_exist" || FLAGS_path == "ranges_may_exist") {
+    return AskInBatches(db);
+  }
   uint64_t found = 0;
   PinnableSlice value;
   std::string upper;
@@ -82,8 +141,7 @@ uint64_t AskQueries(DB* db) {
   if (FLAGS_path == "range") read_options.iterate_upper_bound = &upper_bound;
   const std::unique_ptr<Iterator> it(db->NewIterator(read_options));
   for (uint64_t i = 0; i < FLAGS_queries; i++) {
-    const uint64_t absent = i % 2 == 1 ? FLAGS_num : 0;
-    const std::string target = Key(i * 7919 % FLAGS_num + absent);
+    const std::string target = Target(i);
     if (FLAGS_path == "point") {
       value.Reset();
       if (db->Get(ReadOptions(), db->DefaultColumnFamily(), target, &value)
@@ -92,8 +150,7 @@ uint64_t AskQueries(DB* db) {
       }
       continue;
     }
-    upper = target;
-    upper[5] = static_cast<char>(upper[5] + 1);
+    upper = EndOf(target);
     upper_bound = upper;
     uint64_t left = FLAGS_path == "scan" ? FLAGS_scan_length : 1;
     for (it->Seek(target); it->Valid() && left > 0; left--) {
@@ -117,11 +174,11 @@ int main(int argc, char** argv) {
                 "Builds a database and asks it the queries of one hot read "
                 "path, for scripts/count_instructions.sh.",
                 &argc, &argv);
-  if (FLAGS_path != "point" && FLAGS_path != "range" && FLAGS_path != "scan" &&
-      FLAGS_path != "open_seek") {
-    fprintf(stderr,
-            "read_paths: --path=%s; allowed: point, range, scan, open_seek\n",
-            FLAGS_path.c_str());
+  const std::set<std::string> paths = {
+      "point",          "range",           "scan", "open_seek", "key_may_exist",
+      "keys_may_exist", "ranges_may_exist"};
+  if (paths.count(FLAGS_path) == 0) {
+    fprintf(stderr, "read_paths: --path=%s; see --help\n", FLAGS_path.c_str());
     return 1;
   }
   const auto db = Build();

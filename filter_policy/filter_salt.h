@@ -34,6 +34,10 @@ struct FilterSalt {
   // salts.
   bool IsNone() const { return file == 0 && process == 0; }
 
+  bool operator==(const FilterSalt& other) const {
+    return file == other.file && process == other.process;
+  }
+
   // Returns a new salt from RocksDB's source of randomness; neither number is
   // zero. Thread safe.
   static FilterSalt Draw();

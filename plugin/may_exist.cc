@@ -4,8 +4,62 @@
 
 #include "table/existence_check.h"
 #include "table/protean_table_factory.h"
+#include "table/rocksdb_internals/separate_file.h"
+#include "table/separate_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class SeparateSstFilter final : public SstFileFilter {
+ public:
+  explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
+      : file_(std::move(file)),
+        filter_(FilterKnowsKeysInOrder(file_->file())
+                    ? SeparateFilter::Open(file_->file())
+                    : nullptr),
+        order_(*file_->file().user_comparator()) {}
+
+  bool KeyMayExist(const Slice& key) const override {
+    const FileRangeFilter* const filter = RangeFilter();
+    return filter == nullptr || filter->KeyMayMatch(key);
+  }
+  bool RangeMayExist(const Range& range) const override {
+    if (order_.CompareWithoutTimestamp(range.start, /*a_has_ts=*/false,
+                                       range.limit, /*b_has_ts=*/false) >= 0) {
+      return false;
+    }
+    const FileRangeFilter* const filter = RangeFilter();
+    return filter == nullptr || filter->RangeMayMatch(range.start, range.limit,
+                                                      /*hi_inclusive=*/false);
+  }
+
+ private:
+  // Nullptr if no filter can answer.
+  const FileRangeFilter* RangeFilter() const {
+    return filter_ == nullptr ? nullptr : filter_->range_filter();
+  }
+
+  const std::unique_ptr<SeparateFile> file_;
+  const std::shared_ptr<const SeparateFilter> filter_;
+  const Comparator& order_;
+};
+
+}  // namespace
+
+Status SstFileFilter::Open(const Options& options, const std::string& path,
+                           std::unique_ptr<SstFileFilter>* opened) {
+  opened->reset();
+  if (options.table_factory == nullptr ||
+      !options.table_factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
+    return Status::InvalidArgument("SstFileFilter needs the table factory",
+                                   ProteanTableFactory::kClassName());
+  }
+  std::unique_ptr<SeparateFile> file;
+  const Status s = SeparateFile::Open(options, path, &file);
+  if (s.ok()) *opened = std::make_unique<SeparateSstFilter>(std::move(file));
+  return s;
+}
 
 Status KeysMayExist(DB* db, const ReadOptions& read_options,
                     ColumnFamilyHandle* column_family,

@@ -11,9 +11,12 @@
 
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "rocksdb/db.h"
+#include "rocksdb/options.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -48,5 +51,29 @@ Status RangesMayExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family,
                       const std::vector<Range>& ranges,
                       std::vector<bool>* may_exist);
+
+// The filter of one SST file that is read apart from any DB: a file of a
+// backup, or one that is going to be ingested. Not thread safe.
+class SstFileFilter {
+ public:
+  // Opens a file, and reads its filter and its index. `options` are those of
+  // its column family, whose table factory is ProteanTable. Returns
+  // InvalidArgument if it is another one, NotFound or PathNotFound if there is
+  // no such file, and Corruption if the file is damaged. A file without a
+  // filter of Protean, or with a damaged one, is opened and may hold anything.
+  static Status Open(const Options& options, const std::string& path,
+                     std::unique_ptr<SstFileFilter>* opened);
+
+  SstFileFilter() = default;
+  SstFileFilter(const SstFileFilter&) = delete;
+  SstFileFilter& operator=(const SstFileFilter&) = delete;
+  virtual ~SstFileFilter() = default;
+
+  // False if the file certainly has no entry of the key, neither a value nor a
+  // deletion. The key comes without a timestamp.
+  virtual bool KeyMayExist(const Slice& key) const = 0;
+  // False if the file certainly has no entry of a key in [start, limit).
+  virtual bool RangeMayExist(const Range& range) const = 0;
+};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

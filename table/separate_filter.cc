@@ -7,6 +7,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+bool FilterKnowsKeysInOrder(const BlockBasedFile& file) {
+  const Comparator* const comparator = file.user_comparator();
+  return (comparator == BytewiseComparator() ||
+          comparator == BytewiseComparatorWithU64Ts()) &&
+         file.whole_key_filtering();
+}
+
 std::shared_ptr<const SeparateFilter> SeparateFilter::Open(
     const BlockBasedFile& file) {
   using FilterState = BlockBasedFile::FilterState;
@@ -39,10 +46,7 @@ void SeparateFilter::LookAtBlock(const FilterBlock& block) {
 }
 
 void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
-  const Comparator* const comparator = file.user_comparator();
-  const bool in_order = (comparator == BytewiseComparator() ||
-                         comparator == BytewiseComparatorWithU64Ts()) &&
-                        file.whole_key_filtering();
+  const bool in_order = FilterKnowsKeysInOrder(file);
   parts_ = std::make_unique<PartitionedFilter>(
       file, read_options_, &lookup_context_, in_order, /*reports=*/nullptr);
   status_ = parts_->Open();

@@ -13,6 +13,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Whether the file's filter knows its keys in bytewise order: it may know
+// prefixes of them only, and another comparator may make equal keys of
+// different bytes.
+bool FilterKnowsKeysInOrder(const BlockBasedFile& file);
+
 // Not thread safe.
 class SeparateFilter {
  public:

@@ -13,6 +13,7 @@ std::vector<const AmqType*>& Types() {
   static auto* const types = new std::vector<const AmqType*>{
       &BloomAmqType(),
       &RibbonAmqType(),
+      &QuotientAmqType(),
   };
   return *types;
 }

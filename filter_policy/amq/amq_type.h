@@ -87,6 +87,8 @@ struct AmqType {
   double query_nanos;
   // Limit of the hashes per key, which bounds the time of building.
   uint32_t max_hashes_per_key;
+  // Whether the design search may choose the kind without being told to.
+  bool is_automatic;
 
   // The best set for `hashes` distinct hashes, at least one, in at most `bytes`
   // bytes. The plan has the kind kNone if the bytes are too few.

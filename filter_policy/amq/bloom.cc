@@ -183,6 +183,7 @@ const AmqType& BloomAmqType() {
       "bloom",
       /*query_nanos=*/6,
       /*max_hashes_per_key=*/16,
+      /*is_automatic=*/true,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         return std::make_unique<Builder>(plan, data);

@@ -123,6 +123,7 @@ const AmqType& RibbonAmqType() {
       "ribbon",
       /*query_nanos=*/25,
       /*max_hashes_per_key=*/8,
+      /*is_automatic=*/true,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         if (plan.small[1] > 0) {

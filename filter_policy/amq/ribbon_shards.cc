@@ -228,6 +228,7 @@ const AmqType& ShardedRibbonAmqType() {
       "ribbon",
       /*query_nanos=*/25,
       /*max_hashes_per_key=*/8,
+      /*is_automatic=*/false,
       PlanRibbonShards,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         return std::make_unique<Builder>(plan, data);

@@ -57,7 +57,9 @@ const Variant& VariantOf(DesignSpace space) {
 std::vector<AmqKind> ParseAmq(const std::string& name) {
   std::vector<AmqKind> kinds;
   for (const AmqType* type : AmqTypes()) {
-    if (name == type->name || name == kAuto) kinds.push_back(type->kind);
+    if (name == type->name || (name == kAuto && type->is_automatic)) {
+      kinds.push_back(type->kind);
+    }
   }
   return kinds;
 }

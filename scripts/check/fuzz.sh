@@ -76,6 +76,7 @@ totals=$work/executions.tsv
 max_bytes() {
   case $1 in
     samples | options | *_build | design) echo 400 ;;
+    cascade) echo 4080 ;; # a page
     *) echo 1024 ;;
   esac
 }

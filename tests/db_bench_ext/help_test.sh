@@ -44,7 +44,9 @@ expect_help filter_bench filter_bench.cc workload_flags.cc
 expect_help protean_bench protean_bench.cc workload_flags.cc
 expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
+expect_help quotient_bench quotient_bench.cc
 expect_help read_paths read_paths.cc
+expect_help cascade_bench cascade_bench.cc
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -132,6 +132,7 @@ void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.name; }
 std::vector<Recipe> Recipes() {
   constexpr AmqKind kRibbon = kRibbonAmq;
   constexpr AmqKind kBloom = kBloomAmq;
+  constexpr AmqKind kQuotient = kQuotientAmq;
   return {
       {"no_keys", {}, TrieAndSet(0, 8), 12},
       {"empty_key", {""}, TrieAndSet(8, 16), 2000},
@@ -198,6 +199,18 @@ std::vector<Recipe> Recipes() {
        {41, 42},
        0,
        100},
+      {"quotient_64", Integers(), TrieAndSet(0, 64, kQuotient), 12, {43, 44}},
+      {"emails_trie_90_quotients",
+       Emails(),
+       TrieAndSet(90, 128, kQuotient, 16),
+       30,
+       {45, 46}},
+      {"part_quotients_20_64",
+       Integers(),
+       TwoSets(20, 64, kQuotient, 0.6),
+       16,
+       {47, 48},
+       120},
       {"part_bloom_64", Integers(), TrieAndSet(0, 64), 12, {19, 20}, 100},
       {"part_ribbons_20_64",
        Integers(),

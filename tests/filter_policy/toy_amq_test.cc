@@ -90,6 +90,7 @@ const AmqType& SortedAmqType() {
       "sorted",
       /*query_nanos=*/1,
       /*max_hashes_per_key=*/1,
+      /*is_automatic=*/true,
       [](uint64_t hashes, uint64_t bytes) {
         AmqPlan plan;
         if (4 * hashes > bytes) return plan;

@@ -441,7 +441,19 @@ void FitSet(char* header, size_t room) {
         set.large, std::max(2u, static_cast<uint32_t>(set.bytes / 16 / 32 + 1)),
         (1u << 24) - 1);
   }
-  if (set.kind == kShardedRibbonAmq) {
+  if (set.kind == kQuotientAmq) {
+    set.bytes -= set.bytes % BloomSet::kLineBytes;
+    set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 32);
+    // The table, a zero for each quotient, and the zeros at the end need room.
+    const uint64_t quotients = set.large;
+    const uint64_t least =
+        8 * ((quotients + 511) / 512 + 1 + (quotients + 65) / 64 + 3);
+    if (set.bytes == 0) {
+      set = AmqHeader();
+    } else if (quotients == 0 || least > set.bytes) {
+      set.large = static_cast<uint32_t>(1 + 6 * (set.bytes - 56));
+    }
+  } else if (set.kind == kShardedRibbonAmq) {
     set.small[0] = static_cast<uint8_t>(1 + set.small[0] % 8);
     if (set.bytes < 8u << set.small[0]) set = AmqHeader();
   } else if (set.bytes == 0 ||

@@ -8,7 +8,7 @@ const std::vector<const FuzzTarget*>& FuzzTargets() {
   static const auto* const targets = new std::vector<const FuzzTarget*>{
       &kSurfTarget,      &kProteusTarget,      &kEnvelopeTarget,
       &kSurfBuildTarget, &kProteusBuildTarget, &kDesignTarget,
-      &kSamplesTarget,   &kOptionsTarget};
+      &kSamplesTarget,   &kOptionsTarget,      &kCascadeTarget};
   return *targets;
 }
 

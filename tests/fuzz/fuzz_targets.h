@@ -40,6 +40,9 @@ extern const FuzzTarget kProteusTarget;
 // A block of any kind, whose envelope is damaged too.
 extern const FuzzTarget kEnvelopeTarget;
 
+// A page of a cascade filter.
+extern const FuzzTarget kCascadeTarget;
+
 // ---- Filters against the truth ----
 
 // Keys, of which a SuRF with any suffix bits and any encoding of its levels is

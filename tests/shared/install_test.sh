@@ -56,6 +56,16 @@ cmake -S docs/examples/sensors -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
 cmake --build "$work/cmake" >"$work/cmake.log" 2>&1 || { tail -n 20 "$work/cmake.log"; die "the example does not build"; }
 check find_package "$work/cmake/sensors"
 
+# Events that were seen before are dropped, whichever way it is asked.
+cmake -S docs/examples/dedup -B "$work/dedup" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DPROTEAN_ROCKSDB_LIBRARY="$library" -DPROTEAN_ROCKSDB_INCLUDE_DIR="$include" >"$work/dedup.log" 2>&1 &&
+  cmake --build "$work/dedup" >"$work/dedup.log" 2>&1 || { tail -n 20 "$work/dedup.log"; die "docs/examples/dedup does not build"; }
+for way in get may_exist cascade; do
+  "$work/dedup/dedup" "$work/dedup_$way" $way 50000 >"$work/said.txt" || die "docs/examples/dedup fails: $way"
+  cat "$work/said.txt"
+  grep -q ' 5000 dropped' "$work/said.txt" || die "docs/examples/dedup drops what is new, or not what is old: $way"
+done
+
 # A RocksDB of another version is refused, with the reason.
 mkdir -p "$work/other/rocksdb"
 sed -E 's/^(#define ROCKSDB_MAJOR).*/\1 8/' "$include/rocksdb/version.h" >"$work/other/rocksdb/version.h"

@@ -283,4 +283,113 @@ TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
   EXPECT_EQ(Key(5), it->key().ToString());
 }
 
+// ---- Files ----
+
+// What the filters of all files of the DB say, opened one by one.
+class FilesMayExistTest : public MayExistTest {
+ protected:
+  using Filters = std::vector<std::unique_ptr<SstFileFilter>>;
+  Filters OpenFiles() {
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    Filters filters;
+    for (const LiveFileMetaData& file : files) {
+      filters.emplace_back();
+      EXPECT_OK(SstFileFilter::Open(
+          options_, file.directory + "/" + file.relative_filename,
+          &filters.back()));
+    }
+    EXPECT_FALSE(filters.empty());
+    return filters;
+  }
+  // How many of `ask`'s answers are yes.
+  template <typename Ask>
+  static int Count(const Filters& filters, const Ask& ask) {
+    int yes = 0;
+    for (const auto& filter : filters) yes += ask(*filter);
+    return yes;
+  }
+};
+
+TEST_F(FilesMayExistTest, AsInTheDB) {
+  constexpr uint64_t kNum = 1000;
+  for (const char* table :
+       {"filter_policy=surf:0:12", "filter_policy=proteus:16",
+        "filter_policy=proteus:16;partition_filters=true;"
+        "index_type=kTwoLevelIndexSearch;metadata_block_size=1024"}) {
+    SCOPED_TRACE(table);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(table);
+    Open();
+    Fill(kNum);
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    const Filters filters = OpenFiles();
+    int in_vain = 0;
+    for (uint64_t i = 1; i <= 4 * kNum; i++) {
+      const std::string behind = BigEndian(kGap * i + kGap / 2);
+      ASSERT_GE(
+          Count(filters, [&](const auto& f) { return f.KeyMayExist(Key(i)); }),
+          1);
+      ASSERT_GE(Count(filters,
+                      [&](const auto& f) {
+                        return f.RangeMayExist(Range(Key(i), behind));
+                      }),
+                1);
+      EXPECT_EQ(0, Count(filters, [&](const auto& f) {
+                  return f.RangeMayExist(Range(behind, Key(i)));
+                }));
+      in_vain +=
+          Count(filters, [&](const auto& f) { return f.KeyMayExist(behind); });
+      in_vain += Count(filters, [&](const auto& f) {
+        return f.RangeMayExist(
+            Range(behind, BigEndian(kGap * i + kGap / 2 + 9)));
+      });
+    }
+    EXPECT_LT(in_vain, 800);
+  }
+}
+
+// Where the filters do not know the keys in their order, anything may exist.
+TEST_F(FilesMayExistTest, WithoutAFilterAnythingMayExist) {
+  for (const char* table :
+       {"filter_policy=bloomfilter:10", "whole_key_filtering=false", ""}) {
+    for (const Comparator* comparator :
+         {BytewiseComparator(), ReverseBytewiseComparator()}) {
+      const bool knows = comparator == BytewiseComparator() && *table == '\0';
+      SCOPED_TRACE(std::string(table) + comparator->Name());
+      db_.reset();
+      ASSERT_OK(DestroyDB(path_, options_));
+      options_.comparator = comparator;
+      options_.prefix_extractor.reset(NewFixedPrefixTransform(4));
+      SetTable(std::string("filter_policy=surf:0:12;") + table);
+      Open();
+      for (uint64_t i = 1; i < 100; i++) Put(i);
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      const Filters filters = OpenFiles();
+      const bool descends = comparator == ReverseBytewiseComparator();
+      const std::string lo = BigEndian(descends ? 2 : 1);
+      const std::string hi = BigEndian(descends ? 1 : 2);
+      EXPECT_EQ(!knows, filters[0]->KeyMayExist(lo));
+      EXPECT_EQ(!knows, filters[0]->RangeMayExist(Range(lo, hi)));
+      EXPECT_FALSE(filters[0]->RangeMayExist(Range(hi, lo)));
+      EXPECT_TRUE(filters[0]->KeyMayExist(Key(5)));
+    }
+  }
+}
+
+TEST_F(FilesMayExistTest, BadFiles) {
+  std::unique_ptr<SstFileFilter> filter;
+  EXPECT_TRUE(SstFileFilter::Open(options_, path_ + "/none.sst", &filter)
+                  .IsPathNotFound());
+  ASSERT_OK(options_.env->CreateDirIfMissing(path_));
+  const std::string bad = path_ + "/bad.sst";
+  ASSERT_OK(WriteStringToFile(options_.env, std::string(5000, 'x'), bad));
+  EXPECT_TRUE(SstFileFilter::Open(options_, bad, &filter).IsCorruption());
+  SetTable("", "BlockBasedTable");
+  EXPECT_TRUE(SstFileFilter::Open(options_, bad, &filter).IsInvalidArgument());
+  EXPECT_EQ(nullptr, filter);
+  ASSERT_OK(options_.env->DeleteFile(bad));
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,6 +8,7 @@
 
 #include "plugin/filter_statistics.h"
 #include "plugin/java/native/jni_util.h"
+#include "plugin/may_exist.h"
 #include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/db.h"
@@ -24,6 +25,11 @@ DB* AsDB(jlong handle) { return reinterpret_cast<DB*>(handle); }
 ColumnFamilyHandle* AsColumnFamily(DB* db, jlong handle) {
   return handle == 0 ? db->DefaultColumnFamily()
                      : reinterpret_cast<ColumnFamilyHandle*>(handle);
+}
+
+// The handle 0 stands for the default options.
+ReadOptions AsReadOptions(jlong handle) {
+  return handle == 0 ? ReadOptions() : *reinterpret_cast<ReadOptions*>(handle);
 }
 
 // Encodes the values in the order in which FilterStatistics.java reads them.
@@ -142,6 +148,48 @@ using namespace ROCKSDB_NAMESPACE;           // NOLINT
 using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
 
 extern "C" {
+
+// Returns an answer for each key, or null if it throws.
+JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_keysMayExist(
+    JNIEnv* env, jclass native, jlong db, jlong column_family,
+    jlong read_options, jobjectArray key_arrays) {
+  return Guarded(env, [&]() -> jbooleanArray {
+    std::vector<std::string> keys;
+    if (!CopyArrays(env, key_arrays, &keys)) return nullptr;
+    std::vector<bool> may_exist;
+    const Status s = KeysMayExist(AsDB(db), AsReadOptions(read_options),
+                                  AsColumnFamily(AsDB(db), column_family),
+                                  {keys.begin(), keys.end()}, &may_exist);
+    if (s.ok()) return ToBooleans(env, may_exist);
+    ThrowStatus(env, native, s);
+    return nullptr;
+  });
+}
+
+// Returns an answer for each range, or null if it throws.
+JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
+    JNIEnv* env, jclass native, jlong db, jlong column_family,
+    jlong read_options, jobjectArray begin_arrays, jobjectArray end_arrays) {
+  return Guarded(env, [&]() -> jbooleanArray {
+    std::vector<std::string> begins;
+    std::vector<std::string> ends;
+    if (!CopyArrays(env, begin_arrays, &begins) ||
+        !CopyArrays(env, end_arrays, &ends)) {
+      return nullptr;
+    }
+    std::vector<Range> ranges;
+    for (size_t i = 0; i < begins.size(); i++) {
+      ranges.emplace_back(begins[i], ends[i]);
+    }
+    std::vector<bool> may_exist;
+    const Status s = RangesMayExist(AsDB(db), AsReadOptions(read_options),
+                                    AsColumnFamily(AsDB(db), column_family),
+                                    ranges, &may_exist);
+    if (s.ok()) return ToBooleans(env, may_exist);
+    ThrowStatus(env, native, s);
+    return nullptr;
+  });
+}
 
 // Returns the members of a CountResult, in their order, or null if it throws.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(

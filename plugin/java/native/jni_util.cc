@@ -35,6 +35,33 @@ bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text) {
   return !env->ExceptionCheck();
 }
 
+bool CopyArrays(JNIEnv* env, jobjectArray arrays,
+                std::vector<std::string>* texts) {
+  const jsize size = env->GetArrayLength(arrays);
+  texts->resize(static_cast<size_t>(size));
+  for (jsize i = 0; i < size; i++) {
+    const auto bytes =
+        static_cast<jbyteArray>(env->GetObjectArrayElement(arrays, i));
+    if (bytes == nullptr) {
+      Throw(env, "java/lang/NullPointerException", "a key is null");
+      return false;
+    }
+    if (!CopyBytes(env, bytes, &(*texts)[static_cast<size_t>(i)])) return false;
+    // A call may have more arrays than the VM keeps references for.
+    env->DeleteLocalRef(bytes);
+  }
+  return true;
+}
+
+jbooleanArray ToBooleans(JNIEnv* env, const std::vector<bool>& values) {
+  const auto size = static_cast<jsize>(values.size());
+  const jbooleanArray array = env->NewBooleanArray(size);
+  if (array == nullptr) return nullptr;
+  const std::vector<jboolean> copy(values.begin(), values.end());
+  env->SetBooleanArrayRegion(array, 0, size, copy.data());
+  return array;
+}
+
 jbyteArray ToBytes(JNIEnv* env, const std::string& text) {
   if (text.size() > static_cast<size_t>(std::numeric_limits<jsize>::max())) {
     Throw(env, "java/lang/OutOfMemoryError",

@@ -12,6 +12,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "rocksdb/status.h"
 
@@ -28,6 +29,14 @@ void ThrowStatus(JNIEnv* env, jclass native, const Status& status);
 // Stores the bytes of an array that is not null. Returns false if an exception
 // is pending.
 bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text);
+
+// Stores the bytes of an array of arrays, none of which is null. Returns false
+// if an exception is pending.
+bool CopyArrays(JNIEnv* env, jobjectArray arrays,
+                std::vector<std::string>* texts);
+
+// Returns null if an exception is pending.
+jbooleanArray ToBooleans(JNIEnv* env, const std::vector<bool>& values);
 
 // Returns null if an exception is pending.
 jbyteArray ToBytes(JNIEnv* env, const std::string& text);

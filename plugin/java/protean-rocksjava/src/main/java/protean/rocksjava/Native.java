@@ -24,6 +24,13 @@ final class Native {
 
   static native byte[] approximateCount(long db, long columnFamily, byte[] begin, byte[] end) throws RocksDBException;
 
+  /** {@code readOptions} is 0 for the default ones. */
+  static native boolean[] keysMayExist(long db, long columnFamily, long readOptions, byte[][] keys)
+      throws RocksDBException;
+
+  static native boolean[] rangesMayExist(long db, long columnFamily, long readOptions, byte[][] begins, byte[][] ends)
+      throws RocksDBException;
+
   static native byte[] filterStatistics(long db, long columnFamily) throws RocksDBException;
 
   static native byte[] filterSums(byte[] folder);

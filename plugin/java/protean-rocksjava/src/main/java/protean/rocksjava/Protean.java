@@ -7,6 +7,7 @@ import java.util.Objects;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.Env;
 import org.rocksdb.OptionsUtil;
+import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 
@@ -134,6 +135,57 @@ public final class Protean {
     Objects.requireNonNull(end, "end");
     load();
     return new ApproximateCount(new Decoder(Native.approximateCount(family.dbHandle(), family.handle(), begin, end)));
+  }
+
+  /**
+   * Whether keys may exist: false says that the column family certainly has no value for the key. Memtables and filters
+   * answer; no data block is read. Ask for many keys at once.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
+   * @param readOptions have a snapshot, for instance, or a read tier that forbids reading filters; null for the default
+   * @param keys without timestamps
+   * @return an answer for each key
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
+   * @throws IllegalStateException if the DB, the column family's handle or the options are closed
+   */
+  public static boolean[] keysMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
+      final ReadOptions readOptions, final List<byte[]> keys) throws RocksDBException {
+    final ColumnFamily family = new ColumnFamily(db, columnFamily);
+    final byte[][] asked = keys.toArray(new byte[0][]);
+    load();
+    return Native.keysMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), asked);
+  }
+
+  /**
+   * Whether ranges may hold a key that exists, as {@link #keysMayExist}. All ranges are asked in one state of the DB. The
+   * bounds and prefix modes of {@code readOptions} have no effect.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
+   * @param readOptions as in {@link #keysMayExist}
+   * @param ranges an empty or inverted one holds nothing
+   * @return an answer for each range
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
+   * @throws IllegalStateException if the DB, the column family's handle or the options are closed
+   */
+  public static boolean[] rangesMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
+      final ReadOptions readOptions, final List<KeyRange> ranges) throws RocksDBException {
+    final ColumnFamily family = new ColumnFamily(db, columnFamily);
+    final byte[][] begins = ranges.stream().map(KeyRange::begin).toArray(byte[][]::new);
+    final byte[][] ends = ranges.stream().map(KeyRange::end).toArray(byte[][]::new);
+    load();
+    return Native.rangesMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), begins, ends);
+  }
+
+  private static long handleOf(final ReadOptions readOptions) {
+    if (readOptions == null) {
+      return 0;
+    }
+    if (!readOptions.isOwningHandle()) {
+      throw new IllegalStateException("the ReadOptions are closed");
+    }
+    return readOptions.getNativeHandle();
   }
 
   /**

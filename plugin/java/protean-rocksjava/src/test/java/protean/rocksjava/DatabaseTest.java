@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,11 +22,14 @@ import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompactRangeOptions;
 import org.rocksdb.ConfigOptions;
 import org.rocksdb.DBOptions;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.OptimisticTransactionDB;
 import org.rocksdb.Options;
 import org.rocksdb.OptionsUtil;
+import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Snapshot;
 import org.rocksdb.Statistics;
 import org.rocksdb.Status;
 
@@ -68,6 +72,48 @@ class DatabaseTest {
   }
 
   @Test
+  void tellsWhatMayExist() throws RocksDBException {
+    try (Options options = options("surf:0:12"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      for (int i = 0; i < 1000; i++) {
+        db.put(Records.bytes(1000 * i), new byte[0]);
+      }
+      try (FlushOptions flush = new FlushOptions()) {
+        db.flush(flush);
+      }
+      final List<byte[]> keys = new ArrayList<>();
+      final List<KeyRange> ranges = new ArrayList<>();
+      for (int i = 0; i < 1000; i++) {
+        keys.add(Records.bytes(1000 * i));
+        keys.add(Records.bytes(1000 * i + 500));
+        ranges.add(new KeyRange(Records.bytes(1000 * i), Records.bytes(1000 * i + 1)));
+        ranges.add(new KeyRange(Records.bytes(1000 * i + 500), Records.bytes(1000 * i + 600)));
+      }
+      final boolean[] keysMayExist = Protean.keysMayExist(db, null, null, keys);
+      final boolean[] rangesMayExist = Protean.rangesMayExist(db, db.getDefaultColumnFamily(), null, ranges);
+      int inVain = 0;
+      for (int i = 0; i < 2000; i += 2) {
+        assertTrue(keysMayExist[i] && rangesMayExist[i], "what exists may exist");
+        inVain += (keysMayExist[i + 1] ? 1 : 0) + (rangesMayExist[i + 1] ? 1 : 0);
+      }
+      assertTrue(inVain < 200, inVain + " of 2000");
+
+      try (Snapshot before = db.getSnapshot(); ReadOptions old = new ReadOptions().setSnapshot(before)) {
+        db.delete(Records.bytes(0));
+        assertFalse(Protean.keysMayExist(db, null, null, List.of(Records.bytes(0)))[0]);
+        assertTrue(Protean.keysMayExist(db, null, old, List.of(Records.bytes(0)))[0]);
+        db.releaseSnapshot(before);
+      }
+      assertEquals(0, Protean.keysMayExist(db, null, null, List.of()).length);
+      assertFalse(Protean.rangesMayExist(db, null, null, List.of(new KeyRange(BEHIND_LAST, FIRST)))[0]);
+      assertThrows(NullPointerException.class, () -> new KeyRange(null, FIRST));
+      assertThrows(NullPointerException.class, () -> Protean.keysMayExist(db, null, null, Arrays.asList(FIRST, null)));
+      final ReadOptions closed = new ReadOptions();
+      closed.close();
+      assertThrows(IllegalStateException.class, () -> Protean.keysMayExist(db, null, closed, List.of(FIRST)));
+    }
+  }
+
+  @Test
   void otherTablesAreRefused() throws RocksDBException {
     try (Options options = new Options().setCreateIfMissing(true).setTableFormatConfig(new BlockBasedTableConfig());
         RocksDB db = RocksDB.open(options, folder.toString())) {
@@ -76,6 +122,7 @@ class DatabaseTest {
           assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
       assertEquals(Status.Code.InvalidArgument, e.getStatus().getCode());
       assertTrue(e.getMessage().contains("ProteanTable"), e.getMessage());
+      assertThrows(RocksDBException.class, () -> Protean.keysMayExist(db, null, null, List.of(FIRST)));
       assertThrows(RocksDBException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
       assertEquals(0, Protean.filterStatistics(db, null).total().files());
     }

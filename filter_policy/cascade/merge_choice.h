@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Which runs of a cascade filter are merged next.
+//
+//  Don't Thrash (section 2) merges levels as a binary counter carries: the
+//  levels up to the first empty one become that level, and nothing else happens
+//  until it is done. Here merges run in the background while new runs arrive,
+//  in parallel if they concern different runs, and sizes are what they are: a
+//  run may be small because Flush was called, or because keys came twice. The
+//  rule is the counter's, in terms of sizes: a run is merged with all newer
+//  ones that are together about as large. Left alone, each run is then larger
+//  than all newer ones together, so that there are at most log2(n / memory) + 1
+//  of them, and an entry is written that often at most.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+struct RunState {
+  uint64_t entries = 0;
+  // Whether the run may not be merged: because it is being merged, or cannot be
+  // read.
+  bool is_busy = false;
+};
+
+struct MergeChoice {
+  // The runs from `begin` on, before `end`.
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// Chooses among runs, the newest of which is first: neighbours in age, since
+// what a run says holds for all older ones. Returns nothing if no merge is due.
+std::optional<MergeChoice> ChooseMerge(const std::vector<RunState>& runs);
+
+// How many runs there may be before writers are slowed down: twice as many as
+// are left when no merge is due, and some for those that arrive meanwhile.
+// `largest` and `smallest` are numbers of entries, of all runs together and of
+// one that was just written.
+size_t RunsBeforeDelay(uint64_t largest, uint64_t smallest);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What a cascade filter does and when: full tables are written, runs are
+//  merged, and writers wait. What it consists of is in filter_policy/cascade/.
+
+#include "plugin/cascade_filter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "filter_policy/cascade/merge_choice.h"
+#include "filter_policy/cascade/parts.h"
+#include "filter_policy/filter_salt.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint32_t kDefaultBits = 44;
+constexpr uint32_t kMinBits = 24;
+constexpr uint32_t kMaxBits = 62;
+constexpr uint64_t kMinMemory = 64 << 10;
+
+// A writer that is slowed down waits for kDelayMicros after each
+// kInsertsPerDelay inserts. Memory then
+// fills slowly enough for merges to catch up, and no insert waits longer.
+constexpr int kDelayMicros = 500;
+constexpr uint64_t kInsertsPerDelay = 256;
+
+Status Validate(const CascadeFilterOptions& options) {
+  if (options.env == nullptr) {
+    return Status::InvalidArgument("env", "must not be nullptr");
+  }
+  if (options.fingerprint_bits != 0 && (options.fingerprint_bits < kMinBits ||
+                                        options.fingerprint_bits > kMaxBits)) {
+    return Status::InvalidArgument(
+        "fingerprint_bits=" + std::to_string(options.fingerprint_bits),
+        "must be 0 or " + std::to_string(kMinBits) + " to " +
+            std::to_string(kMaxBits));
+  }
+  if (options.memory < kMinMemory) {
+    return Status::InvalidArgument(
+        "memory=" + std::to_string(options.memory),
+        "must be at least " + std::to_string(kMinMemory));
+  }
+  if (options.max_background_merges == 0) {
+    return Status::InvalidArgument("max_background_merges=0",
+                                   "must be at least 1");
+  }
+  return Status::OK();
+}
+
+RunFiles FilesOf(const CascadeFilterOptions& options) {
+  RunFiles files;
+  files.fs = options.env->GetFileSystem();
+  files.options.use_direct_reads = options.use_direct_io;
+  files.options.use_direct_writes = options.use_direct_io;
+  files.fingerprint_bits = options.fingerprint_bits;
+  return files;
+}
+
+template <class T>
+bool Contains(const std::vector<T>& list, const T& wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+class CascadeFilterImpl final : public CascadeFilter {
+ public:
+  CascadeFilterImpl(const CascadeFilterOptions& options,
+                    const std::string& folder)
+      : options_(options),
+        store_(FilesOf(options), folder, options.page_cache),
+        parts_(&store_) {}
+  ~CascadeFilterImpl() override { Close().PermitUncheckedError(); }
+
+  Status Start();
+
+  Status Insert(const Slice& key) override {
+    return Change(key, &MemoryTable::Insert);
+  }
+  Status Delete(const Slice& key) override {
+    return Change(key, &MemoryTable::Delete);
+  }
+  bool MayContain(const Slice& key) override {
+    return parts_.MayContain(Fingerprint(key));
+  }
+  Status Flush() override;
+  Status WaitForMerges() override;
+  CascadeFilterStatistics GetStatistics() const override;
+  Status Close() override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // A merge that waits for a thread or runs.
+  struct Merge {
+    CascadeFilterImpl* filter;
+    Runs runs;  // the newest first
+    bool reaches_oldest;
+  };
+
+  uint64_t Fingerprint(const Slice& key) const {
+    return HashBytes(key.data(), key.size(), store_.salt(), /*salted=*/true) >>
+           (64 - store_.fingerprint_bits());
+  }
+  Status NewTable(std::unique_ptr<MemoryTable>* table) const {
+    return MemoryTable::Create(store_.fingerprint_bits(), options_.memory / 2,
+                               table);
+  }
+  // While one table is written, another one fills. If there is memory for more
+  // than two tables, more can wait to be written.
+  size_t MostFullTables() const {
+    const uint64_t table_bytes =
+        MemoryTable::BytesOf(store_.fingerprint_bits(), options_.memory / 2);
+    return std::max<uint64_t>(options_.memory / table_bytes, 2) - 1;
+  }
+
+  bool IsIdle() const { return !is_flushing_ && merges_running_ == 0; }
+
+  Status Change(const Slice& key, CascadeParts::TableChange change);
+  void DelayWriter();
+
+  // Functions that take a lock are called with mutex_ held by it.
+
+  Status FlushOnce(Lock* lock);
+  // Waits until there is room, and makes the active table a full one if it is
+  // still `seen`.
+  Status SealWhenRoom(Lock* lock, const MemoryTable* seen);
+  // Starts the jobs that are due.
+  void Schedule(const Lock& lock);
+  void ScheduleMerges(const SealedParts& parts);
+  void EndJob(Lock* lock, const Status& s);
+
+  static void RunFlush(void* filter);
+  static void RunMerge(void* merge);
+  Status FlushOldestTable();
+  Status MergeRuns(const Merge& merge);
+
+  const CascadeFilterOptions options_;
+  RunStore store_;
+  CascadeParts parts_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Jobs that wait for a thread or run.
+  bool is_flushing_ = false;
+  uint32_t merges_running_ = 0;
+  Runs merging_;
+  // What jobs failed with; has_error_ tells writers without a lock.
+  Status error_;
+  std::atomic<bool> has_error_{false};
+  // Ends merges early, and starts no more.
+  std::atomic<bool> is_closing_{false};
+  // Whether merges do not keep up.
+  std::atomic<bool> is_behind_{false};
+  CascadeFilterStatistics sums_;
+};
+
+// ---- Writers ----
+
+Status CascadeFilterImpl::Start() {
+  Runs runs;
+  Status s = store_.Open(options_.create_if_missing, kDefaultBits, &runs);
+  std::unique_ptr<MemoryTable> active;
+  if (s.ok()) s = NewTable(&active);
+  if (!s.ok()) {
+    is_closing_ = true;
+    return s;
+  }
+  parts_.Open(std::move(active), std::move(runs));
+  options_.env->IncBackgroundThreadsIfNeeded(1, Env::HIGH);
+  options_.env->IncBackgroundThreadsIfNeeded(
+      static_cast<int>(options_.max_background_merges), Env::LOW);
+  Schedule(Lock(mutex_));
+  return s;
+}
+
+Status CascadeFilterImpl::Change(const Slice& key,
+                                 CascadeParts::TableChange change) {
+  const uint64_t fingerprint = Fingerprint(key);
+  if (is_behind_.load(std::memory_order_relaxed)) DelayWriter();
+  for (;;) {
+    if (has_error_.load(std::memory_order_relaxed)) {
+      Lock lock(mutex_);
+      if (!error_.ok()) return error_;
+    }
+    const MemoryTable* full = parts_.Change(fingerprint, change);
+    if (full == nullptr) return Status::OK();
+    Lock lock(mutex_);
+    Status s = SealWhenRoom(&lock, full);
+    if (!s.ok()) return s;
+  }
+}
+
+void CascadeFilterImpl::DelayWriter() {
+  thread_local uint64_t inserts = 0;
+  if (++inserts % kInsertsPerDelay != 0) return;
+  options_.env->SleepForMicroseconds(kDelayMicros);
+  Lock lock(mutex_);
+  sums_.delays++;
+}
+
+Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
+  const auto has_room = [&] {
+    return !error_.ok() || parts_.active() != seen ||
+           parts_.sealed()->full_tables.size() < MostFullTables();
+  };
+  if (!has_room()) {
+    const uint64_t begin = options_.env->NowMicros();
+    changed_.wait(*lock, has_room);
+    sums_.stalls++;
+    sums_.stall_micros += options_.env->NowMicros() - begin;
+  }
+  if (!error_.ok()) return error_;
+  if (parts_.active() != seen) return Status::OK();
+  std::unique_ptr<MemoryTable> table;
+  Status s = NewTable(&table);
+  if (s.ok() && parts_.Seal(seen, std::move(table))) Schedule(*lock);
+  return s;
+}
+
+Status CascadeFilterImpl::Flush() {
+  Lock lock(mutex_);
+  Status s = FlushOnce(&lock);
+  // A job that began before this call may have failed for a reason that is
+  // gone.
+  return s.ok() ? s : FlushOnce(&lock);
+}
+
+Status CascadeFilterImpl::FlushOnce(Lock* lock) {
+  if (!error_.ok()) {
+    // No job begins while there is an error.
+    changed_.wait(*lock, [&] { return IsIdle(); });
+    error_ = Status::OK();
+    has_error_ = false;
+  }
+  Schedule(*lock);
+  if (parts_.EntriesOfActive() > 0) {
+    Status s = SealWhenRoom(lock, parts_.active());
+    if (!s.ok()) return s;
+  }
+  // The oldest table is written first. A pointer keeps the newest one of now
+  // from being taken for a later one at its address.
+  const auto tables = parts_.sealed()->full_tables;
+  const auto is_written = [&] {
+    return tables.empty() ||
+           !Contains(parts_.sealed()->full_tables, tables.front());
+  };
+  changed_.wait(*lock, [&] { return !error_.ok() || is_written(); });
+  return is_written() ? Status::OK() : error_;
+}
+
+Status CascadeFilterImpl::WaitForMerges() {
+  Lock lock(mutex_);
+  changed_.wait(lock, [&] { return !error_.ok() || IsIdle(); });
+  return error_;
+}
+
+Status CascadeFilterImpl::Close() {
+  if (is_closing_) return Status::OK();
+  const Status s = Flush();
+  Lock lock(mutex_);
+  is_closing_ = true;
+  changed_.wait(lock, [&] { return IsIdle(); });
+  store_.Unlock();
+  return s;
+}
+
+CascadeFilterStatistics CascadeFilterImpl::GetStatistics() const {
+  const std::shared_ptr<const SealedParts> sealed = parts_.sealed();
+  Lock lock(mutex_);
+  CascadeFilterStatistics statistics = sums_;
+  lock.unlock();
+  statistics.entries_in_memory = parts_.EntriesOfActive();
+  for (const auto& table : sealed->full_tables) {
+    statistics.entries_in_memory += table->entries();
+  }
+  statistics.entries = statistics.entries_in_memory;
+  statistics.runs = sealed->runs.size();
+  for (const auto& run : sealed->runs) {
+    statistics.entries += run->entries();
+    statistics.flash_bytes += run->file_bytes();
+    statistics.damaged_runs += run->is_damaged();
+  }
+  statistics.memory_bytes = parts_.MemoryUsage();
+  const RunReadCounts& reads = parts_.reads();
+  statistics.pages_read = reads.pages_read;
+  statistics.pages_in_cache = reads.pages_in_cache;
+  statistics.unreadable_pages = reads.unreadable_pages;
+  statistics.bytes_written = store_.bytes_written();
+  return statistics;
+}
+
+// ---- Jobs ----
+
+void CascadeFilterImpl::Schedule(const Lock& /*lock*/) {
+  if (is_closing_ || !error_.ok()) return;
+  const std::shared_ptr<const SealedParts> parts = parts_.sealed();
+  if (!is_flushing_ && !parts->full_tables.empty()) {
+    is_flushing_ = true;
+    options_.env->Schedule(&RunFlush, this, Env::HIGH);
+  }
+  ScheduleMerges(*parts);
+}
+
+void CascadeFilterImpl::ScheduleMerges(const SealedParts& parts) {
+  while (merges_running_ < options_.max_background_merges) {
+    std::vector<RunState> states;
+    for (const auto& run : parts.runs) {
+      states.push_back(
+          {run->entries(), run->is_damaged() || Contains(merging_, run)});
+    }
+    const std::optional<MergeChoice> choice = ChooseMerge(states);
+    if (!choice.has_value()) break;
+    auto merge = std::make_unique<Merge>();
+    merge->filter = this;
+    merge->runs.assign(parts.runs.begin() + choice->begin,
+                       parts.runs.begin() + choice->end);
+    merge->reaches_oldest = choice->end == parts.runs.size();
+    merging_.insert(merging_.end(), merge->runs.begin(), merge->runs.end());
+    merges_running_++;
+    options_.env->Schedule(&RunMerge, merge.release(), Env::LOW);
+  }
+  uint64_t entries = 0;
+  uint64_t smallest = std::numeric_limits<uint64_t>::max();
+  for (const auto& run : parts.runs) {
+    entries += run->entries();
+    smallest = std::min(smallest, run->entries());
+  }
+  is_behind_ = parts.runs.size() > RunsBeforeDelay(entries, smallest);
+}
+
+void CascadeFilterImpl::EndJob(Lock* lock, const Status& s) {
+  if (!s.ok() && !s.IsShutdownInProgress()) {
+    error_ = s;
+    has_error_ = true;
+  }
+  Schedule(*lock);
+  // The filter may be gone as soon as the lock is.
+  changed_.notify_all();
+}
+
+void CascadeFilterImpl::RunFlush(void* filter) {
+  auto* self = static_cast<CascadeFilterImpl*>(filter);
+  const Status s = self->FlushOldestTable();
+  Lock lock(self->mutex_);
+  self->is_flushing_ = false;
+  self->sums_.flushes += s.ok();
+  self->EndJob(&lock, s);
+}
+
+Status CascadeFilterImpl::FlushOldestTable() {
+  const std::shared_ptr<const SealedParts> parts = parts_.sealed();
+  const std::shared_ptr<const MemoryTable> table = parts->full_tables.back();
+  std::vector<std::unique_ptr<EntryStream>> streams;
+  streams.push_back(table->NewStream());
+  const std::unique_ptr<EntryStream> entries =
+      MergeStreams(std::move(streams), /*drop_deletes=*/parts->runs.empty());
+  std::shared_ptr<FlashRun> run;
+  // Closing waits for what was inserted, so that it does not stop a flush.
+  const std::atomic<bool> never{false};
+  Status s = store_.Write(entries.get(), table->entries(), never, &run);
+  if (!s.ok()) return s;
+  return parts_.Install([&](SealedParts* changed) {
+    changed->full_tables.pop_back();
+    if (run != nullptr) changed->runs.insert(changed->runs.begin(), run);
+  });
+}
+
+void CascadeFilterImpl::RunMerge(void* merge) {
+  const std::unique_ptr<Merge> owned(static_cast<Merge*>(merge));
+  CascadeFilterImpl* self = owned->filter;
+  const Status s = self->MergeRuns(*owned);
+  Lock lock(self->mutex_);
+  self->merges_running_--;
+  for (const auto& run : owned->runs) {
+    self->merging_.erase(
+        std::find(self->merging_.begin(), self->merging_.end(), run));
+  }
+  owned->runs.clear();
+  self->sums_.merges += s.ok();
+  // Runs that cannot be read stay as they are, and the others are merged.
+  self->EndJob(&lock, s.IsCorruption() ? Status::OK() : s);
+}
+
+Status CascadeFilterImpl::MergeRuns(const Merge& merge) {
+  std::vector<std::unique_ptr<EntryStream>> streams;
+  uint64_t entries = 0;
+  for (const auto& run : merge.runs) {
+    streams.push_back(run->NewStream());
+    entries += run->entries();
+  }
+  const std::unique_ptr<EntryStream> merged =
+      MergeStreams(std::move(streams), merge.reaches_oldest);
+  std::shared_ptr<FlashRun> result;
+  Status s = store_.Write(merged.get(), entries, is_closing_, &result);
+  if (!s.ok()) return s;
+  s = parts_.Install([&](SealedParts* changed) {
+    Runs& runs = changed->runs;
+    const auto begin = std::find(runs.begin(), runs.end(), merge.runs.front());
+    const auto after =
+        runs.erase(begin, begin + static_cast<ptrdiff_t>(merge.runs.size()));
+    if (result != nullptr) runs.insert(after, result);
+  });
+  if (s.ok()) {
+    for (const auto& run : merge.runs) run->MakeObsolete();
+  }
+  return s;
+}
+
+}  // namespace
+
+Status CascadeFilter::Open(const CascadeFilterOptions& options,
+                           const std::string& folder,
+                           std::unique_ptr<CascadeFilter>* filter) {
+  filter->reset();
+  Status s = Validate(options);
+  if (!s.ok()) return s;
+  auto opened = std::make_unique<CascadeFilterImpl>(options, folder);
+  s = opened->Start();
+  if (s.ok()) *filter = std::move(opened);
+  return s;
+}
+
+Status CascadeFilter::Destroy(Env* env, const std::string& folder) {
+  return DestroyCascade(env->GetFileSystem().get(), folder);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
