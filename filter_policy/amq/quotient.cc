@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kUnit = 128;  // quotients of which the table tells
 constexpr uint64_t kUnitsPerEntry = 4;
 constexpr uint64_t kEntryBytes = 8;
-// An entry counts hashes in so many bits: those of all units before, and those
+// The bits in which an entry counts the hashes of all units before, and those
 // of the entry's first units.
 constexpr unsigned kBeforeBits = 32;
 constexpr unsigned kInEntryBits = 10;

@@ -149,7 +149,9 @@ PROTEAN_CLONED bool QuotientFilter::Delete(uint64_t hash) {
 }
 
 PROTEAN_CLONED bool QuotientFilter::Contains(uint64_t hash) const {
-  return blocks_.Contains(shape().Fingerprint(hash));
+  const uint64_t fingerprint = shape().Fingerprint(hash);
+  blocks_.PrefetchFor(fingerprint);
+  return blocks_.Contains(fingerprint);
 }
 
 PROTEAN_CLONED uint64_t QuotientFilter::Count(uint64_t hash) const {
