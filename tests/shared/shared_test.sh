@@ -164,6 +164,20 @@ else
   echo "the library does not say what it is for"
 fi
 
+# What the public headers declare: functions, and the classes with functions of their own.
+public_headers=$(sed -n 's/^protean_PUBLIC_HEADERS = //p' "$project/protean.mk")
+declared=$(cd "$project" && cat $public_headers | sed -nE 's/^[A-Za-z][A-Za-z0-9_:<>* ]* \**([A-Z][A-Za-z]*)\(.*/\1/p' | sort -u)
+[ "$(wc -w <<<"$declared")" -gt 10 ] || die "too few functions are found in the public headers"
+exported=$(nm -DC --defined-only "$binding")
+for name in $declared CascadeFilter::Open CascadeFilter::Destroy FilterRefresher::FilterRefresher ProteanDB::Open SstFileFilter::Open; do
+  if grep -qE "rocksdb::protean::$name(\[abi:[a-z0-9]*\])?\(" <<<"$exported"; then
+    passed=$((passed + 1))
+  else
+    failures=$((failures + 1))
+    echo "the library does not export $name, which is in a public header"
+  fi
+done
+
 # A unique symbol would be one for the whole process, and other copies of Protean would use it.
 if nm -D "$binding" | grep -q ' u '; then
   failures=$((failures + 1))

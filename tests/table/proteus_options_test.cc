@@ -371,7 +371,8 @@ TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
   }
   options = {};
   options.amq = "cuckoo";
-  ExpectOptionsRefused(options, {Id(), "amq", "cuckoo", "bloom, ribbon, quotient, auto"});
+  ExpectOptionsRefused(
+      options, {Id(), "amq", "cuckoo", "bloom, ribbon, quotient, auto"});
   options = {};
   options.level_bits = "monkey";
   ExpectOptionsRefused(options, {Id(), "level_bits", "monkey", "auto, equal"});
