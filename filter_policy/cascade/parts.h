@@ -77,8 +77,8 @@ class CascadeParts {
 
   RunStore* const store_;
   RunReadCounts reads_;
-  // A thread that replaces active_ or sealed_ holds all stripes. A thread that holds
-  // one may use both, and that stripe of the active table.
+  // A thread that replaces active_ or sealed_ holds all stripes. A thread that
+  // holds one may use both, and that stripe of the active table.
   mutable Stripes stripes_;
   std::unique_ptr<MemoryTable> active_;
   std::shared_ptr<const SealedParts> sealed_;
