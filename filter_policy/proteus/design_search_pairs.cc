@@ -36,6 +36,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     double prefixes = 0;
     double queries = 0;
   };
+  const ByteAlphabets& alphabets = statistics_.alphabets();
   const size_t step = StepFor(kFirstRoundQueries);
   const size_t num_first = first_lengths.size();
   const size_t num_lengths = lengths.size();
@@ -45,6 +46,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   std::vector<Bin> bins((num_first + 1) * num_lengths * kBins);
   auto count = [&](size_t first, size_t end_first, size_t length, double weight,
                    uint64_t prefixes) {
+    if (prefixes == 0) return;
     const size_t number =
         prefixes > kMaxPrefixProbes ? kBins - 1 : BinOf(prefixes);
     const double all = weight * static_cast<double>(prefixes);
@@ -83,11 +85,11 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         first_lengths.begin();
     for (size_t j = begin_length; j < num_lengths; j++) {
       if (end_common > 0) {
-        count(0, end_common, j, weight, query.CountAll(lengths[j]));
+        count(0, end_common, j, weight, query.CountAll(alphabets, lengths[j]));
       }
       for (size_t i = end_common; i < end_first; i++) {
         count(i, i + 1, j, weight,
-              query.CountTested(first_lengths[i], lengths[j]));
+              query.CountTested(alphabets, first_lengths[i], lengths[j]));
       }
     }
   }

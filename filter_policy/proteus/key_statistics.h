@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "filter_policy/fst/fst_encoding.h"
+#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/key_store.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -28,6 +29,9 @@ class KeyStatistics {
   uint64_t num_keys() const { return num_keys_; }
   size_t shortest_key() const { return shortest_key_; }  // bytes
   size_t longest_key() const { return longest_key_; }
+  // The alphabets of the places of printed keys, as a part of the keys shows
+  // them: others may have other bytes. Any bytes if keys are not printed.
+  const ByteAlphabets& alphabets() const { return alphabets_; }
   // Bits of the longest key, from 64 to kMaxBits.
   uint32_t max_bits() const { return max_bits_; }
 
@@ -66,6 +70,7 @@ class KeyStatistics {
   size_t longest_key_ = 0;
   uint32_t max_bits_ = 0;
   unsigned code_bits_ = 8;
+  ByteAlphabets alphabets_;
   uint64_t distinct_ = 0;  // number of keys, as strings of bits
   std::vector<uint64_t> prefixes_;
   std::vector<uint64_t> long_prefixes_;
