@@ -79,11 +79,13 @@ class RankTable {
   uint16_t ranks_[kAllCodes][(1 << 9) - 2 + 8] = {};
 };
 
+const RankTable& kRankTable = *new RankTable;
+
 // The possible values of the highest `width` bits of a byte.
 class Values {
  public:
   Values(char code, uint32_t width)
-      : width_(width), ranks_(Table().Ranks(code, width)) {}
+      : width_(width), ranks_(kRankTable.Ranks(code, width)) {}
 
   unsigned size() const { return ranks_[size_t{1} << width_]; }
   // The number of values below `value`; value <= 2^width.
@@ -98,11 +100,6 @@ class Values {
   }
 
  private:
-  static const RankTable& Table() {
-    static const auto* const table = new RankTable;
-    return *table;
-  }
-
   const uint32_t width_;
   const uint16_t* const ranks_;
 };
@@ -162,24 +159,27 @@ uint64_t ByteAlphabets::Count(const char* lo, const char* hi, size_t from,
   // How many possible prefixes of the bytes so far are below that of `lo`, and
   // below that of `hi`, differs by this number.
   uint64_t difference = 0;
-  // Whether these prefixes are possible.
-  bool lo_possible = true;
-  bool hi_possible = true;
-  const size_t end = BytesForBits(bits);
-  for (size_t place = from; place < end; place++) {
-    const uint32_t width = WidthAt(place, bits);
+  // One if these prefixes are possible, else zero.
+  uint64_t lo_possible = 1;
+  uint64_t hi_possible = 1;
+  const auto count_through = [&](size_t place, uint32_t width) {
     const Values values(CodeOf(place), width);
     const unsigned lo_value = ValueAt(lo + (place - from), width);
     const unsigned hi_value = ValueAt(hi + (place - from), width);
     difference = difference * values.size() +
-                 (hi_possible ? values.Rank(hi_value) : 0) -
-                 (lo_possible ? values.Rank(lo_value) : 0);
+                 hi_possible * values.Rank(hi_value) -
+                 lo_possible * values.Rank(lo_value);
+    lo_possible &= values.Has(lo_value);
+    hi_possible &= values.Has(hi_value);
+  };
+  const size_t whole = bits / 8;
+  for (size_t place = from; place < whole; place++) {
+    count_through(place, 8);
     // No later byte takes away more than one of them.
     if (difference > kMany) return kMany;
-    lo_possible = lo_possible && values.Has(lo_value);
-    hi_possible = hi_possible && values.Has(hi_value);
   }
-  return difference + (hi_possible ? 1 : 0);
+  if (bits % 8 != 0) count_through(whole, bits % 8);
+  return difference + hi_possible;
 }
 
 // Gives all places from `from` on the smallest of their values.

@@ -72,14 +72,17 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
 
 // The prefixes from that of `lo` to that of `hi`, which are 64 bits each from
 // the byte on in which the bounds part.
-uint64_t CpfprModel::Query::Count(const ByteAlphabets& alphabets, uint64_t lo,
-                                  uint64_t hi, uint32_t bits) const {
-  const uint32_t from = bounds_shared / 8;
+inline uint64_t CpfprModel::Query::Count(const ByteAlphabets& alphabets,
+                                         uint64_t lo, uint64_t hi,
+                                         uint32_t bits) const {
   if (bits <= bounds_shared) return 1;
-  if (bits > 8 * from + 64) return kManyPrefixes;
+  const uint32_t from = bounds_shared / 8;
+  const uint32_t used = bits - 8 * from;
+  if (used > 64) return kManyPrefixes;
   if (alphabets.AreAny()) {
-    const uint32_t unused = 64 - (bits - 8 * from);
-    return std::min((hi >> unused) - (lo >> unused), kMaxPrefixProbes) + 1;
+    return std::min((hi >> (64 - used)) - (lo >> (64 - used)),
+                    kMaxPrefixProbes) +
+           1;
   }
   char lo_bytes[sizeof(lo)];
   char hi_bytes[sizeof(hi)];
@@ -393,41 +396,54 @@ CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
   struct Sums {
     double rates = 0;
     double weights = 0;
+    void Add(const Sums& other) {
+      rates += other.rates;
+      weights += other.weights;
+    }
     double Mean() const { return weights > 0 ? rates / weights : 0; }
   };
-  // Sums over the queries of an index in [begin, end).
-  Sums promised;
-  const auto sum = [&](size_t begin, size_t end) {
-    Sums sums;
+  // The sums of the kinds, of which 0 stands for all other queries, and of the
+  // promised queries.
+  constexpr size_t kPromised = kMaxKinds + 1;
+  Sums sums[kPromised + 1];
+  const auto add = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += step) {
       const Query& query = queries_[i];
-      const double weighted =
-          query.weight *
-          Probability(query, design, first_rate, rate, run_rates);
-      sums.rates += weighted;
-      sums.weights += query.weight;
-      if (query.promised) {
-        promised.rates += weighted;
-        promised.weights += query.weight;
-      }
+      Sums& sum = sums[query.promised ? kPromised : query.kind];
+      sum.rates += query.weight *
+                   Probability(query, design, first_rate, rate, run_rates);
+      sum.weights += query.weight;
     }
-    return sums;
   };
-  Sums all = sum(0, num_before_points_);
+  add(0, num_before_points_);
   if (points_.total() > 0) {
-    const double points = design.stride_bits == 0
-                              ? PointsProbability(design, first_rate, rate)
-                              : sum(num_before_points_, queries_.size()).Mean();
     // Each query stands for `step` of them.
-    const double weight = points_.total() / static_cast<double>(step);
-    all.rates += weight * points;
-    all.weights += weight;
+    Sums points;
+    points.weights = points_.total() / static_cast<double>(step);
     if (design.stride_bits == 0) {
-      promised.rates += weight * points;
-      promised.weights += weight;
+      points.rates =
+          points.weights * PointsProbability(design, first_rate, rate);
+    } else {
+      const Sums before = sums[kPromised];
+      sums[kPromised] = Sums();
+      add(num_before_points_, queries_.size());
+      points.rates = points.weights * sums[kPromised].Mean();
+      sums[kPromised] = before;
     }
+    sums[kPromised].Add(points);
   }
-  return {all.Mean(), promised.Mean()};
+  Sums of_kinds;
+  for (size_t kind = 1; kind <= kMaxKinds; kind++) of_kinds.Add(sums[kind]);
+  double squares = 0;
+  for (size_t kind = 1; kind <= kMaxKinds; kind++) {
+    const double difference = sums[kind].Mean() - of_kinds.Mean();
+    squares += sums[kind].weights * difference * difference;
+  }
+  Sums all = of_kinds;
+  all.Add(sums[0]);
+  all.Add(sums[kPromised]);
+  return {all.Mean(), sums[kPromised].Mean(),
+          of_kinds.weights > 0 ? std::sqrt(squares / of_kinds.weights) : 0};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -45,6 +45,8 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
 
 class CpfprModel {
  public:
+  static constexpr uint8_t kMaxKinds = 4;
+
   // A query for which the file is asked and which finds nothing in it.
   struct Query {
     uint32_t lo_shared;      // bits that its lower bound shares with a key
@@ -54,6 +56,9 @@ class CpfprModel {
     float weight;            // among the other queries; a sample's is 1
     // Whether a Bloom filter must not do better on this query (prior.h).
     bool promised;
+    // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to be
+    // close to those of other kinds; else 0.
+    uint8_t kind;
     // 64 bits of each bound, from the byte on in which the bounds part.
     uint64_t lo_rest;
     uint64_t hi_rest;
@@ -116,6 +121,8 @@ class CpfprModel {
   struct Rates {
     double all = 0;
     double promised = 0;  // of the promised queries
+    // The standard deviation of the kinds' rates, by weight.
+    double spread = 0;
   };
 
   // The false positive rate of a design whose sets take `set_bytes` bytes.

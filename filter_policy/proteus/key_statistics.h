@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +45,10 @@ class KeyStatistics {
   // long.
   uint64_t PrefixesOfLongKeys(uint32_t bits) const {
     return bits > max_bits_ ? 0 : long_prefixes_[bits];
+  }
+  // The number of keys that share at least `bits` bits with another one.
+  uint64_t KeysSharing(uint32_t bits) const {
+    return distinct_ - unique_[std::min<size_t>(bits, unique_.size() - 1)];
   }
   // The number of bits that a key shares with the next one, roughly: the
   // smallest length at which there are half as many prefixes as keys.
