@@ -56,8 +56,8 @@ class CpfprModel {
     float weight;            // among the other queries; a sample's is 1
     // Whether a Bloom filter must not do better on this query (prior.h).
     bool promised;
-    // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to be
-    // close to those of other kinds; else 0.
+    // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to
+    // be close to those of other kinds; else 0.
     uint8_t kind;
     // 64 bits of each bound, from the byte on in which the bounds part.
     uint64_t lo_rest;

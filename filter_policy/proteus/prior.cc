@@ -128,19 +128,22 @@ class PriorMaker {
                     double weight) {
     std::map<uint32_t, size_t, std::greater<uint32_t>> counts;
     for (uint32_t level : levels) counts[level]++;
-    std::map<uint32_t, double> weights;
-    const auto all = static_cast<double>(statistics_.KeysSharing(0));
+    std::map<uint32_t, double> shares;
     double above = 0;
+    double all = 0;
     for (const auto& [level, count] : counts) {
       const bool lowest = level == counts.rbegin()->first;
-      const double from_here =
-          lowest ? all : static_cast<double>(statistics_.KeysSharing(level));
-      weights[level] =
-          weight * (from_here - above) / all / static_cast<double>(count);
-      above = from_here;
+      const auto from_here =
+          static_cast<double>(statistics_.KeysSharing(lowest ? 0 : level));
+      // Keys that only differ in zeros at their ends are not counted.
+      const double keys = std::max(from_here - above, 1.0);
+      shares[level] = keys / static_cast<double>(count);
+      above = std::max(above, from_here);
+      all += keys;
     }
     for (size_t i = 0; i < levels.size(); i++) {
-      queries_[begin + i].weight = static_cast<float>(weights[levels[i]]);
+      queries_[begin + i].weight =
+          static_cast<float>(weight * shares[levels[i]] / all);
     }
     all_ += weight;
   }
