@@ -14,12 +14,6 @@ namespace {
 // More prefixes than any query may test.
 constexpr uint64_t kManyPrefixes = kMaxPrefixProbes + 1;
 
-// The bits [begin, end) of a bound. `rest` has its 64 bits from `from` on;
-// from <= begin < end <= from + 64.
-uint64_t BitsOf(uint64_t rest, uint32_t from, uint32_t begin, uint32_t end) {
-  return rest << (begin - from) >> (64 - (end - begin));
-}
-
 // The probability that at least one of `count` events of this probability
 // happens; `log_not` is std::log1p(-rate).
 double AnyOf(double rate, double log_not, uint64_t count) {
@@ -76,32 +70,66 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
 
 }  // namespace
 
-uint64_t CpfprModel::Query::CountAll(uint32_t bits) const {
-  const uint32_t from = bounds_shared;
-  if (bits <= from) return 1;
-  if (bits - from > 64) return kManyPrefixes;
-  const uint64_t lo = BitsOf(lo_rest, from, from, bits);
-  const uint64_t hi = BitsOf(hi_rest, from, from, bits);
-  return std::min(hi - lo, kMaxPrefixProbes) + 1;
+// The prefixes from that of `lo` to that of `hi`, which are 64 bits each from
+// the byte on in which the bounds part.
+inline uint64_t CpfprModel::Query::Count(const ByteAlphabets& alphabets,
+                                         uint64_t lo, uint64_t hi,
+                                         uint32_t bits) const {
+  if (bits <= bounds_shared) return 1;
+  const uint32_t from = bounds_shared / 8;
+  const uint32_t used = bits - 8 * from;
+  if (used > 64) return kManyPrefixes;
+  if (alphabets.AreAny()) {
+    return std::min((hi >> (64 - used)) - (lo >> (64 - used)),
+                    kMaxPrefixProbes) +
+           1;
+  }
+  char lo_bytes[sizeof(lo)];
+  char hi_bytes[sizeof(hi)];
+  EncodeFixed64(lo_bytes, EndianSwapValue(lo));
+  EncodeFixed64(hi_bytes, EndianSwapValue(hi));
+  return std::min(alphabets.Count(lo_bytes, hi_bytes, from, bits),
+                  kManyPrefixes);
 }
 
-uint64_t CpfprModel::Query::CountLeft(uint32_t first, uint32_t bits) const {
-  const uint32_t from = bounds_shared;
-  if (bits - from > 64 || bits - first > 62) return kManyPrefixes;
-  const uint64_t before = BitsOf(lo_rest, from, first, bits);
-  return std::min((uint64_t{1} << (bits - first)) - before, kManyPrefixes);
-}
-uint64_t CpfprModel::Query::CountRight(uint32_t first, uint32_t bits) const {
-  const uint32_t from = bounds_shared;
-  if (bits - from > 64) return kManyPrefixes;
-  return std::min(BitsOf(hi_rest, from, first, bits), kMaxPrefixProbes) + 1;
+uint64_t CpfprModel::Query::CountAll(const ByteAlphabets& alphabets,
+                                     uint32_t bits) const {
+  return Count(alphabets, lo_rest, hi_rest, bits);
 }
 
-uint64_t CpfprModel::Query::CountTested(uint32_t first, uint32_t bits) const {
-  if (first <= bounds_shared) return CountAll(bits);
+namespace {
+
+// The bits of a word after bit `bits` of the bounds, where the word begins with
+// byte `from` of them.
+uint64_t BitsBehind(uint32_t bits, uint32_t from) {
+  const uint32_t kept = bits - 8 * from;
+  return kept >= 64 ? 0 : ~uint64_t{0} >> kept;
+}
+
+}  // namespace
+
+uint64_t CpfprModel::Query::CountLeft(const ByteAlphabets& alphabets,
+                                      uint32_t first, uint32_t bits) const {
+  const uint64_t below = BitsBehind(first, bounds_shared / 8);
+  return Count(alphabets, lo_rest, lo_rest | below, bits);
+}
+uint64_t CpfprModel::Query::CountRight(const ByteAlphabets& alphabets,
+                                       uint32_t first, uint32_t bits) const {
+  const uint64_t below = BitsBehind(first, bounds_shared / 8);
+  return Count(alphabets, hi_rest & ~below, hi_rest, bits);
+}
+uint64_t CpfprModel::Query::CountBetween(const ByteAlphabets& alphabets,
+                                         uint32_t first, uint32_t bits) const {
+  const uint64_t below = BitsBehind(first, bounds_shared / 8);
+  return Count(alphabets, lo_rest & ~below, lo_rest | below, bits);
+}
+
+uint64_t CpfprModel::Query::CountTested(const ByteAlphabets& alphabets,
+                                        uint32_t first, uint32_t bits) const {
+  if (first <= bounds_shared) return CountAll(alphabets, bits);
   uint64_t count = 0;
-  if (lo_shared >= first) count += CountLeft(first, bits);
-  if (hi_shared >= first) count += CountRight(first, bits);
+  if (lo_shared >= first) count += CountLeft(alphabets, first, bits);
+  if (hi_shared >= first) count += CountRight(alphabets, first, bits);
   return std::min(count, kManyPrefixes);
 }
 
@@ -232,8 +260,8 @@ bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   query->weight = 1;
   query->bounds_shared = SharedBits(lo, last);
   if (query->bounds_shared != kAllBits) {
-    query->lo_rest = BitWindow(lo, query->bounds_shared);
-    query->hi_rest = BitWindow(last, query->bounds_shared);
+    query->lo_rest = LoadBits64(lo, query->bounds_shared / 8);
+    query->hi_rest = LoadBits64(last, query->bounds_shared / 8);
   }
   return true;
 }
@@ -258,12 +286,13 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
   const uint32_t shared = query.shared();
   if (shared < design.trie_bits) return 0;
   if (design.prefix_bits == 0) return 1;
+  const ByteAlphabets& alphabets = AlphabetsOf(design);
   uint32_t bits = design.LongestPrefix(query.bytes);
   if (shared >= bits) return 1;
-  uint64_t tested = query.CountTested(design.trie_bits, bits);
+  uint64_t tested = query.CountTested(alphabets, design.trie_bits, bits);
   while (bits > design.prefix_bits && tested > kMaxPrefixProbes) {
     bits -= design.stride_bits;
-    tested = query.CountTested(design.trie_bits, bits);
+    tested = query.CountTested(alphabets, design.trie_bits, bits);
   }
   if (shared >= bits) return 1;
   uint32_t lengths = 1;
@@ -281,7 +310,9 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   const uint32_t first = design.first_prefix_bits;
   const uint32_t bits = design.prefix_bits;
   if (query.shared() >= bits) return 1;
-  const uint64_t regions = query.CountAll(first);
+  const ByteAlphabets& alphabets = AlphabetsOf(design);
+  const uint64_t regions = query.CountAll(alphabets, first);
+  if (regions == 0) return 0;
   if (regions > kMaxPrefixProbes) return 1;
   // The average number of prefixes tested in the end: the regions, and the
   // prefixes below those that the first set lets through.
@@ -294,16 +325,18 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
     return 1 - through * AnyOf(rate, prefixes);
   };
   if (regions == 1) {
-    const double all = resolve(query.shared() >= first, query.CountAll(bits));
+    const double all =
+        resolve(query.shared() >= first, query.CountAll(alphabets, bits));
     return tested > kMaxPrefixProbes ? 1 : 1 - all;
   }
-  double all = resolve(query.lo_shared >= first, query.CountLeft(first, bits)) *
-               resolve(query.hi_shared >= first, query.CountRight(first, bits));
+  double all = resolve(query.lo_shared >= first,
+                       query.CountLeft(alphabets, first, bits)) *
+               resolve(query.hi_shared >= first,
+                       query.CountRight(alphabets, first, bits));
   // The filter tests no prefixes beyond its limit.
   if (tested > kMaxPrefixProbes) return 1;
   if (regions > 2) {
-    const uint64_t whole =
-        bits - first < 10 ? uint64_t{1} << (bits - first) : kManyPrefixes;
+    const uint64_t whole = query.CountBetween(alphabets, first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
                                             static_cast<double>(whole));
     all *= NoneOf(regions - 2, first_rate, 1 - AnyOf(rate, whole), most);
@@ -363,41 +396,54 @@ CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
   struct Sums {
     double rates = 0;
     double weights = 0;
+    void Add(const Sums& other) {
+      rates += other.rates;
+      weights += other.weights;
+    }
     double Mean() const { return weights > 0 ? rates / weights : 0; }
   };
-  // Sums over the queries of an index in [begin, end).
-  Sums promised;
-  const auto sum = [&](size_t begin, size_t end) {
-    Sums sums;
+  // The sums of the kinds, of which 0 stands for all other queries, and of the
+  // promised queries.
+  constexpr size_t kPromised = kMaxKinds + 1;
+  Sums sums[kPromised + 1];
+  const auto add = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += step) {
       const Query& query = queries_[i];
-      const double weighted =
-          query.weight *
-          Probability(query, design, first_rate, rate, run_rates);
-      sums.rates += weighted;
-      sums.weights += query.weight;
-      if (query.promised) {
-        promised.rates += weighted;
-        promised.weights += query.weight;
-      }
+      Sums& sum = sums[query.promised ? kPromised : query.kind];
+      sum.rates += query.weight *
+                   Probability(query, design, first_rate, rate, run_rates);
+      sum.weights += query.weight;
     }
-    return sums;
   };
-  Sums all = sum(0, num_before_points_);
+  add(0, num_before_points_);
   if (points_.total() > 0) {
-    const double points = design.stride_bits == 0
-                              ? PointsProbability(design, first_rate, rate)
-                              : sum(num_before_points_, queries_.size()).Mean();
     // Each query stands for `step` of them.
-    const double weight = points_.total() / static_cast<double>(step);
-    all.rates += weight * points;
-    all.weights += weight;
+    Sums points;
+    points.weights = points_.total() / static_cast<double>(step);
     if (design.stride_bits == 0) {
-      promised.rates += weight * points;
-      promised.weights += weight;
+      points.rates =
+          points.weights * PointsProbability(design, first_rate, rate);
+    } else {
+      const Sums before = sums[kPromised];
+      sums[kPromised] = Sums();
+      add(num_before_points_, queries_.size());
+      points.rates = points.weights * sums[kPromised].Mean();
+      sums[kPromised] = before;
     }
+    sums[kPromised].Add(points);
   }
-  return {all.Mean(), promised.Mean()};
+  Sums of_kinds;
+  for (size_t kind = 1; kind <= kMaxKinds; kind++) of_kinds.Add(sums[kind]);
+  double squares = 0;
+  for (size_t kind = 1; kind <= kMaxKinds; kind++) {
+    const double difference = sums[kind].Mean() - of_kinds.Mean();
+    squares += sums[kind].weights * difference * difference;
+  }
+  Sums all = of_kinds;
+  all.Add(sums[0]);
+  all.Add(sums[kPromised]);
+  return {all.Mean(), sums[kPromised].Mean(),
+          of_kinds.weights > 0 ? std::sqrt(squares / of_kinds.weights) : 0};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

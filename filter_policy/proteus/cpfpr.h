@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/key_statistics.h"
@@ -44,6 +45,8 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
 
 class CpfprModel {
  public:
+  static constexpr uint8_t kMaxKinds = 4;
+
   // A query for which the file is asked and which finds nothing in it.
   struct Query {
     uint32_t lo_shared;      // bits that its lower bound shares with a key
@@ -53,26 +56,40 @@ class CpfprModel {
     float weight;            // among the other queries; a sample's is 1
     // Whether a Bloom filter must not do better on this query (prior.h).
     bool promised;
-    // The bits of the bounds after what they share.
+    // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to
+    // be close to those of other kinds; else 0.
+    uint8_t kind;
+    // 64 bits of each bound, from the byte on in which the bounds part.
     uint64_t lo_rest;
     uint64_t hi_rest;
 
     uint32_t shared() const { return std::max(lo_shared, hi_shared); }
     bool is_point() const { return bounds_shared == kAllBits; }
 
-    // The functions below count prefixes of `bits` bits. They may give too low
-    // a count above kMaxPrefixProbes, but one that is above it too.
+    // The functions below count possible prefixes of `bits` bits
+    // (byte_alphabets.h). They may give too low a count above
+    // kMaxPrefixProbes, but one that is above it too.
 
     // The prefixes from the lower to the upper bound.
-    uint64_t CountAll(uint32_t bits) const;
+    uint64_t CountAll(const ByteAlphabets& alphabets, uint32_t bits) const;
     // The prefixes that are tested if the first layer knows which prefixes of
     // `first` bits keys have: I2 * |L| + I3 * |R| of equation 5.
-    uint64_t CountTested(uint32_t first, uint32_t bits) const;
+    uint64_t CountTested(const ByteAlphabets& alphabets, uint32_t first,
+                         uint32_t bits) const;
 
-    // The prefixes below the first of the prefixes of `first` bits, |L|, and
-    // below the last one, |R|. REQUIRES: the bounds lie below different ones
-    uint64_t CountLeft(uint32_t first, uint32_t bits) const;
-    uint64_t CountRight(uint32_t first, uint32_t bits) const;
+    // The prefixes below the first of the prefixes of `first` bits, |L|, below
+    // the last one, |R|, and below one of those between, such as follow the
+    // first one. REQUIRES: the bounds lie below different ones
+    uint64_t CountLeft(const ByteAlphabets& alphabets, uint32_t first,
+                       uint32_t bits) const;
+    uint64_t CountRight(const ByteAlphabets& alphabets, uint32_t first,
+                        uint32_t bits) const;
+    uint64_t CountBetween(const ByteAlphabets& alphabets, uint32_t first,
+                          uint32_t bits) const;
+
+   private:
+    uint64_t Count(const ByteAlphabets& alphabets, uint64_t lo, uint64_t hi,
+                   uint32_t bits) const;
   };
 
   // Analyzes those of `samples` for which the file would be asked and which
@@ -104,6 +121,8 @@ class CpfprModel {
   struct Rates {
     double all = 0;
     double promised = 0;  // of the promised queries
+    // The standard deviation of the kinds' rates, by weight.
+    double spread = 0;
   };
 
   // The false positive rate of a design whose sets take `set_bytes` bytes.
@@ -138,6 +157,11 @@ class CpfprModel {
     double log_not_[kLengths];
   };
 
+  // The alphabets that the filter of a design knows: a series has none.
+  const ByteAlphabets& AlphabetsOf(const ProteusDesign& design) const {
+    static const ByteAlphabets kAny;
+    return design.stride_bits > 0 ? kAny : statistics_.alphabets();
+  }
   double Probability(const Query& query, const ProteusDesign& design,
                      double first_rate, double rate,
                      const RunRates& rates) const;

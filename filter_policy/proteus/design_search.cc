@@ -29,6 +29,8 @@ constexpr size_t kMaxPrefixLengths = 96;
 constexpr double kFalsePositiveNanos = 200000;
 // Prefixes that a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
+// What kinds of ranges of the prior that differ in their rates cost.
+constexpr double kSpreadCost = 1;
 // Limit of the false positives that are added to save time.
 constexpr double kMaxForTime = 0.002;
 
@@ -78,7 +80,8 @@ void DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
                                 Candidate* candidate) const {
   const CpfprModel::Rates rates =
       model_.Average(candidate->design, sets, StepFor(num_queries));
-  candidate->fpr = rates.all + Penalty(rates.promised, bytes);
+  candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
+                   promises_ * kSpreadCost * rates.spread;
 }
 
 // The depths of tries that fit into `bytes`, and 0.
@@ -210,6 +213,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr size_t kStarts = 3;
   constexpr double kShareStep = 0.1;
   constexpr double kMinShare = 0.15;
+  constexpr int kSmallDistance = 2;
   const uint32_t max_bits = statistics_.max_bits();
 
   // Lengths are spread evenly, and lie where queries part from the keys.
@@ -260,8 +264,11 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
                            ? 16
                            : std::max<int>(1, max_bits / kGrid / 2);
   for (Candidate& best : grid) {
-    Evaluate(bytes, kTwoSetQueries, &best);
     for (int distance = farthest; distance > 0; distance /= 2) {
+      // Large steps need not be exact.
+      const size_t queries =
+          distance > kSmallDistance ? kTwoSetQueries / 4 : kTwoSetQueries;
+      Evaluate(bytes, queries, &best);
       for (bool better = true; better;) {
         better = false;
         for (const Step& step : kSteps) {
@@ -279,7 +286,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
           next.design.first_share = share;
-          Evaluate(bytes, kTwoSetQueries, &next);
+          Evaluate(bytes, queries, &next);
           if (next.fpr < best.fpr) {
             best = next;
             better = true;

@@ -36,6 +36,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     double prefixes = 0;
     double queries = 0;
   };
+  const ByteAlphabets& alphabets = statistics_.alphabets();
   const size_t step = StepFor(kFirstRoundQueries);
   const size_t num_first = first_lengths.size();
   const size_t num_lengths = lengths.size();
@@ -45,6 +46,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   std::vector<Bin> bins((num_first + 1) * num_lengths * kBins);
   auto count = [&](size_t first, size_t end_first, size_t length, double weight,
                    uint64_t prefixes) {
+    if (prefixes == 0) return;
     const size_t number =
         prefixes > kMaxPrefixProbes ? kBins - 1 : BinOf(prefixes);
     const double all = weight * static_cast<double>(prefixes);
@@ -83,11 +85,11 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         first_lengths.begin();
     for (size_t j = begin_length; j < num_lengths; j++) {
       if (end_common > 0) {
-        count(0, end_common, j, weight, query.CountAll(lengths[j]));
+        count(0, end_common, j, weight, query.CountAll(alphabets, lengths[j]));
       }
       for (size_t i = end_common; i < end_first; i++) {
         count(i, i + 1, j, weight,
-              query.CountTested(first_lengths[i], lengths[j]));
+              query.CountTested(alphabets, first_lengths[i], lengths[j]));
       }
     }
   }
@@ -117,18 +119,27 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
           all_shared.AtLeast(first) + Penalty(promised.AtLeast(first), bytes);
       found->push_back(candidate);
     }
+    // Many lengths have as many prefixes as the one before, and equal sets.
+    uint64_t planned = 0;
+    std::vector<AmqPlan> plans(kinds_.size());
     for (size_t j = 0; j < num_lengths; j++) {
       if (lengths[j] <= first) continue;
+      const uint64_t hashes = statistics_.Prefixes(lengths[j]);
+      if (hashes != planned) {
+        for (size_t k = 0; k < kinds_.size(); k++) {
+          plans[k] = PlanAmq(kinds_[k], hashes, bytes - size.bytes);
+        }
+        planned = hashes;
+      }
       candidate.design.prefix_bits = lengths[j];
       // Queries that share all of the prefix with a key are false positives for
       // certain, as are those of the last bin.
       const Bin* counts = &bins[(i * num_lengths + j) * kBins];
       const double certain = all_shared.AtLeast(lengths[j]) +
                              counts[kBins - 1].queries / all_shared.total();
-      for (AmqKind kind : kinds_) {
-        candidate.design.amq = kind;
-        const AmqPlan plan =
-            PlanAmq(kind, statistics_.Prefixes(lengths[j]), bytes - size.bytes);
+      for (size_t kind = 0; kind < kinds_.size(); kind++) {
+        candidate.design.amq = kinds_[kind];
+        const AmqPlan& plan = plans[kind];
         if (plan.false_positive_rate > kUselessRate) continue;
         const double log_negative = std::log1p(-plan.false_positive_rate);
         // A promised point tests one prefix.

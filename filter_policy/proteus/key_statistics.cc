@@ -13,8 +13,54 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The number of keys from which the alphabet is taken, roughly.
+// The number of keys from which the alphabets are taken, roughly.
 constexpr size_t kAlphabetKeys = 4096;
+// Further places have no alphabets of their own.
+constexpr size_t kAlphabetPlaces = 256;
+
+// The bytes that some of the keys have, place by place.
+class SeenBytes {
+ public:
+  void Add(const Slice& key) {
+    const size_t places = std::min(key.size(), kAlphabetPlaces);
+    if (places > seen_.size()) {
+      seen_.resize(places);
+      keys_.resize(places);
+    }
+    for (size_t i = 0; i < key.size(); i++) {
+      occurs_[static_cast<uint8_t>(key[i])] = true;
+      if (i < places) seen_[i][static_cast<uint8_t>(key[i])] = true;
+    }
+    if (places > 0) keys_[places - 1]++;
+    // An empty key has zeros everywhere.
+    if (places == 0) occurs_[0] = true;
+  }
+
+  // The number of different bytes; zeros that end a key count as one.
+  size_t Symbols() const {
+    return static_cast<size_t>(
+        std::count(occurs_.begin(), occurs_.end(), true) + !occurs_[0]);
+  }
+
+  ByteAlphabets Alphabets() const {
+    std::string codes;
+    for (unsigned c = 0; c < occurs_.size(); c++) {
+      if (occurs_[c] && (c < ' ' || c > '~')) return ByteAlphabets();
+    }
+    // Zeros stand behind the end of a key.
+    size_t shorter = 0;
+    for (size_t i = 0; i < seen_.size() && shorter == 0; i++) {
+      codes.push_back(AlphabetCodeOf(seen_[i]));
+      shorter = keys_[i];
+    }
+    return ByteAlphabets(0, std::move(codes));
+  }
+
+ private:
+  BytesSeen occurs_ = {};
+  std::vector<BytesSeen> seen_;
+  std::vector<size_t> keys_;  // by the place of their last byte
+};
 
 // Turns each entry of a histogram into the sum of all entries up to it.
 void Accumulate(std::vector<uint64_t>* counts) {
@@ -32,7 +78,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
   std::vector<uint64_t> shared_most(65);
   // Changes of long_prefixes_ from one length to the next; they wrap around.
   std::vector<uint64_t> long_changes(66);
-  bool occurs[256] = {true};
+  SeenBytes seen;
 
   size_t shortest = std::numeric_limits<size_t>::max();
   size_t longest = 0;
@@ -55,9 +101,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
     shortest = std::min(shortest, key.size());
     if (skip-- == 0) {
       skip = step - 1;
-      for (size_t i = 0; i < key.size(); i++) {
-        occurs[static_cast<uint8_t>(key[i])] = true;
-      }
+      seen.Add(key);
     }
     uint32_t now = distinct == 0 ? 0 : SharedBits(last, key, known_shared);
     const auto key_bits =
@@ -107,8 +151,8 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
   unique_ = std::move(shared_most);
   Accumulate(&unique_);
 
-  const auto symbols = static_cast<unsigned>(
-      std::count(std::begin(occurs), std::end(occurs), true));
+  alphabets_ = seen.Alphabets();
+  const auto symbols = static_cast<unsigned>(seen.Symbols());
   code_bits_ = symbols <= 2 ? 1 : BitsFor(symbols - 1);
 }
 

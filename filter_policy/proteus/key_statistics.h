@@ -7,10 +7,12 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "filter_policy/fst/fst_encoding.h"
+#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/key_store.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -28,6 +30,9 @@ class KeyStatistics {
   uint64_t num_keys() const { return num_keys_; }
   size_t shortest_key() const { return shortest_key_; }  // bytes
   size_t longest_key() const { return longest_key_; }
+  // The alphabets of the places of printed keys, as a part of the keys shows
+  // them: others may have other bytes. Any bytes if keys are not printed.
+  const ByteAlphabets& alphabets() const { return alphabets_; }
   // Bits of the longest key, from 64 to kMaxBits.
   uint32_t max_bits() const { return max_bits_; }
 
@@ -40,6 +45,10 @@ class KeyStatistics {
   // long.
   uint64_t PrefixesOfLongKeys(uint32_t bits) const {
     return bits > max_bits_ ? 0 : long_prefixes_[bits];
+  }
+  // The number of keys that share at least `bits` bits with another one.
+  uint64_t KeysSharing(uint32_t bits) const {
+    return distinct_ - unique_[std::min<size_t>(bits, unique_.size() - 1)];
   }
   // The number of bits that a key shares with the next one, roughly: the
   // smallest length at which there are half as many prefixes as keys.
@@ -66,6 +75,7 @@ class KeyStatistics {
   size_t longest_key_ = 0;
   uint32_t max_bits_ = 0;
   unsigned code_bits_ = 8;
+  ByteAlphabets alphabets_;
   uint64_t distinct_ = 0;  // number of keys, as strings of bits
   std::vector<uint64_t> prefixes_;
   std::vector<uint64_t> long_prefixes_;

@@ -3,6 +3,8 @@
 #include "filter_policy/proteus/prior.h"
 
 #include <cmath>
+#include <functional>
+#include <map>
 #include <random>
 
 #include "filter_policy/proteus/key_fields.h"
@@ -79,8 +81,7 @@ class PriorMaker {
 
   std::vector<CpfprModel::Query> Make() {
     using P = PriorMaker;
-    // Windows leave no more to points than is promised. So it has to be exact.
-    AddKind(&P::PointAlike, 2, (windows_ ? 4 : 1) * kPartsOfPromise);
+    AddPointsAlike(2);
     if (AddWindows()) {
       AddKind(&P::EntityScan, 0.5, kRare, /*scaled=*/true);
       AddKind(&P::PointNearTime, 0.05, kRare);
@@ -118,17 +119,124 @@ class PriorMaker {
     return made;
   }
 
+  // What a query in place of a key shares with the other keys, decides most.
+  // The statistics know this of all keys. So the weights of such queries, from
+  // that of index `begin` on, are set by what the keys share with others:
+  // `levels` tells it of each. A query stands for all keys that share as much
+  // as its own, and for those between that and the next higher level.
+  void WeighByLevel(size_t begin, const std::vector<uint32_t>& levels,
+                    double weight) {
+    std::map<uint32_t, size_t, std::greater<uint32_t>> counts;
+    for (uint32_t level : levels) counts[level]++;
+    std::map<uint32_t, double> shares;
+    double above = 0;
+    double all = 0;
+    for (const auto& [level, count] : counts) {
+      const bool lowest = level == counts.rbegin()->first;
+      const auto from_here =
+          static_cast<double>(statistics_.KeysSharing(lowest ? 0 : level));
+      // Keys that only differ in zeros at their ends are not counted.
+      const double keys = std::max(from_here - above, 1.0);
+      shares[level] = keys / static_cast<double>(count);
+      above = std::max(above, from_here);
+      all += keys;
+    }
+    for (size_t i = 0; i < levels.size(); i++) {
+      queries_[begin + i].weight =
+          static_cast<float>(weight * shares[levels[i]] / all);
+    }
+    all_ += weight;
+  }
+
+  // Points like the keys. One query stands for all keys of a level if nothing
+  // else of a point counts.
+  void AddPointsAlike(double weight) {
+    if (prefixes_only_) {
+      AddKind(&PriorMaker::PointAlike, weight, kPartsOfPromise);
+      return;
+    }
+    const size_t begin = queries_.size();
+    std::vector<uint32_t> levels;
+    if (family_ == Family::kText) {
+      // The length of a key counts, too.
+      const auto count = static_cast<size_t>(kPartsOfPromise) * of_kind_;
+      for (size_t i = 0; i < count; i++) {
+        if (PointAlike(Index(i, count))) {
+          levels.push_back(queries_.back().shared());
+        }
+      }
+    } else {
+      for (uint32_t bits = 0; bits <= statistics_.max_bits(); bits++) {
+        if (statistics_.KeysSharing(bits) ==
+            statistics_.KeysSharing(bits + 1)) {
+          continue;
+        }
+        CpfprModel::Query query = {};
+        query.lo_shared = bits;
+        query.hi_shared = bits;
+        query.bounds_shared = kAllBits;
+        query.bytes = static_cast<uint32_t>(statistics_.longest_key());
+        query.promised = true;
+        queries_.push_back(query);
+        levels.push_back(bits);
+      }
+    }
+    if (!levels.empty()) WeighByLevel(begin, levels, weight);
+  }
+
+  // A key in whose place a query may be, and the bits that it shares with the
+  // nearer of its neighbors.
+  struct Candidate {
+    uint32_t level;
+    size_t index;
+  };
+  // Keys from all parts of the file, those first that share most.
+  const std::vector<Candidate>& Candidates() {
+    if (!candidates_.empty()) return candidates_;
+    constexpr size_t kMoreKeys = 8;
+    const size_t count = kMoreKeys * of_kind_;
+    for (size_t i = 0; i < count; i++) {
+      const size_t index = Index(i, count);
+      candidates_.push_back({Shared(index), index});
+    }
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       return a.level > b.level;
+                     });
+    return candidates_;
+  }
+
+  // Adds queries in place of keys. Few keys are so close to others that a query
+  // there is hard to resolve, but these decide between designs of low rates. So
+  // every fourth query is in place of one of the closest keys of a larger
+  // number, and has less weight. Returns the number of queries, and adds none
+  // if there are fewer than `least`.
+  size_t AddInPlace(bool (PriorMaker::*make)(size_t), double weight,
+                    double parts, size_t least = 1) {
+    const auto count =
+        static_cast<size_t>(std::ceil(parts * static_cast<double>(of_kind_)));
+    const std::vector<Candidate>& candidates = Candidates();
+    const size_t begin = queries_.size();
+    const size_t closest = count / 4;
+    const size_t step = (candidates.size() - closest) / (count - closest);
+    std::vector<uint32_t> levels;
+    for (size_t i = 0; i < candidates.size(); i += i < closest ? 1 : step) {
+      if ((this->*make)(candidates[i].index)) {
+        levels.push_back(candidates[i].level);
+      }
+    }
+    if (levels.size() < least) {
+      queries_.resize(begin);
+      return 0;
+    }
+    WeighByLevel(begin, levels, weight);
+    return levels.size();
+  }
+
   // Adds windows of time. False if there are none, or if times are so close to
   // each other that hardly any window between them is empty.
   bool AddWindows() {
-    if (!windows_) return false;
-    const size_t begin = queries_.size();
-    const double all = all_;
-    constexpr size_t kParts = 2;
-    if (AddKind(&PriorMaker::Window, 8, kParts) >= of_kind_ / 2) return true;
-    queries_.resize(begin);
-    all_ = all;
-    return false;
+    return windows_ && AddInPlace(&PriorMaker::Window, 8, 2, of_kind_ / 2) > 0;
   }
 
   // In printed keys, points behind a key are promised too. Then their weight
@@ -143,26 +251,45 @@ class PriorMaker {
     }
   }
 
+  // Marks the queries from that of index `begin` on as a kind of their own if
+  // they weigh enough.
+  void MarkKind(size_t begin, double weight) {
+    constexpr double kMinWeight = 1;
+    if (weight < kMinWeight) return;
+    kind_++;
+    for (size_t i = begin; i < queries_.size(); i++) queries_[i].kind = kind_;
+  }
+
   void AddRanges(double weight, double parts) {
     using P = PriorMaker;
+    const auto alike = [&](bool (P::*make)(size_t), double share, double size) {
+      const size_t begin = queries_.size();
+      AddInPlace(make, share * weight, size * parts);
+      MarkKind(begin, share * weight);
+    };
+    const auto other = [&](bool (P::*make)(size_t), double share, double size) {
+      const size_t begin = queries_.size();
+      AddKind(make, share * weight, size * parts);
+      MarkKind(begin, share * weight);
+    };
     switch (family_) {
       case Family::kNumber:
-        AddKind(&P::RangeAlike, 6 * weight, 2 * parts);
-        AddKind(&P::RangeSpread, 2 * weight, parts);
-        AddKind(&P::RangeBehind, 4 * weight, 2 * parts);
+        alike(&P::RangeAlike, 6, 2);
+        other(&P::RangeSpread, 2, 1);
+        other(&P::RangeBehind, 4, 2);
         break;
       case Family::kRecord:
-        AddKind(&P::RangeAlike, 10 * weight, parts);
-        AddKind(&P::RangeSpread, 1 * weight, parts);
-        AddKind(&P::RangeBehind, 0.5 * weight, parts);
+        alike(&P::RangeAlike, 10, 1);
+        other(&P::RangeSpread, 1, 1);
+        other(&P::RangeBehind, 0.5, 1);
         break;
       case Family::kDigits:
-        AddKind(&P::RangeAlike, 8 * weight, parts);
-        AddKind(&P::RangeBehind, 0.5 * weight, parts);
+        alike(&P::RangeAlike, 8, 1);
+        other(&P::RangeBehind, 0.5, 1);
         break;
       case Family::kText:
-        AddKind(&P::Sibling, 6 * weight, parts);
-        AddKind(&P::PrefixScan, 2 * weight, parts);
+        alike(&P::Sibling, 6, 1);
+        alike(&P::PrefixScan, 2, 1);
         break;
     }
   }
@@ -479,7 +606,9 @@ class PriorMaker {
   // The standard defines the numbers of this generator.
   std::mt19937_64 random_;
   std::vector<CpfprModel::Query> queries_;
-  double all_ = 0;  // the weight of all kinds so far
+  std::vector<Candidate> candidates_;
+  double all_ = 0;    // the weight of all kinds so far
+  uint8_t kind_ = 0;  // the last one that was marked
   // The characters at each place of printed keys of one length.
   std::vector<std::string> alphabets_;
   std::optional<TimeWindows> windows_;

@@ -15,6 +15,10 @@
 //             digits are counted up
 //    spread   anywhere between the first and the last key
 //
+//  A query in place of a key stands for all keys that share as much with their
+//  neighbors, and has their weight. The statistics of the keys tell how many
+//  these are.
+//
 //  Ranges have all lengths from one to about the distance of the keys around
 //  them, in orders of magnitude; longer ones are more likely. Behind a key,
 //  they are short. Keys of different lengths are text: then ranges go from a

@@ -30,7 +30,7 @@ ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
     sets.first = encoded.size();
     sets.second = sets.first + (HasFirstSet() ? Amq::kHeaderSize : 0);
     sets.end = sets.second + (HasSecondSet() ? Amq::kHeaderSize : 0);
-    if (design.keys_alone) out[sets.first + kFirstSetMarks] = kKeysAlone;
+    if (design.keys_alone) out[sets.first + kSetMarks] = kKeysAlone;
     return sets;
   }
   EncodeFixed32(out, design.trie_bits);
@@ -49,7 +49,7 @@ ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
   EncodeFixed32(out + 48, fpr);
   out[52] = static_cast<char>(design.trie_lead);
   EncodeFixed16(out + 53, static_cast<uint16_t>(neighbour_bits));
-  if (design.keys_alone) out[sets.first + kFirstSetMarks] = kKeysAlone;
+  if (design.keys_alone) out[sets.first + kSetMarks] = kKeysAlone;
   return sets;
 }
 
@@ -126,6 +126,21 @@ bool ProteusHeader::DecodeFrom(Slice* input, SetHeaders* sets) {
   return true;
 }
 
+namespace {
+
+// Takes the alphabets of the last places of prefixes off the front of `input`.
+// False if there are too few of them, or more than places.
+bool TakeAlphabets(size_t count, uint32_t bits, Slice* input,
+                   ByteAlphabets* alphabets) {
+  const size_t end = BytesForBits(bits);
+  const char* codes;
+  if (count > end || !TakeBytes(input, count, &codes)) return false;
+  *alphabets = ByteAlphabets(end - count, std::string(codes, count));
+  return true;
+}
+
+}  // namespace
+
 Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
                      std::unique_ptr<RangeFilter>* filter) {
   std::unique_ptr<Proteus> proteus(new Proteus(salt));
@@ -165,18 +180,27 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
       return Status::Corruption("Proteus: trie has the wrong depth");
     }
   }
+  const auto marks = [&](size_t header) {
+    return static_cast<uint8_t>(payload[header + ProteusHeader::kSetMarks]);
+  };
+  const bool has_first = design.first_prefix_bits > 0;
   if (!proteus->first_set_.Open(&input) || !proteus->second_set_.Open(&input) ||
+      !TakeAlphabets(has_first ? marks(sets.first) : 0,
+                     design.first_prefix_bits, &input,
+                     &proteus->first_alphabets_) ||
+      !TakeAlphabets(has_second ? marks(sets.second) : 0, design.prefix_bits,
+                     &input, &proteus->second_alphabets_) ||
       !input.empty()) {
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
-  design.keys_alone =
-      design.key_set &&
-      (payload[sets.first + ProteusHeader::kFirstSetMarks] & kKeysAlone) != 0;
+  design.keys_alone = design.key_set && (marks(sets.first) & kKeysAlone) != 0;
   design.amq =
       has_second ? proteus->second_set_.kind() : proteus->first_set_.kind();
   proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt);
   proteus->second_length_ = PrefixLength(design.prefix_bits, salt);
-  proteus->in_words_ = longest <= 64 && design.stride_bits == 0;
+  proteus->in_words_ = longest <= 64 && design.stride_bits == 0 &&
+                       proteus->first_alphabets_.AreAny() &&
+                       proteus->second_alphabets_.AreAny();
   if (!proteus->HasTrie()) proteus->FindWindows();
   *filter = std::move(proteus);
   return Status::OK();

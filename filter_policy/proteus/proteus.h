@@ -22,11 +22,15 @@
 //        55     1   zero
 //        56    16   header of the first set (amq.h)
 //        72    16   header of the second layer's set
-//        88         trie (uniform_trie.h), first set, second set
+//        88         trie (uniform_trie.h), first set, second set, alphabets
 //
 //  In the header of the first set, byte 3 is one if point queries ask this set,
 //  which then holds the whole keys, and nothing else. A reader that does not
 //  know this mark asks the other layers, too.
+//
+//  In the header of a set of prefixes, byte 3 is the number of its alphabets
+//  (byte_alphabets.h), which may be zero: those of the last places of its
+//  prefixes, a byte each. The first set's come before the second one's.
 //
 //  A part of a partitioned filter has a shorter header, since there are many:
 //
@@ -38,7 +42,7 @@
 //                   shortest key; bits that neighbours share
 //             16    the first 8 bytes of the smallest and of the largest key
 //                   headers of the sets that there are, 16 bytes each
-//                   trie, first set, second set
+//                   trie, first set, second set, alphabets
 
 #pragma once
 
@@ -63,8 +67,8 @@ struct ProteusHeader {
   // Offsets of the headers of the sets.
   static constexpr size_t kFirstSetOffset = 56;
   static constexpr size_t kSecondSetOffset = 72;
-  // Offset of the marks in the header of the first set.
-  static constexpr size_t kFirstSetMarks = 3;
+  // Offset of the marks in the header of a set.
+  static constexpr size_t kSetMarks = 3;
 
   ProteusDesign design;
   // The first 8 bytes of all keys lie between these.
@@ -162,6 +166,10 @@ class Proteus : public RangeFilter {
   // down the other queries.
   [[gnu::noinline]] bool BytesMayMatch(const Slice& lo, const Slice& hi,
                                        bool before_hi) const;
+  bool SecondMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
+                              Budget* budget) const;
+  bool FirstMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
+                             Budget* budget) const;
   template <class Key>
   bool FirstMayMatch(const Key& lo, const Key& hi, Budget* budget) const;
   template <class Key>
@@ -187,6 +195,8 @@ class Proteus : public RangeFilter {
   PrefixLength second_length_{0, salt_};
   Amq first_set_;
   Amq second_set_;
+  ByteAlphabets first_alphabets_;
+  ByteAlphabets second_alphabets_;
   // LowerBound without a trie stays in windows of the prefixes of this length;
   // 0 if there are none.
   uint32_t window_prefix_ = 0;

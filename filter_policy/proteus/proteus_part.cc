@@ -35,17 +35,63 @@ bool ProteusPart::BuildTrie(const ProteusDesign& design) {
   return trie_->Prepare(&trie_size_);
 }
 
+// A set of printed prefixes has the alphabets of as many places as ranges count
+// through, unless it is so small that these would take a good part of it.
+ProteusPart::Alphabets ProteusPart::PlanAlphabets(
+    const ProteusDesign& design, const KeyStatistics& statistics) const {
+  constexpr size_t kSizeRatio = 64;
+  const auto plan = [&](uint32_t bits) -> size_t {
+    const size_t end = BytesForBits(bits);
+    const size_t count = std::min(end, kMaxAlphabets);
+    const bool any = statistics.alphabets().Within(end - count, end).AreAny();
+    return any || 2 * kSizeRatio * count > bytes_ ? 0 : count;
+  };
+  if (design.stride_bits > 0) return {};
+  return {plan(design.first_prefix_bits), plan(design.prefix_bits)};
+}
+
 void ProteusPart::PlanSets(const ProteusHeader& header,
                            const KeyStatistics& statistics) {
   header_size_ = header.Size();
-  sets_ = PlanPrefixSets(header.design, statistics,
-                         bytes_ - std::min(bytes_, header_size_ + trie_size_));
+  alphabets_ = PlanAlphabets(header.design, statistics);
+  sets_ = PlanPrefixSets(
+      header.design, statistics,
+      bytes_ - std::min(bytes_, header_size_ + trie_size_ + alphabets_.first +
+                                    alphabets_.second));
 }
 
-// Adds the prefixes of all keys.
+namespace {
+
+// The alphabets of the last `count` places of the prefixes of some keys.
+class AlphabetsOfPrefixes {
+ public:
+  AlphabetsOfPrefixes(size_t count, uint32_t bits)
+      : begin_(BytesForBits(bits) - count), seen_(count) {}
+
+  void Add(const Slice& key) {
+    for (size_t i = 0; i < seen_.size(); i++) {
+      const size_t place = begin_ + i;
+      const char c = place < key.size() ? key[place] : '\0';
+      seen_[i][static_cast<uint8_t>(c)] = true;
+    }
+  }
+  void WriteTo(char** out) const {
+    for (const BytesSeen& seen : seen_) *(*out)++ = AlphabetCodeOf(seen);
+  }
+
+ private:
+  const size_t begin_;
+  std::vector<BytesSeen> seen_;
+};
+
+}  // namespace
+
+// Adds the prefixes of all keys, and writes the codes of their alphabets.
 void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
-                              AmqBuilder* set) const {
+                              size_t alphabets, AmqBuilder* set,
+                              char** codes) const {
   const PrefixLength length(bits, salt);
+  AlphabetsOfPrefixes seen(alphabets, bits);
   if (bits <= 64) {
     const unsigned unused = 64 - bits;
     bool first = true;
@@ -54,20 +100,23 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
       const uint64_t prefix = LoadBits64(key, 0) >> unused;
       if (prefix == last && !first) return;
       set->Add(HashWordPrefix(prefix << unused, length));
+      seen.Add(key);
       last = prefix;
       first = false;
     });
-    return;
+  } else {
+    Slice last;
+    bool first = true;
+    keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
+      if (first || SharedBits(last, key, known_shared) < bits) {
+        set->Add(HashPrefix(key, length));
+        seen.Add(key);
+      }
+      last = key;
+      first = false;
+    });
   }
-  Slice last;
-  bool first = true;
-  keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
-    if (first || SharedBits(last, key, known_shared) < bits) {
-      set->Add(HashPrefix(key, length));
-    }
-    last = key;
-    first = false;
-  });
+  seen.WriteTo(codes);
 }
 
 // Adds the prefixes of the series but for the first one: those that a key has
@@ -111,22 +160,30 @@ void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
     trie_.reset();
   }
   const ProteusDesign& design = header.design;
+  char* codes = out + sets_.first.bytes + sets_.second.bytes;
   if (header.HasFirstSet()) {
     AmqBuilder set(sets_.first, payload + headers.first, out);
     if (design.key_set) {
       keys_.ForEach(begin_, end_,
                     [&](const Slice& key) { set.Add(HashKey(key, salt)); });
     } else {
-      AddPrefixes(design.first_prefix_bits, salt, &set);
+      AddPrefixes(design.first_prefix_bits, salt, alphabets_.first, &set,
+                  &codes);
     }
     set.Finish();
+    if (!design.key_set) {
+      payload[headers.first + ProteusHeader::kSetMarks] =
+          static_cast<char>(alphabets_.first);
+    }
     out += sets_.first.bytes;
   }
   if (!header.HasSecondSet()) return;
   AmqBuilder set(sets_.second, payload + headers.second, out);
-  AddPrefixes(design.prefix_bits, salt, &set);
+  AddPrefixes(design.prefix_bits, salt, alphabets_.second, &set, &codes);
   if (design.stride_bits > 0) AddSeries(design, salt, &set);
   set.Finish();
+  payload[headers.second + ProteusHeader::kSetMarks] =
+      static_cast<char>(alphabets_.second);
 }
 
 size_t ProteusPart::MemoryUsage() const {

@@ -47,7 +47,8 @@ class ProteusPart {
 
   // The size of the payload in bytes, after PlanSets.
   uint64_t payload_size() const {
-    return header_size_ + trie_size_ + sets_.first.bytes + sets_.second.bytes;
+    return header_size_ + trie_size_ + sets_.first.bytes + sets_.second.bytes +
+           alphabets_.first + alphabets_.second;
   }
   // Writes the payload of a filter with that header, whose design is the one
   // that has been planned.
@@ -57,8 +58,16 @@ class ProteusPart {
   size_t MemoryUsage() const;
 
  private:
-  void AddPrefixes(uint32_t bits, const FilterSalt& salt,
-                   AmqBuilder* set) const;
+  // The number of alphabets that the sets have.
+  struct Alphabets {
+    size_t first = 0;
+    size_t second = 0;
+  };
+
+  Alphabets PlanAlphabets(const ProteusDesign& design,
+                          const KeyStatistics& statistics) const;
+  void AddPrefixes(uint32_t bits, const FilterSalt& salt, size_t alphabets,
+                   AmqBuilder* set, char** codes) const;
   void AddSeries(const ProteusDesign& design, const FilterSalt& salt,
                  AmqBuilder* set) const;
 
@@ -70,6 +79,7 @@ class ProteusPart {
   uint64_t trie_size_ = 0;
   uint64_t header_size_ = 0;
   PrefixSets sets_;
+  Alphabets alphabets_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

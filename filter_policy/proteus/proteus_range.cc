@@ -22,9 +22,49 @@ bool IsZeroBehind(const Slice& key, size_t byte) {
 
 }  // namespace
 
+// SecondMayMatch and FirstMayMatch where alphabets are known: only possible
+// prefixes are tested.
+bool Proteus::SecondMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
+                                     Budget* budget) const {
+  uint64_t left = lo.PossibleUpTo(hi, second_alphabets_, second_length_.bits);
+  if (left > budget->prefixes) return true;
+  budget->prefixes -= left;
+  ByteKey::PossiblePrefixes prefixes(lo, second_alphabets_, second_length_);
+  for (; left > 0 && !prefixes.IsBehind(hi); left--) {
+    if (second_set_.MayContain(prefixes.Hash(second_length_))) return true;
+    prefixes.Next(second_length_);
+  }
+  return false;
+}
+
+bool Proteus::FirstMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
+                                    Budget* budget) const {
+  const uint32_t bits = first_length_.bits;
+  uint64_t left = lo.PossibleUpTo(hi, first_alphabets_, bits);
+  if (left > budget->prefixes) return true;
+  budget->prefixes -= left;
+  ByteKey::PossiblePrefixes prefixes(lo, first_alphabets_, first_length_);
+  for (; left > 0 && !prefixes.IsBehind(hi); left--) {
+    const ByteKey& key = prefixes.key();
+    if (first_set_.MayContain(prefixes.Hash(first_length_)) &&
+        SecondMayMatch(key.SharesPrefix(lo, bits) ? lo : key,
+                       key.SharesPrefix(hi, bits) ? hi : key.LastOfPrefix(bits),
+                       budget)) {
+      return true;
+    }
+    prefixes.Next(first_length_);
+  }
+  return false;
+}
+
 template <class Key>
 inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
                                     Budget* budget) const {
+  if constexpr (Key::kMayHaveAlphabets) {
+    if (!second_alphabets_.AreAny()) {
+      return SecondMayMatchPossible(lo, hi, budget);
+    }
+  }
   // The longest prefixes that the bounds have and that are not too many.
   uint32_t bits =
       Key::kMayHaveSeries ? budget->longest_bits : second_length_.bits;
@@ -59,6 +99,10 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
 template <class Key>
 bool Proteus::FirstMayMatch(const Key& lo, const Key& hi,
                             Budget* budget) const {
+  if constexpr (Key::kMayHaveAlphabets) {
+    if (!first_alphabets_.AreAny())
+      return FirstMayMatchPossible(lo, hi, budget);
+  }
   const uint32_t bits = first_length_.bits;
   uint64_t more = lo.PrefixesUpTo(hi, bits);
   if (more >= budget->prefixes) return true;

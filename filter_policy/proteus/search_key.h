@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/prefix_hash.h"
 
@@ -57,8 +58,9 @@ class SmallBuffer {
 
 class WordKey {
  public:
-  // Designs of this key type have no series.
+  // Designs of this key type have no series and no alphabets.
   static constexpr bool kMayHaveSeries = false;
+  static constexpr bool kMayHaveAlphabets = false;
 
   explicit WordKey(uint64_t word) : word_(word) {}
 
@@ -142,6 +144,7 @@ class WordKey {
 class ByteKey {
  public:
   static constexpr bool kMayHaveSeries = true;
+  static constexpr bool kMayHaveAlphabets = true;
 
   // The first `size` bytes of a key, with zeros after its end.
   ByteKey(const Slice& key, size_t size) : size_(size), bytes_(size) {
@@ -187,6 +190,16 @@ class ByteKey {
   }
   static constexpr uint64_t kManyPrefixes = ~uint64_t{0};  // or more
   uint64_t PrefixesUpTo(const ByteKey& last, uint32_t bits) const;
+  // The number of possible prefixes of `bits` bits (byte_alphabets.h) from this
+  // key's own up to that of `last`, which is not below this key.
+  uint64_t PossibleUpTo(const ByteKey& last, const ByteAlphabets& alphabets,
+                        uint32_t bits) const {
+    const size_t from = slice().difference_offset(last.slice());
+    return from >= BytesForBits(bits)
+               ? 1
+               : alphabets.Count(bytes_.data() + from,
+                                 last.bytes_.data() + from, from, bits);
+  }
   uint64_t Hash(const PrefixLength& length) const {
     return HashPrefix(slice(), length);
   }
@@ -231,6 +244,7 @@ class ByteKey {
   }
 
   class Prefixes;
+  class PossiblePrefixes;
 
  private:
   const size_t size_;
@@ -259,6 +273,52 @@ class ByteKey::Prefixes {
  private:
   ByteKey key_;
   uint64_t head_;
+};
+
+// Successive possible prefixes of one length, which is passed to every
+// function.
+class ByteKey::PossiblePrefixes {
+ public:
+  PossiblePrefixes(const ByteKey& first, const ByteAlphabets& alphabets,
+                   const PrefixLength& length)
+      : alphabets_(alphabets),
+        key_(first.FirstOfPrefix(length.bits)),
+        hashed_(length.head_bytes) {
+    MoveToPossible(length);
+    if (!at_end_) HashHeadOf(length);
+  }
+
+  // Whether the prefix is behind that of a key, or there are no more.
+  bool IsBehind(const ByteKey& last) const {
+    return at_end_ || key_.slice().compare(last.slice()) > 0;
+  }
+  const ByteKey& key() const { return key_; }
+  void Next(const PrefixLength& length) {
+    at_end_ = !Increment(key_.bytes_.data(), length.bits);
+    if (!at_end_) MoveToPossible(length);
+  }
+  uint64_t Hash(const PrefixLength& length) {
+    if (memcmp(hashed_.data(), key_.bytes_.data(), length.head_bytes) != 0) {
+      HashHeadOf(length);
+    }
+    return HashWindow(LoadBits64(key_.slice(), length.head_bytes), head_,
+                      length);
+  }
+
+ private:
+  void MoveToPossible(const PrefixLength& length) {
+    at_end_ = !alphabets_.MoveToPossible(key_.bytes_.data(), length.bits);
+  }
+  void HashHeadOf(const PrefixLength& length) {
+    memcpy(hashed_.data(), key_.bytes_.data(), length.head_bytes);
+    head_ = HashHead(key_.slice(), length);
+  }
+
+  const ByteAlphabets& alphabets_;
+  ByteKey key_;
+  bool at_end_ = false;
+  SmallBuffer hashed_;  // the bytes that the factor of the head belongs to
+  uint64_t head_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -84,8 +84,8 @@ Keys AbsentPoints(const Keys& keys, size_t count) {
 // A block as a reader sees it that does not know the mark.
 std::string WithoutMark(std::string block) {
   const size_t payload = DecodeFixed32(&block[kPayloadOffset]);
-  block[payload + ProteusHeader::kFirstSetOffset +
-        ProteusHeader::kFirstSetMarks] = 0;
+  block[payload + ProteusHeader::kFirstSetOffset + ProteusHeader::kSetMarks] =
+      0;
   return WithRightChecksum(std::move(block));
 }
 

@@ -254,6 +254,88 @@ TEST_P(UntaughtWindowsTest, FilterFromTheFirstFileOn) {
   }
 }
 
+namespace {
+
+// Keys and queries whose rates must not rise with the bits.
+struct MoreBitsCase {
+  const char* name;
+  KeyType keys;
+  WorkloadKind queries;
+};
+
+constexpr MoreBitsCase kMoreBits[] = {
+    {"user_window", KeyType::kUserWindow, WorkloadKind::kRange},
+    {"sensor_time", KeyType::kSensorTime, WorkloadKind::kRange},
+    {"device_time", KeyType::kDeviceTime, WorkloadKind::kRange},
+    {"log_time", KeyType::kLogTime, WorkloadKind::kRange},
+    {"uuid1", KeyType::kUuid1, WorkloadKind::kRange},
+    {"uuid6", KeyType::kUuid6, WorkloadKind::kRange},
+    {"uuid7", KeyType::kUuid7, WorkloadKind::kRange},
+    {"uuid7_bytes", KeyType::kUuid7Bytes, WorkloadKind::kRange},
+    {"ulid", KeyType::kUlid, WorkloadKind::kRange},
+    {"order", KeyType::kOrder, WorkloadKind::kRange},
+    {"project", KeyType::kProject, WorkloadKind::kRange},
+    {"emails", KeyType::kText, WorkloadKind::kRange},
+    {"numbers", KeyType::kU64, WorkloadKind::kShortRange},
+};
+
+class MoreBitsTest : public testing::TestWithParam<MoreBitsCase> {};
+
+// What chance may add to a rate, at four standard deviations. A few queries
+// more may always get through.
+double Chance(double rate, size_t queries) {
+  const auto n = static_cast<double>(queries);
+  return 4 * std::sqrt(rate / n) + 5 / n;
+}
+
+Workload WorkloadOf(WorkloadKind kind, KeyType type) {
+  Workload workload;
+  EXPECT_OK(Generate(kind, type, {100000, 20000, 0, 47}, &workload));
+  return workload;
+}
+
+double RateOf(const std::string& spec, const Workload& workload,
+              size_t* queries) {
+  std::shared_ptr<const FilterPolicy> policy;
+  EXPECT_OK(MakeFilterPolicy(spec, &policy));
+  const std::vector<Query> empty =
+      SplitByTruth(workload.keys, workload.queries).first;
+  *queries = empty.size();
+  return RateOf(MemoryFilter(policy, workload.keys), empty);
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(KeyTypes, MoreBitsTest, testing::ValuesIn(kMoreBits),
+                         [](const auto& test) { return test.param.name; });
+
+// More bits never let more through.
+TEST_P(MoreBitsTest, LetNoMoreThrough) {
+  const Workload workload = WorkloadOf(GetParam().queries, GetParam().keys);
+  double least = 1;
+  for (const char* bits : {"10", "12", "14", "16", "18", "20"}) {
+    size_t queries = 0;
+    const double rate =
+        RateOf(std::string("proteus:") + bits, workload, &queries);
+    EXPECT_LE(rate, least + Chance(std::max(least, rate), queries)) << bits;
+    least = std::min(least, rate);
+  }
+}
+
+// Points like the keys pass no more often than by a Bloom filter of as many
+// bits.
+TEST_P(MoreBitsTest, PointsAreAsPromised) {
+  const Workload workload = WorkloadOf(WorkloadKind::kPoint, GetParam().keys);
+  for (const char* bits : {"10", "14", "18"}) {
+    size_t queries = 0;
+    const double bloom =
+        RateOf(std::string("bloom:") + bits, workload, &queries);
+    const double rate =
+        RateOf(std::string("proteus:") + bits, workload, &queries);
+    EXPECT_LE(rate, bloom + Chance(std::max(bloom, rate), queries)) << bits;
+  }
+}
+
 // A few samples count, and the design still serves other queries.
 TEST(PriorTest, ThreeSamples) {
   Rng rng(44);

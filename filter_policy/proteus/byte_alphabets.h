@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Which bytes keys have at each place, so that a range does not count others.
+//
+//  A range over printed keys covers few of them and many strings of bits: from
+//  12:34:59 to 12:35:00 it is one second, but the byte '9' is followed by 198
+//  bytes that no digit has before the byte in front of it goes up, and each of
+//  these has 256 successors in the next one. A set of prefixes would be asked
+//  for all of them. So a filter of printed keys stores an alphabet for each
+//  place that ranges count through, and only asks for prefixes whose bytes all
+//  belong to theirs: the *possible* prefixes.
+//
+//  An alphabet is stored in a byte, its code:
+//
+//    0         any byte
+//    1 to 9    the digits from 0 to this one
+//    10 to 19  usual alphabets (byte_alphabets.cc)
+//    ' ' to ~  this character and no other
+//
+//  Codes that are not known stand for any byte. All functions are pure.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "filter_policy/proteus/key_bits.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The bytes seen at a place.
+using BytesSeen = std::array<bool, 256>;
+
+// The code of the smallest alphabet that has all of these bytes.
+char AlphabetCodeOf(const BytesSeen& seen);
+
+// Ranges that count through more places have too many prefixes to be tested.
+constexpr size_t kMaxAlphabets = 8;
+
+class ByteAlphabets {
+ public:
+  // Count() may give this number for all counts from it on.
+  static constexpr uint64_t kMany = 1 << 10;
+
+  // Any bytes at all places.
+  ByteAlphabets() = default;
+  // The codes of the places from byte `begin` of the keys on. All others may
+  // have any bytes.
+  ByteAlphabets(size_t begin, std::string codes);
+
+  // Whether all places may have any bytes.
+  bool AreAny() const { return codes_.empty(); }
+
+  size_t begin() const { return begin_; }
+  const std::string& codes() const { return codes_; }
+  // The alphabets of the places in [begin, end) only.
+  ByteAlphabets Within(size_t begin, size_t end) const;
+
+  // The number of possible prefixes of `bits` bits from that of one key to that
+  // of another one, which is not below it. The keys are equal before byte
+  // `from`, and given from there on.
+  uint64_t Count(const char* lo, const char* hi, size_t from,
+                 uint32_t bits) const;
+
+  // Moves a prefix, followed by zeros up to the end of its last byte, to the
+  // first possible one that is not below it. False if there is none.
+  bool MoveToPossible(char* prefix, uint32_t bits) const;
+
+ private:
+  char CodeOf(size_t place) const {
+    return place < begin_ || place - begin_ >= codes_.size()
+               ? '\0'
+               : codes_[place - begin_];
+  }
+  void FillSmallest(char* prefix, size_t from, uint32_t bits) const;
+
+  size_t begin_ = 0;
+  std::string codes_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Alphabets of places against all strings of bytes: which prefixes are
+//  possible, how many there are, and which one comes next; and filters that
+//  know alphabets against the truth.
+
+#include "filter_policy/proteus/byte_alphabets.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/memory_filter.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+BytesSeen Seen(const std::string& bytes) {
+  BytesSeen seen = {};
+  for (char c : bytes) seen[static_cast<uint8_t>(c)] = true;
+  return seen;
+}
+
+std::string CodesOf(const std::vector<std::string>& places) {
+  std::string codes;
+  for (const std::string& place : places) {
+    codes.push_back(AlphabetCodeOf(Seen(place)));
+  }
+  return codes;
+}
+
+// The bytes of an alphabet, which are those that Count() counts.
+std::string BytesOf(char code) {
+  const ByteAlphabets alphabet(0, std::string(1, code));
+  std::string bytes;
+  for (unsigned c = 0; c < 256; c++) {
+    const char byte = static_cast<char>(c);
+    if (alphabet.AreAny() || alphabet.Count(&byte, &byte, 0, 8) == 1) {
+      bytes.push_back(byte);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST(ByteAlphabetsTest, HoldTheBytesSeen) {
+  const std::pair<std::string, std::string> cases[] = {
+      {":", ":"},
+      {"012", "012"},
+      {"15", "012345"},
+      {"097", "0123456789"},
+      {"af0", "0123456789abcdef"},
+      {"AF0", "0123456789ABCDEF"},
+      {"xyz", "abcdefghijklmnopqrstuvwxyz"},
+      {"AZ9", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"},
+      {"-a_Z",
+       "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+       "abcdefghijklmnopqrstuvwxyz"},
+  };
+  for (const auto& [seen, alphabet] : cases) {
+    EXPECT_EQ(alphabet, BytesOf(AlphabetCodeOf(Seen(seen)))) << seen;
+  }
+  for (const std::string& seen :
+       {std::string("a\xff"), std::string(1, '\0'), std::string("0\0", 2),
+        std::string("\n"), std::string(), std::string("a b")}) {
+    EXPECT_EQ(0, AlphabetCodeOf(Seen(seen))) << Hex(seen);
+  }
+  // Codes of later versions.
+  for (unsigned code : {20, 31, 127, 255}) {
+    EXPECT_EQ(256u, BytesOf(static_cast<char>(code)).size());
+  }
+}
+
+// All prefixes of up to two bytes and a half, behind a byte that may be any.
+TEST(ByteAlphabetsTest, CountAndMoveAsDefined) {
+  const std::vector<std::vector<std::string>> alphabets = {
+      {"0123456789", "abc019"}, {":", "012345"}, {"09", "a\xff"},
+      {"a\xff", "09"},          {"Z", "Z"},
+  };
+  Random rnd(301);
+  for (const std::vector<std::string>& places : alphabets) {
+    const ByteAlphabets known(1, CodesOf(places));
+    std::vector<std::string> bytes = {"ab"};
+    for (char code : known.codes()) bytes.push_back(BytesOf(code));
+    for (uint32_t bits : {17u, 19u, 20u, 23u, 24u}) {
+      const auto unused = 24 - bits;
+      // The possible prefixes, as numbers.
+      std::vector<uint32_t> possible;
+      for (char a : bytes[0]) {
+        for (char b : bytes[1]) {
+          for (char c : bytes[2]) {
+            const std::string key = {a, b, c};
+            const auto number =
+                static_cast<uint32_t>(LoadBits64(key, 0) >> 40) >> unused;
+            if (possible.empty() || possible.back() != number) {
+              possible.push_back(number);
+            }
+          }
+        }
+      }
+      const auto key_of = [&](uint32_t number) {
+        number <<= unused;
+        return std::string{static_cast<char>(number >> 16),
+                           static_cast<char>(number >> 8),
+                           static_cast<char>(number)};
+      };
+      for (int i = 0; i < 3000; i++) {
+        // Both begin with one of the two first bytes.
+        const uint32_t first = ('a' + rnd.Uniform(2)) << 16;
+        uint32_t lo = (first | rnd.Uniform(1 << 16)) >> unused;
+        uint32_t hi = (first | rnd.Uniform(1 << 16)) >> unused;
+        if (i % 2 == 0) hi = lo + rnd.Uniform(40);
+        if (hi < lo) std::swap(lo, hi);
+        if (hi << unused >> 16 != lo << unused >> 16) continue;
+        const auto begin =
+            std::lower_bound(possible.begin(), possible.end(), lo);
+        const auto end = std::upper_bound(possible.begin(), possible.end(), hi);
+        const std::string lo_key = key_of(lo);
+        const std::string hi_key = key_of(hi);
+        const size_t from =
+            std::min<size_t>(Slice(lo_key).difference_offset(hi_key), 2);
+        // Bytes in front that are not possible are not counted.
+        const bool front_is_possible =
+            from < 2 || bytes[1].find(lo_key[1]) != std::string::npos;
+        const auto count = static_cast<uint64_t>(end - begin);
+        const uint64_t counted =
+            known.Count(lo_key.data() + from, hi_key.data() + from, from, bits);
+        if (front_is_possible) {
+          EXPECT_EQ(std::min(count, ByteAlphabets::kMany),
+                    std::min(counted, ByteAlphabets::kMany))
+              << Hex(lo_key) << " " << Hex(hi_key) << " " << bits;
+        }
+        std::string prefix = lo_key;
+        const bool found = known.MoveToPossible(prefix.data(), bits);
+        ASSERT_TRUE(found);
+        if (begin != possible.end()) {
+          EXPECT_EQ(Hex(key_of(*begin)), Hex(prefix)) << Hex(lo_key);
+        }
+      }
+    }
+  }
+}
+
+TEST(ByteAlphabetsTest, NoneIsLeft) {
+  const ByteAlphabets digits(0, CodesOf({"0123456789", "0123456789"}));
+  std::string prefix = "9:";
+  EXPECT_FALSE(digits.MoveToPossible(prefix.data(), 16));
+  EXPECT_EQ("00", prefix);
+  prefix = "19";
+  EXPECT_TRUE(digits.MoveToPossible(prefix.data(), 16));
+  EXPECT_EQ("19", prefix);
+  prefix = "1:";
+  EXPECT_TRUE(digits.MoveToPossible(prefix.data(), 16));
+  EXPECT_EQ("20", prefix);
+}
+
+// Filters of printed keys find every key in every range that holds it, whatever
+// the bounds of the range are.
+TEST(ByteAlphabetsTest, FiltersMissNothing) {
+  Random rnd(302);
+  const auto number = [&](uint32_t below) { return rnd.Uniform(below); };
+  std::vector<std::vector<std::string>> sets(3);
+  for (int i = 0; i < 4000; i++) {
+    char key[64];
+    snprintf(key, sizeof(key), "user:%03u|2026-01-%02uT%02u:%02u:%02u.%03uZ",
+             number(40), 1 + number(28), number(24), number(60), number(60),
+             number(1000));
+    sets[0].push_back(key);
+    snprintf(key, sizeof(key), "%06x-%04x", number(1 << 24), number(1 << 16));
+    sets[1].push_back(key);
+    // Some keys are shorter, and some are no numbers.
+    snprintf(key, sizeof(key), i % 1000 == 7 ? "x%u" : "%u", number(10000000));
+    sets[2].push_back(key);
+  }
+  for (std::vector<std::string>& keys : sets) {
+    SortUnique(&keys);
+    for (const std::string& spec :
+         {std::string("proteus:14"), std::string("prefixbloom:12"),
+          std::string("prefixbloom2:12:bloom"),
+          std::string("design:12:first20:share40:bloom38"),
+          std::string("design:12:first58:share40:ribbon78"),
+          std::string("design:16:trie22:bloom43"),
+          std::string("design:12:bloom54"), std::string("design:12:bloom64"),
+          std::string("design:12:bloom83")}) {
+      SCOPED_TRACE(spec + " " + keys[0]);
+      std::shared_ptr<const FilterPolicy> policy;
+      ASSERT_OK(MakeFilterPolicy(spec, &policy));
+      const MemoryFilter filter(policy, keys);
+      ASSERT_OK(filter.block()->status());
+      for (const std::string& key : keys) {
+        ASSERT_TRUE(filter.block()->KeyMayMatch(key)) << key;
+        std::string lo = key;
+        std::string hi = key;
+        // The bounds part from the key at any place, with any bytes.
+        const size_t place = number(static_cast<uint32_t>(key.size()));
+        const auto byte = static_cast<uint8_t>(key[place]);
+        lo[place] = static_cast<char>(byte - number(4) % (byte + 1));
+        hi[place] = static_cast<char>(byte + number(4));
+        for (size_t i = place + 1; i < key.size(); i++) {
+          if (lo < key) lo[i] = static_cast<char>(number(256));
+          if (hi > key) hi[i] = static_cast<char>(number(256));
+        }
+        ASSERT_TRUE(filter.block()->RangeMayMatch(lo, hi, true))
+            << Hex(lo) << " " << Hex(key) << " " << Hex(hi);
+        ASSERT_TRUE(filter.block()->RangeMayMatch(key, hi, true));
+        ASSERT_TRUE(filter.block()->RangeMayMatch(lo, key, true));
+      }
+    }
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
