@@ -68,7 +68,7 @@ class BlockLayout {
     size_t header;
     AmqHeader fields;
     size_t data;
-    // Of a set of prefixes, at most one for each byte of a prefix.
+    // A set of prefixes has at most one for each byte of a prefix.
     size_t alphabets;
   };
 
