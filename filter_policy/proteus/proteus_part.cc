@@ -36,15 +36,17 @@ bool ProteusPart::BuildTrie(const ProteusDesign& design) {
 }
 
 // A set of printed prefixes has the alphabets of as many places as ranges count
-// through, unless it is so small that these would take a good part of it.
+// through, unless the sets are so small that these would take a good part of
+// them. The smallest sets are a line of a Bloom filter, which would be lost.
 ProteusPart::Alphabets ProteusPart::PlanAlphabets(
-    const ProteusDesign& design, const KeyStatistics& statistics) const {
+    const ProteusDesign& design, const KeyStatistics& statistics,
+    uint64_t set_bytes) {
   constexpr size_t kSizeRatio = 64;
   const auto plan = [&](uint32_t bits) -> size_t {
     const size_t end = BytesForBits(bits);
     const size_t count = std::min(end, kMaxAlphabets);
     const bool any = statistics.alphabets().Within(end - count, end).AreAny();
-    return any || 2 * kSizeRatio * count > bytes_ ? 0 : count;
+    return any || 2 * kSizeRatio * count > set_bytes ? 0 : count;
   };
   if (design.stride_bits > 0) return {};
   return {plan(design.first_prefix_bits), plan(design.prefix_bits)};
@@ -53,11 +55,11 @@ ProteusPart::Alphabets ProteusPart::PlanAlphabets(
 void ProteusPart::PlanSets(const ProteusHeader& header,
                            const KeyStatistics& statistics) {
   header_size_ = header.Size();
-  alphabets_ = PlanAlphabets(header.design, statistics);
-  sets_ = PlanPrefixSets(
-      header.design, statistics,
-      bytes_ - std::min(bytes_, header_size_ + trie_size_ + alphabets_.first +
-                                    alphabets_.second));
+  const uint64_t set_bytes =
+      bytes_ - std::min(bytes_, header_size_ + trie_size_);
+  alphabets_ = PlanAlphabets(header.design, statistics, set_bytes);
+  sets_ = PlanPrefixSets(header.design, statistics,
+                         set_bytes - alphabets_.first - alphabets_.second);
 }
 
 namespace {

@@ -64,8 +64,10 @@ class ProteusPart {
     size_t second = 0;
   };
 
-  Alphabets PlanAlphabets(const ProteusDesign& design,
-                          const KeyStatistics& statistics) const;
+  // The sets and their alphabets may take `set_bytes` bytes.
+  static Alphabets PlanAlphabets(const ProteusDesign& design,
+                                 const KeyStatistics& statistics,
+                                 uint64_t set_bytes);
   void AddPrefixes(uint32_t bits, const FilterSalt& salt, size_t alphabets,
                    AmqBuilder* set, char** codes) const;
   void AddSeries(const ProteusDesign& design, const FilterSalt& salt,

@@ -13,6 +13,7 @@
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
 #include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
 #include "tests/key_families.h"
 #include "util/random.h"
 
@@ -158,6 +159,16 @@ TEST(ByteAlphabetsTest, NoneIsLeft) {
   prefix = "1:";
   EXPECT_TRUE(digits.MoveToPossible(prefix.data(), 16));
   EXPECT_EQ("20", prefix);
+}
+
+// The alphabets of a small filter do not take the only line of its set.
+TEST(ByteAlphabetsTest, SmallFiltersKeepTheirSet) {
+  const std::vector<std::string> keys = {"a", "e", "j", "o", "t", "z"};
+  const std::string bytes = BuildProteusBlock(keys, TrieAndSet(0, 8), 20);
+  const FilterBlock block{Slice(bytes)};
+  ASSERT_OK(block.status());
+  EXPECT_EQ("bloom 8", block.filter()->Report().design);
+  EXPECT_FALSE(block.KeyMayMatch("b"));
 }
 
 // Filters of printed keys find every key in every range that holds it, whatever

@@ -25,6 +25,7 @@ struct Damaged {
   const char* name;
   ProteusDesign design;
   size_t family;
+  double bits_per_key = 80;
 };
 
 void PrintTo(const Damaged& damaged, std::ostream* out) {
@@ -63,6 +64,9 @@ const Damaged kCases[] = {
     {"trie_and_series", TrieAndSet(20, 64, kRibbonAmq, 16), 2},
     {"chains", TrieAndSet(9, 30), 4},
     {"zeros", TrieAndSet(33, 48, kBloomAmq, 24), 6},
+    {"alphabets", TrieAndSet(0, 30), 2, 240},
+    {"trie_and_alphabets", TrieAndSet(10, 24), 2, 240},
+    {"two_sets_of_alphabets", TwoSets(8, 22), 2, 200},
 };
 
 // Numbers of which no other value is accepted: the rest of the block tells what
@@ -132,7 +136,8 @@ class ProteusDamageTest : public testing::TestWithParam<Damaged> {
  protected:
   ProteusDamageTest()
       : keys_(KeyFamilies(24, 71)[GetParam().family].keys),
-        block_(BuildProteusBlock(keys_, GetParam().design, 80)),
+        block_(BuildProteusBlock(keys_, GetParam().design,
+                                 GetParam().bits_per_key)),
         payload_(DecodeFixed32(&block_[kPayloadOffset])),
         memory_(block_.size() + 8) {
     for (size_t i = 0; i < keys_.size(); i += 9) {
@@ -306,6 +311,27 @@ TEST_P(ProteusDamageTest, ImpossibleNumbersUnderARightChecksum) {
       if (HasFailure()) return;
     }
   }
+}
+
+// A set of prefixes has as many alphabets as bytes follow the sets.
+TEST_P(ProteusDamageTest, AlphabetsThatDoNotFit) {
+  const ProteusDesign& design = GetParam().design;
+  const BlockLayout layout(block_);
+  const uint32_t lengths[] = {design.first_prefix_bits, design.prefix_bits};
+  size_t alphabets = 0;
+  for (size_t i = 0; i < layout.sets().size(); i++) {
+    if (lengths[i] == 0) continue;
+    const BlockLayout::Set& set = layout.sets()[i];
+    alphabets += set.alphabets;
+    for (unsigned other = 0; other < 256; other++) {
+      if (other == set.alphabets) continue;
+      std::string damaged = block_;
+      damaged[set.header + ProteusHeader::kSetMarks] = static_cast<char>(other);
+      EXPECT_TRUE(OfDamaged(damaged).IsCorruption()) << other;
+    }
+  }
+  const std::string name = GetParam().name;
+  EXPECT_EQ(name.find("alphabets") != std::string::npos, alphabets > 0);
 }
 
 TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {

@@ -83,6 +83,27 @@ Keys Wide() {
   return keys;
 }
 
+// Printed times, whose places have alphabets.
+Keys Times() {
+  Lcg random(7);
+  const auto number = [&random](size_t below) {
+    return static_cast<unsigned>(random.Next(below));
+  };
+  Keys keys;
+  for (int i = 0; i < 300; i++) {
+    char key[32];
+    const unsigned month = 1 + number(12);
+    const unsigned day = 1 + number(28);
+    const unsigned hour = number(24);
+    const unsigned minute = number(60);
+    snprintf(key, sizeof(key), "2026-%02u-%02uT%02u:%02u:%02u", month, day,
+             hour, minute, number(60));
+    keys.push_back(key);
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
 ProteusDesign SetOfKeys() {
   ProteusDesign design;
   design.key_set = true;
@@ -211,6 +232,13 @@ std::vector<Recipe> Recipes() {
        16,
        {47, 48},
        120},
+      {"salted_times_bloom_141", Times(), TrieAndSet(0, 141), 40, {49, 50}},
+      {"part_times_ribbons_80_152",
+       Times(),
+       TwoSets(80, 152, kRibbon, 0.6),
+       120,
+       {51, 52},
+       100},
       {"part_bloom_64", Integers(), TrieAndSet(0, 64), 12, {19, 20}, 100},
       {"part_ribbons_20_64",
        Integers(),

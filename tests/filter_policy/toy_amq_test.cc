@@ -164,7 +164,9 @@ TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
 }
 
 // The toy claims to be the fastest kind, and has few false positives if it has
-// enough bits.
+// enough bits. It leaves no room for a trie, which the ranges of the prior
+// need: so there are enough samples to make the time of a trie cost more than
+// these.
 TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   std::vector<std::string> keys;
   std::vector<SampleQuery> samples;
@@ -174,7 +176,10 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
     keys.push_back(BigEndian(key));
     // These points lie right after a key. Only whole keys tell them apart, and
     // a trie of whole keys is too large.
-    samples.push_back({BigEndian(key + 1), BigEndian(key + 1), true});
+    for (uint64_t behind = 1; behind <= 5; behind++) {
+      const std::string point = BigEndian(key + behind);
+      samples.push_back({point, point, true});
+    }
   }
   std::sort(keys.begin(), keys.end());
   ProteusSettings settings;

@@ -78,14 +78,12 @@ constexpr BlockField kProteusFields[] = {
     {"neighbor bits", 53, 2},
     {"zero", 55, 1},
 };
-constexpr size_t kSetHeaders[] = {ProteusHeader::kFirstSetOffset,
-                                  ProteusHeader::kSecondSetOffset};
 
 constexpr BlockField kSetFields[] = {
     {"kind of set", 0, 1},
     {"probes or seed", 1, 1},
     {"lines", 2, 1},
-    {"marks of the first set", 3, 1},
+    {"marks of the set", 3, 1},
     {"blocks of the set", 4, 4},
     {"size of the set", 8, 8},
 };
@@ -227,12 +225,16 @@ bool BlockLayout::AddCode() {
   return true;
 }
 
-void BlockLayout::AddSet(size_t header) {
+void BlockLayout::AddSet(size_t header, uint32_t prefix_bits) {
   AddFields(kSetFields, header);
   Set set;
   set.header = header;
   set.fields.DecodeFrom(At(header));
   set.data = 0;
+  set.alphabets =
+      prefix_bits == 0
+          ? 0
+          : static_cast<uint8_t>(*At(header + ProteusHeader::kSetMarks));
   sets_.push_back(set);
 }
 
@@ -245,25 +247,41 @@ bool BlockLayout::AddProteusPart() {
   if (!header.DecodeFrom(&input, &sets)) return false;
   is_proteus_part_ = true;
   AddPart("header of the part", BlockPart::kBytes, sets.first);
-  if (header.HasFirstSet()) AddSet(begin + sets.first);
-  if (header.HasSecondSet()) AddSet(begin + sets.second);
-  return header.design.trie_bits == 0 || AddUniform();
+  const ProteusDesign& design = header.design;
+  if (header.HasFirstSet())
+    AddSet(begin + sets.first, design.first_prefix_bits);
+  if (header.HasSecondSet()) AddSet(begin + sets.second, design.prefix_bits);
+  return design.trie_bits == 0 || AddUniform();
 }
 
 bool BlockLayout::AddProteus() {
-  const size_t header = at_;
-  if (Fits(4) && DecodeFixed32(At(header)) >> 24 == 1) {
-    if (!AddProteusPart()) return false;
-  } else {
-    if (!Fits(ProteusHeader::kSize)) return false;
-    AddFields(kProteusFields, header);
-    for (const size_t offset : kSetHeaders) AddSet(header + offset);
-    if (DecodeFixed32(At(header)) > 0 && !AddUniform()) return false;
+  const size_t begin = at_;
+  if (Fits(4) && DecodeFixed32(At(begin)) >> 24 == 1) {
+    return AddProteusPart() && AddSetData();
   }
+  Slice input(At(begin), payload_end_ - begin);
+  ProteusHeader header;
+  ProteusHeader::SetHeaders sets;
+  if (!header.DecodeFrom(&input, &sets)) return false;
+  AddFields(kProteusFields, begin);
+  const ProteusDesign& design = header.design;
+  AddSet(begin + sets.first, design.first_prefix_bits);
+  AddSet(begin + sets.second, design.prefix_bits);
+  return (design.trie_bits == 0 || AddUniform()) && AddSetData();
+}
+
+// The data of all sets, then their alphabets.
+bool BlockLayout::AddSetData() {
   for (Set& set : sets_) {
     set.data = at_;
     if (!Fits(set.fields.bytes)) return false;
     AddPart("set", BlockPart::kBits, set.fields.bytes);
+  }
+  for (const Set& set : sets_) {
+    if (!Fits(set.alphabets)) return false;
+    for (size_t i = 0; i < set.alphabets; i++) {
+      AddPart("alphabet of a place", BlockPart::kNumber, 1);
+    }
   }
   return true;
 }

@@ -68,6 +68,8 @@ class BlockLayout {
     size_t header;
     AmqHeader fields;
     size_t data;
+    // A set of prefixes has at most one for each byte of a prefix.
+    size_t alphabets;
   };
 
   explicit BlockLayout(const Slice& block);
@@ -104,7 +106,8 @@ class BlockLayout {
   bool AddSegments();
   bool AddProteus();
   bool AddProteusPart();
-  void AddSet(size_t header);
+  void AddSet(size_t header, uint32_t prefix_bits);
+  bool AddSetData();
   bool AddUniform();
   bool AddCode();
   bool AddTrie();

@@ -463,6 +463,17 @@ void FitSet(char* header, size_t room) {
   set.EncodeTo(header);
 }
 
+// Limits the alphabets of a set of prefixes of `bits` bits to those that fit,
+// also into `room` bytes. Returns their number.
+size_t FitAlphabets(char* header, uint32_t bits, size_t room) {
+  if (bits == 0) return 0;
+  char& marks = header[ProteusHeader::kSetMarks];
+  const size_t count =
+      std::min<size_t>({static_cast<uint8_t>(marks), BytesForBits(bits), room});
+  marks = static_cast<char>(count);
+  return count;
+}
+
 bool FitProteus(std::string* block, FuzzRandom* random) {
   {
     const BlockLayout layout{Slice(*block)};
@@ -485,6 +496,15 @@ bool FitProteus(std::string* block, FuzzRandom* random) {
                           : payload + ProteusHeader::kSize;
   size_t room = layout.payload_end() - sets;
   size_t taken = 0;
+  const uint32_t first_bits = DecodeFixed32(&(*block)[payload + 4]);
+  const uint32_t prefix_bits[] = {first_bits == ~0u ? 0 : first_bits,
+                                  DecodeFixed32(&(*block)[payload + 8])};
+  for (size_t i = 0; i < layout.sets().size(); i++) {
+    const size_t alphabets =
+        FitAlphabets(&(*block)[layout.sets()[i].header], prefix_bits[i], room);
+    taken += alphabets;
+    room -= alphabets;
+  }
   for (const BlockLayout::Set& set : layout.sets()) {
     FitSet(&(*block)[set.header], room);
     AmqHeader fitted;

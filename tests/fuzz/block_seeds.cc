@@ -66,6 +66,21 @@ std::vector<Keys> KeySets() {
   return sets;
 }
 
+// Printed times: keys of which a filter that is large enough stores alphabets.
+Keys Times() {
+  Keys times;
+  for (uint64_t i = 0; i < 24; i++) {
+    const uint64_t seconds = 1000 * i + i * i;
+    char time[16];
+    snprintf(time, sizeof(time), "%02u:%02u:%02u",
+             static_cast<unsigned>(seconds / 3600 % 24),
+             static_cast<unsigned>(seconds / 60 % 60),
+             static_cast<unsigned>(seconds % 60));
+    times.push_back(time);
+  }
+  return times;
+}
+
 // Blocks of both versions.
 FilterSalt SaltOf(size_t turn) {
   FilterSalt salt;
@@ -83,6 +98,25 @@ std::string WithQueries(const std::string& block, const Keys& keys) {
   AppendString("a", &input.queries);
   input.block = block;
   return input.Join();
+}
+
+// Filters of times, with up to eight alphabets.
+std::vector<std::string> SeedsOfAlphabets() {
+  constexpr double kBitsPerKey = 400;
+  const Keys times = Times();
+  std::vector<std::string> seeds;
+  size_t turn = 0;
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 60), TrieAndSet(18, 40), TwoSets(24, 64),
+        TwoSets(20, 56, kRibbonAmq)}) {
+    turn++;
+    seeds.push_back(WithQueries(
+        BuildProteusBlock(times, design, kBitsPerKey, SaltOf(turn)), times));
+    const std::vector<std::string> parts = BuildProteusParts(
+        times, times.size() / 2, design, 2 * kBitsPerKey, SaltOf(0));
+    seeds.push_back(WithQueries(parts.back(), times));
+  }
+  return seeds;
 }
 
 }  // namespace
@@ -179,6 +213,9 @@ std::vector<std::string> ProteusSeeds() {
                                             16, SaltOf(turn)),
                       keys));
     }
+  }
+  for (std::string& seed : SeedsOfAlphabets()) {
+    seeds.push_back(std::move(seed));
   }
   return seeds;
 }

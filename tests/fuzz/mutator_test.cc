@@ -104,6 +104,22 @@ TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
   }
 }
 
+TEST(BlockLayoutTest, KnowsAlphabets) {
+  size_t blocks = 0;
+  size_t most = 0;
+  for (const BlockInput& input : BlockSeeds(kProteusTarget)) {
+    size_t alphabets = 0;
+    const BlockLayout layout{Slice(input.block)};
+    for (const BlockLayout::Set& set : layout.sets()) {
+      alphabets += set.alphabets;
+    }
+    blocks += alphabets > 0;
+    most = std::max(most, alphabets);
+  }
+  EXPECT_GE(blocks, 8u);
+  EXPECT_EQ(3u + kMaxAlphabets, most);
+}
+
 TEST_P(BlockMutatorTest, RepairLeavesWhatIsWhole) {
   FuzzRandom random(1);
   for (const BlockInput& input : BlockSeeds(*GetParam())) {
