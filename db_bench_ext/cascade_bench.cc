@@ -8,6 +8,7 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <cmath>
@@ -15,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,7 +40,7 @@ DEFINE_uint32(fingerprint_bits, 38,
 DEFINE_uint32(threads, 1, "Threads that insert into the cascade filter");
 DEFINE_uint32(merges, 2, "Merges that may run at the same time");
 DEFINE_double(deletes, 0,
-              "Keys that are deleted, as a share of the insertions");
+              "Keys that are deleted, as a share of the insertions, up to .5");
 DEFINE_uint64(lookups, 20'000, "Lookups of absent keys, and of present ones");
 DEFINE_double(seconds, 20,
               "Seconds after which the insertion into each Bloom filter, whose "
@@ -171,8 +174,8 @@ void MeasureLookups(uint64_t inserts, Row* row, const TLookUp& look_up,
 void InsertShare(CascadeFilter* filter, uint64_t thread,
                  std::atomic<uint64_t>* done, HistogramImpl* nanos) {
   Env* const env = Env::Default();
-  const auto deletes_every =
-      FLAGS_deletes > 0 ? static_cast<uint64_t>(1 / FLAGS_deletes) : 0;
+  const uint64_t deletes_every =
+      FLAGS_deletes > 0 ? std::lround(1 / FLAGS_deletes) : 0;
   uint64_t count = 0;
   uint64_t before = env->NowNanos();
   for (uint64_t n = thread; n < FLAGS_num; n += FLAGS_threads) {
@@ -312,6 +315,8 @@ Row RunBloom(const std::string& name) {
   Check(filter->Flush());
   row.insert_seconds = stopwatch.Seconds();
   row.bytes_written = filter->bytes_written();
+  // Lookups shall find the filter as full as it is with all keys.
+  Check(filter->FillHalf());
   uint64_t pages = 0;
   MeasureLookups(
       row.inserts, &row,
@@ -328,6 +333,11 @@ Row RunBloom(const std::string& name) {
 }
 
 void Run() {
+  if (FLAGS_threads == 0 || FLAGS_num == 0 || FLAGS_deletes < 0 ||
+      FLAGS_deletes > 0.5) {
+    Check(Status::InvalidArgument(
+        "--threads and --num must be above 0, and --deletes 0 to .5"));
+  }
   std::filesystem::remove_all(FLAGS_dir);
   std::filesystem::create_directories(FLAGS_dir);
   const FlashBloom::Options bloom = BloomOptions("bloom");

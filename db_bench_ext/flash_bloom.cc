@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "util/coding_lean.h"
 #include "util/fastrange.h"
+#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -103,6 +105,23 @@ Status FlashBloom::Flush() {
   }
   positions_.clear();
   return Status::OK();
+}
+
+Status FlashBloom::FillHalf() {
+  Random64 random(3);
+  const uint64_t written = bytes_written_;
+  Status s;
+  for (uint64_t chunk = 0;
+       chunk < options_.bits / 8 / options_.chunk_bytes && s.ok(); chunk++) {
+    s = ReadChunk(chunk, options_.chunk_bytes);
+    for (size_t at = 0; at < options_.chunk_bytes; at += sizeof(uint64_t)) {
+      EncodeFixed64(chunk_.get() + at,
+                    DecodeFixed64(chunk_.get() + at) | random.Next());
+    }
+    if (s.ok()) s = WriteChunk(chunk);
+  }
+  bytes_written_ = written;
+  return s;
 }
 
 Status FlashBloom::MayContain(uint64_t hash, bool* may_contain,

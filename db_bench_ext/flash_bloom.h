@@ -40,6 +40,8 @@ class FlashBloom {
   Status Insert(uint64_t hash);
   // Sets the bits that are still in memory.
   Status Flush();
+  // Sets half of all bits at random, besides those that are set.
+  Status FillHalf();
   // Stores the answer, and adds the pages that were read to `*pages_read`. Does
   // not look at positions in memory.
   Status MayContain(uint64_t hash, bool* may_contain, uint64_t* pages_read);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -23,13 +24,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kDefaultBits = 44;
-constexpr uint32_t kMinBits = 24;
-constexpr uint32_t kMaxBits = 62;
+constexpr uint32_t kMaxMerges = 64;
 constexpr uint64_t kMinMemory = 64 << 10;
 
-// A writer that is slowed down waits for kDelayMicros after each
-// kInsertsPerDelay inserts. Memory then
-// fills slowly enough for merges to catch up, and no insert waits longer.
+// While merges do not keep up, the writers wait for kDelayMicros after each
+// kInsertsPerDelay inserts of all of them, so that memory fills slowly.
 constexpr int kDelayMicros = 500;
 constexpr uint64_t kInsertsPerDelay = 256;
 
@@ -37,21 +36,25 @@ Status Validate(const CascadeFilterOptions& options) {
   if (options.env == nullptr) {
     return Status::InvalidArgument("env", "must not be nullptr");
   }
-  if (options.fingerprint_bits != 0 && (options.fingerprint_bits < kMinBits ||
-                                        options.fingerprint_bits > kMaxBits)) {
+  if (options.fingerprint_bits != 0 &&
+      (options.fingerprint_bits < kMinFingerprintBits ||
+       options.fingerprint_bits > kMaxFingerprintBits)) {
     return Status::InvalidArgument(
         "fingerprint_bits=" + std::to_string(options.fingerprint_bits),
-        "must be 0 or " + std::to_string(kMinBits) + " to " +
-            std::to_string(kMaxBits));
+        "must be 0 or " + std::to_string(kMinFingerprintBits) + " to " +
+            std::to_string(kMaxFingerprintBits));
   }
   if (options.memory < kMinMemory) {
     return Status::InvalidArgument(
         "memory=" + std::to_string(options.memory),
         "must be at least " + std::to_string(kMinMemory));
   }
-  if (options.max_background_merges == 0) {
-    return Status::InvalidArgument("max_background_merges=0",
-                                   "must be at least 1");
+  if (options.max_background_merges == 0 ||
+      options.max_background_merges > kMaxMerges) {
+    return Status::InvalidArgument(
+        "max_background_merges=" +
+            std::to_string(options.max_background_merges),
+        "must be 1 to " + std::to_string(kMaxMerges));
   }
   return Status::OK();
 }
@@ -115,7 +118,7 @@ class CascadeFilterImpl final : public CascadeFilter {
   }
   // While one table is written, another one fills. If there is memory for more
   // than two tables, more can wait to be written.
-  size_t MostFullTables() const {
+  size_t MaxFullTables() const {
     const uint64_t table_bytes =
         MemoryTable::BytesOf(store_.fingerprint_bits(), options_.memory / 2);
     return std::max<uint64_t>(options_.memory / table_bytes, 2) - 1;
@@ -133,14 +136,19 @@ class CascadeFilterImpl final : public CascadeFilter {
   // still `seen`.
   Status SealWhenRoom(Lock* lock, const MemoryTable* seen);
   // Starts the jobs that are due.
-  void Schedule(const Lock& lock);
+  void ScheduleJobs(const Lock& lock);
   void ScheduleMerges(const SealedParts& parts);
   void EndJob(Lock* lock, const Status& s);
 
   static void RunFlush(void* filter);
   static void RunMerge(void* merge);
+  static void CancelMerge(void* merge);
+  void EndMerge(Merge* merge, const Status& s);
   Status FlushOldestTable();
   Status MergeRuns(const Merge& merge);
+  // CascadeParts::Install, which deletes the run that was written if it fails.
+  Status Install(const std::shared_ptr<FlashRun>& written,
+                 const std::function<void(SealedParts*)>& change);
 
   const CascadeFilterOptions options_;
   RunStore store_;
@@ -148,17 +156,21 @@ class CascadeFilterImpl final : public CascadeFilter {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  // Whether writers that need another table wait for merges.
+  bool is_far_behind_ = false;
   // Jobs that wait for a thread or run.
   bool is_flushing_ = false;
   uint32_t merges_running_ = 0;
   Runs merging_;
-  // What jobs failed with; has_error_ tells writers without a lock.
+  // The error of the last job that failed; has_error_ tells writers without a
+  // lock.
   Status error_;
   std::atomic<bool> has_error_{false};
   // Ends merges early, and starts no more.
   std::atomic<bool> is_closing_{false};
-  // Whether merges do not keep up.
+  // Whether merges do not keep up, and the inserts made meanwhile.
   std::atomic<bool> is_behind_{false};
+  std::atomic<uint64_t> delayed_inserts_{0};
   CascadeFilterStatistics sums_;
 };
 
@@ -177,7 +189,7 @@ Status CascadeFilterImpl::Start() {
   options_.env->IncBackgroundThreadsIfNeeded(1, Env::HIGH);
   options_.env->IncBackgroundThreadsIfNeeded(
       static_cast<int>(options_.max_background_merges), Env::LOW);
-  Schedule(Lock(mutex_));
+  ScheduleJobs(Lock(mutex_));
   return s;
 }
 
@@ -199,8 +211,11 @@ Status CascadeFilterImpl::Change(const Slice& key,
 }
 
 void CascadeFilterImpl::DelayWriter() {
-  thread_local uint64_t inserts = 0;
-  if (++inserts % kInsertsPerDelay != 0) return;
+  if (delayed_inserts_.fetch_add(1, std::memory_order_relaxed) %
+          kInsertsPerDelay !=
+      0) {
+    return;
+  }
   options_.env->SleepForMicroseconds(kDelayMicros);
   Lock lock(mutex_);
   sums_.delays++;
@@ -209,7 +224,8 @@ void CascadeFilterImpl::DelayWriter() {
 Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
   const auto has_room = [&] {
     return !error_.ok() || parts_.active() != seen ||
-           parts_.sealed()->full_tables.size() < MostFullTables();
+           (!is_far_behind_ &&
+            parts_.sealed()->full_tables.size() < MaxFullTables());
   };
   if (!has_room()) {
     const uint64_t begin = options_.env->NowMicros();
@@ -221,7 +237,7 @@ Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
   if (parts_.active() != seen) return Status::OK();
   std::unique_ptr<MemoryTable> table;
   Status s = NewTable(&table);
-  if (s.ok() && parts_.Seal(seen, std::move(table))) Schedule(*lock);
+  if (s.ok() && parts_.Seal(seen, std::move(table))) ScheduleJobs(*lock);
   return s;
 }
 
@@ -240,17 +256,19 @@ Status CascadeFilterImpl::FlushOnce(Lock* lock) {
     error_ = Status::OK();
     has_error_ = false;
   }
-  Schedule(*lock);
+  ScheduleJobs(*lock);
   if (parts_.EntriesOfActive() > 0) {
     Status s = SealWhenRoom(lock, parts_.active());
     if (!s.ok()) return s;
   }
-  // The oldest table is written first. A pointer keeps the newest one of now
-  // from being taken for a later one at its address.
-  const auto tables = parts_.sealed()->full_tables;
+  // The oldest table is written first. The pointer keeps a later table from the
+  // address of this one.
+  std::shared_ptr<const MemoryTable> newest;
+  if (const auto sealed = parts_.sealed(); !sealed->full_tables.empty()) {
+    newest = sealed->full_tables.front();
+  }
   const auto is_written = [&] {
-    return tables.empty() ||
-           !Contains(parts_.sealed()->full_tables, tables.front());
+    return newest == nullptr || !Contains(parts_.sealed()->full_tables, newest);
   };
   changed_.wait(*lock, [&] { return !error_.ok() || is_written(); });
   return is_written() ? Status::OK() : error_;
@@ -265,8 +283,10 @@ Status CascadeFilterImpl::WaitForMerges() {
 Status CascadeFilterImpl::Close() {
   if (is_closing_) return Status::OK();
   const Status s = Flush();
-  Lock lock(mutex_);
   is_closing_ = true;
+  // Merges that wait behind jobs of others are not waited for.
+  options_.env->UnSchedule(/*tag=*/this, Env::LOW);
+  Lock lock(mutex_);
   changed_.wait(lock, [&] { return IsIdle(); });
   store_.Unlock();
   return s;
@@ -299,7 +319,7 @@ CascadeFilterStatistics CascadeFilterImpl::GetStatistics() const {
 
 // ---- Jobs ----
 
-void CascadeFilterImpl::Schedule(const Lock& /*lock*/) {
+void CascadeFilterImpl::ScheduleJobs(const Lock& /*lock*/) {
   if (is_closing_ || !error_.ok()) return;
   const std::shared_ptr<const SealedParts> parts = parts_.sealed();
   if (!is_flushing_ && !parts->full_tables.empty()) {
@@ -325,7 +345,8 @@ void CascadeFilterImpl::ScheduleMerges(const SealedParts& parts) {
     merge->reaches_oldest = choice->end == parts.runs.size();
     merging_.insert(merging_.end(), merge->runs.begin(), merge->runs.end());
     merges_running_++;
-    options_.env->Schedule(&RunMerge, merge.release(), Env::LOW);
+    options_.env->Schedule(&RunMerge, merge.release(), Env::LOW, /*tag=*/this,
+                           &CancelMerge);
   }
   uint64_t entries = 0;
   uint64_t smallest = std::numeric_limits<uint64_t>::max();
@@ -333,15 +354,17 @@ void CascadeFilterImpl::ScheduleMerges(const SealedParts& parts) {
     entries += run->entries();
     smallest = std::min(smallest, run->entries());
   }
-  is_behind_ = parts.runs.size() > RunsBeforeDelay(entries, smallest);
+  const size_t enough = RunsBeforeDelay(entries, smallest);
+  is_behind_ = merges_running_ > 0 && parts.runs.size() > enough;
+  is_far_behind_ = merges_running_ > 0 && parts.runs.size() > 2 * enough;
 }
 
 void CascadeFilterImpl::EndJob(Lock* lock, const Status& s) {
-  if (!s.ok() && !s.IsShutdownInProgress()) {
+  if (!s.ok() && !s.IsShutdownInProgress() && !s.IsIncomplete()) {
     error_ = s;
     has_error_ = true;
   }
-  Schedule(*lock);
+  ScheduleJobs(*lock);
   // The filter may be gone as soon as the lock is.
   changed_.notify_all();
 }
@@ -367,26 +390,53 @@ Status CascadeFilterImpl::FlushOldestTable() {
   const std::atomic<bool> never{false};
   Status s = store_.Write(entries.get(), table->entries(), never, &run);
   if (!s.ok()) return s;
-  return parts_.Install([&](SealedParts* changed) {
+  return Install(run, [&](SealedParts* changed) {
     changed->full_tables.pop_back();
     if (run != nullptr) changed->runs.insert(changed->runs.begin(), run);
   });
 }
 
+Status CascadeFilterImpl::Install(
+    const std::shared_ptr<FlashRun>& written,
+    const std::function<void(SealedParts*)>& change) {
+  bool may_be_listed = false;
+  const Status s = parts_.Install(change, &may_be_listed);
+  // What no manifest can list would fill the disk.
+  if (!s.ok() && !may_be_listed && written != nullptr) written->MakeObsolete();
+  return s;
+}
+
 void CascadeFilterImpl::RunMerge(void* merge) {
   const std::unique_ptr<Merge> owned(static_cast<Merge*>(merge));
-  CascadeFilterImpl* self = owned->filter;
-  const Status s = self->MergeRuns(*owned);
-  Lock lock(self->mutex_);
-  self->merges_running_--;
-  for (const auto& run : owned->runs) {
-    self->merging_.erase(
-        std::find(self->merging_.begin(), self->merging_.end(), run));
-  }
-  owned->runs.clear();
-  self->sums_.merges += s.ok();
+  Status s = owned->filter->MergeRuns(*owned);
   // Runs that cannot be read stay as they are, and the others are merged.
-  self->EndJob(&lock, s.IsCorruption() ? Status::OK() : s);
+  if (s.IsCorruption() &&
+      std::any_of(owned->runs.begin(), owned->runs.end(),
+                  [](const auto& run) { return run->is_damaged(); })) {
+    s = Status::Incomplete();
+  }
+  owned->filter->EndMerge(owned.get(), s);
+}
+
+// Takes a merge out of the queue that no thread has begun.
+void CascadeFilterImpl::CancelMerge(void* merge) {
+  const std::unique_ptr<Merge> owned(static_cast<Merge*>(merge));
+  owned->filter->EndMerge(owned.get(), Status::ShutdownInProgress());
+}
+
+void CascadeFilterImpl::EndMerge(Merge* merge, const Status& s) {
+  Lock lock(mutex_);
+  for (const auto& run : merge->runs) {
+    merging_.erase(std::find(merging_.begin(), merging_.end(), run));
+  }
+  // Deleting the files takes time, which no writer should wait for. Close
+  // waits, since the merge counts as running.
+  lock.unlock();
+  merge->runs.clear();
+  lock.lock();
+  merges_running_--;
+  sums_.merges += s.ok();
+  EndJob(&lock, s);
 }
 
 Status CascadeFilterImpl::MergeRuns(const Merge& merge) {
@@ -401,7 +451,7 @@ Status CascadeFilterImpl::MergeRuns(const Merge& merge) {
   std::shared_ptr<FlashRun> result;
   Status s = store_.Write(merged.get(), entries, is_closing_, &result);
   if (!s.ok()) return s;
-  s = parts_.Install([&](SealedParts* changed) {
+  s = Install(result, [&](SealedParts* changed) {
     Runs& runs = changed->runs;
     const auto begin = std::find(runs.begin(), runs.end(), merge.runs.front());
     const auto after =

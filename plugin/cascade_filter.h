@@ -28,11 +28,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// How a filter is opened.
 struct CascadeFilterOptions {
-  // Whose file system and whose threads are used: those of Env::HIGH write
-  // memory to flash, those of Env::LOW merge. The filter sees to it that there
-  // are such threads. Jobs of a DB that has the same Env wait in the same
-  // queues.
+  // The Env whose file system and threads are used, and which must outlive the
+  // filter. Its threads of Env::HIGH write memory to flash, those of Env::LOW
+  // merge; the filter sees to it that there are some. Jobs of a DB that has the
+  // same Env wait in the same queues.
   Env* env = Env::Default();
 
   // Whether a folder that holds no filter gets a new one.
@@ -48,8 +49,8 @@ struct CascadeFilterOptions {
 
   // Bytes for the fingerprints in memory, at least 64 KiB: about 3.5 bytes a
   // fingerprint. The fences of the runs (1/512 of what is on flash), and
-  // buffers of 256 KiB for each run that is being merged come on top;
-  // CascadeFilterStatistics::memory_bytes has the sum.
+  // buffers of 256 KiB for each run that is being merged or written come on
+  // top; CascadeFilterStatistics::memory_bytes has all but these buffers.
   uint64_t memory = 64 << 20;
 
   // Where the pages that lookups read stay; a DB's block cache can be shared.
@@ -59,14 +60,14 @@ struct CascadeFilterOptions {
   // Whether files are read and written past the operating system's cache.
   bool use_direct_io = false;
 
-  // How many merges may run at the same time, at least 1.
+  // How many merges may run at the same time, 1 to 64.
   uint32_t max_background_merges = 2;
 };
 
-// Sums since the filter was opened, but for the state, which is of now.
+// Sums since the filter was opened, except for the state, which is current.
 struct CascadeFilterStatistics {
-  // The state. Entries are fingerprints that a run or the memory holds; a
-  // fingerprint of several runs counts in each.
+  // The state. Entries are fingerprints that runs hold, one of several runs in
+  // each of them, and insertions and deletions that are in memory.
   uint64_t entries = 0;
   uint64_t entries_in_memory = 0;
   uint64_t runs = 0;
@@ -80,33 +81,38 @@ struct CascadeFilterStatistics {
   uint64_t pages_in_cache = 0;
   uint64_t unreadable_pages = 0;
 
+  // Tables that were written, merges that were completed, and the bytes that
+  // both wrote.
   uint64_t flushes = 0;
   uint64_t merges = 0;
   uint64_t bytes_written = 0;
 
-  // Inserts that had to wait because memory was full, and those that were
-  // slowed down because merges did not keep up.
+  // How often inserts, deletes and flushes had to wait because memory was full,
+  // for how long altogether, and how often writers were slowed down because
+  // merges did not keep up.
   uint64_t stalls = 0;
   uint64_t stall_micros = 0;
   uint64_t delays = 0;
 };
 
-// Thread safe: any number of threads may call any functions at the same time.
+// Thread safe: any number of threads may call any functions at the same time,
+// but no thread of the Env's pools may, which the functions may wait for.
 class CascadeFilter {
  public:
-  // Opens the filter in `folder`, which holds nothing else and is made if it is
-  // missing. One process at a time can have it open.
+  // Opens the filter in `folder`, which holds nothing else. The last part of
+  // the path is made if it is missing. One process at a time can have it open.
   //
   // Returns InvalidArgument if an option is out of bounds, or not what the
   // filter was made with; NotFound if there is no filter and create_if_missing
   // is false; IOError if another process has it open; Corruption if the
-  // manifest is damaged, or a run that it lists is missing or cut off.
+  // manifest is damaged, or a run that it lists is missing or cut off, or if
+  // there are runs without a manifest.
   static Status Open(const CascadeFilterOptions& options,
                      const std::string& folder,
                      std::unique_ptr<CascadeFilter>* filter);
 
-  // Deletes the filter in `folder`, which is not open. Files that are no
-  // filter's are left, and then the folder is, too.
+  // Deletes the filter in `folder`, which is not open, or what is left of it.
+  // Other files, and then the folder, are kept.
   static Status Destroy(Env* env, const std::string& folder);
 
   CascadeFilter() = default;
@@ -120,8 +126,8 @@ class CascadeFilter {
   // makes it durable. May wait if memory is full and flash does not keep up.
   //
   // Returns an error if writing to flash failed before, such as NoSpace if the
-  // disk is full; the key is then not added. Nothing that was inserted is lost:
-  // Flush tries again.
+  // disk is full, or if there is no memory for a table; the key is then not
+  // added. Nothing that was inserted is lost: Flush tries again.
   virtual Status Insert(const Slice& key) = 0;
 
   // Takes away a key that was inserted, one time if it was inserted several
@@ -142,11 +148,13 @@ class CascadeFilter {
   // Waits until no merge is due. Returns the error if one failed.
   virtual Status WaitForMerges() = 0;
 
+  // Returns what the filter holds, and what it has done. Visits all runs.
   virtual CascadeFilterStatistics GetStatistics() const = 0;
 
-  // Flushes, stops merges, which go on when the filter is opened again, and
-  // frees the folder. Returns the error of the flush. No other function may be
-  // called during or after Close. Also called by the destructor.
+  // Flushes, stops merges, which begin anew when the filter is opened again,
+  // and frees the folder. Returns the error of the flush; what was not flushed
+  // is then lost, so call Flush first where that matters. No other function may
+  // be called during or after Close. Also called by the destructor.
   virtual Status Close() = 0;
 };
 

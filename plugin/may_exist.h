@@ -70,7 +70,8 @@ class SstFileFilter {
   virtual ~SstFileFilter() = default;
 
   // False if the file certainly has no entry of the key, neither a value nor a
-  // deletion. The key comes without a timestamp.
+  // deletion. (A deletion of a range is no entry.) The key comes without a
+  // timestamp.
   virtual bool KeyMayExist(const Slice& key) const = 0;
   // False if the file certainly has no entry of a key in [start, limit).
   virtual bool RangeMayExist(const Range& range) const = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Entries in order of their fingerprints, each fingerprint once, from memory
-//  or from flash; and the merge of two such streams.
+//  or from flash; and the merge of such streams.
 
 #pragma once
 

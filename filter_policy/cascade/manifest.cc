@@ -4,6 +4,8 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
+#include <set>
 
 #include "util/coding.h"
 #include "util/crc32c.h"
@@ -17,6 +19,7 @@ constexpr uint64_t kMagic = 0x6e614d7361436e50;  // "PnCasMan"
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderBytes = 16;
 
+constexpr char kManifest[] = "MANIFEST";
 constexpr char kRunSuffix[] = ".run";
 constexpr char kTemporarySuffix[] = ".tmp";
 
@@ -35,6 +38,17 @@ std::string Encode(const CascadeManifest& manifest) {
   PutFixed32(&encoded, kVersion);
   PutFixed32(&encoded, crc32c::Mask(crc32c::Value(body.data(), body.size())));
   return encoded + body;
+}
+
+bool IsPossible(const CascadeManifest& manifest) {
+  std::set<uint64_t> files;
+  for (const CascadeManifest::ListedRun& run : manifest.runs) {
+    if (run.file >= manifest.next_file || !files.insert(run.file).second) {
+      return false;
+    }
+  }
+  return manifest.fingerprint_bits >= kMinFingerprintBits &&
+         manifest.fingerprint_bits <= kMaxFingerprintBits;
 }
 
 bool Decode(Slice input, CascadeManifest* manifest) {
@@ -58,13 +72,14 @@ bool Decode(Slice input, CascadeManifest* manifest) {
        GetFixed64(&input, &run.file) && GetFixed64(&input, &run.id);) {
     manifest->runs.push_back(run);
   }
-  return input.empty() && manifest->runs.size() == runs;
+  return input.empty() && manifest->runs.size() == runs &&
+         IsPossible(*manifest);
 }
 
 }  // namespace
 
 std::string CascadeManifestPath(const std::string& folder) {
-  return folder + "/MANIFEST";
+  return folder + "/" + kManifest;
 }
 std::string CascadeLockPath(const std::string& folder) {
   return folder + "/LOCK";
@@ -75,16 +90,20 @@ std::string CascadeRunPath(const std::string& folder, uint64_t file) {
   return folder + "/" + name;
 }
 
+bool IsCascadeRun(const std::string& name) {
+  return Slice(name).ends_with(kRunSuffix) &&
+         name.find_first_not_of("0123456789") ==
+             name.size() - strlen(kRunSuffix);
+}
 bool IsCascadeRunOrTemporary(const std::string& name) {
-  const Slice slice(name);
-  return (slice.ends_with(kRunSuffix) &&
-          name.find_first_not_of("0123456789") ==
-              name.size() - strlen(kRunSuffix)) ||
-         name == Slice("MANIFEST").ToString() + kTemporarySuffix;
+  return IsCascadeRun(name) ||
+         name == std::string(kManifest) + kTemporarySuffix;
 }
 
 Status WriteCascadeManifest(FileSystem* fs, const std::string& folder,
-                            const CascadeManifest& manifest) {
+                            const CascadeManifest& manifest,
+                            bool* may_be_written) {
+  *may_be_written = false;
   const std::string path = CascadeManifestPath(folder);
   const std::string temporary = path + kTemporarySuffix;
   std::unique_ptr<FSDirectory> directory;
@@ -94,7 +113,10 @@ Status WriteCascadeManifest(FileSystem* fs, const std::string& folder,
   // The folder is synced twice, so that a machine that loses its power has the
   // runs when it has the manifest that lists them, and then the manifest.
   if (s.ok()) s = directory->Fsync(IOOptions(), nullptr);
-  if (s.ok()) s = fs->RenameFile(temporary, path, IOOptions(), nullptr);
+  if (s.ok()) {
+    *may_be_written = true;
+    s = fs->RenameFile(temporary, path, IOOptions(), nullptr);
+  }
   if (s.ok()) s = directory->Fsync(IOOptions(), nullptr);
   return s;
 }

@@ -16,12 +16,16 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The bits that fingerprints may have.
+constexpr uint32_t kMinFingerprintBits = 24;
+constexpr uint32_t kMaxFingerprintBits = 62;
+
 struct CascadeManifest {
   // Fingerprints are the upper `fingerprint_bits` bits of hashes that are
   // seeded with `salt`.
   uint32_t fingerprint_bits = 0;
   uint64_t salt = 0;
-  // No file has this number or a larger one.
+  // All listed files have smaller numbers.
   uint64_t next_file = 1;
 
   struct ListedRun {
@@ -36,16 +40,19 @@ struct CascadeManifest {
 std::string CascadeManifestPath(const std::string& folder);
 std::string CascadeLockPath(const std::string& folder);
 std::string CascadeRunPath(const std::string& folder, uint64_t file);
-// Whether a file of that name in the folder is a run or a manifest that was not
-// finished.
+// Whether a file of that name in the folder is a run; or a run, or a manifest
+// that was not finished.
+bool IsCascadeRun(const std::string& name);
 bool IsCascadeRunOrTemporary(const std::string& name);
 
-// Returns the errors of the file system; no error leaves the manifest other
-// than it was or shall be.
+// Returns the errors of the file system. After an error, the old manifest is
+// there, or the new one if `*may_be_written` is true.
 Status WriteCascadeManifest(FileSystem* fs, const std::string& folder,
-                            const CascadeManifest& manifest);
+                            const CascadeManifest& manifest,
+                            bool* may_be_written);
 
-// Returns NotFound if there is no manifest, and Corruption if it is damaged.
+// Returns NotFound if there is no manifest, and Corruption if it is damaged, or
+// says what no manifest can say.
 Status ReadCascadeManifest(FileSystem* fs, const std::string& folder,
                            CascadeManifest* manifest);
 

@@ -3,6 +3,7 @@
 #include "filter_policy/cascade/memory_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "filter_policy/quotient/quotient_cursor.h"
@@ -14,28 +15,23 @@ namespace {
 // Hashes with more copies than that are counted beside the filter.
 constexpr uint64_t kCopiesInFilter = 16;
 
-// A stripe's filter has the bits of a fingerprint that the number of the stripe
-// does not tell, and one more, of which the fewest must be quotient bits so
-// that a remainder is not too long.
-unsigned StripeBits(unsigned fingerprint_bits) {
+// A stripe's filter stores a fingerprint without the stripe's number, and one
+// bit that tells insertions from tombstones.
+unsigned HashBits(unsigned fingerprint_bits) {
   return fingerprint_bits - MemoryTable::kStripeBits + 1;
-}
-
-uint64_t BytesOfShape(const QuotientShape& shape) {
-  return QuotientBlocks::CanonicalBlocks(shape) *
-         QuotientBlocks::BlockBytes(shape.remainder_bits);
 }
 
 // The largest shape of a stripe for which a table takes at most `bytes` bytes.
 QuotientShape ShapeFor(unsigned fingerprint_bits, uint64_t bytes) {
-  const unsigned bits = StripeBits(fingerprint_bits);
+  const unsigned bits = HashBits(fingerprint_bits);
   constexpr unsigned kMinQuotientBits = 6;  // a block
   QuotientShape shape;
   for (unsigned quotient_bits = kMinQuotientBits; quotient_bits < bits;
        quotient_bits++) {
     const QuotientShape larger{quotient_bits, bits - quotient_bits};
-    const bool fits = larger.IsValid() &&
-                      MemoryTable::kStripes * BytesOfShape(larger) <= bytes;
+    const bool fits =
+        larger.IsValid() &&
+        MemoryTable::kStripes * QuotientFilter::BytesOf(larger) <= bytes;
     if (!fits && shape.IsValid()) break;
     shape = larger;
   }
@@ -58,7 +54,7 @@ Status MemoryTable::Create(unsigned fingerprint_bits, uint64_t bytes,
 }
 
 uint64_t MemoryTable::BytesOf(unsigned fingerprint_bits, uint64_t bytes) {
-  return kStripes * BytesOfShape(ShapeFor(fingerprint_bits, bytes));
+  return kStripes * QuotientFilter::BytesOf(ShapeFor(fingerprint_bits, bytes));
 }
 
 uint64_t MemoryTable::InsertHash(uint64_t fingerprint) const {
@@ -79,6 +75,8 @@ bool MemoryTable::Stripe::Add(uint64_t hash) {
 bool MemoryTable::Stripe::TakeAway(uint64_t hash) {
   const auto found = more.empty() ? more.end() : more.find(hash);
   if (found == more.end()) return filter->Delete(hash);
+  // Copies that can no longer be counted stay (entry.h).
+  if (found->second == std::numeric_limits<uint32_t>::max()) return true;
   if (--found->second == 0) more.erase(found);
   return true;
 }

@@ -13,20 +13,20 @@ std::optional<MergeChoice> ChooseMerge(const std::vector<RunState>& runs) {
     if (runs[begin].is_busy) continue;
     uint64_t sum = runs[begin].entries;
     size_t end = begin + 1;
-    // A quarter more makes equals of runs that were filled equally, but for
-    // chance.
-    while (end < runs.size() && !runs[end].is_busy &&
-           runs[end].entries <= sum + sum / 4) {
-      sum += runs[end++].entries;
+    // A run that is too large does not end the search: together with it, the
+    // newer ones may be as large as an older one.
+    for (size_t i = begin + 1; i < runs.size() && !runs[i].is_busy; i++) {
+      if (runs[i].entries <= sum) end = i + 1;
+      sum += runs[i].entries;
     }
     if (end - begin >= 2) return MergeChoice{begin, end};
   }
   return std::nullopt;
 }
 
-size_t RunsBeforeDelay(uint64_t largest, uint64_t smallest) {
+size_t RunsBeforeDelay(uint64_t total_entries, uint64_t smallest_run) {
   constexpr size_t kArriving = 4;
-  const uint64_t ratio = largest / std::max<uint64_t>(smallest, 1);
+  const uint64_t ratio = total_entries / std::max<uint64_t>(smallest_run, 1);
   return kArriving + 2 * BitsFor(ratio);
 }
 

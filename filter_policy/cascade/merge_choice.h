@@ -8,9 +8,9 @@
 //  in parallel if they concern different runs, and sizes are what they are: a
 //  run may be small because Flush was called, or because keys came twice. The
 //  rule is the counter's, in terms of sizes: a run is merged with all newer
-//  ones that are together about as large. Left alone, each run is then larger
-//  than all newer ones together, so that there are at most log2(n / memory) + 1
-//  of them, and an entry is written that often at most.
+//  ones if they are together as large. When no merge is due, each run is larger
+//  than all newer ones together, so that there are at most
+//  log2(n / smallest run) + 1 of them.
 
 #pragma once
 
@@ -42,8 +42,7 @@ std::optional<MergeChoice> ChooseMerge(const std::vector<RunState>& runs);
 
 // How many runs there may be before writers are slowed down: twice as many as
 // are left when no merge is due, and some for those that arrive meanwhile.
-// `largest` and `smallest` are numbers of entries, of all runs together and of
-// one that was just written.
-size_t RunsBeforeDelay(uint64_t largest, uint64_t smallest);
+// `total_entries` is of all runs, and `smallest_run` of the smallest one.
+size_t RunsBeforeDelay(uint64_t total_entries, uint64_t smallest_run);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

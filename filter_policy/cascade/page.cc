@@ -31,17 +31,8 @@ constexpr size_t kListedBytes = 10;
 
 constexpr unsigned kMaxRemainderBits = 57;  // GetBits
 
-uint32_t LoadFixed16(const char* at) {
-  return static_cast<uint8_t>(at[0]) | uint32_t{static_cast<uint8_t>(at[1])}
-                                           << 8;
-}
-void StoreFixed16(char* at, uint32_t value) {
-  at[0] = static_cast<char>(value);
-  at[1] = static_cast<char>(value >> 8);
-}
-
-// Whether the entry is more than a set bit in the vector of tombstones, or
-// none.
+// Whether the entry needs a place in the list: it is neither one insertion nor
+// one deletion.
 bool IsListed(const Entry& entry) {
   return entry.deletes + uint64_t{entry.inserts} != 1;
 }
@@ -92,9 +83,9 @@ void PageBuilder::Finish(const PageId& id, char* page) {
   EncodeFixed32(page + kPageNumberAt, id.page);
   EncodeFixed64(page + kRunAt, id.run);
   EncodeFixed64(page + kFirstQuotientAt, first_quotient_);
-  StoreFixed16(page + kSizeAt, static_cast<uint32_t>(entries_.size()));
-  StoreFixed16(page + kUnaryBitsAt, static_cast<uint32_t>(unary_bits));
-  StoreFixed16(page + kListedAt, static_cast<uint32_t>(listed_));
+  EncodeFixed16(page + kSizeAt, static_cast<uint16_t>(entries_.size()));
+  EncodeFixed16(page + kUnaryBitsAt, static_cast<uint16_t>(unary_bits));
+  EncodeFixed16(page + kListedAt, static_cast<uint16_t>(listed_));
   page[kRemainderBitsAt] = static_cast<char>(remainder_bits_);
   page[kFlagsAt] = static_cast<char>(has_tombstones_ ? kHasTombstones : 0);
 
@@ -115,7 +106,7 @@ void PageBuilder::Finish(const PageId& id, char* page) {
     const Entry& entry = entries_[i];
     SetBit(unary, (entry.fingerprint >> remainder_bits_) - first_quotient_ + i);
     if (IsListed(entry)) {
-      StoreFixed16(listed, static_cast<uint32_t>(i));
+      EncodeFixed16(listed, static_cast<uint16_t>(i));
       EncodeFixed32(listed + 2, entry.deletes);
       EncodeFixed32(listed + 6, entry.inserts);
       listed += kListedBytes;
@@ -136,12 +127,15 @@ bool PageView::Open(const char* page, const PageId& id) {
     return false;
   }
   first_quotient_ = DecodeFixed64(page + kFirstQuotientAt);
-  size_ = LoadFixed16(page + kSizeAt);
-  unary_bits_ = LoadFixed16(page + kUnaryBitsAt);
-  listed_count_ = LoadFixed16(page + kListedAt);
+  size_ = DecodeFixed16(page + kSizeAt);
+  unary_bits_ = DecodeFixed16(page + kUnaryBitsAt);
+  listed_count_ = DecodeFixed16(page + kListedAt);
   remainder_bits_ = static_cast<uint8_t>(page[kRemainderBitsAt]);
-  const bool has_tombstones = (page[kFlagsAt] & kHasTombstones) != 0;
-  if (remainder_bits_ < 1 || remainder_bits_ > kMaxRemainderBits ||
+  const auto flags = static_cast<uint8_t>(page[kFlagsAt]);
+  const bool has_tombstones = (flags & kHasTombstones) != 0;
+  // A flag that is not known may say that the page means something else.
+  if ((flags & ~kHasTombstones) != 0 || remainder_bits_ < 1 ||
+      remainder_bits_ > kMaxRemainderBits ||
       BytesFor(unary_bits_, size_, remainder_bits_, has_tombstones,
                listed_count_) > kPageBytes) {
     return false;
@@ -157,7 +151,7 @@ bool PageView::Open(const char* page, const PageId& id) {
 }
 
 uint32_t PageView::ListedIndex(uint32_t position) const {
-  return LoadFixed16(listed_ + kListedBytes * position);
+  return DecodeFixed16(listed_ + kListedBytes * position);
 }
 
 void PageView::ReadListed(uint32_t position, Entry* entry) const {

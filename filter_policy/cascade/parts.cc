@@ -6,11 +6,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-CascadeParts::AllStripes::AllStripes(Stripes* stripes) : stripes_(stripes) {
-  for (std::mutex& stripe : *stripes_) stripe.lock();
+CascadeParts::AllStripes::AllStripes(StripeMutexes* mutexes)
+    : mutexes_(mutexes) {
+  for (std::mutex& mutex : *mutexes_) mutex.lock();
 }
 CascadeParts::AllStripes::~AllStripes() {
-  for (std::mutex& stripe : *stripes_) stripe.unlock();
+  for (std::mutex& mutex : *mutexes_) mutex.unlock();
 }
 
 void CascadeParts::Open(std::unique_ptr<MemoryTable> active, Runs runs) {
@@ -23,8 +24,8 @@ void CascadeParts::Open(std::unique_ptr<MemoryTable> active, Runs runs) {
 const MemoryTable* CascadeParts::Change(uint64_t fingerprint,
                                         TableChange change) {
   // All tables have the same stripes.
-  std::lock_guard<std::mutex> lock(
-      stripes_[MemoryTable::StripeOf(fingerprint, store_->fingerprint_bits())]);
+  std::lock_guard<std::mutex> lock(stripe_mutexes_[MemoryTable::StripeOf(
+      fingerprint, store_->fingerprint_bits())]);
   return (active_.get()->*change)(fingerprint) ? nullptr : active_.get();
 }
 
@@ -32,7 +33,7 @@ bool CascadeParts::MayContain(uint64_t fingerprint) {
   Entry newer;
   std::shared_ptr<const SealedParts> sealed;
   {
-    std::lock_guard<std::mutex> lock(stripes_[MemoryTable::StripeOf(
+    std::lock_guard<std::mutex> lock(stripe_mutexes_[MemoryTable::StripeOf(
         fingerprint, store_->fingerprint_bits())]);
     newer = active_->Find(fingerprint);
     if (newer.inserts > 0) return true;
@@ -61,7 +62,7 @@ bool CascadeParts::MayContain(uint64_t fingerprint) {
 
 bool CascadeParts::Seal(const MemoryTable* seen,
                         std::unique_ptr<MemoryTable> active) {
-  AllStripes lock(&stripes_);
+  AllStripes lock(&stripe_mutexes_);
   if (active_.get() != seen) return false;
   auto sealed = std::make_shared<SealedParts>(*sealed_);
   sealed->full_tables.insert(sealed->full_tables.begin(), std::move(active_));
@@ -70,17 +71,18 @@ bool CascadeParts::Seal(const MemoryTable* seen,
   return true;
 }
 
-Status CascadeParts::Install(const std::function<void(SealedParts*)>& change) {
+Status CascadeParts::Install(const std::function<void(SealedParts*)>& change,
+                             bool* may_be_listed) {
   std::lock_guard<std::mutex> install_lock(install_mutex_);
   // The runs are changed by this function alone, so that they are still the
   // same below; full tables may have come.
   SealedParts listed = *sealed();
   change(&listed);
-  Status s = store_->List(listed.runs);
+  Status s = store_->List(listed.runs, may_be_listed);
   if (!s.ok()) return s;
   // A list that no lookup uses any more is freed after the locks are.
   std::shared_ptr<const SealedParts> replaced;
-  AllStripes lock(&stripes_);
+  AllStripes lock(&stripe_mutexes_);
   auto changed = std::make_shared<SealedParts>(*sealed_);
   change(changed.get());
   replaced = std::exchange(sealed_, std::move(changed));
@@ -88,22 +90,22 @@ Status CascadeParts::Install(const std::function<void(SealedParts*)>& change) {
 }
 
 std::shared_ptr<const SealedParts> CascadeParts::sealed() const {
-  std::lock_guard<std::mutex> lock(stripes_[0]);
+  std::lock_guard<std::mutex> lock(stripe_mutexes_[0]);
   return sealed_;
 }
 
 const MemoryTable* CascadeParts::active() const {
-  std::lock_guard<std::mutex> lock(stripes_[0]);
+  std::lock_guard<std::mutex> lock(stripe_mutexes_[0]);
   return active_.get();
 }
 
 uint64_t CascadeParts::EntriesOfActive() const {
-  AllStripes lock(&stripes_);
+  AllStripes lock(&stripe_mutexes_);
   return active_->entries();
 }
 
 size_t CascadeParts::MemoryUsage() const {
-  AllStripes lock(&stripes_);
+  AllStripes lock(&stripe_mutexes_);
   size_t bytes = active_->MemoryUsage();
   for (const auto& table : sealed_->full_tables) bytes += table->MemoryUsage();
   for (const auto& run : sealed_->runs) bytes += run->MemoryUsage();

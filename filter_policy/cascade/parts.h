@@ -52,10 +52,12 @@ class CascadeParts {
   bool Seal(const MemoryTable* seen, std::unique_ptr<MemoryTable> active);
 
   // Writes the runs that `change` leaves to the manifest, and then replaces the
-  // lists by what `change` makes of them. `change` is called several times, and
+  // lists by what `change` makes of them. `change` is called twice, and
   // must not depend on the full tables that came last. If the manifest cannot
-  // be written, the lists are as they were.
-  Status Install(const std::function<void(SealedParts*)>& change);
+  // be written, the lists are as they were; `*may_be_listed` is that of
+  // RunStore::List.
+  Status Install(const std::function<void(SealedParts*)>& change,
+                 bool* may_be_listed);
 
   std::shared_ptr<const SealedParts> sealed() const;
   const MemoryTable* active() const;
@@ -64,22 +66,22 @@ class CascadeParts {
   const RunReadCounts& reads() const { return reads_; }
 
  private:
-  using Stripes = std::array<std::mutex, MemoryTable::kStripes>;
+  using StripeMutexes = std::array<std::mutex, MemoryTable::kStripes>;
   // Locks all stripes.
   class AllStripes {
    public:
-    explicit AllStripes(Stripes* stripes);
+    explicit AllStripes(StripeMutexes* mutexes);
     ~AllStripes();
 
    private:
-    Stripes* const stripes_;
+    StripeMutexes* const mutexes_;
   };
 
   RunStore* const store_;
   RunReadCounts reads_;
   // A thread that replaces active_ or sealed_ holds all stripes. A thread that
   // holds one may use both, and that stripe of the active table.
-  mutable Stripes stripes_;
+  mutable StripeMutexes stripe_mutexes_;
   std::unique_ptr<MemoryTable> active_;
   std::shared_ptr<const SealedParts> sealed_;
   // Held while the manifest and the list of runs are replaced; taken before

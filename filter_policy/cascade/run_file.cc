@@ -323,22 +323,25 @@ class FlashRun::Stream : public EntryStream {
     if (in_chunk == 0) {
       const size_t pages =
           std::min(kChunkPages, run_.fences_.size() - next_page_);
-      status_ =
+      const IOStatus s =
           ReadPages(run_.file_.get(), next_page_, pages, buffer_.BufferStart());
-      if (status_.IsCorruption()) run_.is_damaged_ = true;
-      if (!status_.ok()) return false;
+      if (!s.ok()) return Fail(s.ToString());
     }
     if (!page_.Open(buffer_.BufferStart() + in_chunk * kPageBytes,
                     {run_.id_, next_page_})) {
-      run_.is_damaged_ = true;
-      status_ = Status::Corruption(
-          run_.file_name_, "page " + std::to_string(next_page_) +
-                               " is damaged, or belongs somewhere else");
-      return false;
+      return Fail("page " + std::to_string(next_page_) +
+                  " is damaged, or belongs somewhere else");
     }
     cursor_ = PageView::Cursor(page_);
     next_page_++;
     return true;
+  }
+
+  // A page that cannot be read is lost as one that is damaged. Returns false.
+  bool Fail(const std::string& why) {
+    run_.is_damaged_ = true;
+    status_ = Status::Corruption(run_.file_name_, why);
+    return false;
   }
 
   const FlashRun& run_;

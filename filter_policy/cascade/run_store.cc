@@ -12,10 +12,32 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // A number that two runs or filters have in common by no more than chance.
+// (FilterSalt::Draw may be fixed, and then draws one number again and again.)
 uint64_t DrawId() {
   Random64 random(Env::Default()->NowNanos() ^
                   std::hash<std::string>()(Env::Default()->GenerateUniqueId()));
   return random.Next();
+}
+
+Status NoFilter(const std::string& folder) {
+  return Status::NotFound(folder, "holds no cascade filter");
+}
+
+// The names of the runs in a folder, and of manifests that were not finished.
+Status ListRuns(FileSystem* fs, const std::string& folder,
+                std::vector<std::string>* names) {
+  std::vector<std::string> all;
+  const Status s = fs->GetChildren(folder, IOOptions(), &all, nullptr);
+  for (const std::string& name : all) {
+    if (IsCascadeRunOrTemporary(name)) names->push_back(name);
+  }
+  return s;
+}
+
+Status SyncFolder(FileSystem* fs, const std::string& folder) {
+  std::unique_ptr<FSDirectory> directory;
+  Status s = fs->NewDirectory(folder, IOOptions(), &directory, nullptr);
+  return s.ok() ? Status(directory->Fsync(IOOptions(), nullptr)) : s;
 }
 
 }  // namespace
@@ -35,25 +57,14 @@ Status RunStore::Open(bool create_if_missing, uint32_t default_bits,
                       Runs* runs) {
   FileSystem* fs = files_.fs.get();
   Status s = fs->FileExists(CascadeManifestPath(folder_), IOOptions(), nullptr);
-  const bool is_missing = s.IsNotFound();
-  if (!s.ok() && !is_missing) return s;
-  if (is_missing) {
-    if (!create_if_missing) {
-      return Status::NotFound(folder_, "holds no cascade filter");
-    }
-    s = fs->CreateDirIfMissing(folder_, IOOptions(), nullptr);
-    if (!s.ok()) return s;
-  }
-  s = fs->LockFile(CascadeLockPath(folder_), IOOptions(), &lock_, nullptr);
+  if (s.IsNotFound() && !create_if_missing) return NoFilter(folder_);
+  if (s.IsNotFound()) s = fs->CreateDirIfMissing(folder_, IOOptions(), nullptr);
   if (!s.ok()) return s;
-  // Another process may have made the filter before it let go of the lock.
-  s = ReadCascadeManifest(fs, folder_, &manifest_);
+  s = fs->LockFile(CascadeLockPath(folder_), IOOptions(), &lock_, nullptr);
+  // Another process may have made or destroyed the filter before.
+  if (s.ok()) s = ReadCascadeManifest(fs, folder_, &manifest_);
   if (s.IsNotFound()) {
-    manifest_.fingerprint_bits =
-        files_.fingerprint_bits == 0 ? default_bits : files_.fingerprint_bits;
-    manifest_.salt = DrawId();
-    files_.fingerprint_bits = manifest_.fingerprint_bits;
-    return List({});
+    return create_if_missing ? Create(default_bits) : NoFilter(folder_);
   }
   if (!s.ok()) return s;
   if (files_.fingerprint_bits != 0 &&
@@ -66,8 +77,36 @@ Status RunStore::Open(bool create_if_missing, uint32_t default_bits,
   }
   files_.fingerprint_bits = manifest_.fingerprint_bits;
   next_file_ = manifest_.next_file;
-  DeleteUnlisted();
-  return OpenRuns(runs);
+  s = OpenRuns(runs);
+  // A manifest that is of another time does not say what can go.
+  if (s.ok()) DeleteUnlisted();
+  return s;
+}
+
+Status RunStore::Create(uint32_t default_bits) {
+  std::vector<std::string> names;
+  Status s = ListRuns(files_.fs.get(), folder_, &names);
+  for (const std::string& name : names) {
+    // A manifest is there before the first run. Without one, keys would be
+    // forgotten, and the runs be overwritten.
+    if (IsCascadeRun(name)) {
+      return Status::Corruption(folder_ + "/" + name,
+                                "is a run, but there is no manifest");
+    }
+  }
+  if (!s.ok()) return s;
+  manifest_.fingerprint_bits =
+      files_.fingerprint_bits == 0 ? default_bits : files_.fingerprint_bits;
+  manifest_.salt = DrawId();
+  files_.fingerprint_bits = manifest_.fingerprint_bits;
+  bool may_be_listed;
+  s = List({}, &may_be_listed);
+  // The name of the folder is to last, too.
+  const size_t slash = folder_.find_last_of('/');
+  if (s.ok() && slash != std::string::npos && slash > 0) {
+    s = SyncFolder(files_.fs.get(), folder_.substr(0, slash));
+  }
+  return s;
 }
 
 Status RunStore::OpenRuns(Runs* runs) {
@@ -87,8 +126,7 @@ Status RunStore::OpenRuns(Runs* runs) {
 
 void RunStore::DeleteUnlisted() {
   std::vector<std::string> names;
-  files_.fs->GetChildren(folder_, IOOptions(), &names, nullptr)
-      .PermitUncheckedError();
+  ListRuns(files_.fs.get(), folder_, &names).PermitUncheckedError();
   for (const std::string& name : names) {
     const std::string path = folder_ + "/" + name;
     const bool is_listed =
@@ -96,7 +134,7 @@ void RunStore::DeleteUnlisted() {
                     [&](const CascadeManifest::ListedRun& run) {
                       return CascadeRunPath(folder_, run.file) == path;
                     });
-    if (IsCascadeRunOrTemporary(name) && !is_listed) {
+    if (!is_listed) {
       files_.fs->DeleteFile(path, IOOptions(), nullptr).PermitUncheckedError();
     }
   }
@@ -134,44 +172,47 @@ Status RunStore::Write(EntryStream* entries, uint64_t expected_entries,
   return s;
 }
 
-Status RunStore::List(const Runs& runs) {
+Status RunStore::List(const Runs& runs, bool* may_be_listed) {
   CascadeManifest manifest = manifest_;
   manifest.next_file = next_file_;
   manifest.runs.clear();
   for (const std::shared_ptr<FlashRun>& run : runs) {
     manifest.runs.push_back({run->file_number(), run->id()});
   }
-  Status s = WriteCascadeManifest(files_.fs.get(), folder_, manifest);
-  if (s.ok()) manifest_ = std::move(manifest);
+  const Status s =
+      WriteCascadeManifest(files_.fs.get(), folder_, manifest, may_be_listed);
+  // Other threads read the salt, which stays as it is.
+  if (s.ok()) manifest_.runs = std::move(manifest.runs);
   return s;
 }
 
 Status DestroyCascade(FileSystem* fs, const std::string& folder) {
-  FileLock* lock = nullptr;
-  Status s = fs->FileExists(CascadeManifestPath(folder), IOOptions(), nullptr);
-  if (s.IsNotFound())
-    return Status::NotFound(folder, "holds no cascade filter");
-  if (s.ok())
-    s = fs->LockFile(CascadeLockPath(folder), IOOptions(), &lock, nullptr);
   std::vector<std::string> names;
-  if (s.ok()) s = fs->GetChildren(folder, IOOptions(), &names, nullptr);
-  // The manifest goes first, so that what is left after an error is no filter.
-  if (s.ok()) {
-    s = fs->DeleteFile(CascadeManifestPath(folder), IOOptions(), nullptr);
-  }
-  for (const std::string& name : names) {
-    if (s.ok() && IsCascadeRunOrTemporary(name)) {
-      s = fs->DeleteFile(folder + "/" + name, IOOptions(), nullptr);
-    }
-  }
-  if (lock != nullptr) {
-    fs->UnlockFile(lock, IOOptions(), nullptr).PermitUncheckedError();
-  }
+  Status s = ListRuns(fs, folder, &names);
+  if (s.IsNotFound() || s.IsPathNotFound()) return NoFilter(folder);
   if (!s.ok()) return s;
-  fs->DeleteFile(CascadeLockPath(folder), IOOptions(), nullptr)
-      .PermitUncheckedError();
+  const std::string manifest = CascadeManifestPath(folder);
+  s = fs->FileExists(manifest, IOOptions(), nullptr);
+  // An earlier call may have been interrupted.
+  const bool has_manifest = s.ok();
+  if (s.IsNotFound()) s = names.empty() ? NoFilter(folder) : Status::OK();
+  if (!s.ok()) return s;
+  FileLock* lock = nullptr;
+  s = fs->LockFile(CascadeLockPath(folder), IOOptions(), &lock, nullptr);
+  if (!s.ok()) return s;
+  // The manifest goes first, so that what is left after an error is no filter.
+  if (has_manifest) s = fs->DeleteFile(manifest, IOOptions(), nullptr);
+  if (s.ok()) s = SyncFolder(fs, folder);
+  for (const std::string& name : names) {
+    if (s.ok()) s = fs->DeleteFile(folder + "/" + name, IOOptions(), nullptr);
+  }
+  // A process that waits for the lock finds another file.
+  if (s.ok()) s = fs->DeleteFile(CascadeLockPath(folder), IOOptions(), nullptr);
+  fs->UnlockFile(lock, IOOptions(), nullptr).PermitUncheckedError();
   // Other files may be there.
-  fs->DeleteDir(folder, IOOptions(), nullptr).PermitUncheckedError();
+  if (s.ok()) {
+    fs->DeleteDir(folder, IOOptions(), nullptr).PermitUncheckedError();
+  }
   return s;
 }
 

@@ -22,7 +22,7 @@ using Runs = std::vector<std::shared_ptr<FlashRun>>;
 class RunStore {
  public:
   // `files` has the bits of new filters, or 0 to accept any and make filters of
-  // `default_bits`; files() has what was found.
+  // `default_bits`; fingerprint_bits() has what was found.
   RunStore(const RunFiles& files, std::string folder,
            std::shared_ptr<Cache> cache);
   ~RunStore() { Unlock(); }
@@ -39,9 +39,9 @@ class RunStore {
                const std::atomic<bool>& stop, std::shared_ptr<FlashRun>* run);
 
   // Lists these runs in the manifest, instead of those listed before. If it
-  // fails, the manifest is as it was, or has the new list; in either case, keep
-  // the files of both. Calls must not overlap.
-  Status List(const Runs& runs);
+  // fails, the manifest is as it was or, if `*may_be_listed` is true, may have
+  // the new list; then the files of both must stay. Calls must not overlap.
+  Status List(const Runs& runs, bool* may_be_listed);
 
   // Lets others open the folder; nothing may be written from then on.
   void Unlock();
@@ -51,6 +51,7 @@ class RunStore {
   uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
+  Status Create(uint32_t default_bits);
   Status OpenRuns(Runs* runs);
   void DeleteUnlisted();
 

@@ -14,6 +14,12 @@ namespace {
 // slots at 95 % load.
 constexpr uint64_t kTailBlocks = 4;
 
+// The blocks of an empty filter, with its tail.
+uint64_t FirstBlocks(const QuotientShape& shape) {
+  const uint64_t canonical = QuotientBlocks::CanonicalBlocks(shape);
+  return canonical + std::min(canonical, kTailBlocks);
+}
+
 // The number of hashes whose slots are loaded at the same time. With more, a
 // core waits for the requests that it has under way already: insertions then
 // take 1.4 times as long.
@@ -41,9 +47,7 @@ Status QuotientFilter::Create(const QuotientShape& shape,
         std::to_string(shape.remainder_bits));
   }
   std::unique_ptr<QuotientFilter> made(new QuotientFilter(salt));
-  const uint64_t canonical = QuotientBlocks::CanonicalBlocks(shape);
-  if (!made->SetNumBlocks(shape,
-                          canonical + std::min(canonical, kTailBlocks))) {
+  if (!made->SetNumBlocks(shape, FirstBlocks(shape))) {
     return Status::MemoryLimit("no memory for a quotient filter");
   }
   *filter = std::move(made);
@@ -68,6 +72,10 @@ bool QuotientFilter::ProvideFreeSlot(uint64_t taken) {
   const uint64_t tail =
       blocks_.num_blocks() - QuotientBlocks::CanonicalBlocks(shape());
   return SetNumBlocks(shape(), blocks_.num_blocks() + tail);
+}
+
+size_t QuotientFilter::BytesOf(const QuotientShape& shape) {
+  return sizeof(QuotientFilter) + MemoryBytes(shape, FirstBlocks(shape));
 }
 
 size_t QuotientFilter::MemoryUsage() const {

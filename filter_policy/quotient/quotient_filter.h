@@ -37,6 +37,9 @@ class QuotientFilter {
   static Status Create(const QuotientShape& shape, const FilterSalt& salt,
                        std::unique_ptr<QuotientFilter>* filter);
 
+  // The bytes in memory of a filter that Create makes.
+  static size_t BytesOf(const QuotientShape& shape);
+
   QuotientFilter(const QuotientFilter&) = delete;
   QuotientFilter& operator=(const QuotientFilter&) = delete;
 

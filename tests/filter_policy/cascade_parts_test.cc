@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <random>
 
@@ -241,7 +242,7 @@ class MemoryTableTest : public ::testing::TestWithParam<unsigned> {};
 TEST_P(MemoryTableTest, SaysWhatHappened) {
   const unsigned bits = GetParam();
   std::unique_ptr<MemoryTable> table;
-  ASSERT_OK(MemoryTable::Create(bits, 64 << 10, &table));
+  ASSERT_OK(MemoryTable::Create(bits, 256 << 10, &table));
   std::map<uint64_t, Entry> expected;
   std::mt19937_64 random(bits);
   // Few fingerprints with many copies, and many with few.
@@ -327,8 +328,42 @@ TEST(ChooseMergeTest, LeavesBusyRuns) {
   const auto choice =
       ChooseMerge({{5, true}, {1, false}, {9, false}, {9, false}, {2, true}});
   ASSERT_TRUE(choice.has_value());
-  EXPECT_EQ(2u, choice->begin);
+  EXPECT_EQ(1u, choice->begin);
   EXPECT_EQ(4u, choice->end);
+}
+
+// Whatever the sizes are, each run is larger than all newer ones together when
+// no merge is due, and an entry is written a few times.
+TEST(ChooseMergeTest, RunsOfAnySizes) {
+  std::mt19937_64 random(9);
+  for (const int kind : {0, 1, 2}) {
+    std::vector<RunState> runs;
+    double written = 0;
+    double flushed = 0;
+    for (int flush = 0; flush < 2000; flush++) {
+      uint64_t size = 1000000 + random() % 20000;
+      if (kind == 1) size = 1 + random() % 1000000;
+      if (kind == 2)
+        size = static_cast<uint64_t>(1e9 / std::pow(1.3, flush % 60));
+      runs.insert(runs.begin(), RunState{size, false});
+      flushed += static_cast<double>(size);
+      while (const auto choice = ChooseMerge(runs)) {
+        uint64_t sum = 0;
+        for (size_t i = choice->begin; i < choice->end; i++) {
+          sum += runs[i].entries;
+        }
+        written += static_cast<double>(sum);
+        runs.erase(runs.begin() + choice->begin, runs.begin() + choice->end);
+        runs.insert(runs.begin() + choice->begin, RunState{sum, false});
+      }
+      uint64_t newer = 0;
+      for (const RunState& run : runs) {
+        ASSERT_GT(run.entries, newer);
+        newer += run.entries;
+      }
+    }
+    EXPECT_LT(written / flushed, 10);
+  }
 }
 
 // ---- Runs ----

@@ -108,7 +108,9 @@ TEST_F(CascadeFilterTest, RefusesOptions) {
   options_.memory = 65535;
   expect_refused("must be at least 65536");
   options_.max_background_merges = 0;
-  expect_refused("must be at least 1");
+  expect_refused("must be 1 to 64");
+  options_.max_background_merges = 65;
+  expect_refused("must be 1 to 64");
   options_.env = nullptr;
   expect_refused("nullptr");
 
@@ -381,6 +383,63 @@ TEST_F(CascadeFilterTest, DamagedPage) {
   EXPECT_TRUE(std::filesystem::exists(largest));
 }
 
+// A run that cannot be read to its end is like one with a damaged page.
+TEST_F(CascadeFilterTest, UnreadableRun) {
+  Open();
+  constexpr uint64_t kKeys = 40000;
+  Insert(0, kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  uint64_t cut = 0;
+  for (const std::string& run : RunFiles()) {
+    if (std::filesystem::file_size(run) < 5 * 4096) continue;
+    std::filesystem::resize_file(run, 4096);
+    cut++;
+  }
+  ASSERT_GT(cut, 0u);
+  EXPECT_EQ(kKeys, Found(0, kKeys));
+  Insert(kKeys, 4 * kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  EXPECT_EQ(4 * kKeys, Found(0, 4 * kKeys));
+  EXPECT_GT(filter_->GetStatistics().unreadable_pages, 0u);
+  EXPECT_LE(filter_->GetStatistics().damaged_runs, cut);
+}
+
+// Without its manifest, a filter is not taken for a new one, and nothing of it
+// is deleted but by Destroy.
+TEST_F(CascadeFilterTest, LostManifest) {
+  Open();
+  Insert(0, 10000);
+  ASSERT_OK(filter_->Close());
+  const std::vector<std::string> runs = RunFiles();
+  std::filesystem::rename(folder_ + "/MANIFEST", folder_ + "/kept");
+  EXPECT_TRUE(TryOpen().IsCorruption());
+  EXPECT_EQ(runs, RunFiles());
+  std::filesystem::rename(folder_ + "/kept", folder_ + "/MANIFEST");
+  Open();
+  EXPECT_EQ(10000u, Found(0, 10000));
+  // An old manifest, of runs that are gone, deletes none of the new ones.
+  const std::string manifest = folder_ + "/MANIFEST";
+  std::string old;
+  ASSERT_OK(ReadFileToString(options_.env, manifest, &old));
+  Insert(10000, 60000);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  ASSERT_OK(filter_->Close());
+  std::string current;
+  ASSERT_OK(ReadFileToString(options_.env, manifest, &current));
+  ASSERT_OK(WriteStringToFile(options_.env, old, manifest));
+  EXPECT_TRUE(TryOpen().IsCorruption());
+  ASSERT_OK(WriteStringToFile(options_.env, current, manifest));
+  Open();
+  EXPECT_EQ(60000u, Found(0, 60000));
+  ASSERT_OK(filter_->Close());
+  std::filesystem::remove(manifest);
+  EXPECT_OK(CascadeFilter::Destroy(options_.env, folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
 // ---- Faults ----
 
 class CascadeFaultsTest : public CascadeFilterTest {
@@ -441,6 +500,12 @@ TEST_F(CascadeFaultsTest, AnyWriteFails) {
     if (!s.ok()) s = filter_->Flush();
     ASSERT_OK(s);
     EXPECT_EQ(kKeys, Found(0, kKeys)) << at;
+    if (!filter_->WaitForMerges().ok()) {
+      ASSERT_OK(filter_->Flush());
+      ASSERT_OK(filter_->WaitForMerges());
+    }
+    // The write that failed may have been the deletion of a file.
+    EXPECT_LE(RunFiles().size(), filter_->GetStatistics().runs + 1) << at;
     fs_->HealMutations();
     Open();
     EXPECT_EQ(kKeys, Found(0, kKeys)) << at;

@@ -2,6 +2,7 @@
 
 package protean.rocksjava;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.rocksdb.ColumnFamilyHandle;
@@ -172,8 +173,10 @@ public final class Protean {
   public static boolean[] rangesMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final ReadOptions readOptions, final List<KeyRange> ranges) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
-    final byte[][] begins = ranges.stream().map(KeyRange::begin).toArray(byte[][]::new);
-    final byte[][] ends = ranges.stream().map(KeyRange::end).toArray(byte[][]::new);
+    // Another thread may change the list.
+    final KeyRange[] asked = ranges.toArray(new KeyRange[0]);
+    final byte[][] begins = Arrays.stream(asked).map(KeyRange::begin).toArray(byte[][]::new);
+    final byte[][] ends = Arrays.stream(asked).map(KeyRange::end).toArray(byte[][]::new);
     load();
     return Native.rangesMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), begins, ends);
   }
