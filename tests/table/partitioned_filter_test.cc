@@ -309,7 +309,7 @@ size_t PartHeaders(const Keys& keys) {
 }  // namespace
 
 // The rate of false positives is that of one filter of as many bits as the
-// parts have beside their headers. Headers take 2 to 3 % of parts of 4 KB,
+// parts have beside their headers. Headers take up to 4 % of parts of 4 KB,
 // which costs a fifth more false positives where one of two sets decides. Where
 // parts are too small for the trie that a whole filter has, some kinds of
 // queries are better with the other design, and others worse: then the mean
