@@ -213,7 +213,6 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr size_t kStarts = 3;
   constexpr double kShareStep = 0.1;
   constexpr double kMinShare = 0.15;
-  constexpr int kSmallDistance = 2;
   const uint32_t max_bits = statistics_.max_bits();
 
   // Lengths are spread evenly, and lie where queries part from the keys.
@@ -264,11 +263,8 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
                            ? 16
                            : std::max<int>(1, max_bits / kGrid / 2);
   for (Candidate& best : grid) {
+    Evaluate(bytes, kTwoSetQueries, &best);
     for (int distance = farthest; distance > 0; distance /= 2) {
-      // Large steps need not be exact.
-      const size_t queries =
-          distance > kSmallDistance ? kTwoSetQueries / 4 : kTwoSetQueries;
-      Evaluate(bytes, queries, &best);
       for (bool better = true; better;) {
         better = false;
         for (const Step& step : kSteps) {
@@ -286,7 +282,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
           next.design.first_share = share;
-          Evaluate(bytes, queries, &next);
+          Evaluate(bytes, kTwoSetQueries, &next);
           if (next.fpr < best.fpr) {
             best = next;
             better = true;

@@ -18,7 +18,7 @@ namespace {
 // The number of queries of each kind. It is lower for a file of few keys, whose
 // design must not take longer than all else.
 constexpr size_t kMaxOfKind = 256;
-constexpr size_t kMinOfKind = 16;
+constexpr size_t kMinOfKind = 64;
 constexpr size_t kKeysPerQuery = 32;
 // The prior has little weight beside many samples, and need not be exact.
 constexpr size_t kManySamples = 1000;

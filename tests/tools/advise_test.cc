@@ -612,8 +612,8 @@ TEST_F(AdviseTest, RowsForPrograms) {
 }
 
 // Without --policies, SuRF with prefix bits is among those that are tried, and
-// the advice if keys are text and most reads are scans of a prefix. SuRF with
-// real bits has the same size, so that it is no smaller budget.
+// better than real bits if keys are text and most reads are scans of a prefix:
+// its trie is over digits, and no larger, and fewer blocks are read.
 TEST_F(AdviseTest, DefaultPoliciesForText) {
   Random64 random(8);
   Keys keys;
@@ -640,8 +640,7 @@ TEST_F(AdviseTest, DefaultPoliciesForText) {
       Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json"}));
   const Json prefix_bits = RowOf(rows, "policy", "surf:0:0:8");
   const Json real_bits = RowOf(rows, "policy", "surf:0:8");
-  EXPECT_NEAR(real_bits["bits_per_key"].get<double>(),
-              prefix_bits["bits_per_key"].get<double>(), 0.1);
+  EXPECT_LE(prefix_bits["bits_per_key"], real_bits["bits_per_key"]);
   EXPECT_LT(prefix_bits["blocks_per_op"], real_bits["blocks_per_op"]);
   EXPECT_LT(std::fabs(prefix_bits["saved_per_bit"].get<double>()), 1);
 }
