@@ -222,6 +222,7 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
 
 TEST_F(CascadeFilterTest, FalsePositivesAreAsPromised) {
   options_.fingerprint_bits = 24;
+  options_.page_cache = NewLRUCache(32 << 20);
   Open();
   constexpr uint64_t kKeys = 200000;
   Insert(0, kKeys);
@@ -484,7 +485,7 @@ TEST_F(CascadeFaultsTest, FullDisk) {
 
 // A single write that fails loses nothing either, in whatever it happens.
 TEST_F(CascadeFaultsTest, AnyWriteFails) {
-  for (uint64_t at = 1; at < 250; at += 1 + at / 10) {
+  for (uint64_t at = 1; at < 250; at += 1 + at / 4) {
     std::filesystem::remove_all(folder_);
     Open();
     fs_->FailMutations(at, IOStatus::IOError("injected"), /*stays=*/false);
