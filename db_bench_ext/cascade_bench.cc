@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/flash_bloom.h"
 #include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/progress_line.h"
@@ -61,12 +62,6 @@ DEFINE_string(dir, "/tmp/protean_cascade_bench",
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-void Check(const Status& s) {
-  if (s.ok()) return;
-  fprintf(stderr, "cascade_bench: %s\n", s.ToString().c_str());
-  exit(1);
-}
 
 // The keys are numbers; those up to FLAGS_num are inserted.
 Slice KeyOf(const uint64_t& n) {
@@ -353,12 +348,7 @@ void Run() {
       "%.0f MB/s of sequential writes\n\n",
       drive.random_reads_per_second, drive.write_bytes_per_second / 1e6);
   std::vector<Row> rows;
-  size_t begin = 0;
-  while (begin <= FLAGS_filters.size()) {
-    const size_t end =
-        std::min(FLAGS_filters.find(',', begin), FLAGS_filters.size());
-    const std::string name = FLAGS_filters.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& name : SplitList(FLAGS_filters)) {
     if (name == "cascade") {
       rows.push_back(RunCascade());
     } else if (name == "bloom" || name == "elevator" ||

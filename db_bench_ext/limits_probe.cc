@@ -34,11 +34,6 @@ double ProcessMiB(const char* field) {
 
 }  // namespace
 
-void Check(const Status& s) {
-  if (s.ok()) return;
-  fprintf(stderr, "protean_limits: %s\n", s.ToString().c_str());
-  exit(1);
-}
 void Check(bool right, const char* what) {
   if (right) return;
   fprintf(stderr, "protean_limits: WRONG: %s\n", what);

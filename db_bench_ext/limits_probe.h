@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/own_flags.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "util/coding.h"
@@ -29,7 +30,6 @@ struct LimitsOptions {
 };
 
 // Ends the program, saying why, if there is a fault.
-void Check(const Status& s);
 void Check(bool right, const char* what);
 
 struct Cost {

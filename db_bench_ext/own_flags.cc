@@ -64,4 +64,11 @@ void ParseOwnFlags(const std::string& program, const std::string& purpose,
   }
 }
 
+void Check(const Status& s) {
+  if (s.ok()) return;
+  fprintf(stderr, "%s: %s\n", gflags::ProgramInvocationShortName(),
+          s.ToString().c_str());
+  exit(1);
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

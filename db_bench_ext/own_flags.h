@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The command line of a benchmark. RocksDB's library defines flags of its own,
-//  those of its trace tools, which a benchmark's --help leaves out.
+//  The command line of a benchmark, and its end. RocksDB's library defines
+//  flags of its own, those of its trace tools, which a benchmark's --help
+//  leaves out.
 
 #pragma once
 
 #include <string>
 
-#include "rocksdb/rocksdb_namespace.h"
+#include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -19,5 +20,8 @@ void PrintOwnHelp(const std::string& program, const std::string& purpose);
 // of.
 void ParseOwnFlags(const std::string& program, const std::string& purpose,
                    int* argc, char*** argv);
+
+// Ends the program with 1 and a message unless `s` is OK.
+void Check(const Status& s);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -57,12 +57,6 @@ uint64_t HashOf(uint64_t i) {
 }
 constexpr uint64_t kAbsent = uint64_t{1} << 40;
 
-void Check(const Status& s) {
-  if (s.ok()) return;
-  fprintf(stderr, "%s: %s\n", kProgram, s.ToString().c_str());
-  exit(1);
-}
-
 // Calls `work` for the hashes [begin, end) in chunks, and returns the seconds
 // that it takes.
 template <class Work>
@@ -89,8 +83,9 @@ struct Contender {
   std::function<uint64_t(const uint64_t*, size_t)> look_up;
 };
 
-Contender OneByOne(QuotientFilter* filter) {
-  return {"quotient",
+template <class Filter>
+Contender OneByOne(const char* name, Filter* filter) {
+  return {name,
           [filter](const uint64_t* hashes, size_t count) {
             for (size_t i = 0; i < count; i++) filter->Insert(hashes[i]);
           },
@@ -113,20 +108,6 @@ Contender InBatches(QuotientFilter* filter) {
             filter->ContainsBatch(hashes, count, contained);
             uint64_t found = 0;
             for (size_t i = 0; i < count; i++) found += contained[i];
-            return found;
-          }};
-}
-
-Contender OfBloom(TextbookBloom* filter) {
-  return {"Bloom",
-          [filter](const uint64_t* hashes, size_t count) {
-            for (size_t i = 0; i < count; i++) filter->Insert(hashes[i]);
-          },
-          [filter](const uint64_t* hashes, size_t count) {
-            uint64_t found = 0;
-            for (size_t i = 0; i < count; i++) {
-              found += filter->Contains(hashes[i]);
-            }
             return found;
           }};
 }
@@ -170,7 +151,7 @@ void CompareAtEachLoad(const QuotientShape& shape) {
   for (auto& filter : filters) {
     Check(QuotientFilter::Create(shape, FilterSalt(), &filter));
   }
-  const Contender contenders[2] = {OneByOne(filters[0].get()),
+  const Contender contenders[2] = {OneByOne("quotient", filters[0].get()),
                                    InBatches(filters[1].get())};
   printf(
       "| load | filter | bits per hash | false positives | inserts, all | "
@@ -194,7 +175,7 @@ void CompareAtEachLoad(const QuotientShape& shape) {
     const double rate = -std::expm1(
         -load / std::exp2(static_cast<double>(shape.remainder_bits)));
     TextbookBloom bloom(size, rate);
-    const Contender contender = OfBloom(&bloom);
+    const Contender contender = OneByOne("Bloom", &bloom);
     const double first = Measure(0, size - newest, 1, contender.insert);
     const double last = Measure(size - newest, size, 1, contender.insert);
     Report(load, contender, size, first + last, newest, last, bloom.bytes());

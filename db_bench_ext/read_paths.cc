@@ -42,12 +42,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-void Check(const Status& s) {
-  if (s.ok()) return;
-  fprintf(stderr, "read_paths: %s\n", s.ToString().c_str());
-  exit(1);
-}
-
 std::string BigEndian(uint64_t number) {
   std::string key;
   PutFixed64(&key, EndianSwapValue(number));

@@ -116,13 +116,6 @@ class CascadeFilterImpl final : public CascadeFilter {
     return MemoryTable::Create(store_.fingerprint_bits(), options_.memory / 2,
                                table);
   }
-  // While one table is written, another one fills. If there is memory for more
-  // than two tables, more can wait to be written.
-  size_t MaxFullTables() const {
-    const uint64_t table_bytes =
-        MemoryTable::BytesOf(store_.fingerprint_bits(), options_.memory / 2);
-    return std::max<uint64_t>(options_.memory / table_bytes, 2) - 1;
-  }
 
   bool IsIdle() const { return !is_flushing_ && merges_running_ == 0; }
 
@@ -153,6 +146,7 @@ class CascadeFilterImpl final : public CascadeFilter {
   const CascadeFilterOptions options_;
   RunStore store_;
   CascadeParts parts_;
+  size_t max_full_tables_ = 1;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -186,6 +180,11 @@ Status CascadeFilterImpl::Start() {
     return s;
   }
   parts_.Open(std::move(active), std::move(runs));
+  // While one table is written, another one fills. If there is memory for more
+  // than two tables, more can wait to be written.
+  const uint64_t table_bytes =
+      MemoryTable::BytesOf(store_.fingerprint_bits(), options_.memory / 2);
+  max_full_tables_ = std::max<uint64_t>(options_.memory / table_bytes, 2) - 1;
   options_.env->IncBackgroundThreadsIfNeeded(1, Env::HIGH);
   options_.env->IncBackgroundThreadsIfNeeded(
       static_cast<int>(options_.max_background_merges), Env::LOW);
@@ -225,7 +224,7 @@ Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
   const auto has_room = [&] {
     return !error_.ok() || parts_.active() != seen ||
            (!is_far_behind_ &&
-            parts_.sealed()->full_tables.size() < MaxFullTables());
+            parts_.sealed()->full_tables.size() < max_full_tables_);
   };
   if (!has_room()) {
     const uint64_t begin = options_.env->NowMicros();
@@ -365,7 +364,7 @@ void CascadeFilterImpl::EndJob(Lock* lock, const Status& s) {
     has_error_ = true;
   }
   ScheduleJobs(*lock);
-  // The filter may be gone as soon as the lock is.
+  // The filter may be gone as soon as the lock is given back.
   changed_.notify_all();
 }
 

@@ -8,16 +8,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <random>
 
 #include "plugin/cascade_filter.h"
 #include "test_util/testharness.h"
 #include "tests/own_folder.h"
+#include "tests/table/faults/another_process.h"
 #include "tests/table/faults/power_failure.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -59,25 +57,6 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     PutOwnFolderInMemory();
     folder_ = test::PerThreadDBPath("cascade_kill");
     journal_ = folder_ + ".journal";
-    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(MAP_FAILED, memory);
-    shared_ = static_cast<Shared*>(memory);
-  }
-  ~CascadeKillTest() override { munmap(shared_, sizeof(Shared)); }
-
-  static int InAnotherProcess(const std::function<void()>& body) {
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      body();
-      fflush(stdout);
-      _exit(HasFailure() ? 1 : 0);
-    }
-    int ended = 0;
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
-    }
-    return ended;
   }
 
   CascadeFilterOptions NewOptions(Env* env) const {
@@ -159,7 +138,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
   bool Kill(uint64_t kill_at) {
     std::filesystem::remove_all(folder_);
     std::filesystem::remove(journal_);
-    memset(static_cast<void*>(shared_), 0, sizeof(Shared));
+    shared_.Clear();
     const int ended = InAnotherProcess([&] { Live(kill_at); });
     const bool killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
     EXPECT_TRUE(killed || ended == 0) << ended;
@@ -172,7 +151,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
 
   std::string folder_;
   std::string journal_;
-  Shared* shared_;
+  SharedMemory<Shared> shared_;
 };
 
 TEST_P(CascadeKillTest, AtEachPoint) {

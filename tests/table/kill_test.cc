@@ -10,16 +10,13 @@
 //      tests build/kill_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
-#include <cerrno>
 
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/write_batch.h"
+#include "tests/table/faults/another_process.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_file_system.h"
 #include "tests/table/faults/fault_report.h"
@@ -86,38 +83,15 @@ constexpr Filters kFilters[] = {
 // and opens no DB.
 class KillTest : public ::testing::Test {
  protected:
-  KillTest() {
-    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(MAP_FAILED, memory);
-    shared_ = static_cast<Shared*>(memory);
-    NewDB();
-  }
+  KillTest() { NewDB(); }
   ~KillTest() override {
     std::filesystem::remove_all(path_);
     std::filesystem::remove(journal_);
-    munmap(shared_, sizeof(Shared));
   }
 
   void NewDB() {
     EmptyFolder(path_);
-    memset(static_cast<void*>(shared_), 0, sizeof(Shared));
-  }
-
-  // Returns how the process has ended.
-  static int InAnotherProcess(const std::function<void()>& body) {
-    fflush(stdout);
-    fflush(stderr);
-    const pid_t child = fork();
-    if (child == 0) {
-      body();
-      fflush(stdout);
-      _exit(HasFailure() ? 1 : 0);
-    }
-    int ended = 0;
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
-    }
-    return ended;
+    shared_.Clear();
   }
 
   // ---- The process that is killed ----
@@ -404,7 +378,7 @@ class KillTest : public ::testing::Test {
   bool must_refresh_ = false;
   int writes_a_file_ = 8;
   bool had_samples_ = false;  // before the process that is killed
-  Shared* shared_;
+  SharedMemory<Shared> shared_;
 };
 
 struct KillCase {

@@ -35,6 +35,15 @@ class MayExistTest : public OneDBTest {
     }
   }
 
+  // A new DB with that table, filled.
+  void Refill(const std::string& table, uint64_t num) {
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(table);
+    Open();
+    Fill(num);
+  }
+
   std::vector<bool> Keys(const std::vector<std::string>& keys,
                          const ReadOptions& read_options = {}) {
     std::vector<bool> may_exist;
@@ -73,11 +82,7 @@ TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
         "index_type=kTwoLevelIndexSearch;metadata_block_size=1024;"
         "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    SetTable(table);
-    Open();
-    Fill(kNum);
+    ASSERT_NO_FATAL_FAILURE(Refill(table, kNum));
     Open();  // The memtable has been flushed.
     for (uint64_t i = 3; i <= 4 * kNum; i += 44) Put(i);
     get_perf_context()->Reset();
@@ -318,11 +323,7 @@ TEST_F(FilesMayExistTest, AsInTheDB) {
         "filter_policy=proteus:16;partition_filters=true;"
         "index_type=kTwoLevelIndexSearch;metadata_block_size=1024"}) {
     SCOPED_TRACE(table);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    SetTable(table);
-    Open();
-    Fill(kNum);
+    ASSERT_NO_FATAL_FAILURE(Refill(table, kNum));
     ASSERT_OK(db_->Flush(FlushOptions()));
     const Filters filters = OpenFiles();
     int in_vain = 0;
