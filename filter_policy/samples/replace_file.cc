@@ -80,13 +80,12 @@ Status WriteThrough(const std::string& file, const std::string& contents) {
   return out ? Status::OK() : Status::IOError(file, strerror(errno));
 }
 
-// Copies the attributes of a file to the temporary file that replaces it, which
-// only its owner can read until then.
+// The attributes of a temporary file, which only its owner can read, until it
+// gets those of the file that it replaces.
 class AttributeCopy {
  public:
   AttributeCopy(const std::string& old, const std::string& temporary)
       : temporary_(temporary), is_needed_(stat(old.c_str(), &old_) == 0) {
-    if (!is_needed_) return;
     const int fd =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
     if (fd >= 0) close(fd);

@@ -17,8 +17,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 Status CheckNoDevice(Env* env, const std::string& file);
 
 // Writes and syncs a file, which has either the old or the new contents
-// whatever goes wrong. The file keeps its owner and permissions, and a symbolic
-// link leads where it led. `contents` are written directly to a character
+// whatever goes wrong. A new file can be read by its owner alone, since it may
+// contain keys. An old one keeps its owner and permissions, and a symbolic link
+// leads where it led. `contents` are written directly to a character
 // device or a pipe; other special files are refused with InvalidArgument.
 // Returns IOError if the file cannot be written. A process that dies here
 // leaves a temporary file next to `file`; such a file is deleted by a later

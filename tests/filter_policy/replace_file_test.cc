@@ -56,6 +56,7 @@ class ReplaceFileTest : public testing::Test {
 TEST_F(ReplaceFileTest, NewAndOld) {
   ASSERT_OK(ReplaceFile(env_, file_, "old"));
   EXPECT_EQ("old", Contents(file_));
+  EXPECT_EQ(mode_t{0600}, ModeOf(file_) & 07777);
   for (const mode_t mode : {0600, 0640, 0444}) {
     ASSERT_EQ(0, chmod(file_.c_str(), mode));
     ASSERT_OK(ReplaceFile(env_, file_, "new"));
