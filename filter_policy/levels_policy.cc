@@ -17,6 +17,11 @@ namespace {
 using Options = LevelsPolicyOptions;
 
 const char kUsage[] = "levels:POLICY,POLICY,...";
+const char kListInList[] = "a list cannot be part of a list";
+
+bool IsList(const FilterPolicy& policy) {
+  return policy.IsInstanceOf(LevelsFilterPolicy::kClassName());
+}
 
 Status Refuse(const std::string& list, const std::string& why) {
   return Status::InvalidArgument(
@@ -98,7 +103,7 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
   const ListBeingMade making;
   if (making.inside_another()) {
-    return Status::InvalidArgument("a list cannot be part of a list");
+    return Status::InvalidArgument(kListInList);
   }
   const std::string list = WithoutBraces(trim(value));
   ConfigOptions strict = config;
@@ -116,10 +121,9 @@ Status ParseList(const ConfigOptions& config, const std::string& value,
             ? Status::InvalidArgument("the braces of " + text + " do not match")
             : FilterPolicy::CreateFromString(strict, text, &entry.policy);
     if (!s.ok()) return Refuse(list, s.ToString());
-    if (entry.policy != nullptr &&
-        entry.policy->IsInstanceOf(LevelsFilterPolicy::kClassName())) {
-      // An empty list has no policies to make, and is found only here.
-      return Refuse(list, "a list cannot be part of a list");
+    // An empty list has no policies to make, and is found only here.
+    if (entry.policy != nullptr && IsList(*entry.policy)) {
+      return Refuse(list, kListInList);
     }
     policies.push_back(std::move(entry));
   }
@@ -192,6 +196,14 @@ std::vector<std::string> SplitPolicies(const std::string& list) {
   return parts;
 }
 
+std::string TextOf(const FilterPolicy* policy) {
+  if (policy == nullptr) return "nullptr";
+  ConfigOptions config;
+  config.delimiter = ";";  // all on one line
+  const std::string text = policy->ToString(config);
+  return text.find('=') == std::string::npos ? text : "{" + text + "}";
+}
+
 PolicyType LevelsPolicyType() {
   return {LevelsFilterPolicy::kClassName(), LevelsFilterPolicy::kNickName(),
           kUsage,
@@ -225,6 +237,7 @@ Status LevelsFilterPolicy::ValidateOptions(
                     entry.text + " needs table_factory=ProteanTable");
     }
     if (entry.policy == nullptr) continue;
+    if (IsList(*entry.policy)) return Refuse(ListOf(options_), kListInList);
     const Status s = entry.policy->ValidateOptions(db_opts, cf_opts);
     if (!s.ok()) return s;
   }

@@ -35,6 +35,10 @@ struct LevelsPolicyOptions {
 // the options of a policy.
 std::vector<std::string> SplitPolicies(const std::string& list);
 
+// The policy as an entry of a list says it, so that the list can be read again;
+// "nullptr" for none.
+std::string TextOf(const FilterPolicy* policy);
+
 // The policy's names in options; part of a FilterType.
 PolicyType LevelsPolicyType();
 
@@ -47,11 +51,10 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return kClassName(); }
   const char* NickName() const override { return kNickName(); }
 
-  // InvalidArgument if the list is empty, if two of the policies have a budget,
-  // if one of the policies refuses the
-  // options, or if the list has policies of RocksDB and the table factory is
-  // not ProteanTable: RocksDB's table factory cannot read files of several
-  // policies.
+  // InvalidArgument if the list is empty, if one of the policies is a list, if
+  // two of them have a budget, if one refuses the options, or if the list has
+  // policies of RocksDB and the table factory is not ProteanTable: RocksDB's
+  // table factory cannot read files of several policies.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 

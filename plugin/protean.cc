@@ -3,6 +3,7 @@
 #include "plugin/protean.h"
 
 #include "filter_policy/filter_kinds.h"
+#include "filter_policy/levels_policy.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "table/protean_table_factory.h"
@@ -17,6 +18,28 @@ BlockBasedTableOptions WithRecommendedPolicy(BlockBasedTableOptions options) {
         NewProteusFilterPolicy(ProteusPolicyOptions().bits_per_key);
   }
   return options;
+}
+
+std::string NameOf(ProteusOptions::Amq amq) {
+  switch (amq) {
+    case ProteusOptions::Amq::kBloom:
+      return "bloom";
+    case ProteusOptions::Amq::kRibbon:
+      return "ribbon";
+    case ProteusOptions::Amq::kQuotient:
+      return "quotient";
+    case ProteusOptions::Amq::kAuto:
+      break;
+  }
+  return "auto";
+}
+
+std::string NameOf(ProteusOptions::LevelBits level_bits) {
+  return level_bits == ProteusOptions::LevelBits::kEqual ? "equal" : "auto";
+}
+
+std::string NameOf(ProteusOptions::Points points) {
+  return points == ProteusOptions::Points::kKeys ? "keys" : "auto";
 }
 
 void RegisterTableFactory(ObjectLibrary& library) {
@@ -34,20 +57,53 @@ void RegisterTableFactory(ObjectLibrary& library) {
 }  // namespace
 
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
+    const ProteusOptions& options) {
+  ProteusPolicyOptions named;
+  named.bits_per_key = options.bits_per_key;
+  named.filter_memory = options.filter_memory;
+  named.amq = NameOf(options.amq);
+  named.level_bits = NameOf(options.level_bits);
+  named.points = NameOf(options.points);
+  named.sample_capacity = options.sample_capacity;
+  named.sample_every = options.sample_every;
+  named.seed_file = options.seed_file;
+  named.samples_file = options.samples_file;
+  return std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, named);
+}
+
+std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     double bits_per_key) {
-  ProteusPolicyOptions options;
+  ProteusOptions options;
   options.bits_per_key = bits_per_key;
-  return std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options);
+  return NewProteusFilterPolicy(options);
+}
+
+std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
+    const SurfOptions& options) {
+  SurfPolicyOptions bits;
+  bits.hash_suffix_bits = options.hash_suffix_bits;
+  bits.real_suffix_bits = options.real_suffix_bits;
+  bits.prefix_suffix_bits = options.prefix_suffix_bits;
+  return std::make_shared<SurfFilterPolicy>(bits);
 }
 
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     uint32_t hash_suffix_bits, uint32_t real_suffix_bits,
     uint32_t prefix_suffix_bits) {
-  SurfPolicyOptions options;
+  SurfOptions options;
   options.hash_suffix_bits = hash_suffix_bits;
   options.real_suffix_bits = real_suffix_bits;
   options.prefix_suffix_bits = prefix_suffix_bits;
-  return std::make_shared<SurfFilterPolicy>(options);
+  return NewSurfFilterPolicy(options);
+}
+
+std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(
+    const std::vector<std::shared_ptr<const FilterPolicy>>& policies) {
+  LevelsPolicyOptions options;
+  for (const std::shared_ptr<const FilterPolicy>& policy : policies) {
+    options.policies.push_back({TextOf(policy.get()), policy});
+  }
+  return std::make_shared<LevelsFilterPolicy>(std::move(options));
 }
 
 std::shared_ptr<TableFactory> NewProteanTableFactory(

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
@@ -29,24 +30,94 @@ extern "C" int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A policy that gives every SST file a filter of `bits_per_key` bits per key,
-// from 2 to 64, which designs itself for the file's keys and a sample of the
-// column family's queries. DB::Open refuses other sizes with InvalidArgument.
-// Column families that share a policy have separate samples. All other options,
-// such as files of sample queries, are set by string:
-// FilterPolicy::CreateFromString with
-// "{id=protean.Proteus;bits_per_key=12;...}". Never null. Thread safe.
+// Proteus, as an options string sets it:
+// "{id=protean.Proteus;bits_per_key=12}".
+struct ProteusOptions {
+  // How a set of prefixes is stored (docs/design_proteus.md).
+  enum class Amq {
+    kAuto,      // the model chooses
+    kBloom,     // fast to build and to ask
+    kRibbon,    // the smallest
+    kQuotient,  // nearly as small, and built in a fraction of the time
+  };
+  // How the bits are divided among files.
+  enum class LevelBits {
+    kAuto,   // more for small sorted runs, less for the last level
+    kEqual,  // bits_per_key for each file
+  };
+  // What point queries ask.
+  enum class Points {
+    kAuto,  // whatever suits the queries
+    kKeys,  // whole keys alone: the time that a Get takes tells no more about
+            // stored keys than with a Bloom filter (docs/design.md, "Prefix
+            // siphoning"). Not with a prefix extractor.
+  };
+
+  // Bits per key, 2 to 64. With filter_memory, this is the size of filters in
+  // files that are written outside of a DB.
+  double bits_per_key = 12;
+  // The size in bytes of all filters of a column family, 1 KiB to 2^60, from
+  // which their bits per key follow. 0 for none: bits_per_key decides.
+  uint64_t filter_memory = 0;
+  Amq amq = Amq::kAuto;
+  LevelBits level_bits = LevelBits::kAuto;  // no effect with filter_memory
+  Points points = Points::kAuto;
+
+  // The number of sample queries that are kept in memory for each column
+  // family, and of empty queries out of which one is kept. Positive.
+  uint32_t sample_capacity = 20000;
+  uint32_t sample_every = 100;
+  // A file of queries to start with, which must exist, and a file in which the
+  // samples are kept from one opening of the DB to the next. Empty for none.
+  std::string seed_file;
+  std::string samples_file;
+};
+
+// SuRF, as "{id=protean.SuRF;real_suffix_bits=8}" sets it: the suffix bits that
+// each key has in addition to the trie, at most 64 in all.
+struct SurfOptions {
+  // Bits of the key's hash, 0 to 32. For point queries only.
+  uint32_t hash_suffix_bits = 0;
+  // Bits of the key behind the part that is stored, 0 to 32. For point and
+  // range queries.
+  uint32_t real_suffix_bits = 8;
+  // Bits of hashes of longer prefixes, 0 to 16. For point queries, scans of a
+  // prefix, and ranges whose bounds have a prefix in common, over text above
+  // all.
+  uint32_t prefix_suffix_bits = 0;
+};
+
+// A policy that gives every SST file a filter which designs itself for the
+// file's keys and a sample of the column family's queries. Column families that
+// share a policy have separate samples. DB::Open refuses options that are out
+// of range or cannot be combined with InvalidArgument. Never null. Thread safe.
+std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
+    const ProteusOptions& options);
+
+// The same with that many bits per key, from 2 to 64, and the other options as
+// they are by default.
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(double bits_per_key);
 
-// A policy that gives every SST file a SuRF with that many suffix bits per key:
-// hash and real bits from 0 to 32, prefix bits from 0 to 16, and at most 64 in
-// all; DB::Open refuses other numbers with InvalidArgument. Hash bits help
-// point queries only. Real bits help point and range queries. Prefix bits help
-// point queries, scans of a prefix, and ranges whose bounds have a prefix in
-// common, over text above all. Never null. Thread safe.
+// A policy that gives every SST file a SuRF. DB::Open refuses numbers that are
+// out of range with InvalidArgument. Never null. Thread safe.
+std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
+    const SurfOptions& options);
+
+// The same with these numbers of bits.
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     uint32_t hash_suffix_bits, uint32_t real_suffix_bits,
     uint32_t prefix_suffix_bits = 0);
+
+// A policy for each level: the first one is for files of level 0, the next one
+// for level 1, and so on; the last one is for all further levels, and for files
+// that are written outside of a DB. A policy may be one of RocksDB's, or
+// nullptr for no filter. The table factory must be ProteanTable. Policies that
+// learn share the samples of the first one of them. DB::Open returns
+// InvalidArgument if the list is empty, if one of the policies is such a list
+// itself, if more than one has filter_memory, or if one is refused. An OPTIONS
+// file has the list as the policies write themselves. Never null. Thread safe.
+std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(
+    const std::vector<std::shared_ptr<const FilterPolicy>>& policies);
 
 // The block-based table with these options, whose iterators ask the files'
 // range filters before they read data. `options` may have any filter policy.

@@ -14,4 +14,11 @@ void SetSearchBounds(const Slice* lower, const Slice* upper) {
 
 void ClearSearchBounds() { ThreadBounds::SetCurrent(nullptr); }
 
+SearchBoundsScope::SearchBoundsScope(const Slice* lower, const Slice* upper)
+    : before_(ThreadBounds::Current()) {
+  SetSearchBounds(lower, upper);
+}
+
+SearchBoundsScope::~SearchBoundsScope() { ThreadBounds::SetCurrent(before_); }
+
 }  // namespace ROCKSDB_NAMESPACE::protean

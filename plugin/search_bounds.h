@@ -11,9 +11,10 @@
 //  Without a bound, no range is empty, and a filter can only say where to read
 //  first. So bounds can also be set from outside:
 //
-//    SetSearchBounds(&lower, &upper);  // of this thread
-//    ...                               // creates iterators and seeks
-//    ClearSearchBounds();
+//    {
+//      const SearchBoundsScope bounds(&lower, &upper);  // of this thread
+//      ...                              // creates iterators and seeks
+//    }
 //
 //  In between, the seeks of this thread end at these bounds, as if they were in
 //  the ReadOptions of all iterators that have no bound of their own in the
@@ -51,9 +52,13 @@
 
 #pragma once
 
+#include <memory>
+
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+class ThreadBounds;
 
 // Sets the bounds of this thread's seeks, replacing earlier ones: only keys in
 // [lower, upper) matter. nullptr means no bound on that side. The keys, which
@@ -62,5 +67,22 @@ void SetSearchBounds(const Slice* lower, const Slice* upper);
 
 // Removes the bounds of this thread, if there are any.
 void ClearSearchBounds();
+
+// Bounds of this thread as long as the object lives: bounds that are forgotten
+// would hide keys from later seeks. Scopes may be nested; the inner one counts.
+// An object must be destroyed in the thread that made it.
+class SearchBoundsScope {
+ public:
+  // Sets bounds as SetSearchBounds does.
+  SearchBoundsScope(const Slice* lower, const Slice* upper);
+  // Sets the bounds that the thread had before, or none.
+  ~SearchBoundsScope();
+
+  SearchBoundsScope(const SearchBoundsScope&) = delete;
+  SearchBoundsScope& operator=(const SearchBoundsScope&) = delete;
+
+ private:
+  const std::shared_ptr<const ThreadBounds> before_;
+};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

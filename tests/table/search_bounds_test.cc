@@ -441,6 +441,36 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   EXPECT_EQ(20u, Closed().false_positives);
 }
 
+TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
+  Open("surf:0:0");
+  for (const char* key : {"a", "m", "z"}) Put(key);
+  FlushTo(0);
+  const Slice lower("b");
+  const Slice upper("c");
+  const Slice wide("zz");
+  // Whether a seek to the lower bound finds the next key, which is outside of
+  // the range.
+  const auto finds_beyond = [&] {
+    const std::unique_ptr<Iterator> it = NewIterator();
+    it->Seek(lower);
+    EXPECT_OK(it->status());
+    return it->Valid();
+  };
+  EXPECT_TRUE(finds_beyond());
+  {
+    const SearchBoundsScope outer(&lower, &wide);
+    EXPECT_TRUE(finds_beyond());
+    {
+      const SearchBoundsScope inner(&lower, &upper);
+      EXPECT_FALSE(finds_beyond());
+    }
+    EXPECT_TRUE(finds_beyond());
+    const SearchBoundsScope inner(&lower, &upper);
+    EXPECT_FALSE(finds_beyond());
+  }
+  EXPECT_TRUE(finds_beyond());
+}
+
 // Filters know only the first bytes of the largest key, if it is long.
 TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   Open("surf:0:8");

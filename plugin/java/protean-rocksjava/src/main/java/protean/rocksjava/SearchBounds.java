@@ -39,6 +39,34 @@ public final class SearchBounds {
     return true;
   }
 
+  /**
+   * Sets the bounds of this thread until the scope is closed, for try-with-resources: bounds that are forgotten would hide
+   * keys from later seeks.
+   *
+   * <pre>{@code
+   * try (SearchBounds.Scope bounds = SearchBounds.within(lower, upper)) {
+   *   store.seek(lower);
+   * }
+   * }</pre>
+   *
+   * @param lower the first key that matters; null for the beginning
+   * @param upper the first key behind those that matter; null for the end
+   * @return what removes the thread's bounds when it is closed, in the same thread. In a virtual thread no bounds are set
+   * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
+   */
+  public static Scope within(final byte[] lower, final byte[] upper) {
+    set(lower, upper);
+    return SearchBounds::clear;
+  }
+
+  /** The time for which a thread has bounds. Scopes cannot be nested: closing one removes all bounds of the thread. */
+  @FunctionalInterface
+  public interface Scope extends AutoCloseable {
+    /** Removes the bounds of this thread. */
+    @Override
+    void close();
+  }
+
   /** Removes the bounds of this thread. */
   public static void clear() {
     if (Protean.isLoaded()) {

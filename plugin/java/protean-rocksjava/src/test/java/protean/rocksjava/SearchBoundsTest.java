@@ -165,4 +165,25 @@ class SearchBoundsTest {
     }
     assertEquals(false, set.get());
   }
+
+  @Test
+  void aScopeRemovesItsBounds() throws RocksDBException {
+    try (Options options = new Options().setCreateIfMissing(true)
+            .setTableFormatConfig(new ProteanTableConfig().setRangeFilter("surf:0:8"));
+        RocksDB db = RocksDB.open(options, folder.toString());
+        FlushOptions flush = new FlushOptions()) {
+      db.put(Records.bytes(1), new byte[1]);
+      db.put(Records.bytes(100), new byte[1]);
+      db.flush(flush);
+      try (SearchBounds.Scope bounds = SearchBounds.within(Records.bytes(50), Records.bytes(60));
+          RocksIterator iterator = db.newIterator()) {
+        iterator.seek(Records.bytes(50));
+        assertFalse(iterator.isValid());
+      }
+      try (RocksIterator iterator = db.newIterator()) {
+        iterator.seek(Records.bytes(50));
+        assertTrue(iterator.isValid());
+      }
+    }
+  }
 }
