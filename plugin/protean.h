@@ -94,7 +94,7 @@ struct SurfOptions {
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     const ProteusOptions& options);
 
-// The same with that many bits per key, from 2 to 64, and the other options as
+// Proteus with that many bits per key, from 2 to 64, and the other options as
 // they are by default.
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(double bits_per_key);
 
@@ -103,7 +103,7 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(double bits_per_key);
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     const SurfOptions& options);
 
-// The same with these numbers of bits.
+// SuRF with these numbers of bits.
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     uint32_t hash_suffix_bits, uint32_t real_suffix_bits,
     uint32_t prefix_suffix_bits = 0);
