@@ -17,7 +17,7 @@ namespace {
 // The magic number, the version, and the checksum of all that follows.
 constexpr uint64_t kMagic = 0x6e614d7361436e50;  // "PnCasMan"
 constexpr uint32_t kVersion = 1;
-constexpr size_t kHeaderBytes = 16;
+constexpr size_t kListedRunBytes = 16;
 
 constexpr char kManifest[] = "MANIFEST";
 constexpr char kRunSuffix[] = ".run";
@@ -67,13 +67,16 @@ bool Decode(Slice input, CascadeManifest* manifest) {
       !GetFixed64(&input, &manifest->next_file) || !GetFixed64(&input, &runs)) {
     return false;
   }
+  if (input.size() % kListedRunBytes != 0 ||
+      input.size() / kListedRunBytes != runs) {
+    return false;
+  }
   manifest->runs.clear();
   for (CascadeManifest::ListedRun run;
        GetFixed64(&input, &run.file) && GetFixed64(&input, &run.id);) {
     manifest->runs.push_back(run);
   }
-  return input.empty() && manifest->runs.size() == runs &&
-         IsPossible(*manifest);
+  return IsPossible(*manifest);
 }
 
 }  // namespace

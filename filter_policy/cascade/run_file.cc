@@ -327,11 +327,14 @@ class FlashRun::Stream : public EntryStream {
           ReadPages(run_.file_.get(), next_page_, pages, buffer_.BufferStart());
       if (!s.ok()) return Fail(s.ToString());
     }
-    if (!page_.Open(buffer_.BufferStart() + in_chunk * kPageBytes,
-                    {run_.id_, next_page_})) {
+    // The cursor stays at the end of the page before if this one is damaged.
+    PageView page;
+    if (!page.Open(buffer_.BufferStart() + in_chunk * kPageBytes,
+                   {run_.id_, next_page_})) {
       return Fail("page " + std::to_string(next_page_) +
                   " is damaged, or belongs somewhere else");
     }
+    page_ = page;
     cursor_ = PageView::Cursor(page_);
     next_page_++;
     return true;
