@@ -93,6 +93,8 @@ class CascadeFilterImpl final : public CascadeFilter {
   bool MayContain(const Slice& key) override {
     return parts_.MayContain(Fingerprint(key));
   }
+  void MayContainEach(const std::vector<Slice>& keys,
+                      std::vector<bool>* may_contain) override;
   Status Flush() override;
   Status WaitForMerges() override;
   CascadeFilterStatistics GetStatistics() const override;
@@ -206,6 +208,20 @@ Status CascadeFilterImpl::Change(const Slice& key,
     Lock lock(mutex_);
     Status s = SealWhenRoom(&lock, full);
     if (!s.ok()) return s;
+  }
+}
+
+void CascadeFilterImpl::MayContainEach(const std::vector<Slice>& keys,
+                                       std::vector<bool>* may_contain) {
+  std::vector<std::pair<uint64_t, size_t>> in_order;
+  in_order.reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); i++) {
+    in_order.emplace_back(Fingerprint(keys[i]), i);
+  }
+  std::sort(in_order.begin(), in_order.end());
+  may_contain->resize(keys.size());
+  for (const auto& [fingerprint, i] : in_order) {
+    (*may_contain)[i] = parts_.MayContain(fingerprint);
   }
 }
 
