@@ -89,7 +89,7 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 // factory, which `function` cannot work with.
 Status RequireProteanTable(const char* function, const std::string& owner,
                            const TableFactory* factory);
-// The same for a column family. Copies its options.
+// Does so for the factory of a column family, whose options are copied.
 Status RequireProteanTable(const char* function, DB* db,
                            ColumnFamilyHandle* column_family);
 

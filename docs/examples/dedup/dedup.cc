@@ -114,7 +114,7 @@ class Store {
     if (!s.IsNotFound()) Require(s);
     return s.ok();
   }
-  // The same for keys in ascending order.
+  // Whether each event is there. The keys are in ascending order.
   std::vector<bool> HasEach(const std::vector<Slice>& keys) {
     asked_ += keys.size();
     std::vector<rocksdb::PinnableSlice> values(keys.size());
@@ -190,7 +190,7 @@ struct Ingest {
   std::unique_ptr<CascadeFilter> cascade;
 };
 
-// Of sorted keys, those that have not been seen.
+// Returns the keys that have not been seen. `keys` are sorted.
 std::vector<Slice> Unseen(const std::vector<Slice>& keys, Ingest* ingest) {
   std::vector<bool> may_be_old(keys.size(), true);
   if (ingest->way == "may_exist") {
@@ -316,8 +316,8 @@ int main(int argc, char** argv) {
   Print("all", first, before);
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  printf("%" PRIu64 " dropped; at most %.1f MB of memory", dropped,
-         static_cast<double>(usage.ru_maxrss) * 1024 / 1e6);
+  printf("%s: %" PRIu64 " dropped; at most %.1f MB of memory", way.c_str(),
+         dropped, static_cast<double>(usage.ru_maxrss) * 1024 / 1e6);
   if (ingest.cascade != nullptr) {
     const auto statistics = ingest.cascade->GetStatistics();
     printf("; the cascade filter has %" PRIu64
