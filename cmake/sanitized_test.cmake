@@ -3,7 +3,7 @@
 # sanitized_corpus_test: what the fuzzers start from and have found, and damaged filter blocks, read under AddressSanitizer
 # and UndefinedBehaviorSanitizer in an ordinary build.
 #
-# Instrumented is what reads and builds filter blocks and reads files of samples. The tests are the objects of the programs
+# Instrumented is what reads and builds filters, and reads files of samples. The tests are the objects of the programs
 # without sanitizers, and so is all else: the linker takes from libprotean.a only what has not been defined before. A build
 # with sanitizers in everything is made by scripts/check.sh sanitize.
 
@@ -17,7 +17,7 @@ if(NOT PROTEAN_HAS_SANITIZERS)
 endif()
 
 set(sanitized_sources ${sources})
-list(FILTER sanitized_sources INCLUDE REGEX "^filter_policy/(filter_block|filter_salt|(amq|fst|proteus|samples|surf)/)")
+list(FILTER sanitized_sources INCLUDE REGEX "^filter_policy/(filter_block|filter_salt|(amq|cascade|fst|proteus|quotient|samples|surf)/)")
 list(FILTER sanitized_sources EXCLUDE REGEX "_policy\\.|db_session|replace_file|sample_store")
 add_executable(sanitized_corpus_test ${sanitized_sources}
   $<TARGET_OBJECTS:corpus_test> $<TARGET_OBJECTS:proteus_damage_test> $<TARGET_OBJECTS:surf_damage_test>)

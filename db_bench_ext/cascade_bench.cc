@@ -40,16 +40,18 @@ DEFINE_uint32(fingerprint_bits, 38,
               "false positives of all filters");
 DEFINE_uint32(threads, 1, "Threads that insert into the cascade filter");
 DEFINE_uint32(merges, 2, "Merges that may run at the same time");
-DEFINE_double(deletes, 0,
-              "Keys that are deleted, as a share of the insertions, up to .5");
+DEFINE_double(deletes, .25,
+              "Keys that are deleted from cascade_deletes, as a share of the "
+              "insertions, above 0 and up to .5");
 DEFINE_uint64(lookups, 20'000, "Lookups of absent keys, and of present ones");
 DEFINE_double(seconds, 20,
               "Seconds after which the insertion into each Bloom filter, whose "
               "rate does not change, is ended");
 DEFINE_string(filters, "cascade,elevator,elevator_chunks,bloom",
-              "Filters, separated by commas: cascade, elevator (sets bits page "
-              "by page, as the paper's), elevator_chunks (reads and writes a "
-              "MiB at once), bloom (the traditional one)");
+              "Filters, separated by commas: cascade, cascade_deletes (with "
+              "tombstones), elevator (sets bits page by page, as the paper's), "
+              "elevator_chunks (reads and writes a MiB at once), bloom (the "
+              "traditional one)");
 DEFINE_bool(direct, true, "Whether the cascade filter uses direct I/O");
 DEFINE_uint64(page_cache, 0,
               "Bytes of a page cache for the cascade filter's lookups");
@@ -166,11 +168,10 @@ void MeasureLookups(uint64_t inserts, Row* row, const TLookUp& look_up,
 // ---- The cascade filter ----
 
 // Inserts the keys n with n % threads == thread, and notes how long each took.
-void InsertShare(CascadeFilter* filter, uint64_t thread,
+// Every `deletes_every`-th time, if that is not 0, a key goes.
+void InsertShare(CascadeFilter* filter, uint64_t thread, uint64_t deletes_every,
                  std::atomic<uint64_t>* done, HistogramImpl* nanos) {
   Env* const env = Env::Default();
-  const uint64_t deletes_every =
-      FLAGS_deletes > 0 ? std::lround(1 / FLAGS_deletes) : 0;
   uint64_t count = 0;
   uint64_t before = env->NowNanos();
   for (uint64_t n = thread; n < FLAGS_num; n += FLAGS_threads) {
@@ -211,14 +212,14 @@ void WriteTimeline(const std::atomic<uint64_t>& done,
   if (file != nullptr) fclose(file);
 }
 
-void PrintDetails(const CascadeFilterStatistics& statistics,
+void PrintDetails(const std::string& name,
+                  const CascadeFilterStatistics& statistics,
                   const HistogramImpl& nanos, double seconds) {
-  printf("  cascade: %" PRIu64 " runs after merging, %" PRIu64
-         " flushes, %" PRIu64
+  printf("  %s: %" PRIu64 " runs after merging, %" PRIu64 " flushes, %" PRIu64
          " merges; memory %.1f MiB with fences; an insert takes %.0f ns in the "
          "median, p99.9 %.1f us, at most %.1f ms; %" PRIu64
          " inserts waited %.3f s of %.1f; %" PRIu64 " delays\n",
-         statistics.runs, statistics.flushes, statistics.merges,
+         name.c_str(), statistics.runs, statistics.flushes, statistics.merges,
          static_cast<double>(statistics.memory_bytes) / (1 << 20),
          nanos.Percentile(50), nanos.Percentile(99.9) / 1e3,
          static_cast<double>(nanos.max()) / 1e6, statistics.stalls,
@@ -226,7 +227,10 @@ void PrintDetails(const CascadeFilterStatistics& statistics,
          statistics.delays);
 }
 
-Row RunCascade() {
+Row RunCascade(const std::string& name) {
+  const uint64_t deletes_every =
+      name == "cascade_deletes" ? std::lround(1 / FLAGS_deletes) : 0;
+
   CascadeFilterOptions options;
   options.fingerprint_bits = FLAGS_fingerprint_bits;
   options.memory = FLAGS_memory;
@@ -238,7 +242,7 @@ Row RunCascade() {
   Check(CascadeFilter::Open(options, folder, &filter));
 
   Row row;
-  row.filter = "cascade";
+  row.filter = name;
   row.inserts = FLAGS_num;
   HistogramImpl nanos;
   std::atomic<uint64_t> done{0};
@@ -247,8 +251,9 @@ Row RunCascade() {
   const Stopwatch stopwatch;
   std::vector<std::thread> threads;
   for (uint64_t thread = 0; thread < FLAGS_threads; thread++) {
-    threads.emplace_back(
-        [&, thread] { InsertShare(filter.get(), thread, &done, &nanos); });
+    threads.emplace_back([&, thread] {
+      InsertShare(filter.get(), thread, deletes_every, &done, &nanos);
+    });
   }
   for (std::thread& thread : threads) thread.join();
   Check(filter->Flush());
@@ -257,15 +262,15 @@ Row RunCascade() {
   stop = true;
   timeline.join();
   row.bytes_written = inserted.bytes_written;
-  printf("  cascade: %" PRIu64
+  printf("  %s: %" PRIu64
          " runs when the last key was flushed, merged "
          "after ",
-         inserted.runs);
+         name.c_str(), inserted.runs);
   Check(filter->WaitForMerges());
   printf("%.2f s\n", stopwatch.Seconds() - row.insert_seconds);
   CascadeFilterStatistics statistics = filter->GetStatistics();
   row.flash_bytes = statistics.flash_bytes;
-  PrintDetails(statistics, nanos, row.insert_seconds);
+  PrintDetails(name, statistics, nanos, row.insert_seconds);
   MeasureLookups(
       FLAGS_num, &row, [&](uint64_t n) { return filter->MayContain(KeyOf(n)); },
       [&] { return filter->GetStatistics().pages_read; });
@@ -328,10 +333,11 @@ Row RunBloom(const std::string& name) {
 }
 
 void Run() {
-  if (FLAGS_threads == 0 || FLAGS_num == 0 || FLAGS_deletes < 0 ||
+  if (FLAGS_threads == 0 || FLAGS_num == 0 || FLAGS_deletes <= 0 ||
       FLAGS_deletes > 0.5) {
-    Check(Status::InvalidArgument(
-        "--threads and --num must be above 0, and --deletes 0 to .5"));
+    Check(
+        Status::InvalidArgument("--threads and --num must be above 0, and "
+                                "--deletes above 0, up to .5"));
   }
   std::filesystem::remove_all(FLAGS_dir);
   std::filesystem::create_directories(FLAGS_dir);
@@ -349,15 +355,16 @@ void Run() {
       drive.random_reads_per_second, drive.write_bytes_per_second / 1e6);
   std::vector<Row> rows;
   for (const std::string& name : SplitList(FLAGS_filters)) {
-    if (name == "cascade") {
-      rows.push_back(RunCascade());
+    if (name == "cascade" || name == "cascade_deletes") {
+      rows.push_back(RunCascade(name));
     } else if (name == "bloom" || name == "elevator" ||
                name == "elevator_chunks") {
       rows.push_back(RunBloom(name));
     } else {
       Check(Status::InvalidArgument(
           "--filters: " + name,
-          "cascade, elevator, elevator_chunks or bloom expected"));
+          "cascade, cascade_deletes, elevator, elevator_chunks or bloom "
+          "expected"));
     }
   }
   printf("\n%-16s %11s %10s %7s %8s %8s %9s %6s %5s %7s %9s %6s %5s %7s\n",

@@ -39,7 +39,7 @@ Status FlashBloom::Create(const Options& options, const std::string& file,
   Status s;
   for (uint64_t chunk = 0;
        chunk < options.bits / 8 / options.chunk_bytes && s.ok(); chunk++) {
-    s = made.WriteChunk(chunk);
+    s = made.Move(Transfer::kWrite, chunk, options.chunk_bytes);
   }
   if (s.ok() && fsync(descriptor) != 0) s = LastError(file);
   made.bytes_written_ = 0;
@@ -62,22 +62,17 @@ uint64_t FlashBloom::Position(uint64_t hash, unsigned probe) const {
   return FastRange64(hash + probe * step, options_.bits);
 }
 
-Status FlashBloom::ReadChunk(uint64_t chunk, size_t bytes) {
-  const auto offset = static_cast<off_t>(chunk * bytes);
-  return pread(descriptor_, chunk_.get(), bytes, offset) ==
-                 static_cast<ssize_t>(bytes)
-             ? Status::OK()
-             : LastError("read");
-}
-
-Status FlashBloom::WriteChunk(uint64_t chunk) {
-  const size_t bytes = options_.chunk_bytes;
-  bytes_written_ += bytes;
-  const auto offset = static_cast<off_t>(chunk * bytes);
-  return pwrite(descriptor_, chunk_.get(), bytes, offset) ==
-                 static_cast<ssize_t>(bytes)
-             ? Status::OK()
-             : LastError("write");
+Status FlashBloom::Move(Transfer transfer, uint64_t number, size_t bytes) {
+  const bool is_write = transfer == Transfer::kWrite;
+  const auto offset = static_cast<off_t>(number * bytes);
+  const ssize_t moved = is_write
+                            ? pwrite(descriptor_, chunk_.get(), bytes, offset)
+                            : pread(descriptor_, chunk_.get(), bytes, offset);
+  if (moved != static_cast<ssize_t>(bytes)) {
+    return LastError(is_write ? "write" : "read");
+  }
+  if (is_write) bytes_written_ += bytes;
+  return Status::OK();
 }
 
 Status FlashBloom::Insert(uint64_t hash) {
@@ -95,12 +90,12 @@ Status FlashBloom::Flush() {
   const uint64_t chunk_bits = 8 * uint64_t{options_.chunk_bytes};
   for (size_t i = 0; i < positions_.size();) {
     const uint64_t chunk = positions_[i] / chunk_bits;
-    Status s = ReadChunk(chunk, options_.chunk_bytes);
+    Status s = Move(Transfer::kRead, chunk, options_.chunk_bytes);
     for (; i < positions_.size() && positions_[i] / chunk_bits == chunk; i++) {
       const uint64_t bit = positions_[i] % chunk_bits;
       chunk_.get()[bit / 8] |= static_cast<char>(1 << bit % 8);
     }
-    if (s.ok()) s = WriteChunk(chunk);
+    if (s.ok()) s = Move(Transfer::kWrite, chunk, options_.chunk_bytes);
     if (!s.ok()) return s;
   }
   positions_.clear();
@@ -113,12 +108,12 @@ Status FlashBloom::FillHalf() {
   Status s;
   for (uint64_t chunk = 0;
        chunk < options_.bits / 8 / options_.chunk_bytes && s.ok(); chunk++) {
-    s = ReadChunk(chunk, options_.chunk_bytes);
+    s = Move(Transfer::kRead, chunk, options_.chunk_bytes);
     for (size_t at = 0; at < options_.chunk_bytes; at += sizeof(uint64_t)) {
       EncodeFixed64(chunk_.get() + at,
                     DecodeFixed64(chunk_.get() + at) | random.Next());
     }
-    if (s.ok()) s = WriteChunk(chunk);
+    if (s.ok()) s = Move(Transfer::kWrite, chunk, options_.chunk_bytes);
   }
   bytes_written_ = written;
   return s;
@@ -129,7 +124,7 @@ Status FlashBloom::MayContain(uint64_t hash, bool* may_contain,
   constexpr uint64_t kPageBits = 8 * kPageBytes;
   for (unsigned probe = 0; probe < options_.probes; probe++) {
     const uint64_t position = Position(hash, probe);
-    Status s = ReadChunk(position / kPageBits, kPageBytes);
+    Status s = Move(Transfer::kRead, position / kPageBits, kPageBytes);
     if (!s.ok()) return s;
     ++*pages_read;
     const uint64_t bit = position % kPageBits;

@@ -51,8 +51,10 @@ class FlashBloom {
  private:
   FlashBloom(const Options& options, int descriptor);
   uint64_t Position(uint64_t hash, unsigned probe) const;
-  Status ReadChunk(uint64_t chunk, size_t bytes);
-  Status WriteChunk(uint64_t chunk);
+  // Reads or writes a piece of `bytes` bytes: the one of that number, if the
+  // file is cut into pieces of this size.
+  enum class Transfer { kRead, kWrite };
+  Status Move(Transfer transfer, uint64_t number, size_t bytes);
 
   struct Free {
     void operator()(char* memory) const;

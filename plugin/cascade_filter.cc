@@ -9,7 +9,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -73,6 +72,59 @@ bool Contains(const std::vector<T>& list, const T& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
+// Slows writers down. Thread safe.
+class WriterBrake {
+ public:
+  void Set(WriterPace pace) { pace_ = pace; }
+  bool IsHalted() const { return pace_ == WriterPace::kHalted; }
+  // Whether a writer has to wait for kDelayMicros before its next insert.
+  bool IsDelayDue() {
+    return pace_.load(std::memory_order_relaxed) != WriterPace::kFree &&
+           delayed_inserts_.fetch_add(1, std::memory_order_relaxed) %
+                   kInsertsPerDelay ==
+               0;
+  }
+
+ private:
+  std::atomic<WriterPace> pace_{WriterPace::kFree};
+  std::atomic<uint64_t> delayed_inserts_{0};
+};
+
+// The error of the last job that failed. Its users have a lock, but for
+// MayBeSet.
+class JobError {
+ public:
+  const Status& status() const { return status_; }
+  void Set(const Status& status) {
+    status_ = status;
+    is_set_ = !status.ok();
+  }
+  bool MayBeSet() const { return is_set_.load(std::memory_order_relaxed); }
+
+ private:
+  Status status_;
+  std::atomic<bool> is_set_{false};
+};
+
+// The jobs that wait for a thread or run.
+struct Jobs {
+  bool is_flushing = false;
+  uint32_t merges_running = 0;
+  Runs merging;
+
+  bool IsIdle() const { return !is_flushing && merges_running == 0; }
+};
+
+// What the decisions about merges need to know of the runs.
+std::vector<RunState> StatesOf(const Runs& runs, const Runs& merging) {
+  std::vector<RunState> states;
+  for (const auto& run : runs) {
+    states.push_back(
+        {run->entries(), run->is_damaged() || Contains(merging, run)});
+  }
+  return states;
+}
+
 class CascadeFilterImpl final : public CascadeFilter {
  public:
   CascadeFilterImpl(const CascadeFilterOptions& options,
@@ -93,6 +145,8 @@ class CascadeFilterImpl final : public CascadeFilter {
   bool MayContain(const Slice& key) override {
     return parts_.MayContain(Fingerprint(key));
   }
+  void MayContainEach(const std::vector<Slice>& keys,
+                      std::vector<bool>* may_contain) override;
   Status Flush() override;
   Status WaitForMerges() override;
   CascadeFilterStatistics GetStatistics() const override;
@@ -117,8 +171,6 @@ class CascadeFilterImpl final : public CascadeFilter {
                                table);
   }
 
-  bool IsIdle() const { return !is_flushing_ && merges_running_ == 0; }
-
   Status Change(const Slice& key, CascadeParts::TableChange change);
   void DelayWriter();
 
@@ -130,7 +182,7 @@ class CascadeFilterImpl final : public CascadeFilter {
   Status SealWhenRoom(Lock* lock, const MemoryTable* seen);
   // Starts the jobs that are due.
   void ScheduleJobs(const Lock& lock);
-  void ScheduleMerges(const SealedParts& parts);
+  void ScheduleMerges(const Runs& runs);
   void EndJob(Lock* lock, const Status& s);
 
   static void RunFlush(void* filter);
@@ -150,21 +202,11 @@ class CascadeFilterImpl final : public CascadeFilter {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // Whether writers that need another table wait for merges.
-  bool is_far_behind_ = false;
-  // Jobs that wait for a thread or run.
-  bool is_flushing_ = false;
-  uint32_t merges_running_ = 0;
-  Runs merging_;
-  // The error of the last job that failed; has_error_ tells writers without a
-  // lock.
-  Status error_;
-  std::atomic<bool> has_error_{false};
+  Jobs jobs_;
+  JobError error_;
+  WriterBrake brake_;
   // Ends merges early, and starts no more.
   std::atomic<bool> is_closing_{false};
-  // Whether merges do not keep up, and the inserts made meanwhile.
-  std::atomic<bool> is_behind_{false};
-  std::atomic<uint64_t> delayed_inserts_{0};
   CascadeFilterStatistics sums_;
 };
 
@@ -195,11 +237,11 @@ Status CascadeFilterImpl::Start() {
 Status CascadeFilterImpl::Change(const Slice& key,
                                  CascadeParts::TableChange change) {
   const uint64_t fingerprint = Fingerprint(key);
-  if (is_behind_.load(std::memory_order_relaxed)) DelayWriter();
+  if (brake_.IsDelayDue()) DelayWriter();
   for (;;) {
-    if (has_error_.load(std::memory_order_relaxed)) {
+    if (error_.MayBeSet()) {
       Lock lock(mutex_);
-      if (!error_.ok()) return error_;
+      if (!error_.status().ok()) return error_.status();
     }
     const MemoryTable* full = parts_.Change(fingerprint, change);
     if (full == nullptr) return Status::OK();
@@ -209,12 +251,21 @@ Status CascadeFilterImpl::Change(const Slice& key,
   }
 }
 
-void CascadeFilterImpl::DelayWriter() {
-  if (delayed_inserts_.fetch_add(1, std::memory_order_relaxed) %
-          kInsertsPerDelay !=
-      0) {
-    return;
+void CascadeFilterImpl::MayContainEach(const std::vector<Slice>& keys,
+                                       std::vector<bool>* may_contain) {
+  std::vector<std::pair<uint64_t, size_t>> in_order;
+  in_order.reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); i++) {
+    in_order.emplace_back(Fingerprint(keys[i]), i);
   }
+  std::sort(in_order.begin(), in_order.end());
+  may_contain->resize(keys.size());
+  for (const auto& [fingerprint, i] : in_order) {
+    (*may_contain)[i] = parts_.MayContain(fingerprint);
+  }
+}
+
+void CascadeFilterImpl::DelayWriter() {
   options_.env->SleepForMicroseconds(kDelayMicros);
   Lock lock(mutex_);
   sums_.delays++;
@@ -222,8 +273,8 @@ void CascadeFilterImpl::DelayWriter() {
 
 Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
   const auto has_room = [&] {
-    return !error_.ok() || parts_.active() != seen ||
-           (!is_far_behind_ &&
+    return !error_.status().ok() || parts_.active() != seen ||
+           (!brake_.IsHalted() &&
             parts_.sealed()->full_tables.size() < max_full_tables_);
   };
   if (!has_room()) {
@@ -232,7 +283,7 @@ Status CascadeFilterImpl::SealWhenRoom(Lock* lock, const MemoryTable* seen) {
     sums_.stalls++;
     sums_.stall_micros += options_.env->NowMicros() - begin;
   }
-  if (!error_.ok()) return error_;
+  if (!error_.status().ok()) return error_.status();
   if (parts_.active() != seen) return Status::OK();
   std::unique_ptr<MemoryTable> table;
   Status s = NewTable(&table);
@@ -249,11 +300,10 @@ Status CascadeFilterImpl::Flush() {
 }
 
 Status CascadeFilterImpl::FlushOnce(Lock* lock) {
-  if (!error_.ok()) {
+  if (!error_.status().ok()) {
     // No job begins while there is an error.
-    changed_.wait(*lock, [&] { return IsIdle(); });
-    error_ = Status::OK();
-    has_error_ = false;
+    changed_.wait(*lock, [&] { return jobs_.IsIdle(); });
+    error_.Set(Status::OK());
   }
   ScheduleJobs(*lock);
   if (parts_.EntriesOfActive() > 0) {
@@ -269,14 +319,14 @@ Status CascadeFilterImpl::FlushOnce(Lock* lock) {
   const auto is_written = [&] {
     return newest == nullptr || !Contains(parts_.sealed()->full_tables, newest);
   };
-  changed_.wait(*lock, [&] { return !error_.ok() || is_written(); });
-  return is_written() ? Status::OK() : error_;
+  changed_.wait(*lock, [&] { return !error_.status().ok() || is_written(); });
+  return is_written() ? Status::OK() : error_.status();
 }
 
 Status CascadeFilterImpl::WaitForMerges() {
   Lock lock(mutex_);
-  changed_.wait(lock, [&] { return !error_.ok() || IsIdle(); });
-  return error_;
+  changed_.wait(lock, [&] { return !error_.status().ok() || jobs_.IsIdle(); });
+  return error_.status();
 }
 
 Status CascadeFilterImpl::Close() {
@@ -286,7 +336,7 @@ Status CascadeFilterImpl::Close() {
   // Merges that wait behind jobs of others are not waited for.
   options_.env->UnSchedule(/*tag=*/this, Env::LOW);
   Lock lock(mutex_);
-  changed_.wait(lock, [&] { return IsIdle(); });
+  changed_.wait(lock, [&] { return jobs_.IsIdle(); });
   store_.Unlock();
   return s;
 }
@@ -319,49 +369,38 @@ CascadeFilterStatistics CascadeFilterImpl::GetStatistics() const {
 // ---- Jobs ----
 
 void CascadeFilterImpl::ScheduleJobs(const Lock& /*lock*/) {
-  if (is_closing_ || !error_.ok()) return;
+  if (is_closing_ || !error_.status().ok()) return;
   const std::shared_ptr<const SealedParts> parts = parts_.sealed();
-  if (!is_flushing_ && !parts->full_tables.empty()) {
-    is_flushing_ = true;
+  if (!jobs_.is_flushing && !parts->full_tables.empty()) {
+    jobs_.is_flushing = true;
     options_.env->Schedule(&RunFlush, this, Env::HIGH);
   }
-  ScheduleMerges(*parts);
+  ScheduleMerges(parts->runs);
 }
 
-void CascadeFilterImpl::ScheduleMerges(const SealedParts& parts) {
-  while (merges_running_ < options_.max_background_merges) {
-    std::vector<RunState> states;
-    for (const auto& run : parts.runs) {
-      states.push_back(
-          {run->entries(), run->is_damaged() || Contains(merging_, run)});
-    }
-    const std::optional<MergeChoice> choice = ChooseMerge(states);
+void CascadeFilterImpl::ScheduleMerges(const Runs& runs) {
+  while (jobs_.merges_running < options_.max_background_merges) {
+    const std::optional<MergeChoice> choice =
+        ChooseMerge(StatesOf(runs, jobs_.merging));
     if (!choice.has_value()) break;
     auto merge = std::make_unique<Merge>();
     merge->filter = this;
-    merge->runs.assign(parts.runs.begin() + choice->begin,
-                       parts.runs.begin() + choice->end);
-    merge->reaches_oldest = choice->end == parts.runs.size();
-    merging_.insert(merging_.end(), merge->runs.begin(), merge->runs.end());
-    merges_running_++;
+    merge->runs.assign(runs.begin() + choice->begin,
+                       runs.begin() + choice->end);
+    merge->reaches_oldest = choice->end == runs.size();
+    jobs_.merging.insert(jobs_.merging.end(), merge->runs.begin(),
+                         merge->runs.end());
+    jobs_.merges_running++;
     options_.env->Schedule(&RunMerge, merge.release(), Env::LOW, /*tag=*/this,
                            &CancelMerge);
   }
-  uint64_t entries = 0;
-  uint64_t smallest = std::numeric_limits<uint64_t>::max();
-  for (const auto& run : parts.runs) {
-    entries += run->entries();
-    smallest = std::min(smallest, run->entries());
-  }
-  const size_t enough = RunsBeforeDelay(entries, smallest);
-  is_behind_ = merges_running_ > 0 && parts.runs.size() > enough;
-  is_far_behind_ = merges_running_ > 0 && parts.runs.size() > 2 * enough;
+  brake_.Set(
+      ChoosePace(StatesOf(runs, jobs_.merging), jobs_.merges_running > 0));
 }
 
 void CascadeFilterImpl::EndJob(Lock* lock, const Status& s) {
   if (!s.ok() && !s.IsShutdownInProgress() && !s.IsIncomplete()) {
-    error_ = s;
-    has_error_ = true;
+    error_.Set(s);
   }
   ScheduleJobs(*lock);
   // The filter may be gone as soon as the lock is given back.
@@ -372,7 +411,7 @@ void CascadeFilterImpl::RunFlush(void* filter) {
   auto* self = static_cast<CascadeFilterImpl*>(filter);
   const Status s = self->FlushOldestTable();
   Lock lock(self->mutex_);
-  self->is_flushing_ = false;
+  self->jobs_.is_flushing = false;
   self->sums_.flushes += s.ok();
   self->EndJob(&lock, s);
 }
@@ -426,14 +465,15 @@ void CascadeFilterImpl::CancelMerge(void* merge) {
 void CascadeFilterImpl::EndMerge(Merge* merge, const Status& s) {
   Lock lock(mutex_);
   for (const auto& run : merge->runs) {
-    merging_.erase(std::find(merging_.begin(), merging_.end(), run));
+    jobs_.merging.erase(
+        std::find(jobs_.merging.begin(), jobs_.merging.end(), run));
   }
   // Deleting the files takes time, which no writer should wait for. Close
   // waits, since the merge counts as running.
   lock.unlock();
   merge->runs.clear();
   lock.lock();
-  merges_running_--;
+  jobs_.merges_running--;
   sums_.merges += s.ok();
   EndJob(&lock, s);
 }

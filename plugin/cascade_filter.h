@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
@@ -139,6 +140,13 @@ class CascadeFilter {
   // False says that the key is certainly not in the filter. A page that cannot
   // be read may hold any key.
   virtual bool MayContain(const Slice& key) = 0;
+
+  // Stores for each of `keys` what MayContain says. Asks in the order of the
+  // fingerprints, so that with a page cache, be it as small as 1 MiB, each page
+  // is read once for all keys that are in it: the more keys at once, the fewer
+  // pages for each.
+  virtual void MayContainEach(const std::vector<Slice>& keys,
+                              std::vector<bool>* may_contain) = 0;
 
   // Writes all that was inserted and deleted before the call to flash, where it
   // survives the process and the machine. If writing failed before, tries

@@ -50,13 +50,11 @@ class SeparateSstFilter final : public SstFileFilter {
 Status SstFileFilter::Open(const Options& options, const std::string& path,
                            std::unique_ptr<SstFileFilter>* opened) {
   opened->reset();
-  if (options.table_factory == nullptr ||
-      !options.table_factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
-    return Status::InvalidArgument("SstFileFilter needs the table factory",
-                                   ProteanTableFactory::kClassName());
-  }
+  Status s = RequireProteanTable("SstFileFilter", "the Options object",
+                                 options.table_factory.get());
+  if (!s.ok()) return s;
   std::unique_ptr<SeparateFile> file;
-  const Status s = SeparateFile::Open(options, path, &file);
+  s = SeparateFile::Open(options, path, &file);
   if (s.ok()) *opened = std::make_unique<SeparateSstFilter>(std::move(file));
   return s;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the insertions into a cascade filter over time, and writes them down beside those of Bloom filters on flash: figure 3
-of the cascade filter's paper. Runs cascade_bench, which must be built: about 3 minutes on 2 cores.
+of the cascade filter's paper. Writes down what tombstones cost, too. Runs cascade_bench, which must be built: about 4 minutes
+on 2 cores.
 """
 
 import os
@@ -38,19 +39,40 @@ def picture(timeline, out):
     save(figure, out, "cascade.png", legend=False)
 
 
+def insertions(arguments, bench):
+    """The paper's experiment."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "timeline")
+        report = bench(f"--timeline={path}")
+        picture(read_timeline(path), arguments.out)
+    save_report(os.path.join(arguments.out, "cascade.txt"), f"{machine()}\n\n{report}")
+
+
+def tombstones(arguments, bench):
+    """A cascade filter from which keys are deleted, beside one from which none are."""
+    report = bench("--filters=cascade,cascade_deletes")
+    save_report(os.path.join(arguments.out, "cascade_tombstones.txt"), f"{machine()}\n\n{report}")
+
+
+EXPERIMENTS = {"insertions": insertions, "tombstones": tombstones}
+
+
 def main():
     options = parser(__doc__)
     add_report_options(options)
     options.add_argument("--num", type=positive, default=100_000_000, help="keys (default: 100000000)")
     options.add_argument("--memory", type=positive, default=8 << 20, help="bytes of memory (default: 8388608)")
     options.add_argument("--dir", default="/tmp/protean_cascade_bench", help="folder of the filters, on the drive to measure")
+    options.add_argument("--only", choices=EXPERIMENTS, help="one experiment (default: all)")
     arguments = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "timeline")
-        report = run(arguments.build_dir, "cascade_bench", f"--num={arguments.num}", f"--memory={arguments.memory}",
-                     f"--dir={arguments.dir}", f"--timeline={path}")
-        picture(read_timeline(path), arguments.out)
-    save_report(os.path.join(arguments.out, "cascade.txt"), f"{machine()}\n\n{report}")
+
+    def bench(*flags):
+        return run(arguments.build_dir, "cascade_bench", f"--num={arguments.num}", f"--memory={arguments.memory}",
+                   f"--dir={arguments.dir}", *flags)
+
+    for name, experiment in EXPERIMENTS.items():
+        if arguments.only in (None, name):
+            experiment(arguments, bench)
 
 
 if __name__ == "__main__":

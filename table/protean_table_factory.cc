@@ -216,16 +216,23 @@ Status ProteanTableFactory::NewTableReader(
   return s;
 }
 
-Status RequireProteanTable(const char* function, DB* db,
-                           ColumnFamilyHandle* column_family) {
-  const Options options = db->GetOptions(column_family);
-  if (options.table_factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
+Status RequireProteanTable(const char* function, const std::string& owner,
+                           const TableFactory* factory) {
+  if (factory != nullptr &&
+      factory->IsInstanceOf(ProteanTableFactory::kClassName())) {
     return Status::OK();
   }
   return Status::InvalidArgument(
-      std::string(function) +
-      " needs the table factory ProteanTable, and the column family " +
-      column_family->GetName() + " has " + options.table_factory->Name());
+      std::string(function) + " needs the table factory ProteanTable, and " +
+      owner + " has " + (factory == nullptr ? "none" : factory->Name()));
+}
+
+Status RequireProteanTable(const char* function, DB* db,
+                           ColumnFamilyHandle* column_family) {
+  const Options options = db->GetOptions(column_family);
+  return RequireProteanTable(function,
+                             "the column family " + column_family->GetName(),
+                             options.table_factory.get());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

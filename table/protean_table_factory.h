@@ -85,8 +85,11 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
-// InvalidArgument if the column family has another table factory, which
-// `function` cannot work with. Copies the options of the column family.
+// InvalidArgument if `factory`, which `owner` has, is nullptr or another table
+// factory, which `function` cannot work with.
+Status RequireProteanTable(const char* function, const std::string& owner,
+                           const TableFactory* factory);
+// Does so for the factory of a column family, whose options are copied.
 Status RequireProteanTable(const char* function, DB* db,
                            ColumnFamilyHandle* column_family);
 

@@ -17,7 +17,7 @@ namespace {
 // The magic number, the version, and the checksum of all that follows.
 constexpr uint64_t kMagic = 0x6e614d7361436e50;  // "PnCasMan"
 constexpr uint32_t kVersion = 1;
-constexpr size_t kHeaderBytes = 16;
+constexpr size_t kListedRunBytes = 16;
 
 constexpr char kManifest[] = "MANIFEST";
 constexpr char kRunSuffix[] = ".run";
@@ -67,13 +67,16 @@ bool Decode(Slice input, CascadeManifest* manifest) {
       !GetFixed64(&input, &manifest->next_file) || !GetFixed64(&input, &runs)) {
     return false;
   }
+  if (input.size() % kListedRunBytes != 0 ||
+      input.size() / kListedRunBytes != runs) {
+    return false;
+  }
   manifest->runs.clear();
   for (CascadeManifest::ListedRun run;
        GetFixed64(&input, &run.file) && GetFixed64(&input, &run.id);) {
     manifest->runs.push_back(run);
   }
-  return input.empty() && manifest->runs.size() == runs &&
-         IsPossible(*manifest);
+  return IsPossible(*manifest);
 }
 
 }  // namespace
@@ -100,25 +103,28 @@ bool IsCascadeRunOrTemporary(const std::string& name) {
          name == std::string(kManifest) + kTemporarySuffix;
 }
 
+Status SyncFolder(FileSystem* fs, const std::string& folder) {
+  std::unique_ptr<FSDirectory> directory;
+  Status s = fs->NewDirectory(folder, IOOptions(), &directory, nullptr);
+  return s.ok() ? Status(directory->Fsync(IOOptions(), nullptr)) : s;
+}
+
 Status WriteCascadeManifest(FileSystem* fs, const std::string& folder,
                             const CascadeManifest& manifest,
                             bool* may_be_written) {
   *may_be_written = false;
   const std::string path = CascadeManifestPath(folder);
   const std::string temporary = path + kTemporarySuffix;
-  std::unique_ptr<FSDirectory> directory;
-  IOStatus s = WriteStringToFile(fs, Encode(manifest), temporary,
-                                 /*should_sync=*/true);
-  if (s.ok()) s = fs->NewDirectory(folder, IOOptions(), &directory, nullptr);
+  Status s = WriteStringToFile(fs, Encode(manifest), temporary,
+                               /*should_sync=*/true);
   // The folder is synced twice, so that a machine that loses its power has the
   // runs when it has the manifest that lists them, and then the manifest.
-  if (s.ok()) s = directory->Fsync(IOOptions(), nullptr);
+  if (s.ok()) s = SyncFolder(fs, folder);
   if (s.ok()) {
     *may_be_written = true;
     s = fs->RenameFile(temporary, path, IOOptions(), nullptr);
   }
-  if (s.ok()) s = directory->Fsync(IOOptions(), nullptr);
-  return s;
+  return s.ok() ? SyncFolder(fs, folder) : s;
 }
 
 Status ReadCascadeManifest(FileSystem* fs, const std::string& folder,

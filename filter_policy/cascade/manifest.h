@@ -45,6 +45,9 @@ std::string CascadeRunPath(const std::string& folder, uint64_t file);
 bool IsCascadeRun(const std::string& name);
 bool IsCascadeRunOrTemporary(const std::string& name);
 
+// Makes the names of the files in a folder last.
+Status SyncFolder(FileSystem* fs, const std::string& folder);
+
 // Returns the errors of the file system. After an error, the old manifest is
 // there, or the new one if `*may_be_written` is true.
 Status WriteCascadeManifest(FileSystem* fs, const std::string& folder,

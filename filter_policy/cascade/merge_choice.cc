@@ -3,6 +3,7 @@
 #include "filter_policy/cascade/merge_choice.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "filter_policy/bits/bit_util.h"
 
@@ -24,10 +25,19 @@ std::optional<MergeChoice> ChooseMerge(const std::vector<RunState>& runs) {
   return std::nullopt;
 }
 
-size_t RunsBeforeDelay(uint64_t total_entries, uint64_t smallest_run) {
+WriterPace ChoosePace(const std::vector<RunState>& runs, bool is_merging) {
   constexpr size_t kArriving = 4;
-  const uint64_t ratio = total_entries / std::max<uint64_t>(smallest_run, 1);
-  return kArriving + 2 * BitsFor(ratio);
+  if (!is_merging || runs.empty()) return WriterPace::kFree;
+  uint64_t total = 0;
+  uint64_t smallest = std::numeric_limits<uint64_t>::max();
+  for (const RunState& run : runs) {
+    total += run.entries;
+    smallest = std::min(smallest, run.entries);
+  }
+  const size_t enough =
+      kArriving + 2 * BitsFor(total / std::max<uint64_t>(smallest, 1));
+  if (runs.size() <= enough) return WriterPace::kFree;
+  return runs.size() <= 2 * enough ? WriterPace::kDelayed : WriterPace::kHalted;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

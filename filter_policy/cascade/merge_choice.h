@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Which runs of a cascade filter are merged next.
+//  Which runs of a cascade filter are merged next, and whether writers wait for
+//  it.
 //
 //  Don't Thrash (section 2) merges levels as a binary counter carries: the
 //  levels up to the first empty one become that level, and nothing else happens
@@ -40,9 +41,17 @@ struct MergeChoice {
 // what a run says holds for all older ones. Returns nothing if no merge is due.
 std::optional<MergeChoice> ChooseMerge(const std::vector<RunState>& runs);
 
-// How many runs there may be before writers are slowed down: twice as many as
-// are left when no merge is due, and some for those that arrive meanwhile.
-// `total_entries` is of all runs, and `smallest_run` of the smallest one.
-size_t RunsBeforeDelay(uint64_t total_entries, uint64_t smallest_run);
+// How writers go on while merges run.
+enum class WriterPace {
+  kFree,
+  kDelayed,  // they are slowed down, so that memory fills slowly
+  kHalted,   // they are slowed down, and get no other table
+};
+
+// Chooses the pace. Writers are slowed down if there are more than twice as
+// many runs as are left when no merge is due, not counting some that arrive
+// meanwhile, and halted if there are twice more. They are free if no merge
+// runs, since waiting for one would have no end.
+WriterPace ChoosePace(const std::vector<RunState>& runs, bool is_merging);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

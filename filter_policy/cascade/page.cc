@@ -126,28 +126,31 @@ bool PageView::Open(const char* page, const PageId& id) {
       DecodeFixed64(page + kRunAt) != id.run) {
     return false;
   }
+  const auto flags = static_cast<uint8_t>(page[kFlagsAt]);
+  Reopen(page);
+  // A flag that is not known may say that the page means something else.
+  return (flags & ~kHasTombstones) == 0 && remainder_bits_ >= 1 &&
+         remainder_bits_ <= kMaxRemainderBits &&
+         BytesFor(unary_bits_, size_, remainder_bits_, tombstones_ != nullptr,
+                  listed_count_) <= kPageBytes &&
+         TailIsZero(unary_, unary_bits_) &&
+         CountOnes(unary_, 0, unary_bits_) == size_;
+}
+
+void PageView::Reopen(const char* page) {
   first_quotient_ = DecodeFixed64(page + kFirstQuotientAt);
   size_ = DecodeFixed16(page + kSizeAt);
   unary_bits_ = DecodeFixed16(page + kUnaryBitsAt);
   listed_count_ = DecodeFixed16(page + kListedAt);
   remainder_bits_ = static_cast<uint8_t>(page[kRemainderBitsAt]);
-  const auto flags = static_cast<uint8_t>(page[kFlagsAt]);
-  const bool has_tombstones = (flags & kHasTombstones) != 0;
-  // A flag that is not known may say that the page means something else.
-  if ((flags & ~kHasTombstones) != 0 || remainder_bits_ < 1 ||
-      remainder_bits_ > kMaxRemainderBits ||
-      BytesFor(unary_bits_, size_, remainder_bits_, has_tombstones,
-               listed_count_) > kPageBytes) {
-    return false;
-  }
+  const bool has_tombstones =
+      (static_cast<uint8_t>(page[kFlagsAt]) & kHasTombstones) != 0;
   unary_ = page + kHeaderBytes;
   remainders_ = unary_ + BitArrayBytes(unary_bits_);
   const char* after =
       remainders_ + BitArrayBytes(uint64_t{size_} * remainder_bits_);
   tombstones_ = has_tombstones ? after : nullptr;
   listed_ = after + (has_tombstones ? BitArrayBytes(size_) : 0);
-  return TailIsZero(unary_, unary_bits_) &&
-         CountOnes(unary_, 0, unary_bits_) == size_;
 }
 
 uint32_t PageView::ListedIndex(uint32_t position) const {

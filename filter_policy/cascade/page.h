@@ -65,6 +65,9 @@ class PageView {
   // False if the page is damaged, or is another one than `id`.
   bool Open(const char* page, const PageId& id);
 
+  // Opens a page that Open has accepted before, and which is checked no more.
+  void Reopen(const char* page);
+
   uint32_t size() const { return size_; }
 
   // Stores what the page says of a fingerprint. False if it says nothing.

@@ -246,16 +246,29 @@ bool FlashRun::PageOf(uint64_t fingerprint, uint32_t* page) const {
   return true;
 }
 
-FlashRun::Found FlashRun::FindInPage(const char* page, uint32_t number,
-                                     uint64_t fingerprint,
-                                     RunReadCounts* counts,
-                                     Entry* entry) const {
+bool FlashRun::FindInCache(const CacheKey& key, uint64_t fingerprint,
+                           RunReadCounts* counts, Entry* entry,
+                           Found* found) const {
+  if (cache_ == nullptr) return false;
+  Cache::Handle* handle = cache_->BasicLookup(key.AsSlice(), nullptr);
+  if (handle == nullptr) return false;
+  counts->pages_in_cache.fetch_add(1, std::memory_order_relaxed);
   PageView view;
-  if (!view.Open(page, {id_, number})) {
-    counts->unreadable_pages.fetch_add(1, std::memory_order_relaxed);
-    return Found::kUnreadable;
-  }
-  return view.Find(fingerprint, entry) ? Found::kEntry : Found::kNothing;
+  view.Reopen(static_cast<const char*>(cache_->Value(handle)));
+  *found = view.Find(fingerprint, entry) ? Found::kEntry : Found::kNothing;
+  cache_->Release(handle);
+  return true;
+}
+
+void FlashRun::PutInCache(const CacheKey& key, const char* page) const {
+  if (cache_ == nullptr) return;
+  auto copy = std::make_unique<char[]>(kPageBytes + kReadPadding);
+  memcpy(copy.get(), page, kPageBytes);
+  // The cache deletes the page if it does not keep it.
+  cache_
+      ->Insert(key.AsSlice(), copy.release(), &kPageHelper,
+               kPageBytes + kReadPadding)
+      .PermitUncheckedError();
 }
 
 FlashRun::Found FlashRun::Find(uint64_t fingerprint, RunReadCounts* counts,
@@ -263,36 +276,19 @@ FlashRun::Found FlashRun::Find(uint64_t fingerprint, RunReadCounts* counts,
   uint32_t number;
   if (!PageOf(fingerprint, &number)) return Found::kNothing;
   const CacheKey key = cache_key_.WithOffset(number);
-  if (cache_ != nullptr) {
-    Cache::Handle* handle = cache_->BasicLookup(key.AsSlice(), nullptr);
-    if (handle != nullptr) {
-      counts->pages_in_cache.fetch_add(1, std::memory_order_relaxed);
-      const Found found =
-          FindInPage(static_cast<const char*>(cache_->Value(handle)), number,
-                     fingerprint, counts, entry);
-      cache_->Release(handle);
-      return found;
-    }
-  }
+  Found found;
+  if (FindInCache(key, fingerprint, counts, entry, &found)) return found;
   thread_local AlignedBuffer buffer = NewPages(1);
   counts->pages_read.fetch_add(1, std::memory_order_relaxed);
   char* page = buffer.BufferStart();
-  const IOStatus s = ReadPages(file_.get(), number, 1, page);
-  if (!s.ok()) {
+  PageView view;
+  if (!ReadPages(file_.get(), number, 1, page).ok() ||
+      !view.Open(page, {id_, number})) {
     counts->unreadable_pages.fetch_add(1, std::memory_order_relaxed);
     return Found::kUnreadable;
   }
-  const Found found = FindInPage(page, number, fingerprint, counts, entry);
-  if (cache_ != nullptr && found != Found::kUnreadable) {
-    auto copy = std::make_unique<char[]>(kPageBytes + kReadPadding);
-    memcpy(copy.get(), page, kPageBytes);
-    // The cache deletes the page if it does not keep it.
-    cache_
-        ->Insert(key.AsSlice(), copy.release(), &kPageHelper,
-                 kPageBytes + kReadPadding)
-        .PermitUncheckedError();
-  }
-  return found;
+  PutInCache(key, page);
+  return view.Find(fingerprint, entry) ? Found::kEntry : Found::kNothing;
 }
 
 class FlashRun::Stream : public EntryStream {
@@ -327,11 +323,14 @@ class FlashRun::Stream : public EntryStream {
           ReadPages(run_.file_.get(), next_page_, pages, buffer_.BufferStart());
       if (!s.ok()) return Fail(s.ToString());
     }
-    if (!page_.Open(buffer_.BufferStart() + in_chunk * kPageBytes,
-                    {run_.id_, next_page_})) {
+    // The cursor stays at the end of the page before if this one is damaged.
+    PageView page;
+    if (!page.Open(buffer_.BufferStart() + in_chunk * kPageBytes,
+                   {run_.id_, next_page_})) {
       return Fail("page " + std::to_string(next_page_) +
                   " is damaged, or belongs somewhere else");
     }
+    page_ = page;
     cursor_ = PageView::Cursor(page_);
     next_page_++;
     return true;

@@ -125,8 +125,12 @@ class FlashRun {
   Status ReadFooterAndFences();
   // Stores the number of the page where the fingerprint is if it is anywhere.
   bool PageOf(uint64_t fingerprint, uint32_t* page) const;
-  Found FindInPage(const char* page, uint32_t number, uint64_t fingerprint,
-                   RunReadCounts* counts, Entry* entry) const;
+  // Stores what the page of that key says of a fingerprint if the page is in
+  // the cache. False if not.
+  bool FindInCache(const CacheKey& key, uint64_t fingerprint,
+                   RunReadCounts* counts, Entry* entry, Found* found) const;
+  // Keeps a copy of a page that has been checked.
+  void PutInCache(const CacheKey& key, const char* page) const;
 
   const RunFiles files_;
   const std::string file_name_;

@@ -34,12 +34,6 @@ Status ListRuns(FileSystem* fs, const std::string& folder,
   return s;
 }
 
-Status SyncFolder(FileSystem* fs, const std::string& folder) {
-  std::unique_ptr<FSDirectory> directory;
-  Status s = fs->NewDirectory(folder, IOOptions(), &directory, nullptr);
-  return s.ok() ? Status(directory->Fsync(IOOptions(), nullptr)) : s;
-}
-
 }  // namespace
 
 RunStore::RunStore(const RunFiles& files, std::string folder,

@@ -77,6 +77,7 @@ max_bytes() {
   case $1 in
     samples | options | *_build | design) echo 400 ;;
     cascade) echo 4080 ;; # a page
+    cascade_run) echo 12000 ;; # three pages
     *) echo 1024 ;;
   esac
 }

@@ -334,6 +334,23 @@ TEST(ChooseMergeTest, LeavesBusyRuns) {
 
 // Whatever the sizes are, each run is larger than all newer ones together when
 // no merge is due, and an entry is written a few times.
+// Of runs of one size, the number decides: it has 4 bits, or 5.
+TEST(ChoosePaceTest, CountsRuns) {
+  const auto pace = [](size_t runs, bool is_merging) {
+    return ChoosePace(std::vector<RunState>(runs, {1000, false}), is_merging);
+  };
+  EXPECT_EQ(WriterPace::kFree, pace(0, true));
+  EXPECT_EQ(WriterPace::kFree, pace(12, true));
+  EXPECT_EQ(WriterPace::kDelayed, pace(13, true));
+  EXPECT_EQ(WriterPace::kDelayed, pace(28, true));
+  EXPECT_EQ(WriterPace::kHalted, pace(29, true));
+  EXPECT_EQ(WriterPace::kFree, pace(1000, false));
+  // With runs of different sizes, more of them are left when all is merged.
+  std::vector<RunState> runs(28, {1000, false});
+  runs.push_back({uint64_t{1} << 40, true});
+  EXPECT_EQ(WriterPace::kFree, ChoosePace(runs, true));
+}
+
 TEST(ChooseMergeTest, RunsOfAnySizes) {
   std::mt19937_64 random(9);
   for (const int kind : {0, 1, 2}) {

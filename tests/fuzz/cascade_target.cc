@@ -3,38 +3,19 @@
 //  Reads a page of a cascade filter whose checksum is right and whose contents
 //  are not.
 
-#include <algorithm>
-#include <cstring>
-
-#include "filter_policy/cascade/page.h"
+#include "tests/fuzz/byte_input.h"
+#include "tests/fuzz/cascade_page.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "util/coding.h"
-#include "util/crc32c.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 constexpr PageId kId{0x1122334455667788, 3};
-// Where the checksum, the number of the page and the run end.
-constexpr size_t kChecksumBytes = 4;
-constexpr size_t kIdBytes = 16;
-
-// The input without the bytes of the checksum and the id, which are made right.
-std::string PageOf(const Slice& input) {
-  std::string page(kIdBytes, '\0');
-  EncodeFixed32(page.data() + kChecksumBytes, kId.page);
-  EncodeFixed64(page.data() + 8, kId.run);
-  page.append(input.data(), std::min(input.size(), kPageBytes - kIdBytes));
-  page.resize(kPageBytes);
-  EncodeFixed32(page.data(),
-                crc32c::Mask(crc32c::Value(page.data() + kChecksumBytes,
-                                           kPageBytes - kChecksumBytes)));
-  return page;
-}
 
 void Run(const uint8_t* data, size_t size) {
-  std::string page = PageOf(Slice(reinterpret_cast<const char*>(data), size));
+  std::string page =
+      PageOf(Slice(reinterpret_cast<const char*>(data), size), kId);
   page.resize(kPageBytes + kReadPadding);
   PageView view;
   if (!view.Open(page.data(), kId)) return;
@@ -52,22 +33,6 @@ void Run(const uint8_t* data, size_t size) {
   Check(entries == view.size(), "a page has the entries that it says");
 }
 
-size_t Mutate(uint8_t* data, size_t size, size_t max_size,
-              FuzzRandom* /*random*/, GenericMutator generic) {
-  return generic(data, size, max_size);
-}
-
-// The beginning of one page and the end of another.
-size_t Cross(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
-             FuzzRandom* random) {
-  const size_t size = std::min({a.size(), b.size(), max_size});
-  if (size == 0) return 0;
-  const size_t cut = random->Next() % size;
-  memcpy(out, a.data(), cut);
-  memcpy(out + cut, b.data() + cut, size - cut);
-  return size;
-}
-
 std::string SeedOf(unsigned remainder_bits, uint64_t step, unsigned kinds) {
   PageBuilder builder(remainder_bits);
   uint64_t fingerprint = step;
@@ -80,7 +45,7 @@ std::string SeedOf(unsigned remainder_bits, uint64_t step, unsigned kinds) {
   }
   std::string page(kPageBytes, '\0');
   builder.Finish(kId, page.data());
-  return page.substr(kIdBytes);
+  return page.substr(kPageIdBytes);
 }
 
 std::vector<std::string> Seeds() {
@@ -90,6 +55,7 @@ std::vector<std::string> Seeds() {
 
 }  // namespace
 
-const FuzzTarget kCascadeTarget = {"cascade", Run, Mutate, Cross, Seeds};
+const FuzzTarget kCascadeTarget = {"cascade", Run, MutateBytes, CrossBytes,
+                                   Seeds};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

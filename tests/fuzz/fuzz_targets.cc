@@ -6,9 +6,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 const std::vector<const FuzzTarget*>& FuzzTargets() {
   static const auto* const targets = new std::vector<const FuzzTarget*>{
-      &kSurfTarget,      &kProteusTarget,      &kEnvelopeTarget,
-      &kSurfBuildTarget, &kProteusBuildTarget, &kDesignTarget,
-      &kSamplesTarget,   &kOptionsTarget,      &kCascadeTarget};
+      &kSurfTarget,       &kProteusTarget,         &kEnvelopeTarget,
+      &kSurfBuildTarget,  &kProteusBuildTarget,    &kDesignTarget,
+      &kSamplesTarget,    &kOptionsTarget,         &kCascadeTarget,
+      &kCascadeRunTarget, &kCascadeManifestTarget, &kQuotientTarget};
   return *targets;
 }
 

@@ -40,8 +40,12 @@ extern const FuzzTarget kProteusTarget;
 // A block of any kind, whose envelope is damaged too.
 extern const FuzzTarget kEnvelopeTarget;
 
-// A page of a cascade filter.
+// A page of a cascade filter, a file of its pages, and its manifest.
 extern const FuzzTarget kCascadeTarget;
+extern const FuzzTarget kCascadeRunTarget;
+extern const FuzzTarget kCascadeManifestTarget;
+// A frozen quotient filter.
+extern const FuzzTarget kQuotientTarget;
 
 // ---- Filters against the truth ----
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  An Env whose files are strings in memory, and which does nothing else that
-//  takes time.
+//  takes time. A file that is open to be read must not change.
 
 #pragma once
 
@@ -30,12 +30,34 @@ class TextFileSystem : public FileSystemWrapper {
     file->reset(new Reader(found->second));
     return IOStatus::OK();
   }
+  IOStatus NewRandomAccessFile(const std::string& name, const FileOptions&,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext*) override {
+    const auto found = files_.find(name);
+    if (found == files_.end()) return IOStatus::NotFound(name);
+    file->reset(new RandomReader(found->second));
+    return IOStatus::OK();
+  }
   IOStatus NewWritableFile(const std::string& name, const FileOptions&,
                            std::unique_ptr<FSWritableFile>* file,
                            IODebugContext*) override {
     std::string& contents = files_[name];
     contents.clear();
     file->reset(new Writer(&contents));
+    return IOStatus::OK();
+  }
+  // All folders are there, and need no syncing.
+  IOStatus NewDirectory(const std::string&, const IOOptions&,
+                        std::unique_ptr<FSDirectory>* folder,
+                        IODebugContext*) override {
+    folder->reset(new Folder);
+    return IOStatus::OK();
+  }
+  IOStatus GetFileSize(const std::string& name, const IOOptions&,
+                       uint64_t* size, IODebugContext*) override {
+    const auto found = files_.find(name);
+    if (found == files_.end()) return IOStatus::NotFound(name);
+    *size = found->second.size();
     return IOStatus::OK();
   }
   IOStatus FileExists(const std::string& name, const IOOptions&,
@@ -70,6 +92,28 @@ class TextFileSystem : public FileSystemWrapper {
 
    private:
     Slice rest_;
+  };
+
+  class RandomReader : public FSRandomAccessFile {
+   public:
+    explicit RandomReader(const Slice& contents) : contents_(contents) {}
+    IOStatus Read(uint64_t offset, size_t size, const IOOptions&, Slice* result,
+                  char*, IODebugContext*) const override {
+      const size_t begin = std::min<uint64_t>(offset, contents_.size());
+      *result = Slice(contents_.data() + begin,
+                      std::min(size, contents_.size() - begin));
+      return IOStatus::OK();
+    }
+
+   private:
+    const Slice contents_;
+  };
+
+  class Folder : public FSDirectory {
+   public:
+    IOStatus Fsync(const IOOptions&, IODebugContext*) override {
+      return IOStatus::OK();
+    }
   };
 
   class Writer : public FSWritableFile {

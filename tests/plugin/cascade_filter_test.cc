@@ -220,6 +220,33 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
   }
 }
 
+// Many keys at once get the answers that each gets alone. A page is read once
+// for all of them, with a page cache that holds few pages.
+TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
+  options_.page_cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
+  Open();
+  Insert(0, 200000);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  for (uint64_t n = 0; n < 200000; n += 3) {
+    ASSERT_OK(filter_->Delete(std::to_string(n)));
+  }
+  ASSERT_OK(filter_->WaitForMerges());
+  std::vector<std::string> keys;
+  for (uint64_t n = 0; n < 400000; n++) keys.push_back(std::to_string(n));
+  std::vector<bool> may_contain(7, true);
+  const uint64_t before = filter_->GetStatistics().pages_read;
+  filter_->MayContainEach({keys.begin(), keys.end()}, &may_contain);
+  const CascadeFilterStatistics after = filter_->GetStatistics();
+  EXPECT_LE(after.pages_read - before, after.flash_bytes / 4096);
+  ASSERT_EQ(keys.size(), may_contain.size());
+  for (uint64_t n = 0; n < keys.size(); n++) {
+    ASSERT_EQ(n < 200000 && n % 3 != 0, may_contain[n]) << n;
+  }
+  filter_->MayContainEach({}, &may_contain);
+  EXPECT_TRUE(may_contain.empty());
+}
+
 TEST_F(CascadeFilterTest, FalsePositivesAreAsPromised) {
   options_.fingerprint_bits = 24;
   options_.page_cache = NewLRUCache(32 << 20);

@@ -60,7 +60,7 @@ check find_package "$work/cmake/sensors"
 cmake -S docs/examples/dedup -B "$work/dedup" -DCMAKE_PREFIX_PATH="$prefix" \
   -DPROTEAN_ROCKSDB_LIBRARY="$library" -DPROTEAN_ROCKSDB_INCLUDE_DIR="$include" >"$work/dedup.log" 2>&1 &&
   cmake --build "$work/dedup" >"$work/dedup.log" 2>&1 || { tail -n 20 "$work/dedup.log"; die "docs/examples/dedup does not build"; }
-for way in get may_exist cascade; do
+for way in get multi_get may_exist cascade; do
   "$work/dedup/dedup" "$work/dedup_$way" $way 50000 >"$work/said.txt" || die "docs/examples/dedup fails: $way"
   cat "$work/said.txt"
   grep -q ' 5000 dropped' "$work/said.txt" || die "docs/examples/dedup drops what is new, or not what is old: $way"

@@ -31,6 +31,15 @@ final class Native {
   static native boolean[] rangesMayExist(long db, long columnFamily, long readOptions, byte[][] begins, byte[][] ends)
       throws RocksDBException;
 
+  /** Returns what {@link #closeSstFileFilter} frees. */
+  static native long openSstFileFilter(long options, byte[] path) throws RocksDBException;
+
+  static native void closeSstFileFilter(long filter);
+
+  static native boolean[] keysMayExistInSstFile(long filter, byte[][] keys);
+
+  static native boolean[] rangesMayExistInSstFile(long filter, byte[][] begins, byte[][] ends);
+
   static native byte[] filterStatistics(long db, long columnFamily) throws RocksDBException;
 
   static native byte[] filterSums(byte[] folder);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Native functions of protean.rocksjava.SstFileFilter: what may exist in an
+//  SST file of no DB. A handle is a pointer to a SstFileFilter, which Java
+//  owns.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/java/native/jni_util.h"
+#include "plugin/may_exist.h"
+#include "rocksdb/options.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+const SstFileFilter* AsFilter(jlong handle) {
+  return reinterpret_cast<const SstFileFilter*>(handle);
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+using namespace ROCKSDB_NAMESPACE;           // NOLINT
+using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
+
+extern "C" {
+
+// Returns a handle, or 0 if it throws.
+JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openSstFileFilter(
+    JNIEnv* env, jclass native, jlong options, jbyteArray path_bytes) {
+  return Guarded(env, [&]() -> jlong {
+    std::string path;
+    if (!CopyBytes(env, path_bytes, &path)) return 0;
+    std::unique_ptr<SstFileFilter> filter;
+    const Status s = SstFileFilter::Open(
+        *reinterpret_cast<const Options*>(options), path, &filter);
+    if (s.ok()) return reinterpret_cast<jlong>(filter.release());
+    ThrowStatus(env, native, s);
+    return 0;
+  });
+}
+
+JNIEXPORT void JNICALL Java_protean_rocksjava_Native_closeSstFileFilter(
+    JNIEnv* /*env*/, jclass /*native*/, jlong filter) {
+  delete AsFilter(filter);
+}
+
+// Returns an answer for each key, or null if it throws.
+JNIEXPORT jbooleanArray JNICALL
+Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env,
+                                                    jclass /*native*/,
+                                                    jlong filter,
+                                                    jobjectArray key_arrays) {
+  return Guarded(env, [&]() -> jbooleanArray {
+    std::vector<std::string> keys;
+    if (!CopyArrays(env, key_arrays, &keys)) return nullptr;
+    std::vector<bool> may_exist;
+    for (const std::string& key : keys) {
+      may_exist.push_back(AsFilter(filter)->KeyMayExist(key));
+    }
+    return ToBooleans(env, may_exist);
+  });
+}
+
+// Returns an answer for each range, or null if it throws.
+JNIEXPORT jbooleanArray JNICALL
+Java_protean_rocksjava_Native_rangesMayExistInSstFile(JNIEnv* env,
+                                                      jclass /*native*/,
+                                                      jlong filter,
+                                                      jobjectArray begin_arrays,
+                                                      jobjectArray end_arrays) {
+  return Guarded(env, [&]() -> jbooleanArray {
+    std::vector<std::string> begins;
+    std::vector<std::string> ends;
+    if (!CopyArrays(env, begin_arrays, &begins) ||
+        !CopyArrays(env, end_arrays, &ends)) {
+      return nullptr;
+    }
+    std::vector<bool> may_exist;
+    for (size_t i = 0; i < begins.size(); i++) {
+      may_exist.push_back(
+          AsFilter(filter)->RangeMayExist(Range(begins[i], ends[i])));
+    }
+    return ToBooleans(env, may_exist);
+  });
+}
+
+}  // extern "C"
