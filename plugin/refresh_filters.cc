@@ -3,18 +3,16 @@
 #include "plugin/refresh_filters.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <queue>
 
 #include "filter_policy/samples/empty_queries.h"
-#include "rocksdb/metadata.h"
-#include "rocksdb/rate_limiter.h"
+#include "plugin/refresh_run.h"
+#include "plugin/replace_filters.h"
 #include "rocksdb/system_clock.h"
 #include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
-#include "table/rewrite_file.h"
 #include "util/repeatable_thread.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,9 +22,7 @@ namespace {
 using Outcome = RefreshOutcome;
 using Queries = std::vector<const SampleQuery*>;
 
-bool IsGone(const Status& s) { return s.IsNotFound() || s.IsPathNotFound(); }
-
-// One call of RefreshFilters.
+// One call of RefreshFilters where a policy of Protean designs the filters.
 //
 // The file that saves most per byte comes first. What a new filter saves is
 // known only after all keys of the file have been read, but it cannot save more
@@ -36,22 +32,11 @@ bool IsGone(const Status& s) { return s.IsNotFound() || s.IsPathNotFound(); }
 // and need not be read if the limit is reached.
 class Refresh {
  public:
-  Refresh(DB* db, ColumnFamilyHandle* column_family,
-          const RefreshOptions& options, RefreshResult* result)
-      : db_(db),
-        column_family_(column_family),
-        options_(options),
-        result_(result),
-        family_options_(db->GetOptions(column_family)) {
-    if (options.bytes_per_second > 0) {
-      // The rate limiter refills in tenths of a second.
-      limiter_.reset(NewGenericRateLimiter(
-          static_cast<int64_t>(
-              std::max<uint64_t>(options.bytes_per_second, 10)),
-          /*refill_period_us=*/100 * 1000, /*fairness=*/10,
-          RateLimiter::Mode::kAllIo));
-    }
-  }
+  explicit Refresh(RefreshRun* run)
+      : run_(*run),
+        options_(run->options()),
+        result_(run->result()),
+        family_options_(run->family_options()) {}
 
   Status Run();
 
@@ -76,20 +61,16 @@ class Refresh {
 
   Status Check() const;
   void TakeSamples();
-  void ListFiles();
+  void ListCandidates();
   void ListQueries(const ColumnFamilyMetaData& metadata);
-  bool IsUnfiltered(const ColumnFamilyMetaData& metadata,
-                    const SstFileMetaData& file, int level) const;
 
   // Each of these decides about the file, or leaves it a candidate. They return
   // an error only if refreshing must end.
   Status Screen(Candidate* candidate);
   Status Try(Candidate* candidate);
-  Status Rewrite(const Candidate& candidate);
 
   // Opens the candidate's file, or decides about it if it cannot be opened.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
-  void CountRewritten(const RefreshedFile& file);
 
   // The share of `queries` in all questions that the samples stand for.
   double Share(const Queries& queries) const;
@@ -99,75 +80,41 @@ class Refresh {
                  key.size() - family_options_.comparator->timestamp_size());
   }
 
-  void Decide(RefreshedFile* file, Outcome outcome,
-              const Status& status = Status::OK()) {
-    file->outcome = outcome;
-    file->status = status;
-    progress_.files_decided++;
+  const FilterPolicy* policy() const {
+    return run_.table().filter_policy.get();
   }
 
-  // Reports the progress. First pauses for the rate limit if `bytes` bytes are
-  // read or rewritten.
-  Status GoOn(uint64_t bytes = 0);
-
-  DB* const db_;
-  ColumnFamilyHandle* const column_family_;
+  RefreshRun& run_;
   const RefreshOptions& options_;
   RefreshResult* const result_;
-  const Options family_options_;
-  std::unique_ptr<RateLimiter> limiter_;
+  const Options& family_options_;
 
   std::vector<SampleQuery> samples_;  // ordered by lower bound
   // The weight of each sample, for each file that encloses it.
   std::vector<double> weights_;
   double questions_per_second_ = 0;  // that all samples stand for
   std::vector<Candidate> candidates_;
-  RefreshProgress progress_;
 };
 
 Status Refresh::Check() const {
-  const auto invalid = [this](const std::string& why) {
-    return Status::InvalidArgument("RefreshFilters needs " + why +
-                                   " in column family " +
-                                   column_family_->GetName());
-  };
-  if (!family_options_.table_factory->IsInstanceOf(
-          ProteanTableFactory::kClassName())) {
-    return invalid("the table factory ProteanTable, not " +
-                   std::string(family_options_.table_factory->Name()) + ",");
-  }
-  const auto* table =
-      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
-  if (AsProteanFilterPolicy(table->filter_policy.get()) == nullptr) {
-    return invalid("a filter policy of Protean");
-  }
   const Comparator* comparator = family_options_.comparator;
   if ((comparator != BytewiseComparator() &&
        comparator != BytewiseComparatorWithU64Ts()) ||
-      !table->whole_key_filtering) {
+      !run_.table().whole_key_filtering) {
     return Status::NotSupported(
-        "range filters are off in column family " + column_family_->GetName() +
-        ": they need the comparator " + BytewiseComparator()->Name() +
-        " and whole_key_filtering");
+        "range filters are off in column family " +
+        run_.column_family()->GetName() + ": they need the comparator " +
+        BytewiseComparator()->Name() + " and whole_key_filtering");
   }
-  if (options_.dry_run) return Status::OK();
-  // Not every read-only instance refuses CompactFiles (one crashes), but all of
-  // them refuse this call, which does nothing.
-  std::atomic<bool> canceled{true};
-  CompactRangeOptions nothing;
-  nothing.canceled = &canceled;
-  const Status s = db_->CompactRange(nothing, column_family_, nullptr, nullptr);
-  return s.IsNotSupported() ? s : Status::OK();
+  return run_.CheckWritable();
 }
 
 void Refresh::TakeSamples() {
-  const auto* table =
-      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::shared_ptr<SampleStore> store =
-      AsProteanFilterPolicy(table->filter_policy.get())->Samples();
+      AsProteanFilterPolicy(policy())->Samples();
   if (store == nullptr) return;
   const std::shared_ptr<QueryQueue> queue = store->Queue(
-      column_family_->GetName(), db_->GetEnv(), /*logger=*/nullptr);
+      run_.column_family()->GetName(), run_.db()->GetEnv(), /*logger=*/nullptr);
   samples_ = queue->Snapshot();
   std::sort(
       samples_.begin(), samples_.end(),
@@ -181,42 +128,22 @@ void Refresh::TakeSamples() {
                           std::max(elapsed.count(), 1e-6);
 }
 
-void Refresh::ListFiles() {
-  ColumnFamilyMetaData metadata;
-  db_->GetColumnFamilyMetaData(column_family_, &metadata);
+void Refresh::ListCandidates() {
+  const ColumnFamilyMetaData metadata = run_.ListFiles();
   for (const LevelMetaData& level : metadata.levels) {
     for (const SstFileMetaData& file : level.files) {
-      RefreshedFile listed;
-      listed.name = file.relative_filename;
-      listed.level = level.level;
-      listed.bytes = file.size;
-      listed.entries = file.num_entries;
-      result_->files.push_back(std::move(listed));
       Candidate candidate;
+      candidate.file = &result_->files[candidates_.size()];
       candidate.path = file.directory + "/" + file.relative_filename;
       // A default, which ListQueries replaces if there are samples.
       candidate.asked =
           static_cast<double>(file.size) /
           static_cast<double>(std::max<uint64_t>(metadata.size, 1));
+      candidate.saved = candidate.asked;
       candidates_.push_back(std::move(candidate));
     }
   }
-  progress_.files = candidates_.size();
-  for (size_t i = 0; i < candidates_.size(); i++) {
-    candidates_[i].file = &result_->files[i];
-    candidates_[i].saved = candidates_[i].asked;
-  }
   if (!samples_.empty()) ListQueries(metadata);
-  if (!family_options_.optimize_filters_for_hits) return;
-  RefreshedFile* listed = result_->files.data();
-  for (const LevelMetaData& level : metadata.levels) {
-    for (const SstFileMetaData& file : level.files) {
-      if (IsUnfiltered(metadata, file, level.level)) {
-        Decide(listed, Outcome::kUnfiltered);
-      }
-      listed++;
-    }
-  }
 }
 
 // A query that begins or ends outside of a file's keys, and yet overlaps it,
@@ -260,29 +187,6 @@ void Refresh::ListQueries(const ColumnFamilyMetaData& metadata) {
   }
 }
 
-// Whether the file would get no filter. RocksDB decides so when it writes a
-// file, if nothing that is older than the file overlaps it.
-bool Refresh::IsUnfiltered(const ColumnFamilyMetaData& metadata,
-                           const SstFileMetaData& file, int level) const {
-  const auto overlaps = [&](const SstFileMetaData& other) {
-    return UserKey(other.largestkey).compare(UserKey(file.smallestkey)) >= 0 &&
-           UserKey(other.smallestkey).compare(UserKey(file.largestkey)) <= 0;
-  };
-  for (const LevelMetaData& other : metadata.levels) {
-    auto first = other.files.begin();
-    if (other.level == level) {
-      // In level 0 the newest file comes first.
-      first += level == 0 ? &file - other.files.data() + 1
-                          : static_cast<ptrdiff_t>(other.files.size());
-    }
-    if (other.level >= level &&
-        std::any_of(first, other.files.end(), overlaps)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 double Refresh::Share(const Queries& queries) const {
   double sum = 0;
   for (const SampleQuery* query : queries) {
@@ -291,33 +195,11 @@ double Refresh::Share(const Queries& queries) const {
   return sum / static_cast<double>(samples_.size());
 }
 
-Status Refresh::GoOn(uint64_t bytes) {
-  do {
-    if (limiter_ != nullptr && bytes > 0) {
-      const uint64_t part = std::min(
-          bytes, static_cast<uint64_t>(limiter_->GetSingleBurstBytes()));
-      limiter_->Request(static_cast<int64_t>(part), Env::IO_LOW,
-                        /*stats=*/nullptr, RateLimiter::OpType::kRead);
-      bytes -= part;
-    } else {
-      bytes = 0;
-    }
-    if (options_.progress && !options_.progress(progress_)) {
-      return Status::Incomplete("RefreshFilters was told to end");
-    }
-  } while (bytes > 0);
-  return Status::OK();
-}
-
 std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   std::unique_ptr<FilterTrial> trial;
   const Status s = FilterTrial::Open(family_options_, candidate.path, &trial);
   if (!s.ok()) {
-    Decide(candidate.file,
-           IsGone(s)          ? Outcome::kGone
-           : s.IsCorruption() ? Outcome::kDamaged
-                              : Outcome::kFailed,
-           s);
+    run_.DecideUnreadable(candidate.file, s);
     return nullptr;
   }
   candidate.file->old_design = trial->old_filter().Describe();
@@ -328,7 +210,7 @@ Status Refresh::Screen(Candidate* candidate) {
   RefreshedFile* const file = candidate->file;
   if (samples_.empty()) return Status::OK();
   if (candidate->queries.empty()) {
-    Decide(file, Outcome::kNotAsked);
+    run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const std::unique_ptr<FilterTrial> trial = Open(*candidate);
@@ -341,9 +223,9 @@ Status Refresh::Screen(Candidate* candidate) {
   file->old_fpr = static_cast<double>(positives.size()) /
                   static_cast<double>(candidate->queries.size());
   if (file->old_fpr < options_.min_gain) {
-    Decide(file, Outcome::kTooLittleGain);
+    run_.Decide(file, Outcome::kTooLittleGain);
   }
-  return GoOn(trial->opened_bytes());
+  return run_.GoOn(trial->opened_bytes());
 }
 
 Status Refresh::Try(Candidate* candidate) {
@@ -363,16 +245,14 @@ Status Refresh::Try(Candidate* candidate) {
   const auto report = [&] {
     const auto bytes = static_cast<uint64_t>(unreported);
     unreported = 0;
-    progress_.bytes_read += bytes;
-    stopped = GoOn(bytes);
+    run_.CountRead(bytes);
+    stopped = run_.GoOn(bytes);
     return stopped.ok();
   };
-  const auto* table =
-      family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
   std::vector<BuiltFilter> built;
   Status s = trial->Build(
-      {family_options_, column_family_->GetName(), file->level},
-      {table->filter_policy.get()},
+      {family_options_, run_.column_family()->GetName(), file->level},
+      {policy()},
       [&](const Slice& key) {
         if (samples_.empty()) {
           gap_queries.Pass(key);
@@ -386,11 +266,11 @@ Status Refresh::Try(Candidate* candidate) {
   if (s.ok()) report();
   if (!stopped.ok()) return stopped;
   if (!s.ok()) {
-    Decide(file, s.IsCorruption() ? Outcome::kDamaged : Outcome::kFailed, s);
+    run_.DecideUnreadable(file, s);
     return Status::OK();
   }
   if (built[0].reader == nullptr) {
-    Decide(file, Outcome::kUnfiltered);
+    run_.Decide(file, Outcome::kUnfiltered);
     return Status::OK();
   }
 
@@ -412,7 +292,7 @@ Status Refresh::Try(Candidate* candidate) {
   file->new_design = new_filter.Describe();
   file->queries = empty.size();
   if (empty.empty()) {
-    Decide(file, Outcome::kNotAsked);
+    run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const auto all = static_cast<double>(empty.size());
@@ -437,56 +317,22 @@ Status Refresh::Try(Candidate* candidate) {
   const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
   const double cost =
       2 * static_cast<double>(file->bytes) /
-      static_cast<double>(std::max<uint64_t>(table->block_size, 1));
+      static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
   const bool pays_back =
       !result_->rate_known ||
       file->saved_reads_per_second * options_.payback_seconds >= cost;
   if (by_chance || file->old_fpr - file->new_fpr < options_.min_gain ||
       candidate->saved <= 0 || !pays_back) {
-    Decide(file, Outcome::kTooLittleGain);
+    run_.Decide(file, Outcome::kTooLittleGain);
   }
   return Status::OK();
-}
-
-Status Refresh::Rewrite(const Candidate& candidate) {
-  RefreshedFile* const file = candidate.file;
-  if (options_.dry_run) {
-    Decide(file, Outcome::kWouldRewrite);
-    CountRewritten(*file);
-    return Status::OK();
-  }
-  Status s = GoOn(file->bytes);
-  if (!s.ok()) return s;
-  s = RewriteFile(db_, column_family_, file->name);
-  if (s.ok()) {
-    Decide(file, Outcome::kRewritten);
-    CountRewritten(*file);
-  } else if (s.IsNotFound()) {
-    Decide(file, Outcome::kGone, s);
-  } else if (s.IsAborted()) {
-    Decide(file, Outcome::kBeingCompacted);
-  } else if (!s.IsIncomplete()) {
-    Decide(file, Outcome::kFailed, s);
-    // Goes on after these errors: a smaller file may find room, and other files
-    // may be free to compact.
-    if (!s.IsCompactionTooLarge() && !s.IsInvalidArgument()) return s;
-  } else {
-    return s;
-  }
-  return Status::OK();
-}
-
-void Refresh::CountRewritten(const RefreshedFile& file) {
-  progress_.bytes_rewritten += file.bytes;
-  result_->files_rewritten++;
-  result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
 }
 
 Status Refresh::Run() {
   Status s = Check();
   if (!s.ok()) return s;
   TakeSamples();
-  ListFiles();
+  ListCandidates();
 
   const auto is_undecided = [](const Candidate* candidate) {
     return candidate->file->outcome == Outcome::kNotReached;
@@ -499,28 +345,14 @@ Status Refresh::Run() {
   while (s.ok() && !waiting.empty()) {
     Candidate* const best = waiting.top();
     waiting.pop();
-    if (best->file->bytes > options_.max_bytes - progress_.bytes_rewritten) {
-      Decide(best->file, Outcome::kLimitReached);
-    } else if (best->is_tried) {
-      s = Rewrite(*best);
+    if (best->is_tried || run_.ExceedsLimit(*best->file)) {
+      s = run_.Rewrite(best->file);
     } else {
       s = Try(best);
       if (s.ok() && is_undecided(best)) waiting.push(best);
     }
   }
-
-  result_->bytes_read = progress_.bytes_read;
-  result_->bytes_rewritten = progress_.bytes_rewritten;
-  Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,
-      "Protean: %s of column family %s: %llu of %zu files%s, %llu bytes, by "
-      "%zu samples: %s",
-      options_.dry_run ? "trial refresh" : "refresh",
-      column_family_->GetName().c_str(),
-      static_cast<unsigned long long>(result_->files_rewritten),
-      result_->files.size(), options_.dry_run ? " to rewrite" : " rewritten",
-      static_cast<unsigned long long>(result_->bytes_rewritten),
-      samples_.size(), s.ToString().c_str());
-  return s;
+  return run_.Finish(s);
 }
 
 }  // namespace
@@ -549,6 +381,8 @@ const char* ToString(RefreshOutcome outcome) {
       return "failed";
     case Outcome::kNotReached:
       return "not reached";
+    case Outcome::kHasFilter:
+      return "has RocksDB's filter";
   }
   return "unknown";
 }
@@ -556,7 +390,17 @@ const char* ToString(RefreshOutcome outcome) {
 Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
                       const RefreshOptions& options, RefreshResult* result) {
   *result = RefreshResult();
-  return Refresh(db, column_family, options, result).Run();
+  RefreshRun run(db, column_family, options, result);
+  const TableFactory& factory = *run.family_options().table_factory;
+  if (!factory.IsInstanceOf(ProteanTableFactory::kClassName())) {
+    return Status::InvalidArgument(
+        "RefreshFilters needs the table factory ProteanTable, not " +
+        std::string(factory.Name()) + ", in column family " +
+        column_family->GetName());
+  }
+  return AsProteanFilterPolicy(run.table().filter_policy.get()) != nullptr
+             ? Refresh(&run).Run()
+             : ReplaceFilters(&run);
 }
 
 class FilterRefresher::Thread {

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "plugin/filter_properties.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/table/refresh_fixture.h"
@@ -271,6 +272,12 @@ TEST_P(StockFilesRefreshTest, DesignedByCompaction) {
   Open();
   const uint64_t before = BlocksRead(Queries(/*close=*/true, 2));
   CompactAll();
+  std::map<std::string, FilterProperties> files;
+  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  uint64_t taught = 0;
+  for (const auto& [path, filter] : files) taught += filter.samples > 0;
+  // The queries lie among the lowest two fifths of the keys.
+  EXPECT_GT(taught, files.size() / 4);
   EXPECT_LT(BlocksRead(Queries(/*close=*/true, 4)), before / 5);
 }
 
