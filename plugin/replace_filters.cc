@@ -53,16 +53,48 @@ Outcome OutcomeOf(const BlockBasedFile& file) {
   return has_keys ? Outcome::kNotReached : Outcome::kUnfiltered;
 }
 
+// Reads all entries of the file. A compaction that comes upon a damaged block
+// would stop all writes to the DB.
+Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
+                   const RefreshedFile& listed, Status* damage) {
+  constexpr uint64_t kEntriesPerReport = 4096;
+  ReadOptions options;
+  options.fill_cache = false;
+  options.readahead_size = 2 << 20;
+  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
+      options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+      /*skip_filters=*/true, TableReaderCaller::kUncategorized));
+  uint64_t entries = 0;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (++entries % kEntriesPerReport != 0) continue;
+    const Status s = run->GoOn();
+    if (!s.ok()) return s;
+  }
+  *damage = it->status();
+  run->CountRead(listed.bytes);
+  return Status::OK();
+}
+
 Status Replace(RefreshRun* run, const std::string& path, RefreshedFile* file) {
   Outcome outcome = Outcome::kNotReached;
   {
     std::unique_ptr<SeparateFile> opened;
-    const Status s = SeparateFile::Open(run->family_options(), path, &opened);
+    Status s = SeparateFile::Open(run->family_options(), path, &opened);
     if (!s.ok()) {
       run->DecideUnreadable(file, s);
       return run->GoOn();
     }
     outcome = OutcomeOf(opened->file());
+    if (outcome == Outcome::kNotReached && !run->options().dry_run &&
+        !run->ExceedsLimit(*file)) {
+      Status damage;
+      s = ReadEntries(run, opened->file(), *file, &damage);
+      if (!s.ok()) return s;
+      if (!damage.ok()) {
+        run->DecideUnreadable(file, damage);
+        return run->GoOn();
+      }
+    }
   }
   if (outcome == Outcome::kNotReached) return run->Rewrite(file);
   run->Decide(file, outcome);
