@@ -3,7 +3,7 @@
 //  One call of RefreshFilters (refresh_filters.h), without the choice of the
 //  files: their list, the pauses, the rewriting, and the result. The choice
 //  depends on the column family's filter policy: a policy of Protean designs
-//  filters (refresh_filters.cc), a policy of RocksDB replaces Protean's
+//  filters (redesign_filters.h), a policy of RocksDB replaces Protean's
 //  (replace_filters.h).
 
 #pragma once

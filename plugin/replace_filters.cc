@@ -7,7 +7,6 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/filter_policy.h"
-#include "table/block_based/filter_policy_internal.h"
 #include "table/rocksdb_internals/separate_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -23,8 +22,7 @@ Status Check(const RefreshRun& run) {
                                    run.column_family()->GetName());
   };
   const BlockBasedTableOptions& table = run.table();
-  if (table.filter_policy == nullptr ||
-      !table.filter_policy->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
+  if (table.filter_policy == nullptr || !IsOfRocksDB(*table.filter_policy)) {
     return invalid("a filter policy of Protean, or one of RocksDB's own,");
   }
   FilterBuildingContext context(table);

@@ -15,7 +15,6 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
-#include "table/block_based/filter_policy_internal.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/eta.h"
@@ -69,7 +68,7 @@ Status MakePolicy(const std::string& to,
         "is a filter policy of Protean, which a RocksDB without Protean does "
         "not know");
   }
-  if (!(*policy)->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
+  if (!IsOfRocksDB(**policy)) {
     return refused("is no filter policy of RocksDB's own");
   }
   const BlockBasedTableOptions table;

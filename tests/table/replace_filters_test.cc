@@ -116,7 +116,7 @@ TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
   EXPECT_GT(first, 0u);
   EXPECT_EQ(files - first, Count(Outcome::kLimitReached));
   EXPECT_LE(result_.bytes_rewritten, options.max_bytes);
-  // It ends when it is told to, and goes on where it was.
+  // RefreshFilters ends when it is told to, and goes on where it was.
   options = RefreshOptions();
   options.progress = [](const RefreshProgress& at) {
     return at.bytes_rewritten == 0;
