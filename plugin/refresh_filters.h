@@ -76,13 +76,15 @@ enum class RefreshOutcome {
   kWouldRewrite,    // but for the dry run
   kNotAsked,        // there is no sample query that its filter decides
   kTooLittleGain,   // its filter does well, or a new one would do no better
-  kUnfiltered,      // its level has no filters (optimize_filters_for_hits)
+  kUnfiltered,      // it has no keys, or its level has no filters
+                    // (optimize_filters_for_hits)
   kLimitReached,    // it is larger than the rest of max_bytes
   kBeingCompacted,  // which gives it a new filter anyway
   kGone,            // since RefreshFilters began; probably compacted
   kDamaged,         // it cannot be read, as `status` says
   kFailed,          // it was not rewritten, as `status` says
   kNotReached,      // refreshing ended before it
+  kHasFilter,       // of RocksDB's own, which the policy would give it, too
 };
 
 // The name of an outcome, such as "rewritten" or "too little gain": a constant
@@ -150,17 +152,28 @@ struct RefreshResult {
 // samples (SuRF) can be refreshed too, after a change of their options or from
 // another filter, but all files are then read to find that out.
 //
+// With a filter policy of RocksDB's own, such as bloomfilter:10, this is the
+// way back from Protean: all files that have a filter of Protean's, or none,
+// are rewritten, and a RocksDB without Protean then asks the filters of all
+// files. Of the options, min_gain and payback_seconds have no effect, and of
+// the result, queries, designs and rates stay unknown. A compaction that began
+// before the policy was changed may still write a file with the old one: the
+// work is done when a call finds no file to rewrite and none that is being
+// compacted.
+//
 // `db` may be wrapped in StackableDBs. The column family must have the table
-// factory ProteanTable with a filter policy of Protean. Works with every
-// compaction style. A file whose checksums are wrong is left alone. `*result`
-// is overwritten, and tells what has been done whatever the returned status is.
-// If the process dies, the current file is unchanged.
+// factory ProteanTable with a filter policy of Protean or of RocksDB. Works
+// with every compaction style. A file whose checksums are wrong is left alone.
+// `*result` is overwritten, and tells what has been done whatever the returned
+// status is. If the process dies, the current file is unchanged.
 //
 // Returns Incomplete if `options.progress` or DB::DisableManualCompaction ended
-// it; InvalidArgument for another table factory or policy; NotSupported if the
-// column family's comparator or options rule out range filters, or if the DB is
-// open for reading only, except in a dry run; and RocksDB's error when it can
-// no longer write. Thread safe; the DB can be read and written meanwhile.
+// it; InvalidArgument for another table factory or policy, or for a policy of
+// RocksDB's that builds no filters; NotSupported if the policy is one of
+// Protean's and the column family's comparator or options rule out range
+// filters, or if the DB is open for reading only, except in a dry run; and
+// RocksDB's error when it can no longer write. Thread safe; the DB can be read
+// and written meanwhile.
 Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
                       const RefreshOptions& options, RefreshResult* result);
 

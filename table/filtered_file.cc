@@ -66,16 +66,17 @@ SequenceNumber MarkerSequence(const BlockBasedFile& file) {
 }  // namespace
 
 FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
-                           FilterUse use, const std::string& db_session_id,
+                           FilterUse use, const ProteanFilterPolicy* policy,
+                           const std::string& db_session_id,
                            uint64_t log_period_seconds)
     : file_(std::move(file)),
       open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
-                 use == FilterUse::kUsed
-                     ? AsProteanFilterPolicy(file_->filter_policy())
-                     : nullptr),
+                 policy),
       has_range_filter_(use == FilterUse::kUsed),
       is_partitioned_(file_->filter_state() ==
                       BlockBasedFile::FilterState::kPartitioned),
+      allows_markers_(has_range_filter_ &&
+                      file_->user_comparator() == BytewiseComparator()),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       marker_sequence_(MarkerSequence(*file_)),
       queue_(open_file_.queue()) {

@@ -52,16 +52,22 @@ class FilteredFile final : public CountedFile, private PartReports {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
   // Protean, and its user keys are in bytewise order when their
-  // timestamps are taken away. `db_session_id` names the open DB that
+  // timestamps are taken away. `policy` is the policy that takes samples of
+  // what the file is asked, or nullptr. `db_session_id` names the open DB that
   // the file belongs to; empty if there is none. `log_period_seconds` is how
   // often the DB's log tells of the filters (open_families.h).
   FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
+               const ProteanFilterPolicy* policy,
                const std::string& db_session_id, uint64_t log_period_seconds);
   FilteredFile(const FilteredFile&) = delete;
   FilteredFile& operator=(const FilteredFile&) = delete;
 
   // Whether GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
+
+  // Whether iterators over the file may wait at markers, as far as the file
+  // tells: it has a range filter, and keys without timestamps.
+  bool allows_markers() const { return allows_markers_; }
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
   // through the block cache. `*view`, which is new, keeps it in memory for the
@@ -117,6 +123,7 @@ class FilteredFile final : public CountedFile, private PartReports {
   // These members share a cache line, on which reads do not write.
   const bool has_range_filter_;
   const bool is_partitioned_;
+  const bool allows_markers_;
   const size_t timestamp_size_;
   const SequenceNumber marker_sequence_;
   QueryQueue* const queue_;

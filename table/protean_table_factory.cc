@@ -57,6 +57,13 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   return s.ok() && PolicyNames::Instance().Contains(id);
 }
 
+// Whether filters know keys in this order: as byte strings in bytewise order,
+// without timestamps.
+bool IsOrderOfFilters(const Comparator* comparator) {
+  return comparator == BytewiseComparator() ||
+         comparator == BytewiseComparatorWithU64Ts();
+}
+
 // A range deletion that an iterator writes may cover keys of files which the
 // thread's bounds have hidden from it. The iterator knows bounds in
 // ReadOptions.
@@ -170,10 +177,8 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
         file->name().c_str());
     return FilterUse::kDamaged;
   }
-  // Filters know keys as byte strings in bytewise order, without timestamps.
   const Comparator* comparator = file->user_comparator();
-  if (comparator != BytewiseComparator() &&
-      comparator != BytewiseComparatorWithU64Ts()) {
+  if (!IsOrderOfFilters(comparator)) {
     if (!shared_->comparator.exchange(true)) {
       Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
           "ProteanTable: range filters are off, because they need "
@@ -199,6 +204,19 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
   return FilterUse::kUsed;
 }
 
+const ProteanFilterPolicy* ProteanTableFactory::SampledPolicyOf(
+    const BlockBasedFile& file, FilterUse use) const {
+  if (use == FilterUse::kUsed) {
+    return AsProteanFilterPolicy(file.filter_policy());
+  }
+  const auto* options = GetOptions<BlockBasedTableOptions>();
+  const bool gets_filter =
+      (use == FilterUse::kNone || use == FilterUse::kForeign) &&
+      options->whole_key_filtering && IsOrderOfFilters(file.user_comparator());
+  return gets_filter ? AsProteanFilterPolicy(options->filter_policy.get())
+                     : nullptr;
+}
+
 Status ProteanTableFactory::NewTableReader(
     const ReadOptions& ro, const TableReaderOptions& table_reader_options,
     std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
@@ -210,8 +228,9 @@ Status ProteanTableFactory::NewTableReader(
       prefetch_index_and_filter_in_cache, &opened);
   if (!s.ok()) return s;
   const FilterUse use = UseOf(opened.get());
+  const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);
   *table_reader = std::make_unique<ProteanTableReader>(
-      std::move(opened), use, table_reader_options.cur_db_session_id,
+      std::move(opened), use, policy, table_reader_options.cur_db_session_id,
       shared_->log_period_seconds.load(std::memory_order_relaxed));
   return s;
 }

@@ -15,6 +15,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+class ProteanFilterPolicy;
+
 class ProteanTableFactory : public BlockBasedTableFactory {
  public:
   explicit ProteanTableFactory(
@@ -68,6 +70,11 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   void NotePartitionFilters();
   // Whether the file's filter can be asked for ranges. Logs once why not.
   FilterUse UseOf(BlockBasedFile* file) const;
+  // The policy that takes samples of what the file is asked, or nullptr. A file
+  // that has no filter of Protean's, or none at all, is sampled if it would get
+  // one when it is written now.
+  const ProteanFilterPolicy* SampledPolicyOf(const BlockBasedFile& file,
+                                             FilterUse use) const;
 
   // Shared by the clones of a factory.
   struct Shared {

@@ -18,14 +18,13 @@ uint64_t DataBlocksInCache(const PerfContext& counters) {
 }
 
 bool AllowsMarkers(const ReadOptions& read_options, TableReaderCaller caller,
-                   const BlockBasedFile& file, const FileIterator& iterator) {
+                   const FilteredFile& file, const FileIterator& iterator) {
   // A prefix seek may not take a marker for a key with its prefix; a tailing
   // iterator sees all sequence numbers; max_skippable_internal_keys would count
   // markers.
   return caller == TableReaderCaller::kUserIterator &&
          !iterator.SeeksPrefixes() && !read_options.tailing &&
-         read_options.max_skippable_internal_keys == 0 &&
-         file.user_comparator() == BytewiseComparator();
+         read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
 
 }  // namespace
@@ -37,7 +36,7 @@ ProteanTableIterator::ProteanTableIterator(
       file_(file),
       read_options_(read_options),
       markers_allowed_(
-          AllowsMarkers(read_options, arguments.caller, file->file(), inner())),
+          AllowsMarkers(read_options, arguments.caller, *file, inner())),
       outcomes_(file),
       lookup_context_(arguments.caller),
       search_(this, file),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The iterator over an SST file that asks the file's filter before it reads
-//  anything. table/seek/seek_decision.h decides what a seek does; this iterator
-//  acts on it.
+//  anything, and samples the seeks that find nothing. In a file without a
+//  filter that ranges can be asked of, it reads, and samples.
+//  table/seek/seek_decision.h decides what a seek does; this iterator acts on
+//  it.
 //
 //  A seek under ReadOptions::iterate_upper_bound looks for keys in [target,
 //  upper bound). If the filter says that there are none, the iterator turns

@@ -53,7 +53,8 @@ InternalIterator* ProteanTableReader::NewIterator(
       return check->NewIterator(&file_, read_options, arena);
     }
   }
-  if (skip_filters || !file_.has_range_filter() || !IsForUser(caller)) {
+  const bool is_wrapped = file_.has_range_filter() || queue_ != nullptr;
+  if (skip_filters || !is_wrapped || !IsForUser(caller)) {
     return table_->NewIterator(read_options, prefix_extractor, arena,
                                skip_filters, caller, compaction_readahead_size,
                                allow_unprepared_value);

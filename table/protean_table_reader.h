@@ -2,13 +2,15 @@
 
 //  The reader of an SST file. RocksDB's block-based table does the work, and
 //  asks the filter for Get and MultiGet. Only iterators for users are wrapped,
-//  if the file has a range filter (protean_table_iterator.h) or if keys are
-//  being counted (range_counter.h). While an existence check is at work, the
-//  filters alone are asked (existence_check.h).
+//  if the file has a range filter or queries of it are sampled
+//  (protean_table_iterator.h), or if keys are being counted (range_counter.h).
+//  While an existence check is at work, the filters alone are asked
+//  (existence_check.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
-//  file are sampled: the filter is asked for them, and should deny them. Each
-//  of several files may sample the same query of a user.
+//  file are sampled: the filter is asked for them, and should deny them. A file
+//  that has no filter of Protean's yet gets one when it is compacted, and is
+//  sampled for that. Each of several files may sample the same query of a user.
 
 #pragma once
 
@@ -27,9 +29,10 @@ class ProteanTableReader : public TableReader {
  public:
   // All arguments are FilteredFile's.
   ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
+                     const ProteanFilterPolicy* policy,
                      const std::string& db_session_id,
                      uint64_t log_period_seconds)
-      : file_(std::move(file), use, db_session_id, log_period_seconds),
+      : file_(std::move(file), use, policy, db_session_id, log_period_seconds),
         table_(file_.file().table()),
         queue_(file_.queue()) {}
 

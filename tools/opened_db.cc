@@ -158,6 +158,12 @@ Status LoadForWriting(const std::string& path, Env* env, DBOptions* options,
   return s;
 }
 
+void AdjustAll(const OpenedDB::Adjust& adjust,
+               std::vector<ColumnFamilyDescriptor>* families) {
+  if (adjust == nullptr) return;
+  for (ColumnFamilyDescriptor& family : *families) adjust(&family);
+}
+
 }  // namespace
 
 Status OpenedDB::CheckForWriting(const std::string& path, Env* env) {
@@ -167,11 +173,13 @@ Status OpenedDB::CheckForWriting(const std::string& path, Env* env) {
 }
 
 Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
-                                std::unique_ptr<OpenedDB>* opened) {
+                                std::unique_ptr<OpenedDB>* opened,
+                                const Adjust& adjust) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
   Status s = LoadForWriting(path, env, &options, &families);
   if (!s.ok()) return s;
+  AdjustAll(adjust, &families);
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
   options.env = opening->env_.get();
@@ -181,11 +189,13 @@ Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
 }
 
 Status OpenedDB::OpenForReading(const std::string& path, Env* env,
-                                std::unique_ptr<OpenedDB>* opened) {
+                                std::unique_ptr<OpenedDB>* opened,
+                                const Adjust& adjust) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
   Status s = LoadOptions(path, env, /*strictly=*/false, &options, &families);
   if (!s.ok()) return s;
+  AdjustAll(adjust, &families);
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = NewCompositeEnv(
       std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,15 +18,20 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class OpenedDB {
  public:
+  // Changes the options of a column family before the DB is opened.
+  using Adjust = std::function<void(ColumnFamilyDescriptor*)>;
+
   // Opens the existing DB in the folder `path` of `env`, with all of its column
   // families and the options of its latest OPTIONS file. RocksDB does what it
   // does whenever it opens a DB: it replays the WAL, flushes the memtables, and
-  // starts new MANIFEST, OPTIONS and LOG files. The options stay the same. The
-  // DB starts no compactions of its own while it is open.
+  // starts new MANIFEST, OPTIONS and LOG files. The options stay the same,
+  // unless `adjust` is given: the OPTIONS file then has what that makes of
+  // them. The DB starts no compactions of its own while it is open.
   //
   // Returns what CheckForWriting returns, without having touched anything.
   static Status OpenForWriting(const std::string& path, Env* env,
-                               std::unique_ptr<OpenedDB>* opened);
+                               std::unique_ptr<OpenedDB>* opened,
+                               const Adjust& adjust = nullptr);
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
@@ -40,7 +46,8 @@ class OpenedDB {
   // written, not even when the DB is closed. Things that the OPTIONS file names
   // but this program does not have are left out.
   static Status OpenForReading(const std::string& path, Env* env,
-                               std::unique_ptr<OpenedDB>* opened);
+                               std::unique_ptr<OpenedDB>* opened,
+                               const Adjust& adjust = nullptr);
 
   ~OpenedDB();
 

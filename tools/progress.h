@@ -22,6 +22,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Whether the line is shown at all.
+  bool watched() const { return watched_; }
   // Whether it is time to show another text, which is a few times a second.
   bool IsDue() const {
     return watched_ && std::chrono::steady_clock::now() >= due_;

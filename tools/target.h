@@ -77,12 +77,6 @@ struct TargetFamily {
 std::string WhyNotProteanTable(const TargetFamily& family,
                                const std::string& policy);
 
-// Why the column family is not under ProteanTable, and what its options need:
-// `policy`, such as "proteus:12". Names the section of the OPTIONS file, which
-// decides whatever the line table_factory says.
-std::string WhyNotProteanTable(const TargetFamily& family,
-                               const std::string& policy);
-
 // Warns if the samples are saved in a file whose path is relative, and so
 // depends on the working folder.
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err);

@@ -21,7 +21,9 @@ OpenFile::OpenFile(const std::string& db_session_id,
   if (samples != nullptr) {
     samples_ = db_->Queue(samples, family, file.env, file.info_log);
   }
-  const auto trees = policy == nullptr ? nullptr : policy->Filters();
+  const auto trees = policy == nullptr || use != FilterUse::kUsed
+                         ? nullptr
+                         : policy->Filters();
   if (trees != nullptr && file.level >= 0) {
     FileFilter filter;
     filter.level = file.level;

@@ -23,7 +23,9 @@ class ProteanFilterPolicy;
 // Thread safe.
 class OpenFile {
  public:
-  // `policy` is nullptr if the file's filter is not used.
+  // `policy` is the column family's, whose samples are taken from reads of the
+  // file and, if the file's filter is used, whose tree the file belongs to.
+  // Nullptr if it can build no filter for the file that ranges are asked of.
   OpenFile(const std::string& db_session_id, FileDescription description,
            FilterUse use, const ProteanFilterPolicy* policy);
   ~OpenFile();

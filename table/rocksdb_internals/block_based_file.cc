@@ -6,6 +6,7 @@
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
+#include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
 #include "table/rocksdb_internals/cache_room.h"
 #include "table/table_builder.h"
@@ -122,6 +123,10 @@ const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
 }
 
 }  // namespace
+
+bool IsOfRocksDB(const FilterPolicy& policy) {
+  return policy.IsInstanceOf(BuiltinFilterPolicy::kClassName());
+}
 
 Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                             const ReadOptions& read_options,

@@ -26,6 +26,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Keeps a filter in memory while it is used.
 using FilterHold = CachableEntry<ParsedFullFilterBlock>;
 
+// Whether the policy is one of RocksDB's own, such as that of bloomfilter:10.
+bool IsOfRocksDB(const FilterPolicy& policy);
+
 // A file that RocksDB's block-based table has opened. All functions but
 // DropFilter are thread safe.
 class BlockBasedFile {

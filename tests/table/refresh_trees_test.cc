@@ -358,9 +358,16 @@ TEST_F(RefreshTest, RefusesOthers) {
   EXPECT_TRUE(expect("",
                      "Invalid argument: RefreshFilters needs the table "
                      "factory ProteanTable, not BlockBasedTable"));
-  EXPECT_TRUE(expect("filter_policy=bloomfilter:10:false",
-                     "Invalid argument: RefreshFilters needs a filter policy"));
-  EXPECT_TRUE(expect("filter_policy=nullptr", "Invalid argument"));
+  EXPECT_TRUE(expect("filter_policy=bloomfilter:0",
+                     "Invalid argument: RefreshFilters needs a filter policy "
+                     "that builds filters"));
+  EXPECT_TRUE(
+      expect("filter_policy=bloomfilter:10;whole_key_filtering=false",
+             "Invalid argument: RefreshFilters needs a filter policy that "
+             "builds filters"));
+  EXPECT_TRUE(expect("filter_policy=nullptr",
+                     "Invalid argument: RefreshFilters needs a filter policy "
+                     "of Protean, or one of RocksDB's own"));
   EXPECT_TRUE(expect("filter_policy=proteus:10;whole_key_filtering=false",
                      "Not implemented: range filters are off"));
   db_.reset();

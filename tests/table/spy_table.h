@@ -64,7 +64,8 @@ class SpyTableReader : public ProteanTableReader {
  public:
   SpyTableReader(std::unique_ptr<BlockBasedFile>&& file,
                  const std::string& db_session_id, MakeIterator make)
-      : ProteanTableReader(std::move(file), FilterUse::kNone, db_session_id,
+      : ProteanTableReader(std::move(file), FilterUse::kNone,
+                           /*policy=*/nullptr, db_session_id,
                            /*log_period_seconds=*/0),
         make_(std::move(make)) {}
 

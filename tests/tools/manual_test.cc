@@ -44,8 +44,8 @@ void ExpectContains(const std::string& text, const std::string& part) {
 
 TEST(ManualTest, EachCommandHasAHelpAndAPage) {
   const std::vector<std::string> commands = Commands();
-  EXPECT_EQ((std::vector<std::string>{"inspect", "advise", "refresh", "verify",
-                                      "samples", "help"}),
+  EXPECT_EQ((std::vector<std::string>{"inspect", "advise", "refresh",
+                                      "rollback", "verify", "samples", "help"}),
             commands);
   const std::string program = WithoutEscapes(RunTool({"help", "--man"}).out);
   for (const std::string& command : commands) {

@@ -29,7 +29,8 @@ TEST_F(ContractTest, FilesAndHandlesNameTheSameColumnFamily) {
       if (!s.ok()) return s;
       families_->insert(opened->family());
       reader->reset(new ProteanTableReader(std::move(opened), FilterUse::kNone,
-                                           "", /*log_period_seconds=*/0));
+                                           /*policy=*/nullptr, "",
+                                           /*log_period_seconds=*/0));
       return s;
     }
 

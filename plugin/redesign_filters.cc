@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/redesign_filters.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <queue>
+
+#include "filter_policy/samples/empty_queries.h"
+#include "table/filter_trial.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Outcome = RefreshOutcome;
+using Queries = std::vector<const SampleQuery*>;
+
+// One call of RefreshFilters where a policy of Protean designs the filters.
+//
+// The file that saves most per byte comes first. What a new filter saves is
+// known only after all keys of the file have been read, but it cannot save more
+// than the old filter lets through. So files wait in the order of that limit.
+// The first file is tried, and waits again with what it really saves; it is
+// rewritten when it comes first again. The files behind it cannot be better,
+// and need not be read if the limit is reached.
+class Refresh {
+ public:
+  explicit Refresh(RefreshRun* run)
+      : run_(*run),
+        options_(run->options()),
+        result_(run->result()),
+        family_options_(run->family_options()) {}
+
+  Status Run();
+
+ private:
+  struct Candidate {
+    RefreshedFile* file;
+    std::string path;
+    Queries queries;   // within its keys, ordered by lower bound
+    double asked = 0;  // its share of all questions to filters
+    double saved = 0;  // part of `asked`; an upper limit until `is_tried`
+    bool is_tried = false;
+
+    double Value() const {
+      return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
+    }
+  };
+  struct LessValue {
+    bool operator()(const Candidate* a, const Candidate* b) const {
+      return a->Value() < b->Value();
+    }
+  };
+
+  Status Check() const;
+  void TakeSamples();
+  void ListCandidates();
+  void ListQueries(const ColumnFamilyMetaData& metadata);
+
+  // Each of these decides about the file, or leaves it a candidate. They return
+  // an error only if refreshing must end.
+  Status Screen(Candidate* candidate);
+  Status Try(Candidate* candidate);
+
+  // Opens the candidate's file, or decides about it if it cannot be opened.
+  std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
+
+  // The share of `queries` in all questions that the samples stand for.
+  double Share(const Queries& queries) const;
+
+  Slice UserKey(const std::string& key) const {
+    return Slice(key.data(),
+                 key.size() - family_options_.comparator->timestamp_size());
+  }
+
+  const FilterPolicy* policy() const {
+    return run_.table().filter_policy.get();
+  }
+
+  RefreshRun& run_;
+  const RefreshOptions& options_;
+  RefreshResult* const result_;
+  const Options& family_options_;
+
+  std::vector<SampleQuery> samples_;  // ordered by lower bound
+  // The weight of each sample, for each file that encloses it.
+  std::vector<double> weights_;
+  double questions_per_second_ = 0;  // that all samples stand for
+  std::vector<Candidate> candidates_;
+};
+
+Status Refresh::Check() const {
+  const Comparator* comparator = family_options_.comparator;
+  if ((comparator != BytewiseComparator() &&
+       comparator != BytewiseComparatorWithU64Ts()) ||
+      !run_.table().whole_key_filtering) {
+    return Status::NotSupported(
+        "range filters are off in column family " +
+        run_.column_family()->GetName() + ": they need the comparator " +
+        BytewiseComparator()->Name() + " and whole_key_filtering");
+  }
+  return run_.CheckWritable();
+}
+
+void Refresh::TakeSamples() {
+  const std::shared_ptr<SampleStore> store =
+      AsProteanFilterPolicy(policy())->Samples();
+  if (store == nullptr) return;
+  const std::shared_ptr<QueryQueue> queue = store->Queue(
+      run_.column_family()->GetName(), run_.db()->GetEnv(), /*logger=*/nullptr);
+  samples_ = queue->Snapshot();
+  std::sort(
+      samples_.begin(), samples_.end(),
+      [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
+  result_->samples = samples_.size();
+  result_->rate_known = queue->sampled() > 0;
+  const std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - queue->created();
+  questions_per_second_ = static_cast<double>(queue->sampled()) *
+                          queue->sample_every() /
+                          std::max(elapsed.count(), 1e-6);
+}
+
+void Refresh::ListCandidates() {
+  const ColumnFamilyMetaData metadata = run_.ListFiles();
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      Candidate candidate;
+      candidate.file = &result_->files[candidates_.size()];
+      candidate.path = file.directory + "/" + file.relative_filename;
+      // A default, which ListQueries replaces if there are samples.
+      candidate.asked =
+          static_cast<double>(file.size) /
+          static_cast<double>(std::max<uint64_t>(metadata.size, 1));
+      candidate.saved = candidate.asked;
+      candidates_.push_back(std::move(candidate));
+    }
+  }
+  if (!samples_.empty()) ListQueries(metadata);
+}
+
+// A query that begins or ends outside of a file's keys, and yet overlaps it,
+// finds the file's first or last key. So a query can be empty only in a file
+// that encloses it; in all other files it is decided without a filter.
+void Refresh::ListQueries(const ColumnFamilyMetaData& metadata) {
+  weights_.resize(samples_.size());
+  std::vector<size_t> enclosing;
+  for (size_t i = 0; i < samples_.size(); i++) {
+    const SampleQuery& query = samples_[i];
+    enclosing.clear();
+    size_t level_begin = 0;
+    for (const LevelMetaData& level : metadata.levels) {
+      const std::vector<SstFileMetaData>& files = level.files;
+      auto file = files.begin();
+      auto end = files.end();
+      if (level.level > 0) {
+        file = std::partition_point(
+            file, end, [this, &query](const SstFileMetaData& f) {
+              return UserKey(f.largestkey).compare(query.lo) <= 0;
+            });
+        if (file != end) end = file + 1;
+      }
+      for (; file != end; ++file) {
+        if (UserKey(file->smallestkey).compare(query.lo) < 0 &&
+            IsInverted(UserKey(file->largestkey), query.hi,
+                       query.hi_inclusive)) {
+          enclosing.push_back(level_begin +
+                              static_cast<size_t>(file - files.begin()));
+        }
+      }
+      level_begin += files.size();
+    }
+    if (enclosing.empty()) continue;
+    weights_[i] = 1 / static_cast<double>(enclosing.size());
+    for (size_t file : enclosing) candidates_[file].queries.push_back(&query);
+  }
+  for (Candidate& candidate : candidates_) {
+    candidate.asked = Share(candidate.queries);
+    candidate.file->queries = candidate.queries.size();
+  }
+}
+
+double Refresh::Share(const Queries& queries) const {
+  double sum = 0;
+  for (const SampleQuery* query : queries) {
+    sum += weights_[static_cast<size_t>(query - samples_.data())];
+  }
+  return sum / static_cast<double>(samples_.size());
+}
+
+std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
+  std::unique_ptr<FilterTrial> trial;
+  const Status s = FilterTrial::Open(family_options_, candidate.path, &trial);
+  if (!s.ok()) {
+    run_.DecideUnreadable(candidate.file, s);
+    return nullptr;
+  }
+  candidate.file->old_design = trial->old_filter().Describe();
+  return trial;
+}
+
+Status Refresh::Screen(Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  if (samples_.empty()) return Status::OK();
+  if (candidate->queries.empty()) {
+    run_.Decide(file, Outcome::kNotAsked);
+    return Status::OK();
+  }
+  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+  if (trial == nullptr) return Status::OK();
+  Queries positives;
+  for (const SampleQuery* query : candidate->queries) {
+    if (trial->old_filter().MayMatch(*query)) positives.push_back(query);
+  }
+  candidate->saved = Share(positives);
+  file->old_fpr = static_cast<double>(positives.size()) /
+                  static_cast<double>(candidate->queries.size());
+  if (file->old_fpr < options_.min_gain) {
+    run_.Decide(file, Outcome::kTooLittleGain);
+  }
+  return run_.GoOn(trial->opened_bytes());
+}
+
+Status Refresh::Try(Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  candidate->is_tried = true;
+  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+  if (trial == nullptr) return Status::OK();
+
+  EmptySamples empty_samples(std::move(candidate->queries));
+  GapQueries gap_queries(file->entries);
+  const double entry_bytes =
+      static_cast<double>(file->bytes) /
+      static_cast<double>(std::max<uint64_t>(file->entries, 1));
+  constexpr double kBytesPerReport = 64 << 10;
+  double unreported = 0;
+  Status stopped;
+  const auto report = [&] {
+    const auto bytes = static_cast<uint64_t>(unreported);
+    unreported = 0;
+    run_.CountRead(bytes);
+    stopped = run_.GoOn(bytes);
+    return stopped.ok();
+  };
+  std::vector<BuiltFilter> built;
+  Status s = trial->Build(
+      {family_options_, run_.column_family()->GetName(), file->level},
+      {policy()},
+      [&](const Slice& key) {
+        if (samples_.empty()) {
+          gap_queries.Pass(key);
+        } else {
+          empty_samples.Pass(key);
+        }
+        unreported += entry_bytes;
+        return unreported < kBytesPerReport || report();
+      },
+      &built);
+  if (s.ok()) report();
+  if (!stopped.ok()) return stopped;
+  if (!s.ok()) {
+    run_.DecideUnreadable(file, s);
+    return Status::OK();
+  }
+  if (built[0].reader == nullptr) {
+    run_.Decide(file, Outcome::kUnfiltered);
+    return Status::OK();
+  }
+
+  const AskedFilter& new_filter = built[0].filter;
+  const std::vector<SampleQuery> made_up = gap_queries.Finish();
+  Queries empty = empty_samples.Finish();
+  for (const SampleQuery& query : made_up) empty.push_back(&query);
+  // The queries that only one of the two filters denies.
+  Queries denied_by_new;
+  Queries denied_by_old;
+  uint64_t old_positives = 0;
+  for (const SampleQuery* query : empty) {
+    const bool by_old = trial->old_filter().MayMatch(*query);
+    const bool by_new = new_filter.MayMatch(*query);
+    if (by_old) old_positives++;
+    if (by_old && !by_new) denied_by_new.push_back(query);
+    if (by_new && !by_old) denied_by_old.push_back(query);
+  }
+  file->new_design = new_filter.Describe();
+  file->queries = empty.size();
+  if (empty.empty()) {
+    run_.Decide(file, Outcome::kNotAsked);
+    return Status::OK();
+  }
+  const auto all = static_cast<double>(empty.size());
+  const auto better = static_cast<double>(denied_by_new.size());
+  const auto worse = static_cast<double>(denied_by_old.size());
+  file->old_fpr = static_cast<double>(old_positives) / all;
+  file->new_fpr = file->old_fpr - (better - worse) / all;
+  if (samples_.empty()) {
+    candidate->saved = candidate->asked * (better - worse) / all;
+  } else {
+    candidate->asked = Share(empty);
+    candidate->saved = Share(denied_by_new) - Share(denied_by_old);
+  }
+  if (result_->rate_known) {
+    file->asked_per_second = candidate->asked * questions_per_second_;
+    file->saved_reads_per_second = candidate->saved * questions_per_second_;
+  }
+
+  // If the filters were equally good, each query that only one of them denies
+  // would be denied by either with equal probability: this is two standard
+  // deviations of chance.
+  const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
+  const double cost =
+      2 * static_cast<double>(file->bytes) /
+      static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
+  const bool pays_back =
+      !result_->rate_known ||
+      file->saved_reads_per_second * options_.payback_seconds >= cost;
+  if (by_chance || file->old_fpr - file->new_fpr < options_.min_gain ||
+      candidate->saved <= 0 || !pays_back) {
+    run_.Decide(file, Outcome::kTooLittleGain);
+  }
+  return Status::OK();
+}
+
+Status Refresh::Run() {
+  Status s = Check();
+  if (!s.ok()) return s;
+  TakeSamples();
+  ListCandidates();
+
+  const auto is_undecided = [](const Candidate* candidate) {
+    return candidate->file->outcome == Outcome::kNotReached;
+  };
+  std::priority_queue<Candidate*, std::vector<Candidate*>, LessValue> waiting;
+  for (Candidate& candidate : candidates_) {
+    if (s.ok() && is_undecided(&candidate)) s = Screen(&candidate);
+    if (is_undecided(&candidate)) waiting.push(&candidate);
+  }
+  while (s.ok() && !waiting.empty()) {
+    Candidate* const best = waiting.top();
+    waiting.pop();
+    if (best->is_tried || run_.ExceedsLimit(*best->file)) {
+      s = run_.Rewrite(best->file);
+    } else {
+      s = Try(best);
+      if (s.ok() && is_undecided(best)) waiting.push(best);
+    }
+  }
+  return run_.Finish(s);
+}
+
+}  // namespace
+
+Status RedesignFilters(RefreshRun* run) { return Refresh(run).Run(); }
+
+}  // namespace ROCKSDB_NAMESPACE::protean

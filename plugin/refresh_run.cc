@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/refresh_run.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "rocksdb/comparator.h"
+#include "table/rewrite_file.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Outcome = RefreshOutcome;
+
+// Whether the file would get no filter. RocksDB decides so when it writes a
+// file, if nothing that is older than the file overlaps it.
+bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
+                  const SstFileMetaData& file, int level) {
+  const auto user_key = [&order](const std::string& key) {
+    return Slice(key.data(), key.size() - order.timestamp_size());
+  };
+  const auto overlaps = [&](const SstFileMetaData& other) {
+    return user_key(other.largestkey).compare(user_key(file.smallestkey)) >=
+               0 &&
+           user_key(other.smallestkey).compare(user_key(file.largestkey)) <= 0;
+  };
+  for (const LevelMetaData& other : metadata.levels) {
+    auto first = other.files.begin();
+    if (other.level == level) {
+      // In level 0 the newest file comes first.
+      first += level == 0 ? &file - other.files.data() + 1
+                          : static_cast<ptrdiff_t>(other.files.size());
+    }
+    if (other.level >= level &&
+        std::any_of(first, other.files.end(), overlaps)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+RefreshRun::RefreshRun(DB* db, ColumnFamilyHandle* column_family,
+                       const RefreshOptions& options, RefreshResult* result)
+    : db_(db),
+      column_family_(column_family),
+      options_(options),
+      result_(result),
+      family_options_(db->GetOptions(column_family)) {
+  if (options.bytes_per_second > 0) {
+    // The rate limiter refills in tenths of a second.
+    limiter_.reset(NewGenericRateLimiter(
+        static_cast<int64_t>(std::max<uint64_t>(options.bytes_per_second, 10)),
+        /*refill_period_us=*/100 * 1000, /*fairness=*/10,
+        RateLimiter::Mode::kAllIo));
+  }
+}
+
+const BlockBasedTableOptions& RefreshRun::table() const {
+  return *family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+}
+
+Status RefreshRun::CheckWritable() const {
+  if (options_.dry_run) return Status::OK();
+  // Not every read-only instance refuses CompactFiles (one crashes), but all of
+  // them refuse this call, which does nothing.
+  std::atomic<bool> canceled{true};
+  CompactRangeOptions nothing;
+  nothing.canceled = &canceled;
+  const Status s = db_->CompactRange(nothing, column_family_, nullptr, nullptr);
+  return s.IsNotSupported() ? s : Status::OK();
+}
+
+ColumnFamilyMetaData RefreshRun::ListFiles() {
+  ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(column_family_, &metadata);
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      RefreshedFile listed;
+      listed.name = file.relative_filename;
+      listed.level = level.level;
+      listed.bytes = file.size;
+      listed.entries = file.num_entries;
+      result_->files.push_back(std::move(listed));
+    }
+  }
+  progress_.files = result_->files.size();
+  if (!family_options_.optimize_filters_for_hits) return metadata;
+  RefreshedFile* listed = result_->files.data();
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      if (IsUnfiltered(*family_options_.comparator, metadata, file,
+                       level.level)) {
+        Decide(listed, Outcome::kUnfiltered);
+      }
+      listed++;
+    }
+  }
+  return metadata;
+}
+
+void RefreshRun::Decide(RefreshedFile* file, Outcome outcome,
+                        const Status& status) {
+  file->outcome = outcome;
+  file->status = status;
+  progress_.files_decided++;
+}
+
+void RefreshRun::DecideUnreadable(RefreshedFile* file, const Status& status) {
+  const bool is_gone = status.IsNotFound() || status.IsPathNotFound();
+  Decide(file,
+         is_gone                 ? Outcome::kGone
+         : status.IsCorruption() ? Outcome::kDamaged
+                                 : Outcome::kFailed,
+         status);
+}
+
+Status RefreshRun::GoOn(uint64_t bytes) {
+  do {
+    if (limiter_ != nullptr && bytes > 0) {
+      const uint64_t part = std::min(
+          bytes, static_cast<uint64_t>(limiter_->GetSingleBurstBytes()));
+      limiter_->Request(static_cast<int64_t>(part), Env::IO_LOW,
+                        /*stats=*/nullptr, RateLimiter::OpType::kRead);
+      bytes -= part;
+    } else {
+      bytes = 0;
+    }
+    if (options_.progress && !options_.progress(progress_)) {
+      return Status::Incomplete("RefreshFilters was told to end");
+    }
+  } while (bytes > 0);
+  return Status::OK();
+}
+
+Status RefreshRun::Rewrite(RefreshedFile* file) {
+  if (ExceedsLimit(*file)) {
+    Decide(file, Outcome::kLimitReached);
+    return Status::OK();
+  }
+  if (options_.dry_run) {
+    Decide(file, Outcome::kWouldRewrite);
+    CountRewritten(*file);
+    return Status::OK();
+  }
+  Status s = GoOn(file->bytes);
+  if (!s.ok()) return s;
+  s = RewriteFile(db_, column_family_, file->name);
+  if (s.ok()) {
+    Decide(file, Outcome::kRewritten);
+    CountRewritten(*file);
+  } else if (s.IsNotFound()) {
+    Decide(file, Outcome::kGone, s);
+  } else if (s.IsAborted()) {
+    Decide(file, Outcome::kBeingCompacted);
+  } else if (!s.IsIncomplete()) {
+    Decide(file, Outcome::kFailed, s);
+    // Goes on after these errors: a smaller file may find room, and other files
+    // may be free to compact.
+    if (!s.IsCompactionTooLarge() && !s.IsInvalidArgument()) return s;
+  } else {
+    return s;
+  }
+  return Status::OK();
+}
+
+void RefreshRun::CountRewritten(const RefreshedFile& file) {
+  progress_.bytes_rewritten += file.bytes;
+  result_->files_rewritten++;
+  result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
+}
+
+Status RefreshRun::Finish(const Status& status) {
+  result_->bytes_read = progress_.bytes_read;
+  result_->bytes_rewritten = progress_.bytes_rewritten;
+  Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,
+      "Protean: %s of column family %s: %llu of %zu files%s, %llu bytes, by "
+      "%zu samples: %s",
+      options_.dry_run ? "trial refresh" : "refresh",
+      column_family_->GetName().c_str(),
+      static_cast<unsigned long long>(result_->files_rewritten),
+      result_->files.size(), options_.dry_run ? " to rewrite" : " rewritten",
+      static_cast<unsigned long long>(result_->bytes_rewritten),
+      static_cast<size_t>(result_->samples), status.ToString().c_str());
+  return status;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

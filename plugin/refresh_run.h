@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  One call of RefreshFilters (refresh_filters.h), without the choice of the
+//  files: their list, the pauses, the rewriting, and the result. The choice
+//  depends on the column family's filter policy: a policy of Protean designs
+//  filters (redesign_filters.h), a policy of RocksDB replaces Protean's
+//  (replace_filters.h).
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/refresh_filters.h"
+#include "rocksdb/metadata.h"
+#include "rocksdb/rate_limiter.h"
+#include "rocksdb/table.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Not thread safe.
+class RefreshRun {
+ public:
+  // The arguments of RefreshFilters, which must outlive this object. `*result`
+  // is new.
+  RefreshRun(DB* db, ColumnFamilyHandle* column_family,
+             const RefreshOptions& options, RefreshResult* result);
+
+  DB* db() const { return db_; }
+  ColumnFamilyHandle* column_family() const { return column_family_; }
+  const RefreshOptions& options() const { return options_; }
+  RefreshResult* result() { return result_; }
+  const Options& family_options() const { return family_options_; }
+  // The options of the table, which is a block-based one.
+  const BlockBasedTableOptions& table() const;
+
+  // NotSupported if files are to be rewritten and the DB is open for reading
+  // only.
+  Status CheckWritable() const;
+
+  // Lists the files of the column family in the result, and returns what is
+  // known of them. Decides about the files that would get no filter
+  // (optimize_filters_for_hits), which stay as they are.
+  ColumnFamilyMetaData ListFiles();
+
+  // Decides about a file; the second function about one that could not be
+  // opened or read, for the reason in `status`.
+  void Decide(RefreshedFile* file, RefreshOutcome outcome,
+              const Status& status = Status::OK());
+  void DecideUnreadable(RefreshedFile* file, const Status& status);
+
+  // Reports the progress. First pauses for the rate limit if `bytes` bytes are
+  // read or rewritten.
+  Status GoOn(uint64_t bytes = 0);
+  void CountRead(uint64_t bytes) { progress_.bytes_read += bytes; }
+
+  // Rewrites the file, or in a dry run counts it, unless it is larger than what
+  // is left of max_bytes. Decides about it, or returns an error if refreshing
+  // must end.
+  Status Rewrite(RefreshedFile* file);
+  bool ExceedsLimit(const RefreshedFile& file) const {
+    return file.bytes > options_.max_bytes - progress_.bytes_rewritten;
+  }
+
+  // Completes the result and writes a line to the DB's log. Returns `status`.
+  Status Finish(const Status& status);
+
+ private:
+  void CountRewritten(const RefreshedFile& file);
+
+  DB* const db_;
+  ColumnFamilyHandle* const column_family_;
+  const RefreshOptions& options_;
+  RefreshResult* const result_;
+  const Options family_options_;
+  std::unique_ptr<RateLimiter> limiter_;
+  RefreshProgress progress_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

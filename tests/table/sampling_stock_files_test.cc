@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Learning starts before the first filter: reads of files that have RocksDB's
+//  Bloom filters, or no filters, are sampled as reads of files with Protean's.
+
+#include <functional>
+
+#include "plugin/filter_properties.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/slice_transform.h"
+#include "tests/table/refresh_fixture.h"
+#include "tests/table/sampling_fixture.h"
+#include "util/random.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+std::shared_ptr<TableFactory> StockTable(bool bloom) {
+  BlockBasedTableOptions table;
+  if (bloom) table.filter_policy.reset(NewBloomFilterPolicy(12));
+  return std::shared_ptr<TableFactory>(NewBlockBasedTableFactory(table));
+}
+
+std::string NameOf(const ::testing::TestParamInfo<bool>& info) {
+  return info.param ? "Bloom" : "NoFilter";
+}
+
+}  // namespace
+
+// The parameter tells whether the stock files have Bloom filters.
+class StockFilesSamplingTest : public SamplingTest,
+                               public ::testing::WithParamInterface<bool> {
+ protected:
+  // Opens a DB whose files RocksDB has written without Protean.
+  void FillWithStock() {
+    SetPolicy(1);
+    const std::shared_ptr<TableFactory> own = options_.table_factory;
+    options_.table_factory = StockTable(GetParam());
+    FillRuns();
+    Close();
+    options_.table_factory = own;
+    Open();
+    for (const auto& [name, properties] : Properties()) {
+      EXPECT_EQ(GetParam() ? "bloomfilter" : "", properties->filter_policy_name)
+          << name;
+    }
+  }
+
+  // One sorted run of many files, with a third of the keys, and two runs with
+  // the other keys.
+  void FillRuns() {
+    options_.disable_auto_compactions = true;
+    Open();
+    for (uint64_t run = 0; run < 3; run++) {
+      for (uint64_t i = 1 + run; i <= kKeys; i += 3) {
+        ASSERT_OK(db_->Put(WriteOptions(), BigEndian(kGap * i), "a value"));
+      }
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      if (run > 0) continue;
+      std::vector<LiveFileMetaData> files;
+      db_->GetLiveFilesMetaData(&files);
+      CompactionOptions compaction;
+      compaction.output_file_size_limit = 2 << 10;
+      ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, 2));
+    }
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    ASSERT_GE(files.size(), 5u);
+  }
+
+  TablePropertiesCollection Properties() {
+    TablePropertiesCollection properties;
+    EXPECT_OK(db_->GetPropertiesOfAllTables(&properties));
+    return properties;
+  }
+
+  // Runs the reads, and returns what they have left in the queue.
+  Keys SampledBy(const std::function<void()>& reads) {
+    const uint64_t before = queue()->recorded();
+    reads();
+    EXPECT_EQ(0u, queue()->dropped());
+    const Queries all = queue()->Snapshot();
+    const auto added = static_cast<ptrdiff_t>(queue()->recorded() - before);
+    return Lines(Queries(all.end() - added, all.end()));
+  }
+
+  // Random reads of each kind; the same ones each time.
+  void Gets() {
+    for (uint64_t i = 1; i < kKeys; i += 3) {
+      EXPECT_FALSE(Get(BigEndian(kGap * i + 500)));
+      EXPECT_TRUE(Get(BigEndian(kGap * i)));
+    }
+  }
+  void MultiGets() {
+    for (uint64_t i = 1; i + 10 < kKeys; i += 10) {
+      Keys batch;
+      for (uint64_t j = 0; j < 10; j++) {
+        batch.push_back(BigEndian(kGap * (i + j) + j % 2));
+      }
+      EXPECT_EQ(5u, MultiGet(batch));
+    }
+  }
+  void ClosedSeeks() {
+    Random64 random(3);
+    for (int i = 0; i < 500; i++) {
+      const uint64_t lo = random.Uniform(kGap * kKeys);
+      Seek(BigEndian(lo), BigEndian(lo + 1 + random.Uniform(2 * kGap)));
+    }
+  }
+  void ClosedBackwardSeeks() {
+    Random64 random(4);
+    for (int i = 0; i < 500; i++) {
+      const uint64_t hi = kGap + random.Uniform(kGap * (kKeys - 1));
+      const std::string lower = BigEndian(hi - random.Uniform(kGap));
+      const Slice bound(lower);
+      ReadOptions options;
+      options.iterate_lower_bound = &bound;
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->SeekForPrev(BigEndian(hi));
+      EXPECT_OK(it->status());
+    }
+  }
+  void OpenSeeksAndScans() {
+    Random64 random(5);
+    for (int i = 0; i < 500; i++) {
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+      it->Seek(BigEndian(1 + random.Uniform(kGap * (kKeys - 1))));
+      for (uint64_t n = random.Uniform(3); n > 0 && it->Valid(); n--) {
+        it->Next();
+      }
+      EXPECT_OK(it->status());
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Filters, StockFilesSamplingTest, ::testing::Bool(),
+                         NameOf);
+
+TEST_P(StockFilesSamplingTest, SamplesOfOwnFiles) {
+  const std::vector<std::pair<const char*, std::function<void()>>> kinds = {
+      {"Get", [this] { Gets(); }},
+      {"MultiGet", [this] { MultiGets(); }},
+      {"closed seek", [this] { ClosedSeeks(); }},
+      {"closed backward seek", [this] { ClosedBackwardSeeks(); }},
+      {"open seek", [this] { OpenSeeksAndScans(); }}};
+  SetPolicy(1);
+  FillRuns();
+  std::vector<Keys> own;
+  for (const auto& [name, reads] : kinds) {
+    own.push_back(SampledBy(reads));
+    EXPECT_GT(own.back().size(), 100u) << name;
+  }
+  Destroy();
+  FillWithStock();
+  for (size_t i = 0; i < kinds.size(); i++) {
+    SCOPED_TRACE(kinds[i].first);
+    EXPECT_EQ(own[i], SampledBy(kinds[i].second));
+  }
+}
+
+// A scan finds all keys and leaves no sample, whichever files it goes through.
+TEST_P(StockFilesSamplingTest, ScansFindAllKeys) {
+  FillWithStock();
+  for (const bool forward : {true, false}) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    uint64_t found = 0;
+    if (forward) {
+      for (it->SeekToFirst(); it->Valid(); it->Next()) found++;
+    } else {
+      for (it->SeekToLast(); it->Valid(); it->Prev()) found++;
+    }
+    ASSERT_OK(it->status());
+    EXPECT_EQ(kKeys, found);
+  }
+  EXPECT_EQ(0u, queue()->recorded());
+}
+
+// A Bloom filter denies the prefix, for which there are no keys. Without a
+// filter, the search ends at the next key.
+TEST_P(StockFilesSamplingTest, PrefixSeeks) {
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
+  FillWithStock();
+  const std::string target = BigEndian(kGap * 5 + 300);
+  {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek(target);
+    ASSERT_OK(it->status());
+    EXPECT_EQ(!GetParam(), it->Valid());
+  }
+  ASSERT_GE(queue()->recorded(), 1u);
+  for (const SampleQuery& sample : queue()->Snapshot()) {
+    EXPECT_EQ(GetParam() ? target.substr(0, 7) : target, sample.lo);
+    EXPECT_EQ(!GetParam(), sample.hi_inclusive);
+  }
+}
+
+// What no filter of Protean's would be asked is not sampled.
+TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
+  FillWithStock();
+  const auto expect_none = [this](const char* what) {
+    SCOPED_TRACE(what);
+    Close();
+    Open();
+    Gets();
+    ClosedSeeks();
+    EXPECT_EQ(0u, queue()->recorded());
+  };
+  table_.whole_key_filtering = false;
+  SetPolicy(1);
+  expect_none("partial keys");
+  table_.whole_key_filtering = true;
+  table_.filter_policy.reset(NewBloomFilterPolicy(12));
+  options_.table_factory = NewProteanTableFactory(table_);
+  expect_none("a policy of RocksDB");
+}
+
+class StockFilesRefreshTest : public RefreshTest,
+                              public ::testing::WithParamInterface<bool> {
+ protected:
+  // Blocks of files read by the queries, of which none finds a key.
+  uint64_t BlocksRead(const std::vector<Query>& queries) {
+    SetPerfLevel(PerfLevel::kEnableCount);
+    get_perf_context()->Reset();
+    Run(queries);
+    return get_perf_context()->block_read_count;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Filters, StockFilesRefreshTest, ::testing::Bool(),
+                         NameOf);
+
+// A DB is switched to ProteanTable, runs as before, and is refreshed: filters
+// are designed by what was asked.
+TEST_P(StockFilesRefreshTest, DesignedByWhatWasAsked) {
+  BlockBasedTableOptions table;
+  table.filter_policy = policy_;
+  table.no_block_cache = true;
+  options_.table_factory = StockTable(GetParam());
+  Fill();
+  db_.reset();
+  options_.table_factory = NewProteanTableFactory(table);
+  Open();
+  const std::vector<Query> asked = Queries(/*close=*/true, 2);
+  const uint64_t before = BlocksRead(asked);
+  EXPECT_GE(before, asked.size());
+  EXPECT_EQ(2000u, queue()->size());  // all that it may hold
+  EXPECT_EQ(asked.size(), queue()->sampled());
+
+  RefreshOptions options;
+  options.payback_seconds = 1e9;
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(2000u, result_.samples);
+  EXPECT_TRUE(result_.rate_known);
+  EXPECT_GT(result_.files_rewritten, 2u);
+  EXPECT_LE(result_.bytes_rewritten, Bytes() / 2);
+  // Other queries of the same kind.
+  const std::vector<Query> others = Queries(/*close=*/true, 4);
+  EXPECT_LT(BlocksRead(others), before / 5);
+  ExpectAllKeys();
+}
+
+// So are the filters that compaction builds.
+TEST_P(StockFilesRefreshTest, DesignedByCompaction) {
+  BlockBasedTableOptions table;
+  table.filter_policy = policy_;
+  table.no_block_cache = true;
+  options_.table_factory = StockTable(GetParam());
+  Fill();
+  db_.reset();
+  options_.table_factory = NewProteanTableFactory(table);
+  Open();
+  const uint64_t before = BlocksRead(Queries(/*close=*/true, 2));
+  CompactAll();
+  std::map<std::string, FilterProperties> files;
+  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  uint64_t taught = 0;
+  for (const auto& [path, filter] : files) taught += filter.samples > 0;
+  // The queries lie among the lowest two fifths of the keys.
+  EXPECT_GT(taught, files.size() / 4);
+  EXPECT_LT(BlocksRead(Queries(/*close=*/true, 4)), before / 5);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

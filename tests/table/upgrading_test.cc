@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What docs/upgrading.md says of backups, checkpoints, and workers for remote
+//  compaction.
+
+#include <cstdlib>
+
+#include "rocksdb/perf_context.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "tests/open_secondary.h"
+#include "tests/sst_damage.h"
+#include "tests/table/refresh_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+constexpr size_t kVersionOffset = 4;  // in a filter block
+}  // namespace
+
+class UpgradingTest : public RefreshTest {
+ protected:
+  UpgradingTest() {
+    table_.no_block_cache = true;
+    table_.filter_policy = policy_;
+    options_.table_factory = NewProteanTableFactory(table_);
+  }
+
+  // Blocks read by Gets of absent keys, for each Get. There is no block cache.
+  double BlocksPerAbsentGet() {
+    SetPerfLevel(PerfLevel::kEnableCount);
+    const std::vector<Query> absent = Queries(/*close=*/false, 9, 1000);
+    const uint64_t before = get_perf_context()->block_read_count;
+    for (const Query& query : absent) {
+      std::string value;
+      EXPECT_TRUE(db_->Get(ReadOptions(), query.lo, &value).IsNotFound());
+    }
+    return static_cast<double>(get_perf_context()->block_read_count - before) /
+           static_cast<double>(absent.size());
+  }
+
+  BlockBasedTableOptions table_;
+};
+
+// ---- Backups ----
+
+// Files of samples are Protean's own, and RocksDB copies only what it knows,
+// even if they are in the folder of the DB.
+TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
+  const std::string samples = path_ + "/queries.samples";
+  ProteusPolicyOptions policy;
+  policy.sample_every = 1;
+  policy.samples_file = samples;
+  table_.filter_policy =
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy);
+  options_.table_factory = NewProteanTableFactory(table_);
+  Fill();
+  Run(Queries(/*close=*/true, 2));
+  db_.reset();
+  Env* const env = Env::Default();
+  ASSERT_OK(env->FileExists(samples));
+
+  Open();
+  const std::string backup = path_ + "_backup";
+  const std::string restored = path_ + "_restored";
+  const std::string copy = path_ + "_checkpoint";
+  for (const std::string& folder : {restored, copy}) {
+    ASSERT_OK(DestroyDB(folder, options_));
+  }
+  {
+    BackupEngine* opened = nullptr;
+    BackupEngineOptions backups(backup);
+    backups.destroy_old_data = true;
+    ASSERT_OK(BackupEngine::Open(backups, env, &opened));
+    const std::unique_ptr<BackupEngine> engine(opened);
+    ASSERT_OK(engine->CreateNewBackup(db_.get()));
+    ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
+    class Checkpoint* made = nullptr;
+    ASSERT_OK(Checkpoint::Create(db_.get(), &made));
+    const std::unique_ptr<class Checkpoint> checkpoint(made);
+    ASSERT_OK(checkpoint->CreateCheckpoint(copy));
+  }
+  db_.reset();
+  for (const std::string& folder : {restored, copy}) {
+    SCOPED_TRACE(folder);
+    EXPECT_TRUE(env->FileExists(folder + "/queries.samples").IsNotFound());
+    // Filters are part of the SST files. The path of the samples is the one in
+    // the options, which on this machine is the original's.
+    ASSERT_OK(OpenDB(&db_, options_, folder));
+    ExpectAllKeys();
+    EXPECT_LT(BlocksPerAbsentGet(), 0.1);
+    db_.reset();
+    ASSERT_OK(DestroyDB(folder, options_));
+  }
+  ASSERT_OK(env->DeleteFile(samples));
+}
+
+// ---- Fleets and replicas ----
+
+// A DB of either kind is followed by instances of both: whichever table the
+// replica has, it reads every key. With Protean's, it asks the filters that the
+// files have; RocksDB's own asks only those of RocksDB.
+TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
+  const auto own = options_.table_factory;
+  BlockBasedTableOptions bloom = table_;
+  bloom.filter_policy.reset(NewBloomFilterPolicy(10));
+  const std::shared_ptr<TableFactory> stock(NewBlockBasedTableFactory(bloom));
+  for (const bool primary_is_stock : {true, false}) {
+    options_.table_factory = primary_is_stock ? stock : own;
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    Fill();
+    const std::unique_ptr<DB> primary = std::move(db_);
+    for (const bool replica_is_stock : {true, false}) {
+      SCOPED_TRACE(std::to_string(primary_is_stock) + " " +
+                   std::to_string(replica_is_stock));
+      Options options = options_;
+      options.table_factory = replica_is_stock ? stock : own;
+      options.max_open_files = -1;
+      ASSERT_OK(OpenSecondary(&db_, options, path_, path_ + "_replica"));
+      ExpectAllKeys();
+      if (!replica_is_stock || primary_is_stock) {
+        EXPECT_LT(BlocksPerAbsentGet(), 0.1);
+      }
+      db_.reset();
+    }
+  }
+  ASSERT_OK(DestroyDB(path_ + "_replica", options_));
+}
+
+// ---- Versions ----
+
+// A block of a later version of the format is not asked, and every key is
+// found. A file that is written again has a filter that this version asks.
+TEST_F(UpgradingTest, FiltersOfALaterVersion) {
+  FillForWide();
+  std::vector<std::string> paths;
+  for (const LiveFileMetaData& file : Files()) {
+    paths.push_back(file.directory + "/" + file.relative_filename);
+  }
+  db_.reset();
+  for (const std::string& path : paths) {
+    ChangeFilter(path, /*right_checksum=*/true,
+                 [](std::string* filter) { (*filter)[kVersionOffset] = 99; });
+  }
+  Open();
+  ExpectAllKeys();
+  EXPECT_GT(BlocksPerAbsentGet(), 0.9);
+  CompactAll();
+  ExpectAllKeys();
+  EXPECT_LT(BlocksPerAbsentGet(), 0.1);
+}
+
+// ---- Remote compaction ----
+
+// Lets another place compact.
+class Workers : public CompactionService {
+ public:
+  // `compact` stores the result of a compaction; false if it could not.
+  using Compact =
+      std::function<bool(const std::string& input, std::string* result)>;
+  explicit Workers(Compact compact) : compact_(std::move(compact)) {}
+  const char* Name() const override { return "Workers"; }
+
+  CompactionServiceScheduleResponse Schedule(
+      const CompactionServiceJobInfo& /*info*/,
+      const std::string& compaction_service_input) override {
+    jobs_++;
+    input_ = compaction_service_input;
+    return {"job", CompactionServiceJobStatus::kSuccess};
+  }
+  CompactionServiceJobStatus Wait(const std::string& /*scheduled_job_id*/,
+                                  std::string* result) override {
+    return compact_(input_, result) ? CompactionServiceJobStatus::kSuccess
+                                    : CompactionServiceJobStatus::kUseLocal;
+  }
+
+  int jobs() const { return jobs_; }
+
+ private:
+  const Compact compact_;
+  std::string input_;
+  int jobs_ = 0;
+};
+
+class RemoteCompactionTest : public UpgradingTest {
+ protected:
+  RemoteCompactionTest() {
+    EXPECT_OK(Env::Default()->CreateDirIfMissing(out_));
+    options_.max_subcompactions = 1;
+    options_.disable_auto_compactions = true;
+  }
+  ~RemoteCompactionTest() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(out_, options_));
+  }
+
+  void CompactBy(Workers::Compact compact) {
+    const auto workers = std::make_shared<Workers>(std::move(compact));
+    options_.compaction_service = workers;
+    FillForWide();
+    CompactAll();
+    EXPECT_GT(workers->jobs(), 0);
+    ExpectAllKeys();
+    EXPECT_LT(BlocksPerAbsentGet(), 0.1);
+  }
+  std::set<std::string> Policies() const {
+    TablePropertiesCollection files;
+    EXPECT_OK(db_->GetPropertiesOfAllTables(&files));
+    std::set<std::string> policies;
+    for (const auto& [path, properties] : files) {
+      policies.insert(properties->filter_policy_name);
+    }
+    return policies;
+  }
+
+  const std::string out_ = path_ + "_out";
+};
+
+// A worker without Protean replaces the table of the OPTIONS file, which it
+// does not know, by its own: the files get its filters. Gets are filtered,
+// reads are sampled, and RefreshFilters gives range filters to the files that
+// need them.
+TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
+  CompactBy([this](const std::string& input, std::string* result) {
+    Env* const env = Env::Default();
+    EXPECT_OK(WriteStringToFile(env, input, out_ + "/input"));
+    const std::string command = std::string(STOCK_WORKER) + " " + path_ + " " +
+                                out_ + " " + out_ + "/input " + out_ +
+                                "/result";
+    EXPECT_EQ(0, std::system(command.c_str()));
+    EXPECT_OK(ReadFileToString(env, out_ + "/result", result));
+    for (const char* name : {"/input", "/result"}) {
+      EXPECT_OK(env->DeleteFile(out_ + name));
+    }
+    return true;
+  });
+  EXPECT_EQ((std::set<std::string>{"bloomfilter"}), Policies());
+  Run(Queries(/*close=*/true, 2));
+  RefreshOptions options;
+  options.payback_seconds = 1e9;
+  ASSERT_OK(Refresh(options));
+  EXPECT_GT(result_.files_rewritten, 0u);
+}
+
+// RocksDB compacts itself what a worker could not compact.
+TEST_F(RemoteCompactionTest, WorkerThatFails) {
+  CompactBy([](const std::string& /*input*/, std::string* /*result*/) {
+    return false;
+  });
+  for (const std::string& policy : Policies()) {
+    EXPECT_EQ(0u, policy.find("protean.")) << policy;
+  }
+}
+
+// A worker whose override names ProteanTable builds Protean's filters.
+TEST_F(RemoteCompactionTest, WorkerWithProtean) {
+  CompactBy([this](const std::string& input, std::string* result) {
+    CompactionServiceOptionsOverride options;
+    options.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:8");
+    const Status s = DB::OpenAndCompact(path_, out_, input, result, options);
+    EXPECT_OK(s);
+    return s.ok();
+  });
+  for (const std::string& policy : Policies()) {
+    EXPECT_EQ(0u, policy.find("protean.")) << policy;
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
