@@ -117,10 +117,11 @@ class DynamicSurf {
                       std::unique_ptr<DynamicSurf>* filter);
 
   // Makes the filter that Save wrote to `file` in the Env. The suffix bits are
-  // those of that filter. All that has happened to the source since must be
-  // repeated: its new keys inserted, and its deleted ones deleted. Returns
-  // InvalidArgument if another option is out of bounds, IOError or NotFound if
-  // the file cannot be read, and Corruption if it is damaged.
+  // those of that filter. The source must still have all keys that the filter
+  // has: if any was deleted since, build a new filter. Keys that came since
+  // must be inserted again. Returns InvalidArgument if another option is out of
+  // bounds, IOError or NotFound if the file cannot be read, and Corruption if
+  // it is damaged.
   static Status Load(const DynamicSurfOptions& options, const std::string& file,
                      std::unique_ptr<DynamicSurf>* filter);
 
