@@ -33,6 +33,11 @@ class SurfMerger {
     FrontRecord record;
   };
 
+  // The value of the leaf.
+  uint64_t value() const {
+    return part_.surf().fst().values().Get(leaf_number_);
+  }
+
   void TakeRecord() {
     if (record_.record().is_present) builder_.AddWhole(record_.key());
     record_.Next();
@@ -41,7 +46,7 @@ class SurfMerger {
     if (leaf_.IsWholeKey()) {
       builder_.AddWhole(path);
     } else {
-      builder_.AddLeaf(path, leaf_.value());
+      builder_.AddLeaf(path, value());
     }
   }
   // Takes the leaf, which is no whole key, and all records whose keys begin
@@ -50,8 +55,7 @@ class SurfMerger {
   // Whether the leaf may be that of `key`, which begins with its path.
   bool HasValueOf(const Slice& key, size_t depth) const {
     const SurfSuffix& suffix = part_.surf().suffix();
-    return suffix.Value(key, depth, suffix.Real(key, depth), salt_) ==
-           leaf_.value();
+    return suffix.Value(key, depth, suffix.Real(key, depth), salt_) == value();
   }
   // Adds to `keys` those of the source that may be the key of the leaf, and are
   // not among the records.
@@ -63,6 +67,7 @@ class SurfMerger {
   Iterator* const source_;
   SurfMergeCounts* const counts_;
   Surf::Iterator leaf_;
+  uint32_t leaf_number_ = 0;
   Front::Cursor record_;
   SurfRebuilder builder_;
 };
@@ -77,7 +82,8 @@ Status SurfMerger::Run(const std::atomic<bool>& is_cancelled) {
       TakeRecord();
       continue;
     }
-    if (part_.removed().Has(leaf_.leaf())) {
+    leaf_number_ = leaf_.leaf();
+    if (part_.removed().Has(leaf_number_)) {
       leaf_.Next();
       continue;
     }

@@ -99,9 +99,8 @@ class Surf : public RangeFilter {
     uint64_t real_suffix() const;
     // Whether the prefix is the whole key.
     bool IsWholeKey() const { return it_.IsTerminator(); }
-    // The number of the leaf, and its suffix (surf_suffix.h).
+    // The number of the leaf.
     uint32_t leaf() const { return it_.leaf(); }
-    uint64_t value() const { return surf_->fst_.values().Get(it_.leaf()); }
 
    private:
     friend class Surf;
