@@ -63,35 +63,43 @@ struct DynamicSurfOptions {
   uint32_t merge_ratio = 16;
 };
 
-// The number of keys in a range: at least and at most. The two differ by the
-// keys at either end that may lie outside, as with SuRF, and by the keys that
-// collided with another key when they were inserted or were inserted again, up
-// to the next merge.
+// The bounds of the number of keys in a range. The two differ by the keys at
+// either end that may lie outside, as with SuRF, and by the keys that collided
+// with another key when they were inserted or were inserted again, up to the
+// next merge.
 struct DynamicSurfCount {
+  // There are no fewer keys than this.
   uint64_t least = 0;
+  // There are no more keys than this.
   uint64_t most = 0;
 };
 
+// Sums since the filter was made or loaded, except for the state, which is
+// current.
 struct DynamicSurfStatistics {
-  // The state: keys in the SuRF, those of them that are deleted, and keys that
-  // were inserted or deleted since and are in memory as a whole. The bytes that
-  // the SuRF and its tombstones take, and the whole keys.
+  // The state. Keys in the SuRF; those of them that are deleted; and keys that
+  // were inserted or deleted since the last merge, and are in memory as a
+  // whole.
   uint64_t keys_in_surf = 0;
   uint64_t keys_deleted = 0;
   uint64_t keys_in_front = 0;
+
+  // The bytes that the SuRF and its tombstones take, and those of whole keys.
   uint64_t surf_bytes = 0;
   uint64_t front_bytes = 0;
 
-  // Sums since the filter was made or loaded: merges that were completed, and
-  // their time; the keys that were looked for in the source; those that were
-  // not there, which says that the source lacks keys of the filter; and the
-  // keys that were taken although they may be no key of the filter, since
-  // threads were changing the source.
+  // Merges that were completed, and the time that they took.
   uint64_t merges = 0;
   uint64_t merge_micros = 0;
+
+  // Keys of the SuRF that merges looked for in the source. Those that were not
+  // there: the source lacks keys of the filter. And keys that were taken
+  // although they may be no keys of the filter, since threads were changing the
+  // source.
   uint64_t keys_sought = 0;
   uint64_t keys_not_found = 0;
   uint64_t keys_extra = 0;
+
   // How often inserts and deletes had to wait for a merge.
   uint64_t waits = 0;
 };

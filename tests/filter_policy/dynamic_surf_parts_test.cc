@@ -563,7 +563,7 @@ TEST(SavedSurfTest, DamageIsCorruption) {
   }
 }
 
-// Whoever writes a checksum for damaged contents crashes nothing.
+// Damaged contents with a checksum that fits crash nothing.
 TEST(SavedSurfTest, DamageWithAChecksum) {
   CheckedParts parts = SomeParts();
   parts.Delete("ab");

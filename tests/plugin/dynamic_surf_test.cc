@@ -184,7 +184,7 @@ TEST_F(DynamicSurfTest, SourceThatFails) {
   EXPECT_EQ(filter_->GetStatistics().keys_not_found, 0);
 }
 
-// Blocks whoever steps through it until it is opened.
+// Blocks the threads that pass it until it is opened.
 class Gate {
  public:
   void Open() {
