@@ -58,15 +58,17 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
 
 // Goes one level down from `*node`, whose path, without its run, is the first
 // `*depth` bytes of `key`. Returns false if that decides the lookup; the answer
-// is then in `*found`.
+// is then in `*found`, and the number of the leaf that was found in `*leaf`,
+// unless that is nullptr.
 template <typename Key>
 inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
-                           bool* found) const {
+                           bool* found, uint32_t* leaf) const {
   *found = false;
   if (fst_.CompareRun(*node, key, depth) != 0) return false;
   if (*depth == key.size()) {
     // A terminator stands for exactly this key, so its suffix adds nothing.
     *found = fst_.HasTerminator(*node);
+    if (leaf != nullptr) *leaf = fst_.PlaceOf(*node).leaves;
     return false;
   }
   Fst::Edge edge;
@@ -76,6 +78,7 @@ inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
     *node = child;
     return true;
   }
+  if (leaf != nullptr) *leaf = fst_.Leaf(*node, edge);
   if (suffix_.bits() == 0) {
     *found = true;
     return false;
@@ -87,11 +90,11 @@ inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
 }
 
 template <typename Key>
-inline bool Surf::FindKey(const Key& key) const {
+inline bool Surf::FindKey(const Key& key, uint32_t* leaf) const {
   Fst::Node node = fst_.Root();
   size_t depth = 0;
   bool found;
-  while (StepDown(key, &node, &depth, &found)) {
+  while (StepDown(key, &node, &depth, &found, leaf)) {
   }
   return found;
 }
@@ -105,6 +108,26 @@ PROTEAN_CLONED bool Surf::HasCodedKey(const Slice& key) const {
   CodedKey coded;
   code_.Encode(key, &coded);
   return FindKey(coded);
+}
+
+PROTEAN_CLONED bool Surf::FindLeafOfKey(const Slice& key,
+                                        uint32_t* leaf) const {
+  return FindKey(key, leaf);
+}
+
+PROTEAN_CLONED bool Surf::FindLeafOfCodedKey(const Slice& key,
+                                             uint32_t* leaf) const {
+  CodedKey coded;
+  code_.Encode(key, &coded);
+  return FindKey(coded, leaf);
+}
+
+bool Surf::FindLeaf(const Slice& key, uint32_t* leaf) const {
+  if (fst_.num_nodes() == 0) {
+    *leaf = 0;
+    return fst_.num_leaves() > 0 && key.empty();
+  }
+  return is_coded_ ? FindLeafOfCodedKey(key, leaf) : FindLeafOfKey(key, leaf);
 }
 
 // All lookups go down together, a level at a time, so that the cache misses of
@@ -357,9 +380,7 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
             suffix.prefix_bits > 0 ? CodedKey::kDigitBits : 0}) {}
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
-  // The trie stores one byte past what the key shares with its neighbors,
-  // unless the key ends there because it is a prefix of the next key.
-  const size_t depth = std::min(std::max(shared, next_shared) + 1, key.size());
+  const size_t depth = Depth(key, shared, next_shared);
   key_bytes_ += key.size();
   fst_.Add(key, shared, next_shared,
            suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
@@ -368,7 +389,7 @@ void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
-  const size_t depth = std::min(shared + 1, key.size());
+  const size_t depth = Depth(key, shared, 0);
   key_bytes_ += key.size();
   fst_.AddLast(key, shared,
                suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
@@ -391,7 +412,7 @@ void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
   last_.key_size = key.size();
 }
 
-Status SurfBuilder::Prepare(uint64_t* size) {
+Status SurfBuilder::PrepareTrie(uint64_t* size) {
   if (!fst_.Prepare(size)) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
@@ -400,6 +421,12 @@ Status SurfBuilder::Prepare(uint64_t* size) {
   }
   suffix_.prefix_step = step_.Step();
   *size += kSuffixHeaderSize;
+  return Status::OK();
+}
+
+Status SurfBuilder::Prepare(uint64_t* size) {
+  const Status s = PrepareTrie(size);
+  if (!s.ok()) return s;
   if (*size >
       std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes_ / 3})) {
     return Status::NotSupported(

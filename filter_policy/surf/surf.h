@@ -21,6 +21,7 @@
 #include "filter_policy/fst/fst_builder.h"
 #include "filter_policy/fst/fst_iterator.h"
 #include "filter_policy/range_filter.h"
+#include "filter_policy/surf/leaf_set.h"
 #include "filter_policy/surf/prefix_bits.h"
 #include "filter_policy/surf/surf_leaf.h"
 #include "filter_policy/surf/surf_suffix.h"
@@ -54,7 +55,17 @@ class Surf : public RangeFilter {
   // Counts the leaves between the bounds on each level, without stepping
   // through them.
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                  RangeCount* count) const override;
+                  RangeCount* count) const override {
+    CountLeaves(lo, hi, hi_inclusive, /*removed=*/nullptr, count);
+    return true;
+  }
+  // CountRange without the leaves in `removed`, if that is not nullptr.
+  void CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                   const LeafSet* removed, RangeCount* count) const;
+
+  // Stores the number of the leaf that may be that of `key`; false if there is
+  // none, as KeyMayMatch.
+  bool FindLeaf(const Slice& key, uint32_t* leaf) const;
 
   FilterReport Report() const override;
   // CountRange for [lo, hi].
@@ -88,6 +99,8 @@ class Surf : public RangeFilter {
     uint64_t real_suffix() const;
     // Whether the prefix is the whole key.
     bool IsWholeKey() const { return it_.IsTerminator(); }
+    // The number of the leaf.
+    uint32_t leaf() const { return it_.leaf(); }
 
    private:
     friend class Surf;
@@ -101,6 +114,8 @@ class Surf : public RangeFilter {
   };
 
   const Fst& fst() const { return fst_; }
+  // Whether the trie is one of digits.
+  bool IsCoded() const { return is_coded_; }
   const SurfSuffix& suffix() const { return suffix_; }
   // A leaf, by its number, to compare bounds with.
   SurfLeaf LeafOf(uint32_t leaf) const {
@@ -147,29 +162,31 @@ class Surf : public RangeFilter {
 
   // A Key is a Slice or, if the trie is one of digits, a CodedKey.
   template <typename Key>
-  bool StepDown(const Key& key, Fst::Node* node, size_t* depth,
-                bool* found) const;
+  bool StepDown(const Key& key, Fst::Node* node, size_t* depth, bool* found,
+                uint32_t* leaf = nullptr) const;
   template <typename Key>
-  bool FindKey(const Key& key) const;
+  bool FindKey(const Key& key, uint32_t* leaf = nullptr) const;
   template <typename Key>
   void FindKeys(size_t num_keys, const Key* const* keys, bool* found) const;
   template <typename Key>
   bool FindBetween(const Key& lo, const Key& hi, bool hi_inclusive) const;
   template <typename Key>
   void CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
-                    RangeCount* count) const;
+                    const LeafSet* removed, RangeCount* count) const;
 
   bool HasKey(const Slice& key) const;
   bool HasCodedKey(const Slice& key) const;
+  bool FindLeafOfKey(const Slice& key, uint32_t* leaf) const;
+  bool FindLeafOfCodedKey(const Slice& key, uint32_t* leaf) const;
   void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
   void HaveCodedKeys(size_t num_keys, Slice** keys, bool* found) const;
   bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   bool HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
                           bool hi_inclusive) const;
   void CountKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                 RangeCount* count) const;
+                 const LeafSet* removed, RangeCount* count) const;
   void CountCodedKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                      RangeCount* count) const;
+                      const LeafSet* removed, RangeCount* count) const;
 
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
@@ -217,6 +234,25 @@ class SurfBuilder : public RangeFilterBuilder {
   Status Prepare(uint64_t* size) override;
   size_t Memory() const override { return fst_.MemoryUsage(); }
   bool HasHashes() const override { return suffix_.HasHashes(); }
+
+  const SurfSuffix& suffix() const { return suffix_; }
+  // The number of bytes, or all of them, that the trie stores of a key which
+  // shares its first bytes with its neighbors.
+  static size_t Depth(const Slice& key, size_t shared, size_t next_shared) {
+    // The trie stores one byte past what the key shares with its neighbors,
+    // unless the key ends there because it is a prefix of the next key.
+    return std::min(std::max(shared, next_shared) + 1, key.size());
+  }
+  // Adds a key with a value that has no prefix bits.
+  void AddValue(const Slice& key, size_t shared, size_t next_shared,
+                uint64_t value) {
+    fst_.Add(key, shared, next_shared, value);
+  }
+  void AddLastValue(const Slice& key, size_t shared, uint64_t value) {
+    fst_.AddLast(key, shared, value);
+  }
+  // Prepare for a trie of any size.
+  Status PrepareTrie(uint64_t* size);
 
  private:
   // Real bits follow the bytes of a trie, and no part of a byte.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Surf::CountRange. The number of keys between two bounds is the sum of the
+//  Surf::CountLeaves. The number of keys between two bounds is the sum of the
 //  leaves that the bounds enclose on each level of the trie (SuRF paper,
 //  section 3.5), without walking to the first leaf inside, and without
 //  stepping.
@@ -71,6 +71,8 @@ class CountBound {
   bool ambiguous() const { return ambiguous_; }
   // The number of bytes, or digits, that the two share at least, if so.
   size_t shared() const { return depth_; }
+  // The number of that leaf, if so.
+  uint32_t ambiguous_leaf() const { return ambiguous_leaf_; }
 
  private:
   Fst::Place Behind(const Fst::Node& node) const {
@@ -91,6 +93,7 @@ class CountBound {
   void PassLeaf() {
     const SurfLeaf leaf = surf_.LeafOf(place_.leaves);
     const LeafBound bound = surf_.AtLeaf(key_, depth_);
+    ambiguous_leaf_ = place_.leaves;
     if (side_ == kLow) {
       const bool reaches = leaf.MayReach(bound);
       ambiguous_ = reaches && leaf.MayBeBelow(bound);
@@ -110,6 +113,7 @@ class CountBound {
   size_t depth_ = 0;
   bool on_path_ = true;
   bool ambiguous_ = false;
+  uint32_t ambiguous_leaf_ = 0;
   Fst::Place place_;
 };
 
@@ -117,6 +121,7 @@ class CountBound {
 
 template <typename Key>
 inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
+                               const LeafSet* removed,
                                RangeCount* count) const {
   using Bound = CountBound<Key>;
   Bound low(*this, lo, Bound::kLow);
@@ -125,31 +130,39 @@ inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
     count->count += to.leaves - from.leaves;
+    if (removed != nullptr) {
+      count->count -= removed->CountBetween(from.leaves, to.leaves);
+    }
     // No node is between the two places, so the places below are the same.
     if (from.edges_to_nodes == to.edges_to_nodes && !low.on_path() &&
         !high.on_path()) {
       break;
     }
   }
-  count->low_ambiguous = low.ambiguous();
+  const auto is_ambiguous = [removed](const Bound& bound) {
+    return bound.ambiguous() &&
+           (removed == nullptr || !removed->Has(bound.ambiguous_leaf()));
+  };
+  count->low_ambiguous = is_ambiguous(low);
   count->low_shared = low.shared();
-  count->high_ambiguous = high.ambiguous();
+  count->high_ambiguous = is_ambiguous(high);
   count->high_shared = high.shared();
 }
 
 PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
-                                    bool hi_inclusive,
+                                    bool hi_inclusive, const LeafSet* removed,
                                     RangeCount* count) const {
-  CountBetween(lo, hi, hi_inclusive, count);
+  CountBetween(lo, hi, hi_inclusive, removed, count);
 }
 
 PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
                                          bool hi_inclusive,
+                                         const LeafSet* removed,
                                          RangeCount* count) const {
   CodedKey coded_lo;
   CodedKey coded_hi;
   code_.Encode(lo, hi, &coded_lo, &coded_hi);
-  CountBetween(coded_lo, coded_hi, hi_inclusive, count);
+  CountBetween(coded_lo, coded_hi, hi_inclusive, removed, count);
   // The bounds counted the digits that they share.
   const size_t low_digits = count->low_shared;
   const size_t high_digits = count->high_shared;
@@ -163,22 +176,23 @@ PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
   }
 }
 
-// A clone cannot be virtual, so this function calls it.
-bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                      RangeCount* count) const {
+void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                       const LeafSet* removed, RangeCount* count) const {
   *count = RangeCount();
   const int order = lo.compare(hi);
-  if (order > 0 || (order == 0 && !hi_inclusive)) return true;
+  if (order > 0 || (order == 0 && !hi_inclusive)) return;
   if (fst_.num_nodes() == 0) {
     // The only key, if any, is the empty one.
-    count->count = fst_.num_leaves() > 0 && lo.empty() ? 1 : 0;
-    return true;
+    const bool has_key =
+        fst_.num_leaves() > 0 && (removed == nullptr || !removed->Has(0));
+    count->count = has_key && lo.empty() ? 1 : 0;
+    return;
   }
   const SurfUpperBound end(hi, hi_inclusive);
   if (is_coded_) {
-    CountCodedKeys(lo, end.hi, end.inclusive, count);
+    CountCodedKeys(lo, end.hi, end.inclusive, removed, count);
   } else {
-    CountKeys(lo, end.hi, end.inclusive, count);
+    CountKeys(lo, end.hi, end.inclusive, removed, count);
   }
   // Each bound alone leaves the key open; what the two have in common may rule
   // it out.
@@ -186,7 +200,6 @@ bool Surf::CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
       count->high_ambiguous && !RangeMayMatch(lo, hi, hi_inclusive)) {
     *count = RangeCount();
   }
-  return true;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -47,6 +47,7 @@ expect_help filter_micro filter_micro.cc
 expect_help quotient_bench quotient_bench.cc
 expect_help read_paths read_paths.cc
 expect_help cascade_bench cascade_bench.cc
+expect_help updates_bench updates_bench.cc
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -9,6 +9,7 @@
 
 #include "rocksdb/plugin/protean/build_info.h"
 #include "rocksdb/plugin/protean/cascade_filter.h"
+#include "rocksdb/plugin/protean/dynamic_surf.h"
 #include "rocksdb/plugin/protean/filter_properties.h"
 #include "rocksdb/plugin/protean/filter_statistics.h"
 #include "rocksdb/plugin/protean/may_exist.h"
