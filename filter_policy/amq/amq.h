@@ -63,6 +63,21 @@ class Amq {
     return set_ == nullptr || set_->MayContain(hash);
   }
 
+  // Whether the set takes the hashes of neighbours. In others, each hash is a
+  // group of its own.
+  bool TakesNeighbours() const { return takes_neighbours_; }
+  // Of the `count` neighbours from `hash` on, which are in one group, the index
+  // of the first one that the set may contain, or `count`.
+  uint64_t FindNeighbour(uint64_t hash, uint64_t count) const {
+    if (count == 1) return MayContain(hash) ? 0 : 1;
+    return set_ == nullptr ? 0 : set_->FindNeighbour(hash, count);
+  }
+
+  // Whether the set may contain any of them.
+  bool MayContainAny(uint64_t hash, uint64_t count) const {
+    return FindNeighbour(hash, count) < count;
+  }
+
   // Moves the lookups that the set may contain to the front, in the same order,
   // and returns their number. All are prefetched before the first one is
   // tested, so that their cache misses overlap. The hashes are undefined
@@ -76,6 +91,7 @@ class Amq {
   AmqHeader header_;
   AmqSet* set_ = nullptr;            // in memory_; nullptr contains everything
   const BloomSet* bloom_ = nullptr;  // set_ if it is a Bloom filter
+  bool takes_neighbours_ = false;
   alignas(16) char memory_[AmqSet::kMaxBytes];
 };
 
@@ -85,6 +101,9 @@ class AmqBuilder {
   // The set goes into `plan.bytes` zero bytes at `data`, its header into
   // Amq::kHeaderSize zero bytes at `header`.
   AmqBuilder(const AmqPlan& plan, char* header, char* data);
+
+  // Whether the prefixes to be added are to be hashed as neighbours.
+  bool TakesNeighbours() const { return takes_neighbours_; }
 
   // Adds a hash. Repeated hashes do no harm.
   void Add(uint64_t hash) {
@@ -106,6 +125,7 @@ class AmqBuilder {
 
   char* const header_;
   const std::unique_ptr<AmqSetBuilder> builder_;  // nullptr for kNone
+  const bool takes_neighbours_;
   size_t count_ = 0;
   uint64_t batch_[kBatch];
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/neighbours.h"
 #include "filter_policy/bits/bit_array.h"
 #include "util/fastrange.h"
 #include "util/hash.h"
@@ -31,6 +32,9 @@ constexpr unsigned kWordsAhead = 3;
 constexpr unsigned kMaxRemainderBits = 32;
 constexpr uint64_t kMaxHashes = uint64_t{1} << 31;
 constexpr uint64_t kMaxQuotients = ~uint32_t{0};
+// The most hashes that groups have, where a hash is. A query compares them one
+// by one.
+constexpr double kMostInGroup = 8;
 
 // Where the data has what.
 struct Layout {
@@ -158,15 +162,33 @@ class Builder : public AmqSetBuilder {
   }
 
   AmqHeader Finish() override {
-    SortHashes(hashes_.data(), hashes_.data() + hashes_.size(), 64);
-    hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
-    if (layout_.Bytes(hashes_.size()) > plan_.bytes || !Write()) {
-      return FinishAsBloom();
+    Sort();
+    if (layout_.Bytes(hashes_.size()) > plan_.bytes) return FinishAsBloom();
+    AmqHeader header = plan_;
+    const unsigned bits = std::min(kNeighbourBits, layout_.remainder_bits);
+    NeighbourGroups groups = LargestGroups(hashes_, bits, kMostInGroup);
+    const std::vector<uint64_t> hashes =
+        groups.bits == kNeighbourBits ? std::vector<uint64_t>() : hashes_;
+    for (;; groups.bits--) {
+      if (groups.bits != kNeighbourBits) {
+        hashes_ = hashes;
+        for (uint64_t& hash : hashes_) hash = groups.HashOf(hash);
+        Sort();
+      }
+      header.small[1] = static_cast<uint8_t>(groups.bits);
+      if (Write()) return header;
+      // Only hashes that are not those of neighbours get so far.
+      if (groups.bits == 0 || hashes.empty()) return FinishAsBloom();
+      std::fill_n(data_, plan_.bytes, '\0');
     }
-    return plan_;
   }
 
  private:
+  void Sort() {
+    SortHashes(hashes_.data(), hashes_.data() + hashes_.size(), 64);
+    hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
+  }
+
   // False if an entry cannot count the hashes.
   bool Write() {
     const uint64_t size = hashes_.size();
@@ -204,11 +226,7 @@ class Builder : public AmqSetBuilder {
   // There are more hashes than planned, or nearly all are in a few units.
   AmqHeader FinishAsBloom() const {
     std::fill_n(data_, plan_.bytes, '\0');
-    const AmqType& bloom = BloomAmqType();
-    const AmqPlan plan = bloom.plan(hashes_.size(), plan_.bytes);
-    const auto builder = bloom.new_builder(plan, data_);
-    builder->Add(hashes_.data(), hashes_.size());
-    return builder->Finish();
+    return BuildNeighbourBloom(hashes_, plan_.bytes, data_);
   }
 
   const AmqPlan plan_;
@@ -220,6 +238,7 @@ class Builder : public AmqSetBuilder {
 // The parts of a set's data.
 struct Parts {
   Layout layout;
+  NeighbourGroups groups;
   const char* table = nullptr;
   const char* counts = nullptr;
   const char* remainders = nullptr;
@@ -237,7 +256,9 @@ struct Parts {
   }
 };
 
-inline bool Contains(const Parts& parts, uint64_t hash) {
+// The least distance, up to `most`, from the hash to one that the set may
+// contain and that has all but the last bits in common with it; else most + 1.
+inline uint64_t Nearest(const Parts& parts, uint64_t hash, uint64_t most) {
   const uint64_t quotient = parts.layout.Quotient(hash);
   const uint64_t begin = parts.CountsOf(quotient / kUnit);
   // The zero behind the ones of the quotient is nearly always in one of a few
@@ -271,18 +292,22 @@ inline bool Contains(const Parts& parts, uint64_t hash) {
   const uint64_t wanted = parts.layout.Remainder(hash);
   const uint64_t last_two = GetBits(parts.counts, pos - 2, 2);
   uint64_t number = pos - kZeros - quotient - (last_two >> 1);
-  const bool is_last = GetBits(parts.remainders, number * bits, bits) == wanted;
-  if ((is_last & last_two >> 1) != 0) return true;
-  if (last_two != 3) return false;
+  const auto distance = [&] {
+    return GetBits(parts.remainders, number * bits, bits) - wanted;
+  };
+  // If the quotient has no hash, this is one of another one's.
+  uint64_t nearest = std::min(distance() | -(~last_two >> 1 & 1), most + 1);
+  if (last_two != 3) return nearest;
   for (pos -= 2; GetBit(parts.counts, pos); pos--) {
     number--;
-    if (GetBits(parts.remainders, number * bits, bits) == wanted) return true;
+    nearest = std::min(nearest, distance());
   }
-  return false;
+  return nearest;
 }
 
-PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
-  return Contains(parts, hash);
+PROTEAN_CLONED uint64_t NearestOne(const Parts& parts, uint64_t hash,
+                                   uint64_t most) {
+  return Nearest(parts, hash, most);
 }
 
 // Does what AmqSet::Keep does for lookups whose data is in the cache.
@@ -292,7 +317,7 @@ PROTEAN_CLONED size_t KeepContained(const Parts& parts, size_t count,
   for (size_t i = 0; i < count; i++) {
     const AmqLookup lookup = lookups[i];
     lookups[kept] = lookup;
-    kept += Contains(parts, lookup.hash);
+    kept += Nearest(parts, parts.groups.HashOf(lookup.hash), 0) == 0;
   }
   return kept;
 }
@@ -318,10 +343,15 @@ PROTEAN_CLONED bool AreConsistent(const Parts& parts, uint64_t hashes) {
   return true;
 }
 
+// Sets of the former kind take hashes as they are.
+NeighbourGroups GroupsOf(const AmqHeader& header) {
+  return {header.kind == kQuotientAmq ? header.small[1] : kNeighbourBits};
+}
+
 class QuotientSet final : public AmqSet {
  public:
   QuotientSet(const AmqHeader& header, const char* data)
-      : parts_{{header.large, header.small[0]}} {
+      : parts_{{header.large, header.small[0]}, GroupsOf(header)} {
     const Layout& layout = parts_.layout;
     const uint64_t hashes = LoadWord(data, layout.entries());
     if (hashes > kMaxHashes || layout.Bytes(hashes) > header.bytes) return;
@@ -332,7 +362,15 @@ class QuotientSet final : public AmqSet {
   }
 
   bool MayContain(uint64_t hash) const override {
-    return parts_.table == nullptr || ContainsOne(parts_, hash);
+    return parts_.table == nullptr ||
+           NearestOne(parts_, parts_.groups.HashOf(hash), 0) == 0;
+  }
+
+  uint64_t FindNeighbour(uint64_t hash, uint64_t count) const override {
+    if (parts_.table == nullptr) return 0;
+    return parts_.groups.Find(hash, count, [&](uint64_t first, uint64_t most) {
+      return NearestOne(parts_, first, most);
+    });
   }
 
   // The counts and remainders that a query needs are where the table says, so
@@ -340,10 +378,13 @@ class QuotientSet final : public AmqSet {
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     if (parts_.table == nullptr) return count;
     for (size_t i = 0; i < count; i++) {
-      Prefetch(parts_.table + parts_.layout.Quotient(lookups[i].hash) /
+      const uint64_t hash = parts_.groups.HashOf(lookups[i].hash);
+      Prefetch(parts_.table + parts_.layout.Quotient(hash) /
                                   (kUnit * kUnitsPerEntry) * kEntryBytes);
     }
-    for (size_t i = 0; i < count; i++) PrefetchParts(lookups[i].hash);
+    for (size_t i = 0; i < count; i++) {
+      PrefetchParts(parts_.groups.HashOf(lookups[i].hash));
+    }
     return KeepContained(parts_, count, lookups);
   }
 
@@ -362,7 +403,7 @@ class QuotientSet final : public AmqSet {
 
 bool IsSane(const AmqHeader& header) {
   const unsigned bits = header.small[0];
-  return bits >= 1 && bits <= kMaxRemainderBits && header.large > 0 &&
+  return GroupsOf(header).bits <= kNeighbourBits && bits >= 1 && bits <= kMaxRemainderBits && header.large > 0 &&
          header.bytes <= uint64_t{1} << 40 &&
          header.bytes % BloomSet::kLineBytes == 0 &&
          header.bytes >= Layout{header.large, bits}.Bytes(0);
@@ -375,7 +416,9 @@ const AmqType& QuotientAmqType() {
   static const AmqType type = {
       kQuotientAmq,
       "quotient",
+      /*takes_neighbours=*/true,
       /*query_nanos=*/17,
+      /*neighbour_nanos=*/0,
       /*max_hashes_per_key=*/16,
       /*is_automatic=*/false,
       Plan,
@@ -383,13 +426,23 @@ const AmqType& QuotientAmqType() {
         return std::make_unique<Builder>(plan, data);
       },
       [](const AmqPlan& plan) -> size_t {
-        return sizeof(Builder) + plan.hashes * sizeof(uint64_t);
+        return sizeof(Builder) + 2 * plan.hashes * sizeof(uint64_t);
       },
       IsSane,
       [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
         return new (memory) QuotientSet(header, data);
       },
   };
+  return type;
+}
+
+const AmqType& FormerQuotientAmqType() {
+  static const AmqType type = [] {
+    AmqType former = QuotientAmqType();
+    former.kind = kFormerQuotientAmq;
+    former.takes_neighbours = false;
+    return former;
+  }();
   return type;
 }
 

@@ -121,7 +121,9 @@ const AmqType& RibbonAmqType() {
   static const AmqType type = {
       kRibbonAmq,
       "ribbon",
+      /*takes_neighbours=*/false,
       /*query_nanos=*/25,
+      /*neighbour_nanos=*/0,
       /*max_hashes_per_key=*/8,
       /*is_automatic=*/true,
       Plan,

@@ -226,7 +226,9 @@ const AmqType& ShardedRibbonAmqType() {
   static const AmqType type = {
       kShardedRibbonAmq,
       "ribbon",
+      /*takes_neighbours=*/false,
       /*query_nanos=*/25,
+      /*neighbour_nanos=*/0,
       /*max_hashes_per_key=*/8,
       /*is_automatic=*/false,
       PlanRibbonShards,
