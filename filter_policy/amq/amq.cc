@@ -23,6 +23,7 @@ std::vector<const AmqType*>& Types() {
 // them.
 const std::vector<const AmqType*>& Forms() {
   static auto* const forms = new std::vector<const AmqType*>{
+      &FormerRibbonAmqType(),
       &ShardedRibbonAmqType(),
       &FormerQuotientAmqType(),
       &NeighbourBloomAmqType(),

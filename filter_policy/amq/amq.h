@@ -10,9 +10,9 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/former_ribbon.h"
 #include "filter_policy/amq/quotient.h"
 #include "filter_policy/amq/ribbon.h"
-#include "filter_policy/amq/ribbon_shards.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 

@@ -403,7 +403,8 @@ class QuotientSet final : public AmqSet {
 
 bool IsSane(const AmqHeader& header) {
   const unsigned bits = header.small[0];
-  return GroupsOf(header).bits <= kNeighbourBits && bits >= 1 && bits <= kMaxRemainderBits && header.large > 0 &&
+  return GroupsOf(header).bits <= kNeighbourBits && bits >= 1 &&
+         bits <= kMaxRemainderBits && header.large > 0 &&
          header.bytes <= uint64_t{1} << 40 &&
          header.bytes % BloomSet::kLineBytes == 0 &&
          header.bytes >= Layout{header.large, bits}.Bytes(0);
