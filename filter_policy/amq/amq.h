@@ -66,16 +66,13 @@ class Amq {
   // Whether the set takes the hashes of neighbours. In others, each hash is a
   // group of its own.
   bool TakesNeighbours() const { return takes_neighbours_; }
-  // Of the `count` neighbours from `hash` on, which are in one group, the index
-  // of the first one that the set may contain, or `count`.
-  uint64_t FindNeighbour(uint64_t hash, uint64_t count) const {
-    if (count == 1) return MayContain(hash) ? 0 : 1;
-    return set_ == nullptr ? 0 : set_->FindNeighbour(hash, count);
-  }
-
-  // Whether the set may contain any of them.
-  bool MayContainAny(uint64_t hash, uint64_t count) const {
-    return FindNeighbour(hash, count) < count;
+  // Which of the `count` neighbours from `hash` on, at least one and all in one
+  // group, the set may contain: bit i stands for the hash `hash` + i.
+  uint64_t FindNeighbours(uint64_t hash, uint64_t count) const {
+    if (count == 1) return MayContain(hash) ? 1 : 0;
+    return set_ == nullptr
+               ? ~uint64_t{0} >> (64 - count)
+               : set_->FindNeighbours(hash, static_cast<unsigned>(count));
   }
 
   // Moves the lookups that the set may contain to the front, in the same order,

@@ -68,11 +68,13 @@ class AmqSet {
 
   // Whether the set may contain the hash.
   virtual bool MayContain(uint64_t hash) const = 0;
-  // Does what Amq::FindNeighbour does.
-  virtual uint64_t FindNeighbour(uint64_t hash, uint64_t count) const {
-    uint64_t i = 0;
-    while (i < count && !MayContain(hash + i)) i++;
-    return i;
+  // Does what Amq::FindNeighbours does.
+  virtual uint64_t FindNeighbours(uint64_t hash, unsigned count) const {
+    uint64_t found = 0;
+    for (unsigned i = 0; i < count; i++) {
+      found |= uint64_t{MayContain(hash + i)} << i;
+    }
+    return found;
   }
   // Does what Amq::Keep does.
   virtual size_t Keep(size_t count, AmqLookup* lookups) const = 0;
@@ -100,11 +102,11 @@ struct AmqType {
 
   // Whether the hashes of prefixes are those of neighbours.
   bool takes_neighbours;
-  // The time in nanoseconds that a query takes for each hash, as `filter_micro
-  // --costs` measures it, and for each further neighbour of a group. The design
-  // search weighs it.
+  // The times in nanoseconds that a query takes for the first of successive
+  // prefixes, and for each further one, as `filter_micro --costs` measures
+  // them. The design search weighs them.
   double query_nanos;
-  double neighbour_nanos;
+  double next_nanos;
   // Limit of the hashes per key, which bounds the time of building.
   uint32_t max_hashes_per_key;
   // Whether the design search may choose the kind without being told to.

@@ -183,7 +183,7 @@ const AmqType& BloomAmqType() {
       "bloom",
       /*takes_neighbours=*/false,
       /*query_nanos=*/6,
-      /*neighbour_nanos=*/0,
+      /*next_nanos=*/6,
       /*max_hashes_per_key=*/16,
       /*is_automatic=*/true,
       Plan,

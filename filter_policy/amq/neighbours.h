@@ -39,20 +39,19 @@ struct NeighbourGroups {
     return (Mix(hash >> bits) & ~last) | (hash & last);
   }
 
-  // AmqSet::FindNeighbour by nearest(hash, most), which gives the distance of
-  // the first of the most + 1 neighbours from `hash` on that the set may
-  // contain, or more than `most`; they are in one of these groups, and `hash`
-  // is one of HashOf.
-  template <typename Nearest>
-  uint64_t Find(uint64_t hash, uint64_t count, const Nearest& nearest) const {
-    const uint64_t last = (uint64_t{1} << bits) - 1;
-    for (uint64_t i = 0; i < count;) {
-      const uint64_t most = std::min(count - i - 1, last - ((hash + i) & last));
-      const uint64_t distance = nearest(HashOf(hash + i), most);
-      if (distance <= most) return i + distance;
-      i += most + 1;
+  // AmqSet::FindNeighbours by find(hash, count), which does the same for
+  // neighbours in one of these groups, the first of which has a HashOf.
+  template <typename FindInGroup>
+  uint64_t Find(uint64_t hash, unsigned count, const FindInGroup& find) const {
+    const unsigned size = 1u << bits;
+    uint64_t found = 0;
+    for (unsigned i = 0; i < count;) {
+      const auto place = static_cast<unsigned>((hash + i) & (size - 1));
+      const unsigned in_group = std::min(count - i, size - place);
+      found |= find(HashOf(hash + i), in_group) << i;
+      i += in_group;
     }
-    return count;
+    return found;
   }
 
   static uint64_t Mix(uint64_t word) {

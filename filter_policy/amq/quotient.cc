@@ -58,8 +58,11 @@ struct Layout {
   uint64_t Quotient(uint64_t hash) const {
     return FastRange32(Upper32of64(hash), static_cast<uint32_t>(quotients));
   }
-  uint64_t Remainder(uint64_t hash) const {
-    return hash & LowBits(remainder_bits);
+  // The remainders of a group of 2^group_bits neighbours follow each other,
+  // from a random one on.
+  uint64_t Remainder(uint64_t hash, unsigned group_bits) const {
+    const uint64_t neighbour = hash & LowBits(group_bits);
+    return ((hash >> group_bits) + neighbour) & LowBits(remainder_bits);
   }
 };
 
@@ -176,7 +179,7 @@ class Builder : public AmqSetBuilder {
         Sort();
       }
       header.small[1] = static_cast<uint8_t>(groups.bits);
-      if (Write()) return header;
+      if (Write(groups)) return header;
       // Only hashes that are not those of neighbours get so far.
       if (groups.bits == 0 || hashes.empty()) return FinishAsBloom();
       std::fill_n(data_, plan_.bytes, '\0');
@@ -190,7 +193,7 @@ class Builder : public AmqSetBuilder {
   }
 
   // False if an entry cannot count the hashes.
-  bool Write() {
+  bool Write(NeighbourGroups groups) {
     const uint64_t size = hashes_.size();
     char* const counts = data_ + layout_.TableBytes();
     BitWriter remainders(counts + BitArrayBytes(layout_.CountBits(size)), 0);
@@ -200,7 +203,8 @@ class Builder : public AmqSetBuilder {
       const uint64_t quotient = layout_.Quotient(hashes_[i]);
       for (; unit <= quotient / kUnit; unit++) fits &= BeginUnit(unit, i);
       SetBit(counts, kZeros + quotient + i);
-      remainders.Write(layout_.Remainder(hashes_[i]), layout_.remainder_bits);
+      remainders.Write(layout_.Remainder(hashes_[i], groups.bits),
+                       layout_.remainder_bits);
     }
     for (; unit <= layout_.entries() * kUnitsPerEntry; unit++) {
       fits &= BeginUnit(unit, size);
@@ -239,6 +243,7 @@ class Builder : public AmqSetBuilder {
 struct Parts {
   Layout layout;
   NeighbourGroups groups;
+  unsigned group_bits = 0;
   const char* table = nullptr;
   const char* counts = nullptr;
   const char* remainders = nullptr;
@@ -256,9 +261,9 @@ struct Parts {
   }
 };
 
-// The least distance, up to `most`, from the hash to one that the set may
-// contain and that has all but the last bits in common with it; else most + 1.
-inline uint64_t Nearest(const Parts& parts, uint64_t hash, uint64_t most) {
+// Which of `count` neighbours from one on the set may contain, as
+// AmqSet::FindNeighbours. They are in one group of the set.
+inline uint64_t Find(const Parts& parts, uint64_t hash, unsigned count) {
   const uint64_t quotient = parts.layout.Quotient(hash);
   const uint64_t begin = parts.CountsOf(quotient / kUnit);
   // The zero behind the ones of the quotient is nearly always in one of a few
@@ -289,25 +294,28 @@ inline uint64_t Nearest(const Parts& parts, uint64_t hash, uint64_t most) {
   // The ones before that are all bits but the zeros of smaller quotients. Most
   // quotients have one or none, which are told apart without a branch.
   const unsigned bits = parts.layout.remainder_bits;
-  const uint64_t wanted = parts.layout.Remainder(hash);
+  const uint64_t wanted = parts.layout.Remainder(hash, parts.group_bits);
   const uint64_t last_two = GetBits(parts.counts, pos - 2, 2);
   uint64_t number = pos - kZeros - quotient - (last_two >> 1);
-  const auto distance = [&] {
-    return GetBits(parts.remainders, number * bits, bits) - wanted;
+  const auto found = [&] {
+    const uint64_t distance =
+        (GetBits(parts.remainders, number * bits, bits) - wanted) &
+        LowBits(bits);
+    return uint64_t{distance < count} << distance % 64;
   };
   // If the quotient has no hash, this is one of another one's.
-  uint64_t nearest = std::min(distance() | -(~last_two >> 1 & 1), most + 1);
-  if (last_two != 3) return nearest;
+  uint64_t all = found() & -(last_two >> 1);
+  if (last_two != 3) return all;
   for (pos -= 2; GetBit(parts.counts, pos); pos--) {
     number--;
-    nearest = std::min(nearest, distance());
+    all |= found();
   }
-  return nearest;
+  return all;
 }
 
-PROTEAN_CLONED uint64_t NearestOne(const Parts& parts, uint64_t hash,
-                                   uint64_t most) {
-  return Nearest(parts, hash, most);
+PROTEAN_CLONED uint64_t FindInGroup(const Parts& parts, uint64_t hash,
+                                    unsigned count) {
+  return Find(parts, hash, count);
 }
 
 // Does what AmqSet::Keep does for lookups whose data is in the cache.
@@ -317,7 +325,7 @@ PROTEAN_CLONED size_t KeepContained(const Parts& parts, size_t count,
   for (size_t i = 0; i < count; i++) {
     const AmqLookup lookup = lookups[i];
     lookups[kept] = lookup;
-    kept += Nearest(parts, parts.groups.HashOf(lookup.hash), 0) == 0;
+    kept += Find(parts, parts.groups.HashOf(lookup.hash), 1);
   }
   return kept;
 }
@@ -343,15 +351,14 @@ PROTEAN_CLONED bool AreConsistent(const Parts& parts, uint64_t hashes) {
   return true;
 }
 
-// Sets of the former kind take hashes as they are.
-NeighbourGroups GroupsOf(const AmqHeader& header) {
-  return {header.kind == kQuotientAmq ? header.small[1] : kNeighbourBits};
-}
-
 class QuotientSet final : public AmqSet {
  public:
   QuotientSet(const AmqHeader& header, const char* data)
-      : parts_{{header.large, header.small[0]}, GroupsOf(header)} {
+      : parts_{{header.large, header.small[0]}, NeighbourGroups()} {
+    // In a set of the former kind, each hash is a group of its own, as it is.
+    if (header.kind == kQuotientAmq) {
+      parts_.groups.bits = parts_.group_bits = header.small[1];
+    }
     const Layout& layout = parts_.layout;
     const uint64_t hashes = LoadWord(data, layout.entries());
     if (hashes > kMaxHashes || layout.Bytes(hashes) > header.bytes) return;
@@ -363,13 +370,13 @@ class QuotientSet final : public AmqSet {
 
   bool MayContain(uint64_t hash) const override {
     return parts_.table == nullptr ||
-           NearestOne(parts_, parts_.groups.HashOf(hash), 0) == 0;
+           FindInGroup(parts_, parts_.groups.HashOf(hash), 1) != 0;
   }
 
-  uint64_t FindNeighbour(uint64_t hash, uint64_t count) const override {
-    if (parts_.table == nullptr) return 0;
-    return parts_.groups.Find(hash, count, [&](uint64_t first, uint64_t most) {
-      return NearestOne(parts_, first, most);
+  uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
+    if (parts_.table == nullptr) return ~uint64_t{0} >> (64 - count);
+    return parts_.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
+      return FindInGroup(parts_, first, some);
     });
   }
 
@@ -403,7 +410,7 @@ class QuotientSet final : public AmqSet {
 
 bool IsSane(const AmqHeader& header) {
   const unsigned bits = header.small[0];
-  return GroupsOf(header).bits <= kNeighbourBits && bits >= 1 &&
+  return header.small[1] <= kNeighbourBits && bits >= 1 &&
          bits <= kMaxRemainderBits && header.large > 0 &&
          header.bytes <= uint64_t{1} << 40 &&
          header.bytes % BloomSet::kLineBytes == 0 &&
@@ -419,7 +426,7 @@ const AmqType& QuotientAmqType() {
       "quotient",
       /*takes_neighbours=*/true,
       /*query_nanos=*/17,
-      /*neighbour_nanos=*/0,
+      /*next_nanos=*/0.5,
       /*max_hashes_per_key=*/16,
       /*is_automatic=*/false,
       Plan,

@@ -35,6 +35,7 @@ constexpr uint64_t kMaxHashes = 950000000;
 constexpr uint64_t kMaxHashesPerShard = 128 << 10;
 constexpr unsigned kMaxLog = 24;
 constexpr uint32_t kSeeds = 32;
+constexpr uint64_t kMaxBlocks = (1 << 18) - 1;
 // The fewest hashes of a shard for each slot at its ends that groups leave with
 // fewer equations.
 constexpr uint64_t kMinHashesPerSlotLost = 256;
@@ -96,17 +97,22 @@ inline unsigned Parity(Row row) {
 struct Shard {
   uint32_t end = 0;  // of its segments
   uint32_t blocks = 0;
+  uint32_t columns = 0;  // of its last blocks
   uint32_t seed = 0;
   NeighbourGroups groups;
 
   void EncodeTo(char* entry) const {
     EncodeFixed32(entry, end);
-    EncodeFixed32(entry + 4, blocks << 8 | groups.bits << 5 | seed);
+    EncodeFixed32(entry + 4,
+                  blocks << 14 | columns << 8 | groups.bits << 5 | seed);
   }
   static Shard DecodeFrom(const char* entry) {
     const uint32_t packed = DecodeFixed32(entry + 4);
-    return {
-        DecodeFixed32(entry), packed >> 8, packed % kSeeds, {packed >> 5 & 7}};
+    return {DecodeFixed32(entry),
+            packed >> 14,
+            packed >> 8 & 63,
+            packed % kSeeds,
+            {packed >> 5 & 7}};
   }
   uint64_t Starts() const {
     return blocks * kSlotsPerBlock - (kSlotsPerBlock - 1) -
@@ -120,12 +126,20 @@ struct Shard {
   }
 };
 
-// How the columns of a number of segments are spread over blocks.
+// How the columns of a number of segments are spread over blocks, the last of
+// which have the most.
 struct Columns {
   Columns(uint64_t num_segments, uint64_t num_blocks)
+      : Columns(num_segments, num_blocks, Most(num_segments, num_blocks)) {}
+  // With the result of Most, which takes a division.
+  Columns(uint64_t num_segments, uint64_t num_blocks, uint64_t most_columns)
       : blocks(num_blocks),
-        most((num_segments + num_blocks - 1) / num_blocks),
+        most(most_columns),
         blocks_with_fewer(most * num_blocks - num_segments) {}
+
+  static uint64_t Most(uint64_t num_segments, uint64_t num_blocks) {
+    return (num_segments + num_blocks - 1) / num_blocks;
+  }
 
   uint64_t In(uint64_t block) const {
     return most - (block < blocks_with_fewer ? 1 : 0);
@@ -268,6 +282,7 @@ class Builder : public AmqSetBuilder {
       found[i].groups = GroupsFor(shards_[i]);
       found[i].blocks = static_cast<uint32_t>(
           BlocksFor(shards_[i].size(), found[i].groups.bits));
+      if (found[i].blocks > kMaxBlocks) return FinishAsBloom();
       all_blocks += found[i].blocks;
     }
     const uint64_t segments =
@@ -283,8 +298,9 @@ class Builder : public AmqSetBuilder {
           std::min<uint64_t>(segments * blocks / all_blocks,
                              begin + uint64_t{shard.blocks} * kMaxColumns));
       if (!Fit(shards_[i], &equations, &shard)) return FinishAsBloom();
-      equations.Solve(Columns(shard.end - begin, shard.blocks),
-                      solutions + begin * kSegmentBytes);
+      const Columns columns(shard.end - begin, shard.blocks);
+      shard.columns = static_cast<uint32_t>(columns.most);
+      equations.Solve(columns, solutions + begin * kSegmentBytes);
       shard.EncodeTo(data_ + kEntryBytes * i);
       begin = shard.end;
     }
@@ -511,26 +527,26 @@ class RibbonSet final : public AmqSet {
                        shard.NeighbourOf(hash));
   }
 
-  uint64_t FindNeighbour(uint64_t hash, uint64_t count) const override {
-    if (is_damaged_) return 0;
+  uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
+    if (is_damaged_) return ~uint64_t{0} >> (64 - count);
     const size_t index = IndexOf(hash);
     const Shard shard = ShardAt(index);
     const Solution solution = SolutionOf(index, shard);
-    return shard.groups.Find(hash, count, [&](uint64_t first, uint64_t most) {
+    return shard.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
       const Group group = shard.GroupOf(first);
       const unsigned neighbour = shard.NeighbourOf(first);
-      constexpr uint64_t kFew = 1;
-      if (most > kFew && kHasCarrylessProducts) {
-        const uint64_t solved =
-            SolvedOf(solution, group, ~uint64_t{0} >> (63 - most) << neighbour);
-        return solved == 0 ? most + 1 : CountZeros(solved) - neighbour;
+      // Fewer take less time one by one.
+      constexpr unsigned kMany = 3;
+      if (some >= kMany && kHasCarrylessProducts) {
+        return SolvedOf(solution, group,
+                        ~uint64_t{0} >> (64 - some) << neighbour) >>
+               neighbour;
       }
-      uint64_t i = 0;
-      while (i <= most && !IsSolvedOne(solution, group,
-                                       neighbour + static_cast<unsigned>(i))) {
-        i++;
+      uint64_t found = 0;
+      for (unsigned i = 0; i < some; i++) {
+        found |= uint64_t{IsSolvedOne(solution, group, neighbour + i)} << i;
       }
-      return i;
+      return found;
     });
   }
 
@@ -547,17 +563,13 @@ class RibbonSet final : public AmqSet {
   }
 
  private:
-  static uint64_t CountZeros(uint64_t word) {
-    return static_cast<uint64_t>(__builtin_ctzll(word));
-  }
-
   size_t IndexOf(uint64_t hash) const { return hash >> 1 >> (63 - log_); }
   Shard ShardAt(size_t index) const {
     return Shard::DecodeFrom(entries_ + kEntryBytes * index);
   }
   Solution SolutionOf(size_t index, const Shard& shard) const {
     const uint64_t begin = index == 0 ? 0 : ShardAt(index - 1).end;
-    return {Columns(shard.end - begin, shard.blocks),
+    return {Columns(shard.end - begin, shard.blocks, shard.columns),
             solutions_ + begin * kSegmentBytes};
   }
 
@@ -581,7 +593,8 @@ class RibbonSet final : public AmqSet {
       const Shard shard = ShardAt(i);
       if (shard.blocks < RibbonSizes::kMinBlocks || shard.end < begin ||
           shard.end > segments || shard.groups.bits > kNeighbourBits ||
-          shard.end - begin > shard.blocks * kMaxColumns) {
+          shard.end - begin > shard.blocks * kMaxColumns ||
+          shard.columns != Columns::Most(shard.end - begin, shard.blocks)) {
         return false;
       }
       begin = shard.end;
@@ -611,7 +624,7 @@ const AmqType& RibbonAmqType() {
       "ribbon",
       /*takes_neighbours=*/true,
       /*query_nanos=*/25,
-      /*neighbour_nanos=*/0.5,
+      /*next_nanos=*/1.5,
       /*max_hashes_per_key=*/8,
       /*is_automatic=*/true,
       Plan,

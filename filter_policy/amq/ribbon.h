@@ -31,11 +31,12 @@
 //
 //  header: small[0] is the logarithm of the number of shards
 //  data:   for each shard, in 8 bytes: the end of its solution, in segments of
-//          16 bytes from the first solution on (4 bytes); its seed (5 bits) and
-//          the logarithm of the size of its groups (3 bits); its number of
-//          128-slot blocks (3 bytes). Then the solutions: for each block, a
-//          segment of each of its columns. The last blocks may have one column
-//          more than the first ones
+//          16 bytes from the first solution on (4 bytes); its seed (5 bits),
+//          the logarithm of the size of its groups (3 bits), the columns of its
+//          last block (6 bits), and its number of 128-slot blocks (18 bits).
+//          Then the solutions: for each block, a segment of each of its
+//          columns. The first blocks may have one column less than the last
+//          ones
 
 #pragma once
 

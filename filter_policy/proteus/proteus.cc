@@ -196,9 +196,8 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
   design.keys_alone = design.key_set && (marks(sets.first) & kKeysAlone) != 0;
   design.amq =
       has_second ? proteus->second_set_.kind() : proteus->first_set_.kind();
-  proteus->first_length_ =
-      PrefixLength(design.first_prefix_bits, salt,
-                   proteus->first_set_.TakesNeighbours());
+  proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt,
+                                        proteus->first_set_.TakesNeighbours());
   proteus->second_length_ = proteus->SecondLength(design.prefix_bits);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0 &&
                        proteus->first_alphabets_.AreAny() &&

@@ -144,8 +144,7 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
     const uint32_t end = count(key.size());
     while (lengths.size() < end) {
       const auto next = static_cast<uint32_t>(lengths.size());
-      lengths.emplace_back(begin + next * stride, salt,
-                           set->TakesNeighbours());
+      lengths.emplace_back(begin + next * stride, salt, set->TakesNeighbours());
     }
     for (uint32_t i = count(shared); i < end; i++) {
       set->Add(HashOwnBytes(key, lengths[i]));

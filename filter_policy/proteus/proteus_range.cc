@@ -33,7 +33,7 @@ bool Proteus::SecondMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
   while (left > 0 && !prefixes.IsBehind(hi)) {
     const uint64_t hash = prefixes.Hash(second_length_);
     const uint64_t count = prefixes.MoveBehindRun(left, second_length_);
-    if (second_set_.MayContainAny(hash, count)) return true;
+    if (second_set_.FindNeighbours(hash, count) != 0) return true;
     left -= count;
   }
   return false;
@@ -94,7 +94,7 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
   for (typename Key::Prefixes prefixes(lo, second_length_);;) {
     const uint64_t count =
         std::min(more, prefixes.LeftInGroup(second_length_) - 1) + 1;
-    if (second_set_.MayContainAny(prefixes.Hash(second_length_), count)) {
+    if (second_set_.FindNeighbours(prefixes.Hash(second_length_), count) != 0) {
       return true;
     }
     if (count > more) return false;
@@ -116,23 +116,24 @@ bool Proteus::FirstMayMatch(const Key& lo, const Key& hi,
   budget->prefixes -= more + 1;
   typename Key::Prefixes prefixes(lo, first_length_);
   for (bool at_lo = true;; at_lo = false) {
-    // Moves to the first prefix that may be there, or behind the group.
     const uint64_t count =
         std::min(more, prefixes.LeftInGroup(first_length_) - 1) + 1;
-    const uint64_t absent =
-        first_set_.FindNeighbour(prefixes.Hash(first_length_), count);
-    if (absent > more) return false;
-    more -= absent;
-    prefixes.Move(absent, first_length_);
-    if (absent == count) continue;
-    at_lo = at_lo && absent == 0;
-    if (SecondMayMatch(at_lo ? lo : prefixes.key(),
-                       more == 0 ? hi : prefixes.key().LastOfPrefix(bits),
-                       budget)) {
-      return true;
+    uint64_t found =
+        first_set_.FindNeighbours(prefixes.Hash(first_length_), count);
+    typename Key::Prefixes at = prefixes;
+    for (uint64_t i = 0; found != 0; found &= found - 1) {
+      const auto next = static_cast<uint64_t>(__builtin_ctzll(found));
+      at.Move(next - i, first_length_);
+      i = next;
+      if (SecondMayMatch(at_lo && i == 0 ? lo : at.key(),
+                         i == more ? hi : at.key().LastOfPrefix(bits),
+                         budget)) {
+        return true;
+      }
     }
-    if (more-- == 0) return false;
-    prefixes.Move(1, first_length_);
+    if (count > more) return false;
+    more -= count;
+    prefixes.Move(count, first_length_);
   }
 }
 

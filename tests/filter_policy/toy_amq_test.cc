@@ -90,7 +90,7 @@ const AmqType& SortedAmqType() {
       "sorted",
       /*takes_neighbours=*/false,
       /*query_nanos=*/1,
-      /*neighbour_nanos=*/0,
+      /*next_nanos=*/1,
       /*max_hashes_per_key=*/1,
       /*is_automatic=*/true,
       [](uint64_t hashes, uint64_t bytes) {
