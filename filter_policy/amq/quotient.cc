@@ -165,45 +165,47 @@ class Builder : public AmqSetBuilder {
   }
 
   AmqHeader Finish() override {
-    Sort();
+    Sort(&hashes_);
     if (layout_.Bytes(hashes_.size()) > plan_.bytes) return FinishAsBloom();
     AmqHeader header = plan_;
-    const unsigned bits = std::min(kNeighbourBits, layout_.remainder_bits);
-    NeighbourGroups groups = LargestGroups(hashes_, bits, kMostInGroup);
-    const std::vector<uint64_t> hashes =
-        groups.bits == kNeighbourBits ? std::vector<uint64_t>() : hashes_;
+    const unsigned most = std::min(kNeighbourBits, layout_.remainder_bits);
+    NeighbourGroups groups = LargestGroups(hashes_, most, kMostInGroup);
+    std::vector<uint64_t> mixed;
     for (;; groups.bits--) {
-      if (groups.bits != kNeighbourBits) {
-        hashes_ = hashes;
-        for (uint64_t& hash : hashes_) hash = groups.HashOf(hash);
-        Sort();
+      const bool as_they_are = groups.bits == kNeighbourBits;
+      if (!as_they_are) {
+        mixed.clear();
+        for (const uint64_t hash : hashes_) {
+          mixed.push_back(groups.HashOf(hash));
+        }
+        Sort(&mixed);
       }
       header.small[1] = static_cast<uint8_t>(groups.bits);
-      if (Write(groups)) return header;
-      // Only hashes that are not those of neighbours get so far.
-      if (groups.bits == 0 || hashes.empty()) return FinishAsBloom();
+      if (Write(as_they_are ? hashes_ : mixed, groups)) return header;
+      if (groups.bits == 0) return FinishAsBloom();
+      // Hashes that crowd some units spread when they are mixed.
       std::fill_n(data_, plan_.bytes, '\0');
     }
   }
 
  private:
-  void Sort() {
-    SortHashes(hashes_.data(), hashes_.data() + hashes_.size(), 64);
-    hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
+  static void Sort(std::vector<uint64_t>* hashes) {
+    SortHashes(hashes->data(), hashes->data() + hashes->size(), 64);
+    hashes->erase(std::unique(hashes->begin(), hashes->end()), hashes->end());
   }
 
   // False if an entry cannot count the hashes.
-  bool Write(NeighbourGroups groups) {
-    const uint64_t size = hashes_.size();
+  bool Write(const std::vector<uint64_t>& hashes, NeighbourGroups groups) {
+    const uint64_t size = hashes.size();
     char* const counts = data_ + layout_.TableBytes();
     BitWriter remainders(counts + BitArrayBytes(layout_.CountBits(size)), 0);
     uint64_t unit = 0;
     bool fits = true;
     for (uint64_t i = 0; i < size; i++) {
-      const uint64_t quotient = layout_.Quotient(hashes_[i]);
+      const uint64_t quotient = layout_.Quotient(hashes[i]);
       for (; unit <= quotient / kUnit; unit++) fits &= BeginUnit(unit, i);
       SetBit(counts, kZeros + quotient + i);
-      remainders.Write(layout_.Remainder(hashes_[i], groups.bits),
+      remainders.Write(layout_.Remainder(hashes[i], groups.bits),
                        layout_.remainder_bits);
     }
     for (; unit <= layout_.entries() * kUnitsPerEntry; unit++) {

@@ -277,11 +277,16 @@ class Builder : public AmqSetBuilder {
   // Bloom filter of the same size.
   AmqHeader Finish() override {
     std::vector<Shard> found(shards_.size());
+    uint64_t added = 0;
+    for (const std::vector<uint64_t>& shard : shards_) added += shard.size();
     uint64_t all_blocks = 0;
     for (size_t i = 0; i < shards_.size(); i++) {
-      found[i].groups = GroupsFor(shards_[i]);
-      found[i].blocks = static_cast<uint32_t>(
-          BlocksFor(shards_[i].size(), found[i].groups.bits));
+      // Hashes that were not planned are repeated ones.
+      uint64_t distinct = shards_[i].size();
+      if (added > plan_.hashes) distinct = distinct * plan_.hashes / added;
+      found[i].groups = GroupsFor(shards_[i], distinct);
+      found[i].blocks =
+          static_cast<uint32_t>(BlocksFor(distinct, found[i].groups.bits));
       if (found[i].blocks > kMaxBlocks) return FinishAsBloom();
       all_blocks += found[i].blocks;
     }
@@ -309,7 +314,8 @@ class Builder : public AmqSetBuilder {
 
  private:
   // Groups that are not harder to solve than single hashes.
-  static NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes) {
+  static NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
+                                   uint64_t distinct) {
     // Every eighth group of many shows how full they are.
     constexpr size_t kMany = 1 << 14;
     const uint64_t skipped =
@@ -319,7 +325,8 @@ class Builder : public AmqSetBuilder {
       if ((hash & skipped) == 0) some.push_back(hash);
     }
     std::sort(some.begin(), some.end());
-    return LargestGroups(some, MaxGroupBits(hashes.size()), kMostInGroup);
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+    return LargestGroups(some, MaxGroupBits(distinct), kMostInGroup);
   }
 
   // Finds a seed with which the equations can be solved. If there is none,
@@ -417,7 +424,8 @@ inline bool IsSolved(const Solution& solution, const Group& group,
   // Whether the first columns hold is not known before, so they are not told
   // apart by branches.
   constexpr uint64_t kAtOnce = 4;
-  const uint64_t columns = solution.columns.In(block);
+  // All neighbours have the columns of the first one.
+  const uint64_t columns = solution.columns.In(group.start / kSlotsPerBlock);
   uint64_t i = 0;
   if (columns >= kAtOnce) {
     if ((is_wrong(0) | is_wrong(1) | is_wrong(2) | is_wrong(3)) != 0) {
