@@ -315,6 +315,10 @@ inline uint64_t Find(const Parts& parts, uint64_t hash, unsigned count) {
   return all;
 }
 
+PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
+  return Find(parts, parts.groups.HashOf(hash), 1) != 0;
+}
+
 PROTEAN_CLONED uint64_t FindInGroup(const Parts& parts, uint64_t hash,
                                     unsigned count) {
   return Find(parts, hash, count);
@@ -371,8 +375,7 @@ class QuotientSet final : public AmqSet {
   }
 
   bool MayContain(uint64_t hash) const override {
-    return parts_.table == nullptr ||
-           FindInGroup(parts_, parts_.groups.HashOf(hash), 1) != 0;
+    return parts_.table == nullptr || ContainsOne(parts_, hash);
   }
 
   uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
