@@ -34,7 +34,7 @@ constexpr uint64_t kMaxHashes = uint64_t{1} << 31;
 constexpr uint64_t kMaxQuotients = ~uint32_t{0};
 // The most hashes that groups have, where a hash is. A query compares them one
 // by one.
-constexpr double kMostInGroup = 8;
+constexpr double kMaxInGroup = 8;
 
 // Where the data has what.
 struct Layout {
@@ -169,7 +169,7 @@ class Builder : public AmqSetBuilder {
     if (layout_.Bytes(hashes_.size()) > plan_.bytes) return FinishAsBloom();
     AmqHeader header = plan_;
     const unsigned most = std::min(kNeighbourBits, layout_.remainder_bits);
-    NeighbourGroups groups = LargestGroups(hashes_, most, kMostInGroup);
+    NeighbourGroups groups = LargestGroups(hashes_, most, kMaxInGroup);
     std::vector<uint64_t> mixed;
     for (;; groups.bits--) {
       const bool as_they_are = groups.bits == kNeighbourBits;

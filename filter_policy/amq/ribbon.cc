@@ -40,7 +40,7 @@ constexpr uint64_t kMaxBlocks = (1 << 18) - 1;
 // fewer equations.
 constexpr uint64_t kMinHashesPerSlotLost = 256;
 // The most hashes that groups have, where a hash is: more are harder to solve.
-constexpr double kMostInGroup = 1.1;
+constexpr double kMaxInGroup = 1.1;
 
 unsigned LogOfShards(uint64_t hashes) {
   unsigned log = 0;
@@ -326,7 +326,7 @@ class Builder : public AmqSetBuilder {
     }
     std::sort(some.begin(), some.end());
     some.erase(std::unique(some.begin(), some.end()), some.end());
-    return LargestGroups(some, MaxGroupBits(distinct), kMostInGroup);
+    return LargestGroups(some, MaxGroupBits(distinct), kMaxInGroup);
   }
 
   // Finds a seed with which the equations can be solved. If there is none,
@@ -458,9 +458,10 @@ inline uint64_t Reversed(uint64_t word) {
   return __builtin_bswap64(word);
 }
 
-// Those of the neighbours, given by bits, whose fingerprints are those of the
-// solution. Bit i of the sums of a column is bit 127 + i of the product of the
-// coefficients in reverse and the 192 bits of the column from the start on.
+// The neighbours, of some that are given by bits, whose fingerprints are those
+// of the solution. Bit i of the sums of a column is bit 127 + i of the product
+// of the coefficients in reverse and the 192 bits of the column from the start
+// on.
 __attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
                                                     const Group& group,
                                                     uint64_t neighbours) {

@@ -47,8 +47,8 @@ struct PrefixLength {
                     ~(neighbour_mask << window_unused)),
         salted(!salt.IsNone()) {}
 
-  // Of the prefix at the beginning of `window` and those that follow it, how
-  // many are in one group.
+  // The number of prefixes in one group from that at the beginning of `window`
+  // on.
   uint64_t LeftInGroup(uint64_t window) const {
     return neighbour_mask - (window >> window_unused & neighbour_mask) + 1;
   }
