@@ -517,30 +517,64 @@ uint64_t SolvedOf(const Solution&, const Group&, uint64_t neighbours) {
 
 #endif
 
+// The parts of a set's data.
+struct Parts {
+  unsigned log;
+  const char* entries;
+  const char* solutions;
+
+  size_t IndexOf(uint64_t hash) const { return hash >> 1 >> (63 - log); }
+  Shard ShardAt(size_t index) const {
+    return Shard::DecodeFrom(entries + kEntryBytes * index);
+  }
+  Solution SolutionOf(size_t index, const Shard& shard) const {
+    const uint64_t begin = index == 0 ? 0 : ShardAt(index - 1).end;
+    return {Columns(shard.end - begin, shard.blocks, shard.columns),
+            solutions + begin * kSegmentBytes};
+  }
+
+  // Whether all shards lie within the segments, one behind the other.
+  bool AreIntact(uint64_t segments) const {
+    uint32_t begin = 0;
+    for (size_t i = 0; i < size_t{1} << log; i++) {
+      const Shard shard = ShardAt(i);
+      if (shard.blocks < RibbonSizes::kMinBlocks || shard.end < begin ||
+          shard.end > segments || shard.groups.bits > kNeighbourBits ||
+          shard.end - begin > shard.blocks * kMaxColumns ||
+          shard.columns != Columns::Most(shard.end - begin, shard.blocks)) {
+        return false;
+      }
+      begin = shard.end;
+    }
+    return true;
+  }
+};
+
+PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
+  const size_t index = parts.IndexOf(hash);
+  const Shard shard = parts.ShardAt(index);
+  hash = shard.groups.HashOf(hash);
+  return IsSolved(parts.SolutionOf(index, shard), shard.GroupOf(hash),
+                  shard.NeighbourOf(hash));
+}
+
 class RibbonSet final : public AmqSet {
  public:
   RibbonSet(const AmqHeader& header, const char* data)
-      : log_(header.small[0]),
-        entries_(data),
-        solutions_(data + (kEntryBytes << log_)),
-        is_damaged_(
-            !IsIntact((header.bytes - (kEntryBytes << log_)) / kSegmentBytes)) {
-  }
+      : parts_{header.small[0], data, data + (kEntryBytes << header.small[0])},
+        is_damaged_(!parts_.AreIntact(
+            (header.bytes - (kEntryBytes << header.small[0])) /
+            kSegmentBytes)) {}
 
   bool MayContain(uint64_t hash) const override {
-    if (is_damaged_) return true;
-    const size_t index = IndexOf(hash);
-    const Shard shard = ShardAt(index);
-    hash = shard.groups.HashOf(hash);
-    return IsSolvedOne(SolutionOf(index, shard), shard.GroupOf(hash),
-                       shard.NeighbourOf(hash));
+    return is_damaged_ || ContainsOne(parts_, hash);
   }
 
   uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
     if (is_damaged_) return ~uint64_t{0} >> (64 - count);
-    const size_t index = IndexOf(hash);
-    const Shard shard = ShardAt(index);
-    const Solution solution = SolutionOf(index, shard);
+    const size_t index = parts_.IndexOf(hash);
+    const Shard shard = parts_.ShardAt(index);
+    const Solution solution = parts_.SolutionOf(index, shard);
     return shard.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
       const Group group = shard.GroupOf(first);
       const unsigned neighbour = shard.NeighbourOf(first);
@@ -572,48 +606,20 @@ class RibbonSet final : public AmqSet {
   }
 
  private:
-  size_t IndexOf(uint64_t hash) const { return hash >> 1 >> (63 - log_); }
-  Shard ShardAt(size_t index) const {
-    return Shard::DecodeFrom(entries_ + kEntryBytes * index);
-  }
-  Solution SolutionOf(size_t index, const Shard& shard) const {
-    const uint64_t begin = index == 0 ? 0 : ShardAt(index - 1).end;
-    return {Columns(shard.end - begin, shard.blocks, shard.columns),
-            solutions_ + begin * kSegmentBytes};
-  }
-
   // Prefetches the first columns. The results are cheaper to compute again than
   // to keep.
   void PrefetchFor(uint64_t hash) const {
-    const size_t index = IndexOf(hash);
-    const Shard shard = ShardAt(index);
+    const size_t index = parts_.IndexOf(hash);
+    const Shard shard = parts_.ShardAt(index);
     hash = shard.groups.HashOf(hash);
     const uint64_t block =
         (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) / kSlotsPerBlock;
-    const Solution solution = SolutionOf(index, shard);
+    const Solution solution = parts_.SolutionOf(index, shard);
     Prefetch(solution.Block(block));
     Prefetch(solution.Block(block + 1));
   }
 
-  // Whether all shards lie within the segments, one behind the other.
-  bool IsIntact(uint64_t segments) const {
-    uint32_t begin = 0;
-    for (size_t i = 0; i < size_t{1} << log_; i++) {
-      const Shard shard = ShardAt(i);
-      if (shard.blocks < RibbonSizes::kMinBlocks || shard.end < begin ||
-          shard.end > segments || shard.groups.bits > kNeighbourBits ||
-          shard.end - begin > shard.blocks * kMaxColumns ||
-          shard.columns != Columns::Most(shard.end - begin, shard.blocks)) {
-        return false;
-      }
-      begin = shard.end;
-    }
-    return true;
-  }
-
-  const unsigned log_;
-  const char* const entries_;
-  const char* const solutions_;
+  const Parts parts_;
   // A set that is damaged contains everything.
   const bool is_damaged_;
 };
