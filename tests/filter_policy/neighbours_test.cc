@@ -18,6 +18,7 @@
 #include "filter_policy/amq/amq.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -202,6 +203,42 @@ TEST(NeighboursTest, RangesMissNothing) {
         const uint64_t last = first > ~size ? ~uint64_t{0} : first + size;
         if (Holds(numbers, first, last)) {
           ASSERT_TRUE(set.AnyOf(first, last));
+        }
+      }
+    }
+  }
+}
+
+// Ranges over dense, sparse and crowded keys, as a sorted vector answers them:
+// with words and with bytes as keys, a trie, two sets, and prefixes so long
+// that a group begins in one byte and ends in another.
+TEST(NeighboursTest, FiltersMissNoKeyInARange) {
+  std::mt19937_64 random(8);
+  for (const char* const tail : {"", "-tail"}) {
+    for (const Shape& shape : Shapes()) {
+      Numbers numbers = shape.make(2000);
+      std::vector<std::string> keys;
+      for (const uint64_t number : numbers) {
+        keys.push_back(BigEndian(number) + tail);
+      }
+      for (const AmqKind kind : kKinds) {
+        for (const ProteusDesign& design :
+             {TrieAndSet(0, 64, kind), TrieAndSet(0, 61, kind),
+              TrieAndSet(9, 63, kind), TwoSets(57, 64, kind),
+              TwoSets(60, 62, kind), TwoSets(3, 59, kind)}) {
+          SCOPED_TRACE(std::string(shape.name) + tail + " " +
+                       design.Describe());
+          const ForcedProteus filter(keys, design, 16);
+          for (int i = 0; i < 2000; i++) {
+            const uint64_t size = random() >> (53 + random() % 11);
+            const uint64_t first =
+                numbers[random() % numbers.size()] - random() % (size + 2);
+            const uint64_t last =
+                first > ~uint64_t{0} - size ? ~uint64_t{0} : first + size;
+            if (!Holds(numbers, first, last)) continue;
+            ASSERT_TRUE(filter.block().RangeMayMatch(
+                BigEndian(first), BigEndian(last) + "\xff", true));
+          }
         }
       }
     }
