@@ -2,6 +2,7 @@
 
 #include "filter_policy/amq/amq.h"
 
+#include "filter_policy/amq/neighbours.h"
 #include "filter_policy/bits/bit_array.h"
 #include "util/coding_lean.h"
 
@@ -18,6 +19,18 @@ std::vector<const AmqType*>& Types() {
   return *types;
 }
 
+// The kinds that sets get when they are built, or had before. No design chooses
+// them.
+const std::vector<const AmqType*>& Forms() {
+  static auto* const forms = new std::vector<const AmqType*>{
+      &FormerRibbonAmqType(),
+      &ShardedRibbonAmqType(),
+      &FormerQuotientAmqType(),
+      &NeighbourBloomAmqType(),
+  };
+  return *forms;
+}
+
 }  // namespace
 
 const std::vector<const AmqType*>& AmqTypes() { return Types(); }
@@ -26,7 +39,10 @@ const AmqType* FindAmqType(AmqKind kind) {
   for (const AmqType* type : Types()) {
     if (type->kind == kind) return type;
   }
-  return kind == kShardedRibbonAmq ? &ShardedRibbonAmqType() : nullptr;
+  for (const AmqType* form : Forms()) {
+    if (form->kind == kind) return form;
+  }
+  return nullptr;
 }
 
 const AmqType* FindAmqType(const std::string& name) {
@@ -74,6 +90,7 @@ bool Amq::Open(Slice* input) {
   if (!TakeBytes(input, header_.bytes, &data)) return false;
   if (const AmqType* type = FindAmqType(header_.kind)) {
     set_ = type->open(header_, data, memory_);
+    takes_neighbours_ = type->takes_neighbours;
     if (type == &BloomAmqType()) bloom_ = static_cast<BloomSet*>(set_);
   }
   return true;
@@ -83,7 +100,9 @@ AmqBuilder::AmqBuilder(const AmqPlan& plan, char* header, char* data)
     : header_(header),
       builder_(plan.kind == AmqKind::kNone
                    ? nullptr
-                   : FindAmqType(plan.kind)->new_builder(plan, data)) {}
+                   : FindAmqType(plan.kind)->new_builder(plan, data)),
+      takes_neighbours_(builder_ != nullptr &&
+                        FindAmqType(plan.kind)->takes_neighbours) {}
 
 void AmqBuilder::AddBatch() {
   if (builder_ != nullptr) builder_->Add(batch_, count_);

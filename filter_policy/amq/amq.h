@@ -10,9 +10,9 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/former_ribbon.h"
 #include "filter_policy/amq/quotient.h"
 #include "filter_policy/amq/ribbon.h"
-#include "filter_policy/amq/ribbon_shards.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
@@ -63,6 +63,18 @@ class Amq {
     return set_ == nullptr || set_->MayContain(hash);
   }
 
+  // Whether the set takes the hashes of neighbours. In others, each hash is a
+  // group of its own.
+  bool TakesNeighbours() const { return takes_neighbours_; }
+  // Which of the `count` neighbours from `hash` on, at least one and all in one
+  // group, the set may contain: bit i stands for the hash `hash` + i.
+  uint64_t FindNeighbours(uint64_t hash, uint64_t count) const {
+    if (count == 1) return MayContain(hash) ? 1 : 0;
+    return set_ == nullptr
+               ? ~uint64_t{0} >> (64 - count)
+               : set_->FindNeighbours(hash, static_cast<unsigned>(count));
+  }
+
   // Moves the lookups that the set may contain to the front, in the same order,
   // and returns their number. All are prefetched before the first one is
   // tested, so that their cache misses overlap. The hashes are undefined
@@ -76,6 +88,7 @@ class Amq {
   AmqHeader header_;
   AmqSet* set_ = nullptr;            // in memory_; nullptr contains everything
   const BloomSet* bloom_ = nullptr;  // set_ if it is a Bloom filter
+  bool takes_neighbours_ = false;
   alignas(16) char memory_[AmqSet::kMaxBytes];
 };
 
@@ -85,6 +98,9 @@ class AmqBuilder {
   // The set goes into `plan.bytes` zero bytes at `data`, its header into
   // Amq::kHeaderSize zero bytes at `header`.
   AmqBuilder(const AmqPlan& plan, char* header, char* data);
+
+  // Whether the prefixes to be added are to be hashed as neighbours.
+  bool TakesNeighbours() const { return takes_neighbours_; }
 
   // Adds a hash. Repeated hashes do no harm.
   void Add(uint64_t hash) {
@@ -106,6 +122,7 @@ class AmqBuilder {
 
   char* const header_;
   const std::unique_ptr<AmqSetBuilder> builder_;  // nullptr for kNone
+  const bool takes_neighbours_;
   size_t count_ = 0;
   uint64_t batch_[kBatch];
 };

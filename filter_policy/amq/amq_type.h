@@ -4,6 +4,13 @@
 //  section 2.1): a set of hashes that may answer "contained" for hashes that it
 //  does not hold. A new kind is one file that describes itself by an AmqType,
 //  and one line in amq.cc.
+//
+//  Prefixes that follow each other may have hashes that do, too: those of
+//  *neighbours* are the numbers of a *group*, which differ in their last
+//  kNeighbourBits bits alone. The other bits are random. So a set of such a
+//  kind can keep a group in one place, and look at it once for a range of
+//  prefixes (Costa et al., "Grafite: Taming Adversarial Queries with Optimal
+//  Range Filters", SIGMOD 2024, has this idea for ranges of any length).
 
 #pragma once
 
@@ -13,6 +20,9 @@
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// The last bits of the hash of a neighbour.
+constexpr unsigned kNeighbourBits = 6;
 
 // The number of a kind, as stored in filter blocks: never reuse one. Each
 // kind's number is defined next to its AmqType.
@@ -58,6 +68,14 @@ class AmqSet {
 
   // Whether the set may contain the hash.
   virtual bool MayContain(uint64_t hash) const = 0;
+  // Does what Amq::FindNeighbours does.
+  virtual uint64_t FindNeighbours(uint64_t hash, unsigned count) const {
+    uint64_t found = 0;
+    for (unsigned i = 0; i < count; i++) {
+      found |= uint64_t{MayContain(hash + i)} << i;
+    }
+    return found;
+  }
   // Does what Amq::Keep does.
   virtual size_t Keep(size_t count, AmqLookup* lookups) const = 0;
 
@@ -82,9 +100,13 @@ struct AmqType {
   AmqKind kind;
   const char* name;  // in options and in designs
 
-  // The time in nanoseconds that a query takes for each hash, as `filter_micro
-  // --costs` measures it. The design search weighs it.
+  // Whether the hashes of prefixes are those of neighbours.
+  bool takes_neighbours;
+  // The times in nanoseconds that a query takes for the first of successive
+  // prefixes, and for each further one, as `filter_micro --costs` measures
+  // them. The design search weighs them.
   double query_nanos;
+  double next_nanos;
   // Limit of the hashes per key, which bounds the time of building.
   uint32_t max_hashes_per_key;
   // Whether the design search may choose the kind without being told to.

@@ -181,7 +181,9 @@ const AmqType& BloomAmqType() {
   static const AmqType type = {
       kBloomAmq,
       "bloom",
+      /*takes_neighbours=*/false,
       /*query_nanos=*/6,
+      /*next_nanos=*/6,
       /*max_hashes_per_key=*/16,
       /*is_automatic=*/true,
       Plan,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/neighbours.h"
 #include "filter_policy/bits/bit_array.h"
 #include "util/fastrange.h"
 #include "util/hash.h"
@@ -31,6 +32,9 @@ constexpr unsigned kWordsAhead = 3;
 constexpr unsigned kMaxRemainderBits = 32;
 constexpr uint64_t kMaxHashes = uint64_t{1} << 31;
 constexpr uint64_t kMaxQuotients = ~uint32_t{0};
+// The most hashes that groups have, where a hash is. A query compares them one
+// by one.
+constexpr double kMaxInGroup = 8;
 
 // Where the data has what.
 struct Layout {
@@ -54,8 +58,11 @@ struct Layout {
   uint64_t Quotient(uint64_t hash) const {
     return FastRange32(Upper32of64(hash), static_cast<uint32_t>(quotients));
   }
-  uint64_t Remainder(uint64_t hash) const {
-    return hash & LowBits(remainder_bits);
+  // The remainders of a group of 2^group_bits neighbours follow each other,
+  // from a random one on.
+  uint64_t Remainder(uint64_t hash, unsigned group_bits) const {
+    const uint64_t neighbour = hash & LowBits(group_bits);
+    return ((hash >> group_bits) + neighbour) & LowBits(remainder_bits);
   }
 };
 
@@ -158,27 +165,48 @@ class Builder : public AmqSetBuilder {
   }
 
   AmqHeader Finish() override {
-    SortHashes(hashes_.data(), hashes_.data() + hashes_.size(), 64);
-    hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
-    if (layout_.Bytes(hashes_.size()) > plan_.bytes || !Write()) {
-      return FinishAsBloom();
+    Sort(&hashes_);
+    if (layout_.Bytes(hashes_.size()) > plan_.bytes) return FinishAsBloom();
+    AmqHeader header = plan_;
+    const unsigned most = std::min(kNeighbourBits, layout_.remainder_bits);
+    NeighbourGroups groups = LargestGroups(hashes_, most, kMaxInGroup);
+    std::vector<uint64_t> mixed;
+    for (;; groups.bits--) {
+      const bool as_they_are = groups.bits == kNeighbourBits;
+      if (!as_they_are) {
+        mixed.clear();
+        for (const uint64_t hash : hashes_) {
+          mixed.push_back(groups.HashOf(hash));
+        }
+        Sort(&mixed);
+      }
+      header.small[1] = static_cast<uint8_t>(groups.bits);
+      if (Write(as_they_are ? hashes_ : mixed, groups)) return header;
+      if (groups.bits == 0) return FinishAsBloom();
+      // Hashes that crowd some units spread when they are mixed.
+      std::fill_n(data_, plan_.bytes, '\0');
     }
-    return plan_;
   }
 
  private:
+  static void Sort(std::vector<uint64_t>* hashes) {
+    SortHashes(hashes->data(), hashes->data() + hashes->size(), 64);
+    hashes->erase(std::unique(hashes->begin(), hashes->end()), hashes->end());
+  }
+
   // False if an entry cannot count the hashes.
-  bool Write() {
-    const uint64_t size = hashes_.size();
+  bool Write(const std::vector<uint64_t>& hashes, NeighbourGroups groups) {
+    const uint64_t size = hashes.size();
     char* const counts = data_ + layout_.TableBytes();
     BitWriter remainders(counts + BitArrayBytes(layout_.CountBits(size)), 0);
     uint64_t unit = 0;
     bool fits = true;
     for (uint64_t i = 0; i < size; i++) {
-      const uint64_t quotient = layout_.Quotient(hashes_[i]);
+      const uint64_t quotient = layout_.Quotient(hashes[i]);
       for (; unit <= quotient / kUnit; unit++) fits &= BeginUnit(unit, i);
       SetBit(counts, kZeros + quotient + i);
-      remainders.Write(layout_.Remainder(hashes_[i]), layout_.remainder_bits);
+      remainders.Write(layout_.Remainder(hashes[i], groups.bits),
+                       layout_.remainder_bits);
     }
     for (; unit <= layout_.entries() * kUnitsPerEntry; unit++) {
       fits &= BeginUnit(unit, size);
@@ -204,11 +232,7 @@ class Builder : public AmqSetBuilder {
   // There are more hashes than planned, or nearly all are in a few units.
   AmqHeader FinishAsBloom() const {
     std::fill_n(data_, plan_.bytes, '\0');
-    const AmqType& bloom = BloomAmqType();
-    const AmqPlan plan = bloom.plan(hashes_.size(), plan_.bytes);
-    const auto builder = bloom.new_builder(plan, data_);
-    builder->Add(hashes_.data(), hashes_.size());
-    return builder->Finish();
+    return BuildNeighbourBloom(hashes_, plan_.bytes, data_);
   }
 
   const AmqPlan plan_;
@@ -220,6 +244,8 @@ class Builder : public AmqSetBuilder {
 // The parts of a set's data.
 struct Parts {
   Layout layout;
+  NeighbourGroups groups;
+  unsigned group_bits = 0;
   const char* table = nullptr;
   const char* counts = nullptr;
   const char* remainders = nullptr;
@@ -237,7 +263,9 @@ struct Parts {
   }
 };
 
-inline bool Contains(const Parts& parts, uint64_t hash) {
+// Which of `count` neighbours from one on the set may contain, as
+// AmqSet::FindNeighbours. They are in one group of the set.
+inline uint64_t Find(const Parts& parts, uint64_t hash, unsigned count) {
   const uint64_t quotient = parts.layout.Quotient(hash);
   const uint64_t begin = parts.CountsOf(quotient / kUnit);
   // The zero behind the ones of the quotient is nearly always in one of a few
@@ -268,21 +296,32 @@ inline bool Contains(const Parts& parts, uint64_t hash) {
   // The ones before that are all bits but the zeros of smaller quotients. Most
   // quotients have one or none, which are told apart without a branch.
   const unsigned bits = parts.layout.remainder_bits;
-  const uint64_t wanted = parts.layout.Remainder(hash);
+  const uint64_t wanted = parts.layout.Remainder(hash, parts.group_bits);
   const uint64_t last_two = GetBits(parts.counts, pos - 2, 2);
   uint64_t number = pos - kZeros - quotient - (last_two >> 1);
-  const bool is_last = GetBits(parts.remainders, number * bits, bits) == wanted;
-  if ((is_last & last_two >> 1) != 0) return true;
-  if (last_two != 3) return false;
+  const auto found = [&] {
+    const uint64_t distance =
+        (GetBits(parts.remainders, number * bits, bits) - wanted) &
+        LowBits(bits);
+    return uint64_t{distance < count} << distance % 64;
+  };
+  // If the quotient has no hash, this is one of another one's.
+  uint64_t all = found() & -(last_two >> 1);
+  if (last_two != 3) return all;
   for (pos -= 2; GetBit(parts.counts, pos); pos--) {
     number--;
-    if (GetBits(parts.remainders, number * bits, bits) == wanted) return true;
+    all |= found();
   }
-  return false;
+  return all;
 }
 
 PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
-  return Contains(parts, hash);
+  return Find(parts, parts.groups.HashOf(hash), 1) != 0;
+}
+
+PROTEAN_CLONED uint64_t FindInGroup(const Parts& parts, uint64_t hash,
+                                    unsigned count) {
+  return Find(parts, hash, count);
 }
 
 // Does what AmqSet::Keep does for lookups whose data is in the cache.
@@ -292,7 +331,7 @@ PROTEAN_CLONED size_t KeepContained(const Parts& parts, size_t count,
   for (size_t i = 0; i < count; i++) {
     const AmqLookup lookup = lookups[i];
     lookups[kept] = lookup;
-    kept += Contains(parts, lookup.hash);
+    kept += Find(parts, parts.groups.HashOf(lookup.hash), 1);
   }
   return kept;
 }
@@ -321,7 +360,11 @@ PROTEAN_CLONED bool AreConsistent(const Parts& parts, uint64_t hashes) {
 class QuotientSet final : public AmqSet {
  public:
   QuotientSet(const AmqHeader& header, const char* data)
-      : parts_{{header.large, header.small[0]}} {
+      : parts_{{header.large, header.small[0]}, NeighbourGroups()} {
+    // In a set of the former kind, each hash is a group of its own, as it is.
+    if (header.kind == kQuotientAmq) {
+      parts_.groups.bits = parts_.group_bits = header.small[1];
+    }
     const Layout& layout = parts_.layout;
     const uint64_t hashes = LoadWord(data, layout.entries());
     if (hashes > kMaxHashes || layout.Bytes(hashes) > header.bytes) return;
@@ -335,15 +378,25 @@ class QuotientSet final : public AmqSet {
     return parts_.table == nullptr || ContainsOne(parts_, hash);
   }
 
+  uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
+    if (parts_.table == nullptr) return ~uint64_t{0} >> (64 - count);
+    return parts_.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
+      return FindInGroup(parts_, first, some);
+    });
+  }
+
   // The counts and remainders that a query needs are where the table says, so
   // its entries are prefetched first.
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     if (parts_.table == nullptr) return count;
     for (size_t i = 0; i < count; i++) {
-      Prefetch(parts_.table + parts_.layout.Quotient(lookups[i].hash) /
+      const uint64_t hash = parts_.groups.HashOf(lookups[i].hash);
+      Prefetch(parts_.table + parts_.layout.Quotient(hash) /
                                   (kUnit * kUnitsPerEntry) * kEntryBytes);
     }
-    for (size_t i = 0; i < count; i++) PrefetchParts(lookups[i].hash);
+    for (size_t i = 0; i < count; i++) {
+      PrefetchParts(parts_.groups.HashOf(lookups[i].hash));
+    }
     return KeepContained(parts_, count, lookups);
   }
 
@@ -362,7 +415,8 @@ class QuotientSet final : public AmqSet {
 
 bool IsSane(const AmqHeader& header) {
   const unsigned bits = header.small[0];
-  return bits >= 1 && bits <= kMaxRemainderBits && header.large > 0 &&
+  return header.small[1] <= kNeighbourBits && bits >= 1 &&
+         bits <= kMaxRemainderBits && header.large > 0 &&
          header.bytes <= uint64_t{1} << 40 &&
          header.bytes % BloomSet::kLineBytes == 0 &&
          header.bytes >= Layout{header.large, bits}.Bytes(0);
@@ -375,7 +429,9 @@ const AmqType& QuotientAmqType() {
   static const AmqType type = {
       kQuotientAmq,
       "quotient",
+      /*takes_neighbours=*/true,
       /*query_nanos=*/17,
+      /*next_nanos=*/0.5,
       /*max_hashes_per_key=*/16,
       /*is_automatic=*/false,
       Plan,
@@ -383,13 +439,23 @@ const AmqType& QuotientAmqType() {
         return std::make_unique<Builder>(plan, data);
       },
       [](const AmqPlan& plan) -> size_t {
-        return sizeof(Builder) + plan.hashes * sizeof(uint64_t);
+        return sizeof(Builder) + 2 * plan.hashes * sizeof(uint64_t);
       },
       IsSane,
       [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
         return new (memory) QuotientSet(header, data);
       },
   };
+  return type;
+}
+
+const AmqType& FormerQuotientAmqType() {
+  static const AmqType type = [] {
+    AmqType former = QuotientAmqType();
+    former.kind = kFormerQuotientAmq;
+    former.takes_neighbours = false;
+    return former;
+  }();
   return type;
 }
 

@@ -17,7 +17,12 @@
 //  depends on m and r in such a way that m can make up for an r that is a whole
 //  number.
 //
-//  header: small[0] r, large m
+//  The hashes of neighbours (amq_type.h) have the same quotient, and remainders
+//  that follow each other. So one query compares the remainders with those of
+//  all neighbours in a range.
+//
+//  header: small[0] r, small[1] the logarithm of the size of a group, which is
+//  at most r and at most kNeighbourBits, large m
 //  data:   for each 512 quotients an entry of 8 bytes: the number of hashes
 //  with
 //          smaller quotients (32 bits), and the number of hashes of the first
@@ -34,8 +39,14 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-constexpr AmqKind kQuotientAmq{4};
+constexpr AmqKind kQuotientAmq{5};
 
 const AmqType& QuotientAmqType();
+
+// The kind that was built before, which does not know neighbours. It can still
+// be read.
+constexpr AmqKind kFormerQuotientAmq{4};
+
+const AmqType& FormerQuotientAmqType();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

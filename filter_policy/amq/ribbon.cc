@@ -3,115 +3,631 @@
 #include "filter_policy/amq/ribbon.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <wmmintrin.h>
+#endif
+
 #include "filter_policy/amq/bloom.h"
-#include "filter_policy/amq/ribbon_shards.h"
+#include "filter_policy/amq/neighbours.h"
 #include "filter_policy/amq/ribbon_types.h"
+#include "util/coding_lean.h"
+#include "util/fastrange.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+using Row = unsigned __int128;
+
+constexpr uint64_t kSegmentBytes = RibbonSizes::kSegmentBytes;
+constexpr uint64_t kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
+constexpr uint64_t kMaxColumns = RibbonSizes::kMaxColumns;
+constexpr uint64_t kEntryBytes = 8;
 constexpr uint64_t kMaxHashes = 950000000;
-constexpr unsigned kSegmentBytes = RibbonSizes::kSegmentBytes;
-constexpr unsigned kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
-constexpr unsigned kMaxColumns = RibbonSizes::kMaxColumns;
-constexpr uint32_t kMaxBlocks = uint32_t{1} << 24;
+// A shard has between half of this number of hashes and all of it, on average.
+// The rows that are being solved then take 1.3 to 2.6 megabytes. Smaller shards
+// are solved a little faster, but a filter of fewer hashes, such as a part, has
+// a single one, and would be that much worse than a large one.
+constexpr uint64_t kMaxHashesPerShard = 128 << 10;
+constexpr unsigned kMaxLog = 24;
+constexpr uint32_t kSeeds = 32;
+constexpr uint64_t kMaxBlocks = (1 << 18) - 1;
+// The fewest hashes of a shard for each slot at its ends that groups leave with
+// fewer equations.
+constexpr uint64_t kMinHashesPerSlotLost = 256;
+// The most hashes that groups have, where a hash is: more are harder to solve.
+constexpr double kMaxInGroup = 1.1;
+
+unsigned LogOfShards(uint64_t hashes) {
+  unsigned log = 0;
+  while (hashes >> log > kMaxHashesPerShard) log++;
+  return log;
+}
+
+// The largest groups that suit a shard of that many hashes.
+unsigned MaxGroupBits(uint64_t hashes) {
+  return std::min(kNeighbourBits,
+                  BitsFor(hashes / kMinHashesPerSlotLost + 1) - 1);
+}
+
+// The numbers of a shard's blocks and slots.
+uint64_t BlocksFor(uint64_t hashes, unsigned group_bits) {
+  const uint64_t slots = RibbonConfig::GetNumSlots(std::max<uint32_t>(
+                             1, static_cast<uint32_t>(hashes))) +
+                         LowBits(group_bits);
+  return std::max<uint64_t>(RibbonSizes::kMinBlocks,
+                            (slots + kSlotsPerBlock - 1) / kSlotsPerBlock);
+}
+
+// Where a group's first neighbour has its equations, and what they are.
+struct Group {
+  Group(uint64_t number, uint32_t seed, uint64_t starts) {
+    const uint64_t hash =
+        NeighbourGroups::Mix(number + (seed + 1) * 0x9e3779b97f4a7c15u);
+    start = FastRange64(hash, starts);
+    const uint64_t low = hash * 0xc2b2ae3d27d4eb4fu;
+    const uint64_t high = (low ^ low >> 32) * 0x165667b19e3779f9u;
+    coefficients = Row{high ^ high >> 29} << 64 | (low ^ low >> 32) | 1;
+    const uint64_t first = (hash ^ hash >> 31) * 0x85ebca77c2b2ae63u;
+    const uint64_t second = (first ^ first >> 32) * 0x27d4eb2f165667c5u;
+    fingerprints = Row{second ^ second >> 32} << 64 | (first ^ first >> 32);
+  }
+
+  // The fingerprint of a neighbour; kMaxColumns bits of it count.
+  uint32_t Fingerprint(unsigned neighbour) const {
+    return static_cast<uint32_t>(fingerprints >> neighbour);
+  }
+
+  uint64_t start;
+  Row coefficients;
+  Row fingerprints;
+};
+
+inline unsigned Parity(Row row) {
+  return static_cast<unsigned>(PopCount(static_cast<uint64_t>(row) ^
+                                        static_cast<uint64_t>(row >> 64))) &
+         1;
+}
+
+// What the data says of a shard.
+struct Shard {
+  uint32_t end = 0;  // of its segments
+  uint32_t blocks = 0;
+  uint32_t columns = 0;  // of its last blocks
+  uint32_t seed = 0;
+  NeighbourGroups groups;
+
+  void EncodeTo(char* entry) const {
+    EncodeFixed32(entry, end);
+    EncodeFixed32(entry + 4,
+                  blocks << 14 | columns << 8 | groups.bits << 5 | seed);
+  }
+  static Shard DecodeFrom(const char* entry) {
+    const uint32_t packed = DecodeFixed32(entry + 4);
+    return {DecodeFixed32(entry),
+            packed >> 14,
+            packed >> 8 & 63,
+            packed % kSeeds,
+            {packed >> 5 & 7}};
+  }
+  uint64_t Starts() const {
+    return blocks * kSlotsPerBlock - (kSlotsPerBlock - 1) -
+           LowBits(groups.bits);
+  }
+  Group GroupOf(uint64_t hash) const {
+    return Group(hash >> groups.bits, seed, Starts());
+  }
+  unsigned NeighbourOf(uint64_t hash) const {
+    return static_cast<unsigned>(hash & LowBits(groups.bits));
+  }
+};
+
+// How the columns of a number of segments are spread over blocks, the last of
+// which have the most.
+struct Columns {
+  Columns(uint64_t num_segments, uint64_t num_blocks)
+      : Columns(num_segments, num_blocks, Most(num_segments, num_blocks)) {}
+  // With the result of Most, which takes a division.
+  Columns(uint64_t num_segments, uint64_t num_blocks, uint64_t most_columns)
+      : blocks(num_blocks),
+        most(most_columns),
+        blocks_with_fewer(most * num_blocks - num_segments) {}
+
+  static uint64_t Most(uint64_t num_segments, uint64_t num_blocks) {
+    return (num_segments + num_blocks - 1) / num_blocks;
+  }
+
+  uint64_t In(uint64_t block) const {
+    return most - (block < blocks_with_fewer ? 1 : 0);
+  }
+  // The first segment of a block.
+  uint64_t Begin(uint64_t block) const {
+    return block * most - std::min(block, blocks_with_fewer);
+  }
+  double FalsePositiveRate() const {
+    const double fewer =
+        static_cast<double>(blocks_with_fewer) / static_cast<double>(blocks);
+    return std::min(1.0, std::ldexp(1 + fewer, -static_cast<int>(most)));
+  }
+
+  uint64_t blocks;
+  uint64_t most;
+  uint64_t blocks_with_fewer;
+};
+
+// The equations of a shard, which are added and then solved.
+class Equations {
+ public:
+  void Reset(uint64_t slots) {
+    rows_.assign(slots, 0);
+    results_.assign(slots, 0);
+  }
+
+  // False if the equations contradict each other. The lowest coefficient is
+  // one.
+  bool Add(uint64_t start, Row row, uint32_t result) {
+    for (;;) {
+      Row& at = rows_[start];
+      if (at == 0) {
+        at = row;
+        results_[start] = result;
+        return true;
+      }
+      row ^= at;
+      result ^= results_[start];
+      if (row == 0) return result == 0;
+      const auto low = static_cast<uint64_t>(row);
+      const unsigned zeros = low != 0
+                                 ? static_cast<unsigned>(__builtin_ctzll(low))
+                                 : 64 + static_cast<unsigned>(__builtin_ctzll(
+                                            static_cast<uint64_t>(row >> 64)));
+      row >>= zeros;
+      start += zeros;
+    }
+  }
+
+  // Writes the solution. Bits that no equation decides are zeros.
+  void Solve(const Columns& columns, char* segments) const {
+    Row solved[kMaxColumns] = {};  // of each column, the bits from a slot on
+    for (uint64_t block = columns.blocks; block-- > 0;) {
+      const uint64_t count = columns.In(block);
+      SolveBlock(block * kSlotsPerBlock, count, solved);
+      char* out = segments + columns.Begin(block) * kSegmentBytes;
+      for (uint64_t i = 0; i < count; i++, out += kSegmentBytes) {
+        EncodeFixed64(out, static_cast<uint64_t>(solved[i]));
+        EncodeFixed64(out + 8, static_cast<uint64_t>(solved[i] >> 64));
+      }
+    }
+  }
+
+ private:
+  void SolveBlock(uint64_t begin, uint64_t columns, Row* solved) const;
+
+  std::vector<Row> rows_;
+  std::vector<uint32_t> results_;
+};
+
+PROTEAN_CLONED void SolveSlots(const Row* rows, const uint32_t* results,
+                               uint64_t columns, Row* solved) {
+  for (uint64_t slot = kSlotsPerBlock; slot-- > 0;) {
+    const Row row = rows[slot];
+    const uint32_t result = results[slot];
+    for (uint64_t i = 0; i < columns; i++) {
+      const Row shifted = solved[i] << 1;
+      solved[i] = shifted | ((Parity(shifted & row) ^ result >> i) & 1);
+    }
+  }
+}
+
+void Equations::SolveBlock(uint64_t begin, uint64_t columns,
+                           Row* solved) const {
+  SolveSlots(&rows_[begin], &results_[begin], columns, solved);
+}
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
-  if (hashes > kMaxHashes) return plan;
-  plan = PlanRibbonShards(hashes, bytes);
-  if (plan.kind != AmqKind::kNone) {
-    plan.kind = kRibbonAmq;
-    return plan;
-  }
-  const uint32_t blocks = RibbonSizes::BlocksFor(hashes);
+  const unsigned log = LogOfShards(hashes);
+  if (hashes > kMaxHashes || log > kMaxLog) return plan;
+  const uint64_t shards = uint64_t{1} << log;
+  const uint64_t in_shard = hashes >> log;
+  const uint64_t blocks = BlocksFor(in_shard, MaxGroupBits(in_shard));
   // A Bloom filter of the same size may have to take its place.
   constexpr uint64_t kUnit = BloomSet::kLineBytes;
-  bytes = std::min(bytes / kUnit * kUnit,
-                   uint64_t{blocks} * kMaxColumns * kSegmentBytes);
-  if (bytes == 0 || blocks >= kMaxBlocks) return plan;
+  bytes =
+      std::min((bytes / kUnit) * kUnit,
+               (shards * (kEntryBytes + blocks * kSegmentBytes * kMaxColumns) +
+                kUnit - 1) /
+                   kUnit * kUnit);
+  if (bytes < shards * (kEntryBytes + kSegmentBytes)) return plan;
+  // The ends of segments have 32 bits.
+  if (bytes / kSegmentBytes > ~uint32_t{0}) return plan;
   plan.kind = kRibbonAmq;
   plan.hashes = hashes;
   plan.bytes = bytes;
-  plan.large = blocks;
-  RibbonSolution solution(nullptr, bytes);
-  solution.ConfigureForNumBlocks(blocks);
-  plan.false_positive_rate = solution.ExpectedFpRate();
+  plan.small[0] = static_cast<uint8_t>(log);
+  const uint64_t segments = std::min(
+      (bytes / shards - kEntryBytes) / kSegmentBytes, blocks * kMaxColumns);
+  plan.false_positive_rate = Columns(segments, blocks).FalsePositiveRate();
   return plan;
 }
 
 class Builder : public AmqSetBuilder {
  public:
-  Builder(const AmqPlan& plan, char* data) : plan_(plan), data_(data) {
-    hashes_.reserve(plan.hashes);
+  Builder(const AmqPlan& plan, char* data)
+      : plan_(plan), data_(data), shards_(size_t{1} << plan.small[0]) {
+    const uint64_t mean = plan.hashes >> plan.small[0];
+    const auto most = static_cast<size_t>(
+        static_cast<double>(mean) + 4 * std::sqrt(static_cast<double>(mean)));
+    for (std::vector<uint64_t>& shard : shards_) shard.reserve(most);
   }
 
   void Add(const uint64_t* hashes, size_t count) override {
-    hashes_.insert(hashes_.end(), hashes, hashes + count);
+    // All neighbours of a group are in one shard.
+    const unsigned log = plan_.small[0];
+    for (size_t i = 0; i < count; i++) {
+      shards_[hashes[i] >> 1 >> (63 - log)].push_back(hashes[i]);
+    }
   }
 
   // If the hashes do not fit, which is next to impossible, the set becomes a
   // Bloom filter of the same size.
   AmqHeader Finish() override {
-    RibbonBanding banding;
-    AmqHeader header = plan_;
-    if (!SolveRibbon(hashes_, plan_.large, data_, plan_.bytes, &banding,
-                     &header.small[0])) {
-      const AmqType& bloom = BloomAmqType();
-      const AmqPlan plan = bloom.plan(plan_.hashes, plan_.bytes);
-      if (plan.kind == AmqKind::kNone) return plan;
-      const auto builder = bloom.new_builder(plan, data_);
-      builder->Add(hashes_.data(), hashes_.size());
-      return builder->Finish();
+    std::vector<Shard> found(shards_.size());
+    uint64_t added = 0;
+    for (const std::vector<uint64_t>& shard : shards_) added += shard.size();
+    uint64_t all_blocks = 0;
+    for (size_t i = 0; i < shards_.size(); i++) {
+      // Hashes that were not planned are repeated ones.
+      uint64_t distinct = shards_[i].size();
+      if (added > plan_.hashes) distinct = distinct * plan_.hashes / added;
+      found[i].groups = GroupsFor(shards_[i], distinct);
+      found[i].blocks =
+          static_cast<uint32_t>(BlocksFor(distinct, found[i].groups.bits));
+      if (found[i].blocks > kMaxBlocks) return FinishAsBloom();
+      all_blocks += found[i].blocks;
     }
-    return header;
+    const uint64_t segments =
+        (plan_.bytes - kEntryBytes * shards_.size()) / kSegmentBytes;
+    char* const solutions = data_ + kEntryBytes * shards_.size();
+    Equations equations;
+    uint64_t blocks = 0;
+    uint32_t begin = 0;
+    for (size_t i = 0; i < shards_.size(); i++) {
+      Shard& shard = found[i];
+      blocks += shard.blocks;
+      shard.end = static_cast<uint32_t>(
+          std::min<uint64_t>(segments * blocks / all_blocks,
+                             begin + uint64_t{shard.blocks} * kMaxColumns));
+      if (!Fit(shards_[i], &equations, &shard)) return FinishAsBloom();
+      const Columns columns(shard.end - begin, shard.blocks);
+      shard.columns = static_cast<uint32_t>(columns.most);
+      equations.Solve(columns, solutions + begin * kSegmentBytes);
+      shard.EncodeTo(data_ + kEntryBytes * i);
+      begin = shard.end;
+    }
+    return plan_;
   }
 
  private:
+  // Groups that are not harder to solve than single hashes.
+  static NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
+                                   uint64_t distinct) {
+    // Every eighth group of many shows how full they are.
+    constexpr size_t kMany = 1 << 14;
+    const uint64_t skipped =
+        hashes.size() < kMany ? 0 : uint64_t{7} << kNeighbourBits;
+    std::vector<uint64_t> some;
+    for (const uint64_t hash : hashes) {
+      if ((hash & skipped) == 0) some.push_back(hash);
+    }
+    std::sort(some.begin(), some.end());
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+    return LargestGroups(some, MaxGroupBits(distinct), kMaxInGroup);
+  }
+
+  // Finds a seed with which the equations can be solved. If there is none,
+  // smaller groups may have one.
+  bool Fit(const std::vector<uint64_t>& hashes, Equations* equations,
+           Shard* shard) {
+    constexpr uint32_t kSeedsForGroups = 4;
+    for (;; shard->groups.bits--) {
+      const uint32_t seeds = shard->groups.bits > 0 ? kSeedsForGroups : kSeeds;
+      for (shard->seed = 0; shard->seed < seeds; shard->seed++) {
+        if (AddAll(hashes, *shard, equations)) return true;
+      }
+      if (shard->groups.bits == 0) return false;
+    }
+  }
+
+  // Adds the equations of all hashes, block by block, since those of a block
+  // are near each other.
+  bool AddAll(const std::vector<uint64_t>& hashes, const Shard& shard,
+              Equations* equations) {
+    equations->Reset(shard.blocks * kSlotsPerBlock);
+    ends_.assign(shard.blocks + 1, 0);
+    const auto block = [&](uint64_t hash) {
+      return shard.GroupOf(hash).start / kSlotsPerBlock;
+    };
+    sorted_.resize(hashes.size());
+    for (const uint64_t hash : hashes) {
+      ends_[block(shard.groups.HashOf(hash)) + 1]++;
+    }
+    for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
+    for (const uint64_t hash : hashes) {
+      const uint64_t local = shard.groups.HashOf(hash);
+      sorted_[ends_[block(local)]++] = local;
+    }
+    for (const uint64_t hash : sorted_) {
+      const Group group = shard.GroupOf(hash);
+      const unsigned neighbour = shard.NeighbourOf(hash);
+      if (!equations->Add(group.start + neighbour, group.coefficients,
+                          group.Fingerprint(neighbour))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  AmqHeader FinishAsBloom() const {
+    std::fill_n(data_, plan_.bytes, '\0');
+    std::vector<uint64_t> hashes;
+    for (const std::vector<uint64_t>& shard : shards_) {
+      hashes.insert(hashes.end(), shard.begin(), shard.end());
+    }
+    return BuildNeighbourBloom(hashes, plan_.bytes, data_);
+  }
+
   const AmqPlan plan_;
   char* const data_;
-  std::vector<uint64_t> hashes_;
+  std::vector<std::vector<uint64_t>> shards_;
+  std::vector<uint64_t> sorted_;
+  std::vector<uint32_t> ends_;  // of the blocks in sorted_
 };
+
+// The solution of a shard.
+struct Solution {
+  Columns columns;
+  const char* segments;
+
+  const char* Block(uint64_t block) const {
+    return segments +
+           columns.Begin(std::min(block, columns.blocks - 1)) * kSegmentBytes;
+  }
+};
+
+// Whether a neighbour's fingerprint is that of the solution.
+inline bool IsSolved(const Solution& solution, const Group& group,
+                     unsigned neighbour) {
+  const uint64_t start = group.start + neighbour;
+  const uint64_t block = start / kSlotsPerBlock;
+  const unsigned shift = start % kSlotsPerBlock;
+  const auto here = static_cast<Row>(group.coefficients << shift);
+  const Row behind = group.coefficients >> 1 >> (kSlotsPerBlock - 1 - shift);
+  const uint64_t here_low = static_cast<uint64_t>(here);
+  const uint64_t here_high = static_cast<uint64_t>(here >> 64);
+  const uint64_t behind_low = static_cast<uint64_t>(behind);
+  const uint64_t behind_high = static_cast<uint64_t>(behind >> 64);
+  const char* const a = solution.Block(block);
+  const char* const b = solution.Block(block + 1);
+  const uint32_t fingerprint = group.Fingerprint(neighbour);
+  const auto is_wrong = [&](uint64_t i) {
+    const uint64_t bits = (LoadWord(a, 2 * i) & here_low) ^
+                          (LoadWord(a, 2 * i + 1) & here_high) ^
+                          (LoadWord(b, 2 * i) & behind_low) ^
+                          (LoadWord(b, 2 * i + 1) & behind_high);
+    return (static_cast<uint32_t>(PopCount(bits)) ^ fingerprint >> i) & 1;
+  };
+  // Whether the first columns hold is not known before, so they are not told
+  // apart by branches.
+  constexpr uint64_t kAtOnce = 4;
+  // All neighbours have the columns of the first one.
+  const uint64_t columns = solution.columns.In(group.start / kSlotsPerBlock);
+  uint64_t i = 0;
+  if (columns >= kAtOnce) {
+    if ((is_wrong(0) | is_wrong(1) | is_wrong(2) | is_wrong(3)) != 0) {
+      return false;
+    }
+    i = kAtOnce;
+  }
+  for (; i < columns; i++) {
+    if (is_wrong(i) != 0) return false;
+  }
+  return true;
+}
+
+PROTEAN_CLONED bool IsSolvedOne(const Solution& solution, const Group& group,
+                                unsigned neighbour) {
+  return IsSolved(solution, group, neighbour);
+}
+
+#if defined(__x86_64__)
+
+const bool kHasCarrylessProducts = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("pclmul") != 0;
+}();
+
+inline uint64_t Reversed(uint64_t word) {
+  word = (word >> 1 & 0x5555555555555555) | (word & 0x5555555555555555) << 1;
+  word = (word >> 2 & 0x3333333333333333) | (word & 0x3333333333333333) << 2;
+  word = (word >> 4 & 0x0f0f0f0f0f0f0f0f) | (word & 0x0f0f0f0f0f0f0f0f) << 4;
+  return __builtin_bswap64(word);
+}
+
+// The neighbours, of some that are given by bits, whose fingerprints are those
+// of the solution. Bit i of the sums of a column is bit 127 + i of the product
+// of the coefficients in reverse and the 192 bits of the column from the start
+// on.
+__attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
+                                                    const Group& group,
+                                                    uint64_t neighbours) {
+  const uint64_t block = group.start / kSlotsPerBlock;
+  const uint64_t word = group.start / 64 % 2;
+  const unsigned shift = group.start % 64;
+  const char* const parts[] = {solution.Block(block), solution.Block(block + 1),
+                               solution.Block(block + 2)};
+  const __m128i coefficients = _mm_set_epi64x(
+      static_cast<int64_t>(Reversed(static_cast<uint64_t>(group.coefficients))),
+      static_cast<int64_t>(
+          Reversed(static_cast<uint64_t>(group.coefficients >> 64))));
+  // The four words from the start on, of which the first two may be in one
+  // block or in two.
+  const char* const from[] = {
+      parts[0] + 8 * word, word == 0 ? parts[0] + 8 : parts[1],
+      parts[1] + 8 * word, word == 0 ? parts[1] + 8 : parts[2]};
+  const uint64_t columns = solution.columns.In(block);
+  for (uint64_t i = 0; i < columns; i++) {
+    const uint64_t words[] = {
+        LoadWord(from[0], 2 * i), LoadWord(from[1], 2 * i),
+        LoadWord(from[2], 2 * i), LoadWord(from[3], 2 * i)};
+    const auto shifted = [&](size_t j) {
+      return static_cast<int64_t>(words[j] >> shift | words[j + 1]
+                                                          << 1 << (63 - shift));
+    };
+    const __m128i first = _mm_set_epi64x(shifted(1), shifted(0));
+    const __m128i last = _mm_set_epi64x(0, shifted(2));
+    const __m128i low =
+        _mm_xor_si128(_mm_clmulepi64_si128(coefficients, first, 0x10),
+                      _mm_clmulepi64_si128(coefficients, first, 0x01));
+    const __m128i high =
+        _mm_xor_si128(_mm_clmulepi64_si128(coefficients, last, 0x00),
+                      _mm_clmulepi64_si128(coefficients, first, 0x11));
+    const auto low_word = static_cast<uint64_t>(_mm_cvtsi128_si64(low));
+    const auto middle_word =
+        static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(low, low)));
+    const auto high_word = static_cast<uint64_t>(_mm_cvtsi128_si64(high));
+    const uint64_t sums = low_word >> 63 ^ middle_word << 1 ^ high_word << 1;
+    neighbours &= ~(sums ^ static_cast<uint64_t>(group.fingerprints >> i));
+    if (neighbours == 0) break;
+  }
+  return neighbours;
+}
+
+#else
+
+constexpr bool kHasCarrylessProducts = false;
+
+uint64_t SolvedOf(const Solution&, const Group&, uint64_t neighbours) {
+  return neighbours;
+}
+
+#endif
+
+// The parts of a set's data.
+struct Parts {
+  unsigned log;
+  const char* entries;
+  const char* solutions;
+
+  size_t IndexOf(uint64_t hash) const { return hash >> 1 >> (63 - log); }
+  Shard ShardAt(size_t index) const {
+    return Shard::DecodeFrom(entries + kEntryBytes * index);
+  }
+  Solution SolutionOf(size_t index, const Shard& shard) const {
+    const uint64_t begin = index == 0 ? 0 : ShardAt(index - 1).end;
+    return {Columns(shard.end - begin, shard.blocks, shard.columns),
+            solutions + begin * kSegmentBytes};
+  }
+
+  // Whether all shards lie within the segments, one behind the other.
+  bool AreIntact(uint64_t segments) const {
+    uint32_t begin = 0;
+    for (size_t i = 0; i < size_t{1} << log; i++) {
+      const Shard shard = ShardAt(i);
+      if (shard.blocks < RibbonSizes::kMinBlocks || shard.end < begin ||
+          shard.end > segments || shard.groups.bits > kNeighbourBits ||
+          shard.end - begin > shard.blocks * kMaxColumns ||
+          shard.columns != Columns::Most(shard.end - begin, shard.blocks)) {
+        return false;
+      }
+      begin = shard.end;
+    }
+    return true;
+  }
+};
+
+PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
+  const size_t index = parts.IndexOf(hash);
+  const Shard shard = parts.ShardAt(index);
+  hash = shard.groups.HashOf(hash);
+  return IsSolved(parts.SolutionOf(index, shard), shard.GroupOf(hash),
+                  shard.NeighbourOf(hash));
+}
 
 class RibbonSet final : public AmqSet {
  public:
-  // The solution only reads the data.
   RibbonSet(const AmqHeader& header, const char* data)
-      : solution_(const_cast<char*>(data), header.bytes) {
-    hasher_.SetOrdinalSeed(header.small[0]);
-    solution_.ConfigureForNumBlocks(header.large);
-  }
+      : parts_{header.small[0], data, data + (kEntryBytes << header.small[0])},
+        is_damaged_(!parts_.AreIntact(
+            (header.bytes - (kEntryBytes << header.small[0])) /
+            kSegmentBytes)) {}
 
   bool MayContain(uint64_t hash) const override {
-    return solution_.FilterQuery(hash, hasher_);
+    return is_damaged_ || ContainsOne(parts_, hash);
+  }
+
+  uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
+    if (is_damaged_) return ~uint64_t{0} >> (64 - count);
+    const size_t index = parts_.IndexOf(hash);
+    const Shard shard = parts_.ShardAt(index);
+    const Solution solution = parts_.SolutionOf(index, shard);
+    return shard.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
+      const Group group = shard.GroupOf(first);
+      const unsigned neighbour = shard.NeighbourOf(first);
+      // Fewer take less time one by one.
+      constexpr unsigned kMany = 3;
+      if (some >= kMany && kHasCarrylessProducts) {
+        return SolvedOf(solution, group,
+                        ~uint64_t{0} >> (64 - some) << neighbour) >>
+               neighbour;
+      }
+      uint64_t found = 0;
+      for (unsigned i = 0; i < some; i++) {
+        found |= uint64_t{IsSolvedOne(solution, group, neighbour + i)} << i;
+      }
+      return found;
+    });
   }
 
   size_t Keep(size_t count, AmqLookup* lookups) const override {
-    for (size_t i = 0; i < count; i++) {
-      PrefetchRibbon(lookups[i].hash, hasher_, solution_);
-    }
+    if (is_damaged_) return count;
+    for (size_t i = 0; i < count; i++) PrefetchFor(lookups[i].hash);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
       const AmqLookup lookup = lookups[i];
       lookups[kept] = lookup;
-      kept += solution_.FilterQuery(lookup.hash, hasher_);
+      kept += MayContain(lookup.hash);
     }
     return kept;
   }
 
  private:
-  RibbonHasher hasher_;
-  RibbonSolution solution_;
+  // Prefetches the first columns. The results are cheaper to compute again than
+  // to keep.
+  void PrefetchFor(uint64_t hash) const {
+    const size_t index = parts_.IndexOf(hash);
+    const Shard shard = parts_.ShardAt(index);
+    hash = shard.groups.HashOf(hash);
+    const uint64_t block =
+        (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) / kSlotsPerBlock;
+    const Solution solution = parts_.SolutionOf(index, shard);
+    Prefetch(solution.Block(block));
+    Prefetch(solution.Block(block + 1));
+  }
+
+  const Parts parts_;
+  // A set that is damaged contains everything.
+  const bool is_damaged_;
 };
 
 bool IsSane(const AmqHeader& header) {
-  return header.bytes > 0 && header.bytes % kSegmentBytes == 0 &&
-         header.large >= RibbonSizes::kMinBlocks && header.large < kMaxBlocks &&
-         header.bytes <= uint64_t{header.large} * kMaxColumns * kSegmentBytes;
+  return header.small[0] <= kMaxLog &&
+         header.bytes >= kEntryBytes << header.small[0] &&
+         header.bytes <= uint64_t{1} << 40;
 }
 
 }  // namespace
@@ -121,22 +637,22 @@ const AmqType& RibbonAmqType() {
   static const AmqType type = {
       kRibbonAmq,
       "ribbon",
+      /*takes_neighbours=*/true,
       /*query_nanos=*/25,
+      /*next_nanos=*/1.5,
       /*max_hashes_per_key=*/8,
       /*is_automatic=*/true,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
-        if (plan.small[1] > 0) {
-          return ShardedRibbonAmqType().new_builder(plan, data);
-        }
         return std::make_unique<Builder>(plan, data);
       },
       [](const AmqPlan& plan) -> size_t {
-        if (plan.small[1] > 0) {
-          return ShardedRibbonAmqType().builder_memory(plan);
-        }
-        return plan.hashes * sizeof(uint64_t) +
-               RibbonBanding::EstimateMemoryUsage(plan.large * kSlotsPerBlock);
+        const uint64_t mean = plan.hashes >> plan.small[0];
+        const uint64_t slots =
+            BlocksFor(mean + mean / 16, kNeighbourBits) * kSlotsPerBlock;
+        return sizeof(Builder) +
+               (plan.hashes + plan.hashes / 16 + mean) * sizeof(uint64_t) +
+               slots * (sizeof(Row) + sizeof(uint32_t));
       },
       IsSane,
       [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  RocksDB's Standard128 Ribbon over 64-bit hashes, with the parameters of
-//  RocksDB's own Ribbon filter policy.
+//  RocksDB's own Ribbon filter policy: how the sets of before are read
+//  (former_ribbon.h), and how many slots the sets of today have (ribbon.h).
 
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "util/ribbon_config.h"
 #include "util/ribbon_impl.h"
@@ -29,7 +29,6 @@ struct RibbonRehasherSettings {
 };
 
 using RibbonSettings = ribbon::StandardRehasherAdapter<RibbonRehasherSettings>;
-using RibbonBanding = ribbon::StandardBanding<RibbonSettings>;
 using RibbonSolution = ribbon::SerializableInterleavedSolution<RibbonSettings>;
 using RibbonHasher = ribbon::StandardHasher<RibbonSettings>;
 using RibbonConfig =
@@ -41,9 +40,6 @@ struct RibbonSizes {
   static constexpr unsigned kMaxColumns = 8 * sizeof(RibbonSettings::ResultRow);
   // RibbonSolution::RoundUpNumSlots makes at least this number.
   static constexpr uint32_t kMinBlocks = 2;
-  // RocksDB tries the same number of seeds.
-  static constexpr uint32_t kSeedMask = 255;
-
   // The number of blocks for a number of hashes below 2^30.
   static uint32_t BlocksFor(uint64_t hashes) {
     return RibbonSolution::RoundUpNumSlots(RibbonConfig::GetNumSlots(
@@ -51,28 +47,6 @@ struct RibbonSizes {
            kSlotsPerBlock;
   }
 };
-
-// Solves the equations of the hashes in that number of blocks, and writes the
-// solution to `bytes` bytes at `data`, and its seed. False if the hashes do not
-// fit, whatever the seed, which is next to impossible. `*banding` may be used
-// again.
-inline bool SolveRibbon(const std::vector<uint64_t>& hashes, uint32_t blocks,
-                        char* data, uint64_t bytes, RibbonBanding* banding,
-                        uint8_t* seed) {
-  const uint32_t first_seed =
-      hashes.empty()
-          ? 0
-          : static_cast<uint32_t>(hashes.front()) & RibbonSizes::kSeedMask;
-  if (!banding->ResetAndFindSeedToSolve(blocks * RibbonSizes::kSlotsPerBlock,
-                                        hashes.begin(), hashes.end(),
-                                        first_seed, RibbonSizes::kSeedMask)) {
-    return false;
-  }
-  *seed = static_cast<uint8_t>(banding->GetOrdinalSeed());
-  RibbonSolution solution(data, bytes);
-  solution.BackSubstFrom(*banding);
-  return true;
-}
 
 // Prefetches what a query for the hash reads. The results are cheaper to
 // compute again than to keep.

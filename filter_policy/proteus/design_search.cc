@@ -41,9 +41,10 @@ constexpr uint32_t kMaxTrieBits = 512;
 
 double DesignSearch::Candidate::Cost() const {
   const AmqType* type = FindAmqType(design.amq);
-  const double prefix = type == nullptr ? 0 : type->query_nanos;
-  const double nanos =
-      (design.trie_bits > 0 ? kTrieNanos : 0) + prefixes * prefix;
+  double nanos = design.trie_bits > 0 ? kTrieNanos : 0;
+  if (type != nullptr) {
+    nanos += runs * type->query_nanos + (prefixes - runs) * type->next_nanos;
+  }
   return fpr + nanos / kFalsePositiveNanos;
 }
 
@@ -161,7 +162,7 @@ void DesignSearch::AddWholeKeys(uint64_t bytes,
     candidate.design.amq = kind;
     candidate.design.prefix_bits = static_cast<uint32_t>(
         8 * std::max<size_t>(statistics_.longest_key(), 1));
-    candidate.prefixes = 1;
+    candidate.TestApart(1);
     Evaluate(bytes, kAllQueries, &candidate);
     found->push_back(candidate);
   }
@@ -198,7 +199,7 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
           continue;
         }
         EvaluateSets(sets, bytes, kSeriesQueries, &candidate);
-        candidate.prefixes = kUsualPrefixes;
+        candidate.TestApart(kUsualPrefixes);
         found->push_back(candidate);
       }
     }
@@ -243,7 +244,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
         candidate.design.first_share = 0.5;
         candidate.design.first_prefix_bits = lengths[i];
         candidate.design.prefix_bits = lengths[j];
-        candidate.prefixes = kUsualPrefixes;
+        candidate.TestApart(kUsualPrefixes);
         Evaluate(bytes, kGridQueries, &candidate);
         grid.push_back(candidate);
       }
@@ -304,7 +305,7 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
   for (AmqKind kind : kinds_) {
     Candidate keys_only;
     keys_only.design.amq = kind;
-    keys_only.prefixes = 1;
+    keys_only.TestApart(1);
     with_key_set.push_back(keys_only);
   }
   for (Candidate& candidate : with_key_set) {
@@ -347,7 +348,7 @@ DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
     candidate.trie_bytes =
         statistics_.SizeOfTrie(design.trie_bits, bytes).bytes;
   }
-  candidate.prefixes = design.prefix_bits > 0 ? kUsualPrefixes : 1;
+  candidate.TestApart(design.prefix_bits > 0 ? kUsualPrefixes : 1);
   Evaluate(bytes, kAllQueries, &candidate);
   return candidate;
 }

@@ -28,7 +28,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 class DesignSearch {
  public:
   // The cost of a query in a trie, in nanoseconds, as `filter_micro --costs`
-  // measures it. The cost of each prefix tested in a set is in the set's
+  // measures it. The costs of the prefixes tested in a set are in the set's
   // AmqType.
   static constexpr double kTrieNanos = 45;
 
@@ -71,10 +71,14 @@ class DesignSearch {
 
   struct Candidate {
     ProteusDesign design;
-    double fpr = 1;       // and the penalty
-    double prefixes = 0;  // tested by a query, on average
+    double fpr = 1;  // and the penalty
+    // Prefixes that a query tests, on average, and those of them that do not
+    // follow another one.
+    double prefixes = 0;
+    double runs = 0;
     uint64_t trie_bytes = 0;
 
+    void TestApart(double number) { prefixes = runs = number; }
     // The cost of false positives and of time.
     double Cost() const;
   };

@@ -146,11 +146,12 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         const double one = points * (model_.points().AtLeast(first) -
                                      model_.points().AtLeast(lengths[j]));
         double sum = certain + one * plan.false_positive_rate;
-        candidate.prefixes = one;
+        candidate.TestApart(one);
         for (size_t k = 1; k + 1 < kBins; k++) {
           // Rounding leaves a little of sums that should be zero.
           if (counts[k].queries < kNoWeight) continue;
           candidate.prefixes += counts[k].prefixes / all_shared.total();
+          candidate.runs += counts[k].queries / all_shared.total();
           sum -=
               counts[k].queries / all_shared.total() *
               std::expm1(counts[k].prefixes / counts[k].queries * log_negative);

@@ -97,10 +97,11 @@ inline Slice WithoutZeros(const Slice& key) {
   return Slice(key.data(), size);
 }
 
-// Moves a prefix of `bits` bits, given by its bytes, on to the next one. False
-// if there is none; then it starts again with zeros.
-inline bool Increment(char* prefix, uint32_t bits) {
-  unsigned carry = bits % 8 == 0 ? 1 : 1 << (8 - bits % 8);
+// Moves a prefix of `bits` bits, given by its bytes, on to the next one, or by
+// as many as `steps`, which are below 2^16. False if there is none; then it
+// starts again with zeros.
+inline bool Increment(char* prefix, uint32_t bits, unsigned steps = 1) {
+  unsigned carry = bits % 8 == 0 ? steps : steps << (8 - bits % 8);
   for (size_t i = BytesForBits(bits); i-- > 0 && carry != 0;) {
     carry += static_cast<uint8_t>(prefix[i]);
     prefix[i] = static_cast<char>(carry);

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "filter_policy/amq/amq_type.h"
 #include "filter_policy/filter_salt.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/key_bits.h"
@@ -25,23 +26,43 @@ inline uint64_t HeadFactor(uint64_t head_hash) {
   return head_hash ^ 0xd1b54a32d192ed03u;
 }
 
+// The prefixes of one length, and how they are hashed: each by itself, or as
+// *neighbours* (amq_type.h), where the set can tell at once whether it contains
+// any of several that follow each other. The hash of a neighbour is that of its
+// group, the prefix without its last bits, which replace the hash's last ones.
 struct PrefixLength {
-  PrefixLength(uint32_t prefix_bits, const FilterSalt& salt)
+  PrefixLength(uint32_t prefix_bits, const FilterSalt& salt,
+               bool as_neighbours = false)
       : bits(prefix_bits),
         head_bytes(prefix_bits <= 64 ? 0 : BytesForBits(prefix_bits) - 8),
         window_bits(prefix_bits - 8 * head_bytes),
+        window_unused((64 - window_bits) % 64),
+        neighbour_mask(as_neighbours && prefix_bits >= kNeighbourBits
+                           ? LowBits(kNeighbourBits)
+                           : 0),
         seed(prefix_bits * 0x9e3779b97f4a7c15u + salt.process),
         no_head(HeadFactor(seed)),
         window_mask(WindowFactor(0, salt)),
+        hashed_mask(HighBits(~uint64_t{0}, window_bits) &
+                    ~(neighbour_mask << window_unused)),
         salted(!salt.IsNone()) {}
+
+  // The number of prefixes in one group from that at the beginning of `window`
+  // on.
+  uint64_t LeftInGroup(uint64_t window) const {
+    return neighbour_mask - (window >> window_unused & neighbour_mask) + 1;
+  }
 
   uint32_t bits;
   uint32_t head_bytes;
   uint32_t window_bits;
+  uint32_t window_unused;   // bits of a word behind the window
+  uint64_t neighbour_mask;  // the last bits of a neighbour; else 0
   // The seed of a head's hash: prefixes of different lengths hash differently.
   uint64_t seed;
   uint64_t no_head;      // factor of a head of no bytes
   uint64_t window_mask;  // turns a window into its factor
+  uint64_t hashed_mask;  // the bits of the window that are hashed
   bool salted;
 };
 
@@ -72,16 +93,14 @@ constexpr size_t kMaxSharedHead = 1024;
 // bits of the window are the highest ones of the word; the others are ignored.
 inline uint64_t HashWindow(uint64_t window, uint64_t head,
                            const PrefixLength& length) {
-  return MixBits(HighBits(window, length.window_bits) ^ length.window_mask,
-                 head);
+  const uint64_t hash =
+      MixBits((window & length.hashed_mask) ^ length.window_mask, head);
+  return (hash & ~length.neighbour_mask) |
+         (window >> length.window_unused & length.neighbour_mask);
 }
 
 // The hash of a prefix of up to 64 bits, which are the highest ones of the
-// word. The other bits of the word are zeros.
-inline uint64_t HashWordPrefix(uint64_t prefix, const PrefixLength& length) {
-  return MixBits(prefix ^ length.window_mask, length.no_head);
-}
-// HashWordPrefix where the other bits are ignored.
+// word. The other bits are ignored.
 inline uint64_t HashWord(uint64_t word, const PrefixLength& length) {
   return HashWindow(word, length.no_head, length);
 }
@@ -95,8 +114,8 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
 // HashPrefix for a prefix of whole bytes that the key has.
 inline uint64_t HashOwnBytes(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes == 0) return HashPrefix(key, length);
-  const uint64_t window = LoadBigEndian(key.data() + length.head_bytes, 8);
-  return MixBits(window ^ length.window_mask, HashHead(key, length));
+  return HashWindow(LoadBigEndian(key.data() + length.head_bytes, 8),
+                    HashHead(key, length), length);
 }
 
 // HashPrefix for point lookups.

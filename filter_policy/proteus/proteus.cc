@@ -196,8 +196,9 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
   design.keys_alone = design.key_set && (marks(sets.first) & kKeysAlone) != 0;
   design.amq =
       has_second ? proteus->second_set_.kind() : proteus->first_set_.kind();
-  proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt);
-  proteus->second_length_ = PrefixLength(design.prefix_bits, salt);
+  proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt,
+                                        proteus->first_set_.TakesNeighbours());
+  proteus->second_length_ = proteus->SecondLength(design.prefix_bits);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0 &&
                        proteus->first_alphabets_.AreAny() &&
                        proteus->second_alphabets_.AreAny();
@@ -251,7 +252,7 @@ FilterReport Proteus::Report() const {
 // bits.
 bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
   for (;; bits -= header_.design.stride_bits) {
-    if (!second_set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
+    if (!second_set_.MayContain(HashPrefix(key, SecondLength(bits)))) {
       return false;
     }
     if (bits == second_length_.bits) return true;
@@ -262,7 +263,7 @@ bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
 inline uint64_t Proteus::HashLongestPrefix(const Slice& key) const {
   if (!HasSeries()) return HashPrefix(key, second_length_);
   const uint32_t bits = header_.design.LongestPrefix(key.size());
-  return HashPrefix(key, PrefixLength(bits, salt_));
+  return HashPrefix(key, SecondLength(bits));
 }
 
 inline bool Proteus::TrieContains(const Slice& key) const {

@@ -150,6 +150,10 @@ class Proteus : public RangeFilter {
   bool HasTrie() const { return header_.design.trie_bits > 0; }
   bool HasSeries() const { return header_.design.stride_bits > 0; }
   bool HasKeySet() const { return header_.design.key_set; }
+  // A length of prefixes in the second layer's set.
+  PrefixLength SecondLength(uint32_t bits) const {
+    return PrefixLength(bits, salt_, second_set_.TakesNeighbours());
+  }
   bool SeriesContains(const Slice& key, uint32_t bits) const;
 
   // Points.

@@ -92,7 +92,7 @@ class AlphabetsOfPrefixes {
 void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
                               size_t alphabets, AmqBuilder* set,
                               char** codes) const {
-  const PrefixLength length(bits, salt);
+  const PrefixLength length(bits, salt, set->TakesNeighbours());
   AlphabetsOfPrefixes seen(alphabets, bits);
   if (bits <= 64) {
     const unsigned unused = 64 - bits;
@@ -101,7 +101,7 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
     keys_.ForEach(begin_, end_, [&](const Slice& key) {
       const uint64_t prefix = LoadBits64(key, 0) >> unused;
       if (prefix == last && !first) return;
-      set->Add(HashWordPrefix(prefix << unused, length));
+      set->Add(HashWord(prefix << unused, length));
       seen.Add(key);
       last = prefix;
       first = false;
@@ -144,7 +144,7 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
     const uint32_t end = count(key.size());
     while (lengths.size() < end) {
       const auto next = static_cast<uint32_t>(lengths.size());
-      lengths.emplace_back(begin + next * stride, salt);
+      lengths.emplace_back(begin + next * stride, salt, set->TakesNeighbours());
     }
     for (uint32_t i = count(shared); i < end; i++) {
       set->Add(HashOwnBytes(key, lengths[i]));

@@ -30,9 +30,11 @@ bool Proteus::SecondMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
   if (left > budget->prefixes) return true;
   budget->prefixes -= left;
   ByteKey::PossiblePrefixes prefixes(lo, second_alphabets_, second_length_);
-  for (; left > 0 && !prefixes.IsBehind(hi); left--) {
-    if (second_set_.MayContain(prefixes.Hash(second_length_))) return true;
-    prefixes.Next(second_length_);
+  while (left > 0 && !prefixes.IsBehind(hi)) {
+    const uint64_t hash = prefixes.Hash(second_length_);
+    const uint64_t count = prefixes.MoveBehindRun(left, second_length_);
+    if (second_set_.FindNeighbours(hash, count) != 0) return true;
+    left -= count;
   }
   return false;
 }
@@ -76,9 +78,9 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
   budget->prefixes -= more + 1;
   if constexpr (Key::kMayHaveSeries) {
     if (HasSeries()) {
-      const PrefixLength length(bits, salt_);
+      const PrefixLength length = SecondLength(bits);
       for (typename Key::Prefixes prefixes(lo, length);;
-           prefixes.Next(length)) {
+           prefixes.Move(1, length)) {
         // Zeros at the end may stand for shorter keys, which have no longer
         // prefixes.
         const Slice key = prefixes.key().Stripped();
@@ -89,10 +91,15 @@ inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
       }
     }
   }
-  for (typename Key::Prefixes prefixes(lo, second_length_);;
-       prefixes.Next(second_length_)) {
-    if (second_set_.MayContain(prefixes.Hash(second_length_))) return true;
-    if (more-- == 0) return false;
+  for (typename Key::Prefixes prefixes(lo, second_length_);;) {
+    const uint64_t count =
+        std::min(more, prefixes.LeftInGroup(second_length_) - 1) + 1;
+    if (second_set_.FindNeighbours(prefixes.Hash(second_length_), count) != 0) {
+      return true;
+    }
+    if (count > more) return false;
+    more -= count;
+    prefixes.Move(count, second_length_);
   }
 }
 
@@ -109,14 +116,24 @@ bool Proteus::FirstMayMatch(const Key& lo, const Key& hi,
   budget->prefixes -= more + 1;
   typename Key::Prefixes prefixes(lo, first_length_);
   for (bool at_lo = true;; at_lo = false) {
-    if (first_set_.MayContain(prefixes.Hash(first_length_)) &&
-        SecondMayMatch(at_lo ? lo : prefixes.key(),
-                       more == 0 ? hi : prefixes.key().LastOfPrefix(bits),
-                       budget)) {
-      return true;
+    const uint64_t count =
+        std::min(more, prefixes.LeftInGroup(first_length_) - 1) + 1;
+    uint64_t found =
+        first_set_.FindNeighbours(prefixes.Hash(first_length_), count);
+    typename Key::Prefixes at = prefixes;
+    for (uint64_t i = 0; found != 0; found &= found - 1) {
+      const auto next = static_cast<uint64_t>(__builtin_ctzll(found));
+      at.Move(next - i, first_length_);
+      i = next;
+      if (SecondMayMatch(at_lo && i == 0 ? lo : at.key(),
+                         i == more ? hi : at.key().LastOfPrefix(bits),
+                         budget)) {
+        return true;
+      }
     }
-    if (more-- == 0) return false;
-    prefixes.Next(first_length_);
+    if (count > more) return false;
+    more -= count;
+    prefixes.Move(count, first_length_);
   }
 }
 

@@ -104,7 +104,7 @@ uint32_t Proteus::AbsentInSeries(const Slice& key) const {
   const uint32_t longest = header_.design.LongestPrefix(key.size());
   for (uint32_t bits = second_length_.bits; bits <= longest;
        bits += header_.design.stride_bits) {
-    if (!second_set_.MayContain(HashPrefix(key, PrefixLength(bits, salt_)))) {
+    if (!second_set_.MayContain(HashPrefix(key, SecondLength(bits)))) {
       return bits;
     }
   }

@@ -119,7 +119,8 @@ class WordKey {
     bound->assign(stripped.data(), stripped.size());
   }
 
-  // Successive prefixes of one length, which is passed to every function.
+  // Successive prefixes of one length, which is passed to every function. A
+  // move goes no further than behind the end of a group.
   class Prefixes {
    public:
     Prefixes(const WordKey& first, const PrefixLength& length)
@@ -127,9 +128,14 @@ class WordKey {
           word_(first.word_ >> (64 - length.bits) << (64 - length.bits)) {}
 
     WordKey key() const { return WordKey(word_); }
-    void Next(const PrefixLength& /*length*/) { word_ += step_; }
+    void Move(uint64_t steps, const PrefixLength& /*length*/) {
+      word_ += steps * step_;
+    }
+    uint64_t LeftInGroup(const PrefixLength& length) const {
+      return length.LeftInGroup(word_);
+    }
     uint64_t Hash(const PrefixLength& length) const {
-      return HashWordPrefix(word_, length);
+      return HashWord(word_, length);
     }
 
    private:
@@ -258,8 +264,11 @@ class ByteKey::Prefixes {
         head_(HashHead(key_.slice(), length)) {}
 
   const ByteKey& key() const { return key_; }
-  void Next(const PrefixLength& length) {
-    Increment(key_.bytes_.data(), length.bits);
+  void Move(uint64_t steps, const PrefixLength& length) {
+    Increment(key_.bytes_.data(), length.bits, static_cast<unsigned>(steps));
+  }
+  uint64_t LeftInGroup(const PrefixLength& length) const {
+    return length.LeftInGroup(LoadBits64(key_.slice(), length.head_bytes));
   }
   uint64_t Hash(const PrefixLength& length) {
     const uint64_t window = LoadBits64(key_.slice(), length.head_bytes);
@@ -297,15 +306,31 @@ class ByteKey::PossiblePrefixes {
     at_end_ = !Increment(key_.bytes_.data(), length.bits);
     if (!at_end_) MoveToPossible(length);
   }
+  // Moves behind this prefix and those possible ones that follow it without a
+  // gap in its group, at most `most` of them, and returns their number.
+  uint64_t MoveBehindRun(uint64_t most, const PrefixLength& length) {
+    const uint64_t step = uint64_t{1} << length.window_unused;
+    most = std::min(most, length.LeftInGroup(Window(length)));
+    uint64_t count = 0;
+    // Where the head changes, the window does not grow.
+    for (uint64_t next = Window(length);
+         count < most && !at_end_ && Window(length) == next; next += step) {
+      Next(length);
+      count++;
+    }
+    return count;
+  }
   uint64_t Hash(const PrefixLength& length) {
     if (memcmp(hashed_.data(), key_.bytes_.data(), length.head_bytes) != 0) {
       HashHeadOf(length);
     }
-    return HashWindow(LoadBits64(key_.slice(), length.head_bytes), head_,
-                      length);
+    return HashWindow(Window(length), head_, length);
   }
 
  private:
+  uint64_t Window(const PrefixLength& length) const {
+    return LoadBits64(key_.slice(), length.head_bytes);
+  }
   void MoveToPossible(const PrefixLength& length) {
     at_end_ = !alphabets_.MoveToPossible(key_.bytes_.data(), length.bits);
   }

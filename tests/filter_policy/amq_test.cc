@@ -146,8 +146,9 @@ TEST(AmqTest, RibbonInShards) {
       ASSERT_EQ(kRibbonAmq, plan.kind);
       EXPECT_LE(plan.bytes, bytes);
       EXPECT_LT(bytes - plan.bytes, 64u);
+      EXPECT_GT(plan.small[0], 0);
       const BuiltAmq amq(plan, hashes);
-      EXPECT_EQ(kShardedRibbonAmq, amq->kind());
+      EXPECT_EQ(kRibbonAmq, amq->kind());
       ExpectAllFound(*amq, hashes);
       constexpr size_t kQueries = 400000;
       const double expected = kQueries * plan.false_positive_rate;
@@ -223,9 +224,11 @@ TEST(AmqTest, QuotientSetsOfSkewedHashes) {
     for (const Hashes* of : {&upper, &lower}) {
       const Hashes& hashes = *of;
       const BuiltAmq amq(PlanAmq(kQuotientAmq, hashes.size(), 4000), hashes);
-      // An entry of the table counts no more than 1023 hashes.
+      // An entry of the table counts no more than 1023 hashes, so those that
+      // crowd some units are mixed again.
       const bool is_even = of == &upper || shift == 1;
-      EXPECT_EQ(is_even ? kQuotientAmq : kBloomAmq, amq->kind());
+      EXPECT_EQ(kQuotientAmq, amq->kind());
+      EXPECT_EQ(is_even, amq.header()[2] == kNeighbourBits);
       ExpectAllFound(*amq, hashes);
     }
   }
@@ -380,12 +383,17 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
       return Amq().DecodeHeader(header.data());
     };
     EXPECT_OK(decode(0, ""));
-    EXPECT_TRUE(decode(0, "\x05").IsCorruption());
+    EXPECT_TRUE(decode(0, "\x08").IsCorruption());
     EXPECT_TRUE(decode(0, "\xff").IsCorruption());
     // These have no data, or more than can be addressed.
     EXPECT_TRUE(decode(8, std::string(8, '\0')).IsCorruption());
     EXPECT_TRUE(decode(8, std::string(8, '\xff')).IsCorruption());
     if (kind == kRibbonAmq) {
+      EXPECT_TRUE(decode(1, "\x19").IsCorruption());
+      EXPECT_TRUE(decode(1, "\x0c").IsCorruption());
+    }
+    if (kind == kQuotientAmq) {
+      EXPECT_TRUE(decode(2, "\x07").IsCorruption());
       EXPECT_TRUE(decode(4, std::string(4, '\0')).IsCorruption());
       EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
     }

@@ -88,7 +88,9 @@ const AmqType& SortedAmqType() {
   static const AmqType type = {
       kSortedAmq,
       "sorted",
+      /*takes_neighbours=*/false,
       /*query_nanos=*/1,
+      /*next_nanos=*/1,
       /*max_hashes_per_key=*/1,
       /*is_automatic=*/true,
       [](uint64_t hashes, uint64_t bytes) {

@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/former_ribbon.h"
+#include "filter_policy/amq/neighbours.h"
+#include "filter_policy/amq/quotient.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/surf/surf.h"
@@ -431,17 +434,18 @@ void FitSet(char* header, size_t room) {
   AmqHeader set;
   set.DecodeFrom(header);
   set.bytes = std::min<uint64_t>(set.bytes, room);
-  if (set.kind == kBloomAmq) {
+  if (set.kind == kBloomAmq || set.kind == kNeighbourBloomAmq) {
     set.bytes -= set.bytes % BloomSet::kLineBytes;
     set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 24);
     set.small[1] = static_cast<uint8_t>(1 + (set.small[1] - 1u) % 3);
-  } else if (set.kind == kRibbonAmq) {
+  } else if (set.kind == kFormerRibbonAmq) {
     set.bytes -= set.bytes % 16;
     set.large = std::clamp(
         set.large, std::max(2u, static_cast<uint32_t>(set.bytes / 16 / 32 + 1)),
         (1u << 24) - 1);
   }
-  if (set.kind == kQuotientAmq) {
+  if (set.kind == kQuotientAmq || set.kind == kFormerQuotientAmq) {
+    set.small[1] = static_cast<uint8_t>(set.small[1] % (kNeighbourBits + 1));
     set.bytes -= set.bytes % BloomSet::kLineBytes;
     set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 32);
     // The table, a zero for each quotient, and the zeros at the end need room.
@@ -456,8 +460,12 @@ void FitSet(char* header, size_t room) {
   } else if (set.kind == kShardedRibbonAmq) {
     set.small[0] = static_cast<uint8_t>(1 + set.small[0] % 8);
     if (set.bytes < 8u << set.small[0]) set = AmqHeader();
+  } else if (set.kind == kRibbonAmq) {
+    set.small[0] = static_cast<uint8_t>(set.small[0] % 8);
+    if (set.bytes < 8u << set.small[0]) set = AmqHeader();
   } else if (set.bytes == 0 ||
-             (set.kind != kBloomAmq && set.kind != kRibbonAmq)) {
+             (set.kind != kBloomAmq && set.kind != kNeighbourBloomAmq &&
+              set.kind != kFormerRibbonAmq)) {
     set = AmqHeader();
   }
   set.EncodeTo(header);
