@@ -19,7 +19,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
   WORLD_EXECUTE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 if(CMAKE_CROSSCOMPILING)
-  # By itself, CPack takes the CPU that it runs on.
+  # CPack would take the CPU that it runs on.
   find_program(DPKG_ARCHITECTURE dpkg-architecture)
   if(DPKG_ARCHITECTURE)
     execute_process(COMMAND "${DPKG_ARCHITECTURE}" "-t${CMAKE_LIBRARY_ARCHITECTURE}" -f -q DEB_HOST_ARCH

@@ -12,7 +12,7 @@
 #   golden     the filter blocks that every platform must write byte for byte, and read
 #   test       the tests of all filters, and some of the DB
 #   exchange   builds Protean here as well; each of the two writes a DB that the other one reads
-#   packages   makes Debian packages (trixie only)
+#   packages   makes Debian packages (trixie only), which are installed and removed again
 #
 # Says what it does before it does it. Making a room takes a minute and 1.2 GB, which are mostly the cross compiler;
 # compiling RocksDB about 10 minutes, Protean and one test about 5, each further test a quarter of a minute, on 2 cores.
@@ -80,7 +80,7 @@ shared=$project
 [ -d "$room" ] || furnish
 connect "$room"
 say "configuring $build"
-there cmake -S . -B "$build" -G Ninja -DCMAKE_INSTALL_PREFIX=/usr >&2
+there cmake -S . -B "$build" -G Ninja -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=lib/$cpu-linux-gnu" >&2
 
 for command in "${commands[@]}"; do
   case $command in
@@ -90,21 +90,27 @@ for command in "${commands[@]}"; do
     exchange)
       scripts/setup.sh --targets=exchanged_db_test
       build exchanged_db_test
-      folder=build/exchange
-      rm -rf $folder && mkdir -p $folder
+      folder=$build/exchange
+      rm -rf "$folder" && mkdir -p "$folder"
       here=(env "PROTEAN_EXCHANGED=$folder/here" build/exchanged_db_test)
       foreign=(there env "PROTEAN_EXCHANGED=$folder/there" "qemu-$cpu" "$build/exchanged_db_test")
       say "this machine writes, $arch reads"
       "${here[@]}"
-      cp -r $folder/here $folder/there
+      cp -r "$folder/here" "$folder/there"
       "${foreign[@]}"
-      rm -rf $folder/here $folder/there
+      rm -rf "$folder/here" "$folder/there"
       say "$arch writes, this machine reads"
       "${foreign[@]}"
-      cp -r $folder/there $folder/here
+      cp -r "$folder/there" "$folder/here"
       "${here[@]}"
       ;;
-    packages) there scripts/debian_packages.sh --build="$build" ;;
+    packages)
+      there scripts/debian_packages.sh --build="$build"
+      say "installing the packages in the room"
+      there dpkg --install "$build"/packages/*.deb >&2
+      there "qemu-$cpu" /usr/bin/protean help >/dev/null
+      there dpkg --remove protean-tools libprotean-dev libprotean >&2
+      ;;
   esac
 done
 say "passed: $arch, $release: ${commands[*]}"
