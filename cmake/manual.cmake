@@ -4,13 +4,14 @@
 #
 #   cmake -DPROTEAN=COMMAND -DOUTPUT=FOLDER -P manual.cmake
 #
-# FOLDER/man1 gets the pages, compressed where there is gzip, FOLDER/completions the completion.
+# If an emulator has to run the command, COMMAND is a list: the emulator and the command. FOLDER/man1 gets the pages, compressed
+# where there is gzip, FOLDER/completions the completion.
 
 find_program(GZIP gzip)
 file(REMOVE_RECURSE "${OUTPUT}/man1")
 file(MAKE_DIRECTORY "${OUTPUT}/man1" "${OUTPUT}/completions")
 
-execute_process(COMMAND "${PROTEAN}" help --commands OUTPUT_VARIABLE commands OUTPUT_STRIP_TRAILING_WHITESPACE
+execute_process(COMMAND ${PROTEAN} help --commands OUTPUT_VARIABLE commands OUTPUT_STRIP_TRAILING_WHITESPACE
   COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" commands "${commands}")
 foreach(command IN LISTS commands ITEMS "")
@@ -19,10 +20,10 @@ foreach(command IN LISTS commands ITEMS "")
   else()
     set(page "${OUTPUT}/man1/protean-${command}.1")
   endif()
-  execute_process(COMMAND "${PROTEAN}" help ${command} --man OUTPUT_FILE "${page}" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${PROTEAN} help ${command} --man OUTPUT_FILE "${page}" COMMAND_ERROR_IS_FATAL ANY)
   if(GZIP)
     execute_process(COMMAND "${GZIP}" -9n "${page}" COMMAND_ERROR_IS_FATAL ANY)
   endif()
 endforeach()
-execute_process(COMMAND "${PROTEAN}" help --bash_completion OUTPUT_FILE "${OUTPUT}/completions/protean"
+execute_process(COMMAND ${PROTEAN} help --bash_completion OUTPUT_FILE "${OUTPUT}/completions/protean"
   COMMAND_ERROR_IS_FATAL ANY)

@@ -19,7 +19,7 @@
 # Needs root, and the package mmdebstrap, which it installs where it is missing. Rooms are made in $TMPDIR, /var/tmp by
 # default; one takes up to 4 GB while it is there.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/apt_sources.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/rooms.sh"
 
 releases=() commands=() user=builder root=0 keep=0
 parse_options 'bookworm|trixie|demo|test|packages|stress|fuzz...' --root --keep -- "$@"
@@ -35,13 +35,7 @@ done
 [ ${#commands[@]} -gt 0 ] || commands=(demo test)
 
 [ "$(id -u)" = 0 ] || die "making a room takes root: sudo $0 $*"
-command -v mmdebstrap >/dev/null ||
-  { apt-get -q update && apt-get -q -y install --no-install-recommends mmdebstrap; } >&2
-
-# If there are several mirrors, one that looks like Debian's.
-mirror=$(apt_sources | sed -n '/\/debian\/$/{p;q}')
-security=$(apt_sources | sed -n '/security/{p;q}')
-[ -n "$mirror" ] || die "apt on this machine has no package source to take a mirror from"
+prepare_rooms
 
 # Makes the room $1 of release $2.
 furnish() {
@@ -57,27 +51,11 @@ furnish() {
       printf 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n'
     }
   } >"$room/etc/apt/sources.list.d/debian.sources"
-  # The room uses this machine's network.
-  apt-config dump --format '%f "%v";%n' 'Acquire' | grep -E '^Acquire::(https?::Proxy|Check-)' \
-    >"$room/etc/apt/apt.conf.d/99network" || true
-  cp /etc/resolv.conf /etc/hosts "$room/etc/"
+  connect "$room"
   if [ "$user" != root ]; then
     chroot "$room" useradd --create-home --shell /bin/bash "$user"
     echo "$user ALL=(ALL) NOPASSWD: ALL" >"$room/etc/sudoers.d/$user"
   fi
-}
-
-# Runs a command in the room $1, whose mounts and processes end with it.
-enter() {
-  local room=$1
-  shift
-  unshare --mount --pid --fork --kill-child bash -c '
-    set -e
-    mount -t proc proc "$1/proc"
-    mount --rbind /dev "$1/dev"
-    mount -t tmpfs tmpfs "$1/dev/shm"
-    mount --rbind /sys "$1/sys"
-    exec chroot "$@"' enter "$room" "$@"
 }
 
 summary=() room="" packages=""

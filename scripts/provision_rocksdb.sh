@@ -129,7 +129,7 @@ elif [ $compile = 0 ]; then
 fi
 if [ -n "$library" ]; then
   # How RocksDB was compiled decides the layout of its classes, and also which symbols it exports.
-  symbols=$(nm -D --defined-only "$library") || die "$library is not a shared library"
+  symbols=$("$(${CXX:-c++} -print-prog-name=nm)" -D --defined-only "$library") || die "$library is not a shared library"
   case $symbols in
     *GetRocksVersionAsStringB5cxx11Eb*) how="" ;;
     *GetRocksVersionAsStringEb*) how="-D_GLIBCXX_USE_CXX11_ABI=0 " ;;

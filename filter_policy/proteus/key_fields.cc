@@ -404,7 +404,7 @@ bool HaveTime(const Samples& keys, const TimeField& field, bool printed) {
       const auto begin = key.begin() + static_cast<std::ptrdiff_t>(start);
       with_control += std::any_of(
           begin, begin + static_cast<std::ptrdiff_t>(field.time.size()),
-          [](char c) { return c >= 0 && c < ' '; });
+          [](char c) { return static_cast<uint8_t>(c) < ' '; });
     } else if (++others > keys.size() / kOtherKeys) {
       return false;
     }

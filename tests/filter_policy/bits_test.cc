@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,31 @@ TEST(BitsTest, SelectInWord) {
       rank++;
     }
     ASSERT_EQ(static_cast<int>(rank), PopCount(word));
+  }
+}
+
+TEST(BitsTest, LowerBoundLabel) {
+  Random rnd(14);
+  for (int i = 0; i < 2000; i++) {
+    // What is before and behind the range is in no order.
+    const uint32_t begin = rnd.Uniform(20);
+    const uint32_t end = begin + rnd.Uniform(60);
+    std::string labels;
+    for (uint32_t j = 0; j < end + kReadPadding; j++) {
+      labels += static_cast<char>(rnd.Uniform(256));
+    }
+    const auto less = [](char a, char b) {
+      return static_cast<uint8_t>(a) < static_cast<uint8_t>(b);
+    };
+    std::sort(labels.begin() + begin, labels.begin() + end, less);
+    for (int label = 0; label < 256; label++) {
+      const auto found =
+          std::lower_bound(labels.begin() + begin, labels.begin() + end,
+                           static_cast<char>(label), less);
+      ASSERT_EQ(static_cast<uint32_t>(found - labels.begin()),
+                LowerBoundLabel(labels.data(), begin, end,
+                                static_cast<uint8_t>(label)));
+    }
   }
 }
 

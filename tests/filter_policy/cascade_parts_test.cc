@@ -138,7 +138,7 @@ TEST_P(PageTest, HoldsWhatWasAdded) {
     for (const size_t count : {1, 2, 500, 40000}) {
       const unsigned bits = std::min(62u, GetParam() + BitsFor(count));
       const Entries entries =
-          RandomEntries(std::min<size_t>(count, 1 << (bits - 2)), bits,
+          RandomEntries(std::min(count, size_t{1} << (bits - 2)), bits,
                         only_inserts, &random_);
       size_t in_page;
       const std::string page = FirstPage(entries, &in_page);

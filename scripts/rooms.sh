@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Rooms: minimal Debian systems in a folder, with the network of this machine. Sourced after common.sh; needs root.
+#
+#   prepare_rooms        installs mmdebstrap where it is missing; $mirror and $security are this machine's package sources
+#   connect ROOM         gives a room the network of this machine
+#   enter ROOM COMMAND   runs a command in a room; the folder $shared, unless it is empty, has the same path there
+. "$(dirname "${BASH_SOURCE[0]}")/apt_sources.sh"
+
+mirror="" security="" shared=""
+
+prepare_rooms() {
+  command -v mmdebstrap >/dev/null ||
+    { apt-get -q update && apt-get -q -y install --no-install-recommends mmdebstrap; } >&2
+  # If there are several mirrors, one that looks like Debian's.
+  mirror=$(apt_sources | sed -n '/\/debian\/$/{p;q}')
+  security=$(apt_sources | sed -n '/security/{p;q}')
+  [ -n "$mirror" ] || die "apt on this machine has no package source to take a mirror from"
+}
+
+connect() {
+  local room=$1
+  apt-config dump --format '%f "%v";%n' 'Acquire' | grep -E '^Acquire::(https?::Proxy|Check-)' \
+    >"$room/etc/apt/apt.conf.d/99network" || true
+  cp /etc/resolv.conf /etc/hosts "$room/etc/"
+}
+
+# The mounts and processes of the command end with it.
+enter() {
+  local room=$1
+  shift
+  [ -z "$shared" ] || mkdir -p "$room$shared"
+  shared=$shared unshare --mount --pid --fork --kill-child bash -c '
+    set -e
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    mount -t tmpfs tmpfs "$1/dev/shm"
+    mount --rbind /sys "$1/sys"
+    [ -z "$shared" ] || mount --bind "$shared" "$1$shared"
+    exec chroot "$@"' enter "$room" "$@"
+}

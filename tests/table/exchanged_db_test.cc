@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What one platform writes, every other one reads: a DB with a column family
+//  for each kind of filter, its OPTIONS file, and a cascade filter. The filters
+//  give the same answers wherever they are asked, and none is wrong.
+//
+//  With the environment variable PROTEAN_EXCHANGED=FOLDER, the test writes them
+//  there if the folder does not exist, and keeps them; if it exists, the test
+//  reads what another platform has written (scripts/platform_room.sh). Without
+//  it, the test reads what it has written itself.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugin/cascade_filter.h"
+#include "plugin/may_exist.h"
+#include "plugin/protean_db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/utilities/options_util.h"
+#include "table/rocksdb_internals/versions.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "tests/lcg.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kRunKeys = 1500;
+constexpr size_t kRuns = 3;
+constexpr uint64_t kMembers = 60000;  // of the cascade filter
+
+// A column family: the options of its table, and its keys.
+struct Family {
+  const char* name;
+  const char* table;
+  bool text;
+};
+
+const Family kFamilies[] = {
+    {"default", "filter_policy={id=protean.Proteus;sample_every=1}", false},
+    {"proteus_text", "filter_policy={id=protean.Proteus;sample_every=1}", true},
+    {"ribbon",
+     "filter_policy={id=protean.Proteus;amq=ribbon;sample_every=1;"
+     "bits_per_key=16}",
+     false},
+    {"quotient",
+     "filter_policy={id=protean.Proteus;amq=quotient;sample_every=1;bits_per_"
+     "key=16}",
+     true},
+    {"points", "filter_policy={id=protean.Proteus;points=keys;sample_every=1}",
+     false},
+    {"prefix_bloom", "filter_policy=prefixbloom:12", false},
+    {"two_prefix_bloom", "filter_policy=prefixbloom2:12", true},
+    {"surf", "filter_policy=surf:0:4", false},
+    {"surf_text", "filter_policy=surf:4:8", true},
+    {"surf_prefix_bits", "filter_policy=surf:0:0:8", true},
+    {"parts",
+     "filter_policy={id=protean.Proteus;sample_every=1};partition_filters=true;"
+     "index_type=kTwoLevelIndexSearch;metadata_block_size=512",
+     true},
+    {"surf_parts",
+     "filter_policy=surf:0:4;partition_filters=true;"
+     "index_type=kTwoLevelIndexSearch;metadata_block_size=512",
+     false},
+};
+
+std::string AnyKey(Lcg* random, bool text) {
+  if (!text) return BigEndian(random->Next(1 << 16) << 28 | random->Next(64));
+  std::string key = random->Word("abcdefghijkl", 5, 9);
+  key += '/';
+  key += random->Word("0123456789\xc3\xbc\xff", 3, 9);
+  return key;
+}
+
+// The distinct keys of a family, in the order in which they are written.
+Keys KeysOf(const Family& family) {
+  Lcg random(17);
+  std::set<std::string> seen;
+  Keys keys;
+  while (keys.size() < kRunKeys * kRuns) {
+    const std::string key = AnyKey(&random, family.text);
+    if (seen.insert(key).second) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::string ValueOf(const std::string& key) {
+  return "value of " + Hex(key) + std::string(100, '.');
+}
+
+using KeyRange = std::pair<std::string, std::string>;  // [lo, hi)
+
+bool HasKey(const std::set<std::string>& keys, const KeyRange& range) {
+  const auto first = keys.lower_bound(range.first);
+  return first != keys.end() && *first < range.second;
+}
+
+struct Queries {
+  Keys points;
+  std::vector<KeyRange> ranges;
+};
+
+// Queries, most of which find nothing, some close to a key.
+Queries QueriesOf(const Family& family) {
+  const Keys keys = KeysOf(family);
+  Lcg random(family.text ? 5 : 6);
+  Queries queries;
+  for (int i = 0; i < 1500; i++) {
+    const std::string key = keys[random.Next(keys.size())];
+    std::string lo = AnyKey(&random, family.text);
+    if (random.Next(10) == 0) {
+      lo = key;
+      lo.back() = static_cast<char>(lo.back() + 1 + random.Next(3));
+    }
+    queries.points.push_back(lo);
+    queries.ranges.emplace_back(lo, lo + std::string(1 + random.Next(2), '2'));
+  }
+  return queries;
+}
+
+class ExchangedDBTest : public testing::Test {
+ protected:
+  ExchangedDBTest() {
+    const char* const wanted = getenv("PROTEAN_EXCHANGED");
+    folder_ = wanted != nullptr ? wanted : test::PerThreadDBPath("exchanged");
+  }
+
+  bool IsWritten() const { return env_->FileExists(answers_file()).ok(); }
+  std::string answers_file() const { return folder_ + "/answers"; }
+
+  // ---- Writing ----
+
+  void Write() {
+    ASSERT_OK(env_->CreateDirIfMissing(folder_));
+    DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    std::vector<ColumnFamilyDescriptor> families;
+    for (const Family& family : kFamilies) {
+      Options own = ManySmallFiles(4);
+      own.target_file_size_base = 64 << 10;
+      own.table_factory = NewTable("ProteanTable", family.table);
+      families.emplace_back(family.name, own);
+    }
+    ASSERT_OK(Open(options, families));
+    std::string answers;
+    for (size_t i = 0; i < std::size(kFamilies); i++) {
+      ASSERT_NO_FATAL_FAILURE(Fill(kFamilies[i], handles_[i]));
+      answers += Answers(kFamilies[i], handles_[i]);
+    }
+    Close();
+    ASSERT_NO_FATAL_FAILURE(WriteCascade(&answers));
+    ASSERT_OK(WriteStringToFile(env_, answers, answers_file()));
+  }
+
+  // Writes several sorted runs. The files of the later ones are designed for
+  // queries.
+  void Fill(const Family& family, ColumnFamilyHandle* handle) {
+    const Keys keys = KeysOf(family);
+    for (size_t run = 0; run < kRuns; run++) {
+      for (size_t i = run * kRunKeys; i < (run + 1) * kRunKeys; i++) {
+        ASSERT_OK(db_->Put(WriteOptions(), handle, keys[i], ValueOf(keys[i])));
+      }
+      ASSERT_OK(db_->Flush(FlushOptions(), handle));
+      if (run > 0) continue;
+      ASSERT_OK(
+          db_->CompactRange(CompactRangeOptions(), handle, nullptr, nullptr));
+      const Queries queries = QueriesOf(family);
+      for (const auto& [lo, hi] : queries.ranges) Find(handle, lo, hi);
+      std::string value;
+      for (const std::string& point : queries.points) {
+        db_->Get(ReadOptions(), handle, point, &value).PermitUncheckedError();
+      }
+    }
+  }
+
+  static std::string MemberOf(uint64_t i) {
+    return "member " + std::to_string(i);
+  }
+
+  Status OpenCascade(std::unique_ptr<CascadeFilter>* filter) {
+    CascadeFilterOptions options;
+    options.memory = 64 << 10;
+    options.fingerprint_bits = 24;
+    return CascadeFilter::Open(options, folder_ + "/cascade", filter);
+  }
+
+  void WriteCascade(std::string* answers) {
+    std::unique_ptr<CascadeFilter> filter;
+    ASSERT_OK(OpenCascade(&filter));
+    for (uint64_t i = 0; i < kMembers; i++) {
+      ASSERT_OK(filter->Insert(MemberOf(i)));
+    }
+    ASSERT_OK(filter->Flush());
+    ASSERT_OK(filter->WaitForMerges());
+    *answers += CascadeAnswers(filter.get());
+    ASSERT_OK(filter->Close());
+  }
+
+  // ---- Reading ----
+
+  void Read() {
+    std::string expected;
+    ASSERT_OK(ReadFileToString(env_, answers_file(), &expected));
+    DBOptions options;
+    std::vector<ColumnFamilyDescriptor> families;
+    // What the OPTIONS file says is all that is known of the filters.
+    ASSERT_OK(LoadLatestOptions(ConfigOptions(), folder_ + "/db", &options,
+                                &families));
+    ASSERT_EQ(std::size(kFamilies), families.size());
+    options.statistics = statistics_;
+    ASSERT_OK(Open(options, families));
+    std::string answers;
+    for (size_t i = 0; i < std::size(kFamilies); i++) {
+      SCOPED_TRACE(kFamilies[i].name);
+      ASSERT_EQ(kFamilies[i].name, handles_[i]->GetName());
+      answers += Answers(kFamilies[i], handles_[i]);
+      ASSERT_NO_FATAL_FAILURE(CheckPoints(kFamilies[i], handles_[i]));
+      ASSERT_NO_FATAL_FAILURE(CheckRanges(kFamilies[i], handles_[i]));
+    }
+    Close();
+    std::unique_ptr<CascadeFilter> filter;
+    ASSERT_OK(OpenCascade(&filter));
+    for (uint64_t i = 0; i < kMembers; i++) {
+      ASSERT_TRUE(filter->MayContain(MemberOf(i))) << i;
+    }
+    answers += CascadeAnswers(filter.get());
+    ASSERT_OK(filter->Close());
+    ASSERT_EQ(expected, answers);
+  }
+
+  // What the filters say to all queries, without reading data.
+  std::string Answers(const Family& family, ColumnFamilyHandle* handle) {
+    const Queries queries = QueriesOf(family);
+    std::vector<bool> may_exist;
+    std::string answers = std::string(family.name) + "\n";
+    // Stores the answers, of which few are wrong.
+    const auto append = [&](size_t wrong) {
+      for (const bool may : may_exist) answers += may ? '+' : '.';
+      answers += '\n';
+      EXPECT_LT(wrong, may_exist.size() / 4) << family.name;
+    };
+    const Keys keys = KeysOf(family);
+    const std::set<std::string> known(keys.begin(), keys.end());
+    size_t wrong = 0;
+    const std::vector<Slice> points(queries.points.begin(),
+                                    queries.points.end());
+    EXPECT_OK(KeysMayExist(&*db_, ReadOptions(), handle, points, &may_exist));
+    for (size_t i = 0; i < points.size(); i++) {
+      wrong += may_exist[i] && known.count(queries.points[i]) == 0;
+    }
+    append(wrong);
+    wrong = 0;
+    std::vector<Range> ranges;
+    for (const auto& [lo, hi] : queries.ranges) ranges.emplace_back(lo, hi);
+    EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), handle, ranges, &may_exist));
+    for (size_t i = 0; i < ranges.size(); i++) {
+      wrong += may_exist[i] && !HasKey(known, queries.ranges[i]);
+    }
+    append(wrong);
+    return answers;
+  }
+
+  static std::string CascadeAnswers(CascadeFilter* filter) {
+    std::string answers = "cascade filter\n";
+    for (uint64_t i = kMembers; i < 3 * kMembers; i++) {
+      if (filter->MayContain(MemberOf(i))) answers += std::to_string(i) + ' ';
+    }
+    return answers + '\n';
+  }
+
+  // All keys are found with their values, and nothing else is found.
+  void CheckPoints(const Family& family, ColumnFamilyHandle* handle) {
+    const Keys keys = KeysOf(family);
+    std::string value;
+    for (const std::string& key : keys) {
+      ASSERT_OK(db_->Get(ReadOptions(), handle, key, &value)) << Hex(key);
+      ASSERT_EQ(ValueOf(key), value);
+    }
+    const std::set<std::string> known(keys.begin(), keys.end());
+    const uint64_t useful = Ticker(BLOOM_FILTER_USEFUL);
+    for (const std::string& point : QueriesOf(family).points) {
+      const Status s = db_->Get(ReadOptions(), handle, point, &value);
+      ASSERT_EQ(known.count(point) > 0, s.ok()) << Hex(point) << s.ToString();
+      ASSERT_TRUE(s.ok() || s.IsNotFound()) << s.ToString();
+    }
+    EXPECT_GT(Ticker(BLOOM_FILTER_USEFUL), useful + 1000);
+  }
+
+  void CheckRanges(const Family& family, ColumnFamilyHandle* handle) {
+    const Keys keys = KeysOf(family);
+    const std::set<std::string> known(keys.begin(), keys.end());
+    const uint64_t filtered = SeeksFiltered();
+    for (const auto& [lo, hi] : QueriesOf(family).ranges) {
+      const bool exists = HasKey(known, {lo, hi});
+      ASSERT_EQ(exists ? *known.lower_bound(lo) : "", Find(handle, lo, hi))
+          << Hex(lo);
+    }
+    EXPECT_GT(SeeksFiltered(), filtered + 1000);
+    // The filters count what lies between two keys.
+    Keys sorted(known.begin(), known.end());
+    for (size_t begin = 0; begin < sorted.size(); begin += 500) {
+      const size_t end = std::min(sorted.size() - 1, begin + 700);
+      CountResult counted;
+      ASSERT_OK(db_->ApproximateCount(handle, Range(sorted[begin], sorted[end]),
+                                      &counted));
+      ASSERT_EQ(end - begin, counted.count);
+    }
+  }
+
+  // The first key in [lo, hi), or nothing.
+  std::string Find(ColumnFamilyHandle* handle, const std::string& lo,
+                   const std::string& hi) {
+    const Slice upper(hi);
+    ReadOptions read;
+    read.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read, handle));
+    it->Seek(lo);
+    EXPECT_OK(it->status());
+    return it->Valid() ? it->key().ToString() : "";
+  }
+
+  uint64_t Ticker(uint32_t ticker) const {
+    return statistics_->getTickerCount(ticker);
+  }
+  uint64_t SeeksFiltered() const {
+    return Ticker(LAST_LEVEL_SEEK_FILTERED) +
+           Ticker(NON_LAST_LEVEL_SEEK_FILTERED);
+  }
+
+  // ---- The DB ----
+
+  Status Open(const DBOptions& options,
+              const std::vector<ColumnFamilyDescriptor>& families) {
+    return ProteanDB::Open(options, folder_ + "/db", families, &handles_, &db_);
+  }
+  void Close() {
+    for (ColumnFamilyHandle* handle : handles_) {
+      EXPECT_OK(db_->DestroyColumnFamilyHandle(handle));
+    }
+    handles_.clear();
+    db_.reset();
+  }
+
+  Env* const env_ = Env::Default();
+  std::string folder_;
+  const std::shared_ptr<Statistics> statistics_ = CreateDBStatistics();
+  std::unique_ptr<ProteanDB> db_;
+  std::vector<ColumnFamilyHandle*> handles_;
+};
+
+}  // namespace
+
+TEST_F(ExchangedDBTest, IsReadAsItWasWritten) {
+  if (!IsWritten()) {
+    ASSERT_NO_FATAL_FAILURE(Write());
+  }
+  ASSERT_NO_FATAL_FAILURE(Read());
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
