@@ -39,7 +39,7 @@ std::string NameOf(ProteusOptions::LevelBits level_bits) {
 }
 
 std::string NameOf(ProteusOptions::Points points) {
-  return points == ProteusOptions::Points::kKeys ? "keys" : "auto";
+  return points == ProteusOptions::Points::kWholeKeys ? "keys" : "auto";
 }
 
 void RegisterTableFactory(ObjectLibrary& library) {

@@ -48,9 +48,10 @@ struct ProteusOptions {
   // What point queries ask.
   enum class Points {
     kAuto,  // whatever suits the queries
-    kKeys,  // whole keys alone: the time that a Get takes tells no more about
-            // stored keys than with a Bloom filter (docs/design.md, "Prefix
-            // siphoning"). Not with a prefix extractor.
+    // Whole keys alone: the time that a Get takes tells no more about stored
+    // keys than with a Bloom filter (docs/design.md, "Prefix siphoning"). Not
+    // with a prefix extractor.
+    kWholeKeys,
   };
 
   // Bits per key, 2 to 64. With filter_memory, this is the size of filters in

@@ -85,7 +85,7 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   options.filter_memory = 1 << 20;
   options.amq = ProteusOptions::Amq::kRibbon;
   options.level_bits = ProteusOptions::LevelBits::kEqual;
-  options.points = ProteusOptions::Points::kKeys;
+  options.points = ProteusOptions::Points::kWholeKeys;
   options.sample_capacity = 123;
   options.sample_every = 7;
   options.seed_file = seeds;
