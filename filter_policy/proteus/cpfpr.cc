@@ -20,13 +20,6 @@ double AnyOf(double rate, double log_not, uint64_t count) {
   if (count > kMaxPrefixProbes || rate >= 1) return 1;
   return count == 1 ? rate : -std::expm1(static_cast<double>(count) * log_not);
 }
-// The probability that a set with this false positive rate contains at least
-// one of `count` absent prefixes.
-double AnyOf(double rate, uint64_t count) {
-  if (count > kMaxPrefixProbes || rate >= 1) return 1;
-  return count == 1 ? rate : AnyOf(rate, std::log1p(-rate), count);
-}
-
 // The probability that the first set lets at most `most` of `count` regions
 // within a query through, and that the second set resolves all of these: the
 // sum of equation 4, up to that term.
@@ -266,9 +259,10 @@ bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   return true;
 }
 
-CpfprModel::RunRates::RunRates(double rate) {
+CpfprModel::RunRates::RunRates(double rate, size_t most)
+    : num_lengths_(std::min(most, kLengths)) {
   double power = 1;
-  for (size_t i = 0; i < kLengths; i++) {
+  for (size_t i = 0; i < num_lengths_; i++) {
     power *= rate;
     all_of_[i] = power;
     log_not_[i] = std::log1p(-std::min(power, 1 - 1e-16));
@@ -276,8 +270,8 @@ CpfprModel::RunRates::RunRates(double rate) {
 }
 
 double CpfprModel::RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
-  const size_t i = std::min<size_t>(lengths, kLengths) - 1;
-  return AnyOf(all_of_[i], log_not_[i], runs);
+  const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
+  return protean::AnyOf(all_of_[i], log_not_[i], runs);
 }
 
 // Equations 1 and 5, also for a series.
@@ -306,7 +300,7 @@ double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
 
 // Equation 4.
 double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
-                           double first_rate, double rate) const {
+                           double first_rate, const RunRates& rates) const {
   const uint32_t first = design.first_prefix_bits;
   const uint32_t bits = design.prefix_bits;
   if (query.shared() >= bits) return 1;
@@ -322,7 +316,7 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
   auto resolve = [&](bool shared, uint64_t prefixes) {
     const double through = shared ? 1 : first_rate;
     tested += through * static_cast<double>(prefixes);
-    return 1 - through * AnyOf(rate, prefixes);
+    return 1 - through * rates.AnyOf(prefixes);
   };
   if (regions == 1) {
     const double all =
@@ -339,16 +333,15 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
     const uint64_t whole = query.CountBetween(alphabets, first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
                                             static_cast<double>(whole));
-    all *= NoneOf(regions - 2, first_rate, 1 - AnyOf(rate, whole), most);
+    all *= NoneOf(regions - 2, first_rate, 1 - rates.AnyOf(whole), most);
   }
   return 1 - all;
 }
 
 double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
-                               double first_rate, double rate,
-                               const RunRates& rates) const {
+                               double first_rate, const RunRates& rates) const {
   if (design.first_prefix_bits > 0) {
-    return TwoSets(query, design, first_rate, rate);
+    return TwoSets(query, design, first_rate, rates);
   }
   if (design.keys_alone && query.is_point()) return first_rate;
   const double probability = OneLayer(query, design, rates);
@@ -392,7 +385,8 @@ CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
                                       size_t step) const {
   const double first_rate = sets.first.false_positive_rate;
   const double rate = sets.second.false_positive_rate;
-  const RunRates run_rates(rate);
+  constexpr size_t kAnyNumber = ~size_t{0};
+  const RunRates run_rates(rate, design.stride_bits > 0 ? kAnyNumber : 1);
   struct Sums {
     double rates = 0;
     double weights = 0;
@@ -410,8 +404,8 @@ CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
     for (size_t i = begin; i < end; i += step) {
       const Query& query = queries_[i];
       Sums& sum = sums[query.promised ? kPromised : query.kind];
-      sum.rates += query.weight *
-                   Probability(query, design, first_rate, rate, run_rates);
+      sum.rates +=
+          query.weight * Probability(query, design, first_rate, run_rates);
       sum.weights += query.weight;
     }
   };

@@ -144,15 +144,19 @@ class CpfprModel {
   // contains absent prefixes of several lengths.
   class RunRates {
    public:
-    explicit RunRates(double rate);
+    // `most` is the number of lengths that any run has, at least one.
+    RunRates(double rate, size_t most);
     // The probability that at least one of `runs` runs of absent prefixes, each
     // of this number of lengths, is contained as a whole.
     double AnyRunOf(uint32_t lengths, uint64_t runs) const;
+    // The same for prefixes of one length.
+    double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
 
    private:
     // Longer runs count as one of this number of lengths, whose probability is
     // next to nothing unless the set is useless.
     static constexpr size_t kLengths = 32;
+    const size_t num_lengths_;
     double all_of_[kLengths];
     double log_not_[kLengths];
   };
@@ -163,14 +167,13 @@ class CpfprModel {
     return design.stride_bits > 0 ? kAny : statistics_.alphabets();
   }
   double Probability(const Query& query, const ProteusDesign& design,
-                     double first_rate, double rate,
-                     const RunRates& rates) const;
+                     double first_rate, const RunRates& rates) const;
   double PointsProbability(const ProteusDesign& design, double first_rate,
                            double rate) const;
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,
-                 double first_rate, double rate) const;
+                 double first_rate, const RunRates& rates) const;
 
   const KeyStatistics& statistics_;
   std::vector<Query> queries_;

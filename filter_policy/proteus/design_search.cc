@@ -3,7 +3,10 @@
 #include "filter_policy/proteus/design_search.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <map>
 
 #include "util/bloom_impl.h"
 
@@ -11,12 +14,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Queries that the two rounds of the search for two sets, the search for
-// series, that for key sets, and the last round look at.
+// Queries that the two rounds of the searches for two sets and for series, the
+// search for key sets, and the two rounds of the last race look at.
 constexpr size_t kGridQueries = 128;
 constexpr size_t kTwoSetQueries = 1024;
 constexpr size_t kSeriesQueries = 512;
-constexpr size_t kKeySetQueries = 2048;
+constexpr size_t kKeySetQueries = 512;
+constexpr size_t kRaceQueries = 2048;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 // Shares of the memory that a key set beside a series gets.
 constexpr double kSeriesKeyShares[] = {0, 0.5};
@@ -172,6 +176,8 @@ void DesignSearch::AddWholeKeys(uint64_t bytes,
 void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
                                 std::vector<Candidate>* found) const {
   constexpr uint32_t kStrides[] = {1, 2, 3, 4, 6, 8};
+  constexpr size_t kStarts = 16;
+  std::vector<Candidate> series;
   // The grid ends at the length of most queries: one long key must not make it
   // coarse.
   std::vector<uint32_t> query_bytes;
@@ -198,12 +204,17 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
                                      statistics_.num_keys()) {
           continue;
         }
-        EvaluateSets(sets, bytes, kSeriesQueries, &candidate);
+        EvaluateSets(sets, bytes, kGridQueries, &candidate);
         candidate.TestApart(kUsualPrefixes);
-        found->push_back(candidate);
+        series.push_back(candidate);
       }
     }
   }
+  KeepBest(kStarts, &series);
+  for (Candidate& candidate : series) {
+    Evaluate(bytes, kSeriesQueries, &candidate);
+  }
+  found->insert(found->end(), series.begin(), series.end());
 }
 
 // Pairs of lengths on a grid, then steps from the best ones to better
@@ -263,8 +274,21 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   const int farthest = statistics_.longest_key() > 8
                            ? 16
                            : std::max<int>(1, max_bits / kGrid / 2);
+  // Searches from several starts meet, and turn back to where they were.
+  std::map<std::array<int64_t, 4>, double> known;
+  const auto evaluate = [&](Candidate* candidate) {
+    const ProteusDesign& design = candidate->design;
+    const auto [rate, is_new] = known.try_emplace(
+        {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
+         design.prefix_bits, std::lround(design.first_share / kShareStep)});
+    if (is_new) {
+      Evaluate(bytes, kTwoSetQueries, candidate);
+      rate->second = candidate->fpr;
+    }
+    candidate->fpr = rate->second;
+  };
   for (Candidate& best : grid) {
-    Evaluate(bytes, kTwoSetQueries, &best);
+    evaluate(&best);
     for (int distance = farthest; distance > 0; distance /= 2) {
       for (bool better = true; better;) {
         better = false;
@@ -283,7 +307,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
           next.design.first_share = share;
-          Evaluate(bytes, kTwoSetQueries, &next);
+          evaluate(&next);
           if (next.fpr < best.fpr) {
             best = next;
             better = true;
@@ -381,7 +405,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
       }
       Candidate next = first;
       SizeKeySet(key_bytes, &next.design);
-      Evaluate(bytes, kKeySetQueries, &next);
+      Evaluate(bytes, kRaceQueries, &next);
       if (next.fpr >= best.fpr) continue;
       best = next;
       best_bytes = key_bytes;
@@ -395,6 +419,26 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
                             return a.Cost() < b.Cost();
                           })
       ->design;
+}
+
+// All queries decide between the candidates that some of them do not tell
+// apart; the others are dropped.
+void DesignSearch::Race(uint64_t bytes, std::vector<Candidate>* found) const {
+  double best = 1;
+  for (Candidate& candidate : *found) {
+    Evaluate(bytes, kRaceQueries, &candidate);
+    best = std::min(best, candidate.fpr);
+  }
+  // Twice the standard error of a rate.
+  const double error =
+      2 * std::sqrt(best * (1 - best) / static_cast<double>(kRaceQueries));
+  const double most = best + kMaxForTime + error;
+  found->erase(std::remove_if(found->begin(), found->end(),
+                              [&](const Candidate& c) { return c.fpr > most; }),
+               found->end());
+  for (Candidate& candidate : *found) {
+    Evaluate(bytes, kAllQueries, &candidate);
+  }
 }
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
@@ -451,9 +495,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     KeepBest(kFinalists, &found);
   }
 
-  for (Candidate& candidate : found) {
-    Evaluate(bytes, kAllQueries, &candidate);
-  }
+  Race(bytes, &found);
   KeepBest(kFinalists, &found);
   // The bytes may be too few for anything.
   if (found.empty()) return ProteusDesign();

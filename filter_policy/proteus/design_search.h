@@ -111,6 +111,7 @@ class DesignSearch {
   size_t StepFor(size_t num_queries) const {
     return std::max<size_t>(1, model_.num_before_points() / num_queries);
   }
+  void Race(uint64_t bytes, std::vector<Candidate>* found) const;
   void AddWholeKeys(uint64_t bytes, std::vector<Candidate>* found) const;
   void SearchKeySets(uint64_t bytes, std::vector<Candidate>* found) const;
 
