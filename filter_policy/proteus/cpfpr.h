@@ -149,7 +149,7 @@ class CpfprModel {
     // The probability that at least one of `runs` runs of absent prefixes, each
     // of this number of lengths, is contained as a whole.
     double AnyRunOf(uint32_t lengths, uint64_t runs) const;
-    // The same for prefixes of one length.
+    // AnyRunOf for prefixes of one length.
     double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
 
    private:
