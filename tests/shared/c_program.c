@@ -252,6 +252,7 @@ static void test_refresh(rocksdb_t* db,
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_ERROR("told to end");
   REQUIRE(calls == 1);
+  REQUIRE(protean_refresh_result_samples(result) > 0);
   REQUIRE(strcmp(protean_refresh_result_file_outcome(result, RUNS - 1),
                  "not reached") == 0);
   protean_refresh_result_destroy(result);
