@@ -63,9 +63,10 @@ extern "C" {
 // or if another Protean is registered; then nothing is changed.
 void protean_register(char** errptr);
 
-// The version of Protean, such as "1.0.0", and of the RocksDB that it was
-// compiled for, such as "9.10.0".
+// The version of Protean, such as "1.0.0".
 const char* protean_version(void);
+
+// The version of the RocksDB that Protean was compiled for, such as "9.10.0".
 const char* protean_rocksdb_version(void);
 
 // One line for people: "protean 1.0.0 for RocksDB 9.10.0, ...".
@@ -92,16 +93,19 @@ void protean_options_set_table_factory(
 
 // ---- Statistics: filter_statistics.h ----
 
-// What the filters of a column family do: a table for people, or a JSON object.
+// What the filters of a column family do, as a table for people.
 char* protean_statistics_text(rocksdb_t* db,
                               rocksdb_column_family_handle_t* column_family,
                               char** errptr);
+
+// What the filters of a column family do, as a JSON object.
 char* protean_statistics_json(rocksdb_t* db,
                               rocksdb_column_family_handle_t* column_family,
                               char** errptr);
-// The same for several column families in the text format of Prometheus
-// (0.0.4). `column_families` may be NULL if `num_column_families` is 0, which
-// stands for the default column family.
+
+// What the filters of several column families do, in the text format of
+// Prometheus (0.0.4). `column_families` may be NULL if `num_column_families` is
+// 0, which stands for the default column family.
 char* protean_statistics_prometheus(
     rocksdb_t* db, rocksdb_column_family_handle_t* const* column_families,
     size_t num_column_families, char** errptr);
@@ -119,20 +123,32 @@ protean_count_result_t* protean_approximate_count(
     rocksdb_column_family_handle_t* column_family, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len,
     char** errptr);
-// The number of keys: those in memtables, and the rest in sorted runs of files.
+
+// The number of keys.
 uint64_t protean_count_result_count(const protean_count_result_t* result);
+
+// The part of the keys that the memtables hold.
 uint64_t protean_count_result_in_memtables(
     const protean_count_result_t* result);
+
+// The number of sorted runs of files that hold the other keys.
 uint64_t protean_count_result_sorted_runs(const protean_count_result_t* result);
-// The number of files that were asked, and of those that had to be scanned.
+
+// The number of files that were asked.
 uint64_t protean_count_result_files(const protean_count_result_t* result);
+
+// The number of files that had to be scanned.
 uint64_t protean_count_result_files_scanned(
     const protean_count_result_t* result);
+
 // The number of deletions, which may be counted as keys and hide others.
 uint64_t protean_count_result_deletions(const protean_count_result_t* result);
+
 // Whether the count is certainly the number of live keys.
 unsigned char protean_count_result_is_exact(
     const protean_count_result_t* result);
+
+// Frees a result.
 void protean_count_result_destroy(protean_count_result_t* result);
 
 // Stores for each key whether it may exist: 0 says that it certainly does not.
@@ -162,25 +178,32 @@ void protean_ranges_may_exist(
 // means one of the operating system, to which a goroutine must be locked.
 void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
                                const char* upper_key, size_t upper_key_len);
+
 // Removes the bounds of this thread, if there are any.
 void protean_clear_search_bounds(void);
 
 // ---- Refreshing filters: refresh_filters.h ----
 
-// What a refresh may do, and its result.
+// What a refresh may do.
 typedef struct protean_refresh_options_t protean_refresh_options_t;
+
+// What a refresh has done.
 typedef struct protean_refresh_result_t protean_refresh_result_t;
 
-// The defaults of RefreshOptions, freed with the second function.
+// The defaults of RefreshOptions, freed with protean_refresh_options_destroy.
 protean_refresh_options_t* protean_refresh_options_create(void);
+
+// Frees options.
 void protean_refresh_options_destroy(protean_refresh_options_t* options);
 
 // Only reports what would be rewritten.
 void protean_refresh_options_set_dry_run(protean_refresh_options_t* options,
                                          unsigned char dry_run);
+
 // Only files of these levels; all levels if `num_levels` is 0.
 void protean_refresh_options_set_levels(protean_refresh_options_t* options,
                                         const int* levels, size_t num_levels);
+
 // Only files that may have keys in [start_key, limit_key). Each key may be
 // NULL.
 void protean_refresh_options_set_range(protean_refresh_options_t* options,
@@ -188,21 +211,27 @@ void protean_refresh_options_set_range(protean_refresh_options_t* options,
                                        size_t start_key_len,
                                        const char* limit_key,
                                        size_t limit_key_len);
+
 // Maximum number of files that are rewritten at the same time.
 void protean_refresh_options_set_max_parallel_rewrites(
     protean_refresh_options_t* options, uint32_t max_parallel_rewrites);
+
 // Maximum bytes of files to rewrite.
 void protean_refresh_options_set_max_bytes(protean_refresh_options_t* options,
                                            uint64_t max_bytes);
+
 // Maximum bytes per second to read and rewrite, on average. 0 for no limit.
 void protean_refresh_options_set_bytes_per_second(
     protean_refresh_options_t* options, uint64_t bytes_per_second);
+
 // The smallest fall of the false positive rate for which a file is rewritten.
 void protean_refresh_options_set_min_gain(protean_refresh_options_t* options,
                                           double min_gain);
+
 // The seconds within which a new filter must save what its file costs.
 void protean_refresh_options_set_payback_seconds(
     protean_refresh_options_t* options, double payback_seconds);
+
 // Sets a function that is called now and then, from the thread that refreshes,
 // with `state` and the progress so far. Refreshing ends when it returns 0.
 void protean_refresh_options_set_progress(
@@ -216,25 +245,40 @@ void protean_refresh_options_set_progress(
 protean_refresh_result_t* protean_refresh_filters(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, char** errptr);
-// The number of sample queries, of bytes read to learn keys, and of files, and
-// their bytes, that were rewritten or, in a dry run, would be.
+
+// The number of sample queries.
 uint64_t protean_refresh_result_samples(const protean_refresh_result_t* result);
+
+// The bytes that were read from files to learn their keys.
 uint64_t protean_refresh_result_bytes_read(
     const protean_refresh_result_t* result);
+
+// The number of files that were rewritten or, in a dry run, would be.
 uint64_t protean_refresh_result_files_rewritten(
     const protean_refresh_result_t* result);
+
+// The bytes of these files, as they were.
 uint64_t protean_refresh_result_bytes_rewritten(
     const protean_refresh_result_t* result);
-// The number of files of the column family; and for each, by its index, its
-// name, its level, and the outcome, such as "rewritten" or "too little gain".
-// The strings live as long as the result.
+
+// The number of files of the column family, by level.
 size_t protean_refresh_result_num_files(const protean_refresh_result_t* result);
+
+// The name of the file with this index, such as "000123.sst". The string lives
+// as long as the result.
 const char* protean_refresh_result_file_name(
     const protean_refresh_result_t* result, size_t index);
+
+// The level of the file.
 int protean_refresh_result_file_level(const protean_refresh_result_t* result,
                                       size_t index);
+
+// The outcome for the file, such as "rewritten" or "too little gain": a
+// constant string.
 const char* protean_refresh_result_file_outcome(
     const protean_refresh_result_t* result, size_t index);
+
+// Frees a result.
 void protean_refresh_result_destroy(protean_refresh_result_t* result);
 
 // A thread that refreshes a column family periodically.
@@ -252,6 +296,7 @@ protean_filter_refresher_t* protean_filter_refresher_create(
     void (*report)(void* state, const char* error,
                    const protean_refresh_result_t* result),
     char** errptr);
+
 // Ends the thread, after the files that are being rewritten. Must be called
 // before the DB is closed.
 void protean_filter_refresher_destroy(protean_filter_refresher_t* refresher);

@@ -49,8 +49,8 @@ class AskedDB : public StackableDB {
 
 bool HandlesHoldPointers() {
   AskedDB db;
-  // Nobody looks into this column family. Both handles are longer than those
-  // of RocksDB.
+  // RocksDB does not look into this column family. Both handles are longer than
+  // those of RocksDB.
   alignas(void*) char made_up[1];
   auto* const family = reinterpret_cast<ColumnFamilyHandle*>(made_up);
   DB* db_handle[4] = {&db, &db, &db, &db};
