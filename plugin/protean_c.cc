@@ -167,7 +167,7 @@ protean_count_result_t* protean_approximate_count(
   auto result = std::make_unique<protean_count_result_t>();
   const Status s = ApproximateCount(
       DBOf(db), ReadOptionsOf(read_options), ColumnFamilyOf(db, column_family),
-      RangePtr(start.get(), limit.get()), &result->rep);
+      OptionalRange(start.get(), limit.get()), &result->rep);
   return Succeeded(s, errptr) ? result.release() : nullptr;
 }
 

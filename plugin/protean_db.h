@@ -50,6 +50,17 @@ struct CountResult {
   }
 };
 
+// The keys in [*start, *limit), where nullptr stands for no bound on that side.
+// The keys, which have no timestamps, are not owned.
+struct OptionalRange {
+  OptionalRange() = default;
+  OptionalRange(const Slice* first, const Slice* behind)
+      : start(first), limit(behind) {}
+
+  const Slice* start = nullptr;  // the first key that belongs to the range
+  const Slice* limit = nullptr;  // the first key behind the range
+};
+
 // Counts the keys in [range.start, range.limit) of a column family whose table
 // factory is ProteanTable. Reads about one block for each bound from each
 // sorted run, besides the filters and indexes, and scans the files that are
@@ -74,7 +85,7 @@ Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
 // suffice. Then `*result` has what was counted before.
 Status ApproximateCount(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family,
-                        const RangePtr& range, CountResult* result);
+                        const OptionalRange& range, CountResult* result);
 
 // A DB with ApproximateCount. As thread safe as any DB.
 class ProteanDB : public StackableDB {
@@ -98,7 +109,7 @@ class ProteanDB : public StackableDB {
   }
   Status ApproximateCount(const ReadOptions& read_options,
                           ColumnFamilyHandle* column_family,
-                          const RangePtr& range, CountResult* result) {
+                          const OptionalRange& range, CountResult* result) {
     return protean::ApproximateCount(db_, read_options, column_family, range,
                                      result);
   }

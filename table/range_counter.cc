@@ -183,10 +183,10 @@ bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
   const FileRangeFilter* filter =
       file_->GetRangeFilter(counter_->file_options_, &lookup_context, &view);
   if (filter == nullptr) return false;
-  const bool has_limit = counter_->range_.limit != nullptr;
+  const bool has_limit = counter_->limit_ != nullptr;
   std::string above;
   if (!has_limit && !StringAbove(*filter, &above)) return false;
-  const Slice hi = has_limit ? *counter_->range_.limit : Slice(above);
+  const Slice hi = has_limit ? *counter_->limit_ : Slice(above);
   RangeCount counted;
   if (!filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
     return false;
@@ -237,24 +237,25 @@ void CountingIterator::CountByScan(const Slice* lo, uint64_t* count) {
   status_ = it->status();
 }
 
-RangeCounter::RangeCounter(const RangePtr& range,
+RangeCounter::RangeCounter(const Slice* start, const Slice* limit,
                            const ReadOptions& file_options,
                            const Comparator* comparator, Totals* totals)
-    : range_(range),
+    : start_(start),
+      limit_(limit),
       comparator_(comparator),
       file_options_(file_options),
       totals_(totals) {}
 
 bool RangeCounter::IsAfterStart(const Slice& key) const {
-  return range_.start == nullptr || comparator_->CompareWithoutTimestamp(
-                                        key, /*a_has_ts=*/false, *range_.start,
-                                        /*b_has_ts=*/false) >= 0;
+  return start_ == nullptr ||
+         comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false, *start_,
+                                              /*b_has_ts=*/false) >= 0;
 }
 
 bool RangeCounter::IsBeforeLimit(const Slice& key) const {
-  return range_.limit == nullptr || comparator_->CompareWithoutTimestamp(
-                                        key, /*a_has_ts=*/false, *range_.limit,
-                                        /*b_has_ts=*/false) < 0;
+  return limit_ == nullptr ||
+         comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false, *limit_,
+                                              /*b_has_ts=*/false) < 0;
 }
 
 InternalIterator* RangeCounter::NewIterator(FilteredFile* file, Arena* arena) {
@@ -275,8 +276,8 @@ void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {
 }
 
 void RangeCounter::SeekToRange(InternalIterator* it) {
-  if (range_.start != nullptr) {
-    it->Seek(FirstEntry(*range_.start, comparator_->timestamp_size()));
+  if (start_ != nullptr) {
+    it->Seek(FirstEntry(*start_, comparator_->timestamp_size()));
     return;
   }
   lists_first_files_ = true;
@@ -306,14 +307,15 @@ void RangeCounter::CountMemtables(InternalIterator* it) {
 
 Status RangeCounter::Count(DB* db, const ReadOptions& read_options,
                            ColumnFamilyHandle* column_family,
-                           const RangePtr& range, Totals* totals) {
+                           const Slice* start, const Slice* limit,
+                           Totals* totals) {
   const Status s = CheckOptions(read_options);
   if (!s.ok()) return s;
   const ReadOptions file_options = CountOptions(read_options);
   ReadOptions options = file_options;
-  options.iterate_upper_bound = range.limit;
-  RangeCounter counter(range, file_options, column_family->GetComparator(),
-                       totals);
+  options.iterate_upper_bound = limit;
+  RangeCounter counter(start, limit, file_options,
+                       column_family->GetComparator(), totals);
 
   // The iterator keeps the version, from which all is counted.
   ColumnFamilyVersion version(db, column_family);

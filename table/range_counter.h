@@ -40,13 +40,13 @@ class RangeCounter {
     bool unsure = false;
   };
 
-  // Counts the keys in [*range.start, *range.limit) of a column family whose
-  // table factory is ProteanTable, all in one version of the DB. nullptr stands
-  // for no bound on that side. `read_options` are those of
-  // ApproximateCount; NotSupported if no count can obey them.
+  // Counts the keys in [*start, *limit) of a column family whose table factory
+  // is ProteanTable, all in one version of the DB. nullptr stands for no bound
+  // on that side. `read_options` are those of ApproximateCount; NotSupported if
+  // no count can obey them.
   static Status Count(DB* db, const ReadOptions& read_options,
-                      ColumnFamilyHandle* column_family, const RangePtr& range,
-                      Totals* totals);
+                      ColumnFamilyHandle* column_family, const Slice* start,
+                      const Slice* limit, Totals* totals);
 
   // The counter at work in this thread, or nullptr.
   static RangeCounter* Current() { return AtWork<RangeCounter>::Current(); }
@@ -65,8 +65,9 @@ class RangeCounter {
     bool is_whole = false;
   };
 
-  RangeCounter(const RangePtr& range, const ReadOptions& file_options,
-               const Comparator* comparator, Totals* totals);
+  RangeCounter(const Slice* start, const Slice* limit,
+               const ReadOptions& file_options, const Comparator* comparator,
+               Totals* totals);
 
   // Whether a key is not below the start, or is below the limit.
   bool IsAfterStart(const Slice& key) const;
@@ -79,7 +80,8 @@ class RangeCounter {
   // in different versions.
   void JoinFiles(const EndKey& first, uint64_t* count);
 
-  const RangePtr& range_;
+  const Slice* const start_;
+  const Slice* const limit_;
   const Comparator* const comparator_;
   const ReadOptions& file_options_;  // without bounds
   Totals* const totals_;

@@ -147,6 +147,28 @@ case $rocksdb in
       env LD_PRELOAD="$work/no_memfd.so" TMPDIR="$work/nowhere" "$work/loading_program" local "$shared" "$protean"
     ;;
 esac
+case $rocksdb in
+  *.a)
+    # No handle is looked into where RocksDB's C API cannot be asked.
+    mkdir "$work/no_c"
+    echo '{ local: rocksdb_*; };' >"$work/no_c/map"
+    compile -shared -o "$work/no_c/librocksdb.so.0" -Wl,-soname,librocksdb.so.0 -Wl,--version-script="$work/no_c/map" \
+      -Wl,--whole-archive "$rocksdb" -Wl,--no-whole-archive -lgflags -lsnappy -llz4 -lzstd -lbz2 -lz -lpthread -ldl
+    cat >"$work/no_c/program.cc" <<'E_PROGRAM'
+#include <cstdio>
+#include "rocksdb/plugin/protean/protean_c.h"
+int main() {
+  char* err = nullptr;
+  protean_register(&err);
+  if (err == nullptr) protean_options_set_table_factory(nullptr, nullptr, &err);
+  printf("%s\n", err);
+}
+E_PROGRAM
+    compile -I"$include" -I"$build/include" "$work/no_c/program.cc" -o "$work/no_c/program" "$binding" "$work/no_c/librocksdb.so.0"
+    expect "without a C API" "Not implemented: there is no C API of RocksDB in this program" "" \
+      env LD_LIBRARY_PATH="$work/no_c:$lib" "$work/no_c/program"
+    ;;
+esac
 # The right file name is not enough.
 cp "$binding" "$lib/libprotean-rocksdb-8.0.0.so.1"
 expect "renamed" "registered no" "libprotean-rocksdb-8.0.0.so.1 is for another RocksDB than its name says" \
