@@ -165,9 +165,9 @@ protean_count_result_t* protean_approximate_count(
   const OptionalKey start(start_key, start_key_len);
   const OptionalKey limit(limit_key, limit_key_len);
   auto result = std::make_unique<protean_count_result_t>();
-  const Status s = ApproximateCount(
-      DBOf(db), ReadOptionsOf(read_options), ColumnFamilyOf(db, column_family),
-      OptionalRange(start.get(), limit.get()), &result->rep);
+  const Status s = ApproximateCount(DBOf(db), ReadOptionsOf(read_options),
+                                    ColumnFamilyOf(db, column_family),
+                                    {start.get(), limit.get()}, &result->rep);
   return Succeeded(s, errptr) ? result.release() : nullptr;
 }
 

@@ -32,7 +32,7 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
 Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
                         const Range& range, CountResult* result) {
   return ApproximateCount(db, ReadOptions(), column_family,
-                          OptionalRange(&range.start, &range.limit), result);
+                          {&range.start, &range.limit}, result);
 }
 
 Status ProteanDB::Open(const Options& options, const std::string& name,

@@ -53,10 +53,6 @@ struct CountResult {
 // The keys in [*start, *limit), where nullptr stands for no bound on that side.
 // The keys, which have no timestamps, are not owned.
 struct OptionalRange {
-  OptionalRange() = default;
-  OptionalRange(const Slice* first, const Slice* behind)
-      : start(first), limit(behind) {}
-
   const Slice* start = nullptr;  // the first key that belongs to the range
   const Slice* limit = nullptr;  // the first key behind the range
 };

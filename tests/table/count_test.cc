@@ -66,7 +66,7 @@ class CountTest : public ::testing::TestWithParam<const char*> {
   Status Count(const ReadOptions& read_options, const Slice* start,
                const Slice* limit, CountResult* result) {
     return db_->ApproximateCount(read_options, db_->DefaultColumnFamily(),
-                                 OptionalRange(start, limit), result);
+                                 {start, limit}, result);
   }
   CountResult Count(const Slice* start, const Slice* limit) {
     CountResult result;
