@@ -3,9 +3,11 @@
 #include "plugin/checked_registration.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "plugin/build_info.h"
+#include "plugin/is_registered.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
@@ -28,6 +30,12 @@ Status RegisterChecked(bool is_ready) {
   const Status s = is_ready ? CheckInsides() : Status::OK();
   if (s.ok()) ObjectLibrary::Default()->Register(register_protean, "");
   return s;
+}
+
+Status RegisterOnce() {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return IsRegistered() ? Status::OK() : RegisterChecked(/*is_ready=*/true);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -16,4 +16,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // (`!is_ready`), only its version is checked. Not thread safe.
 Status RegisterChecked(bool is_ready);
 
+// Registers Protean as RegisterChecked does, unless this library has been
+// registered before, in whichever way: then returns OK. Thread safe.
+Status RegisterOnce();
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -49,6 +49,8 @@ const char* ToString(RefreshOutcome outcome) {
       return "not reached";
     case Outcome::kHasFilter:
       return "has RocksDB's filter";
+    case Outcome::kNotSelected:
+      return "not selected";
   }
   return "unknown";
 }

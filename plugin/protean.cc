@@ -2,10 +2,13 @@
 
 #include "plugin/protean.h"
 
+#include <atomic>
+
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/levels_policy.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf_policy.h"
+#include "plugin/is_registered.h"
 #include "table/protean_table_factory.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -42,6 +45,8 @@ std::string NameOf(ProteusOptions::Points points) {
   return points == ProteusOptions::Points::kWholeKeys ? "keys" : "auto";
 }
 
+std::atomic<bool> registered{false};
+
 void RegisterTableFactory(ObjectLibrary& library) {
   library.AddFactory<TableFactory>(
       ProteanTableFactory::kClassName(),
@@ -55,6 +60,8 @@ void RegisterTableFactory(ObjectLibrary& library) {
 }
 
 }  // namespace
+
+bool IsRegistered() { return registered; }
 
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     const ProteusOptions& options) {
@@ -127,6 +134,7 @@ int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
     RegisterPolicies(*type, &library);
   }
   RegisterTableFactory(library);
+  registered = true;
   size_t num_types;
   return static_cast<int>(library.GetFactoryCount(&num_types));
 }

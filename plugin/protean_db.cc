@@ -9,14 +9,16 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
-                        const Range& range, CountResult* result) {
+Status ApproximateCount(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family,
+                        const OptionalRange& range, CountResult* result) {
   *result = CountResult();
   Status s = RequireProteanTable("ApproximateCount", db, column_family);
   if (!s.ok()) return s;
 
   RangeCounter::Totals totals;
-  s = RangeCounter::Count(db, column_family, range, &totals);
+  s = RangeCounter::Count(db, read_options, column_family, range.start,
+                          range.limit, &totals);
   result->count = totals.in_files + totals.in_memtables;
   result->in_memtables = totals.in_memtables;
   result->sorted_runs = totals.sorted_runs;
@@ -25,6 +27,12 @@ Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
   result->deletions = totals.deletions;
   result->unsure = totals.unsure;
   return s;
+}
+
+Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
+                        const Range& range, CountResult* result) {
+  return ApproximateCount(db, ReadOptions(), column_family,
+                          {&range.start, &range.limit}, result);
 }
 
 Status ProteanDB::Open(const Options& options, const std::string& name,

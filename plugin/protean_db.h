@@ -50,6 +50,13 @@ struct CountResult {
   }
 };
 
+// The keys in [*start, *limit), where nullptr stands for no bound on that side.
+// The keys, which have no timestamps, are not owned.
+struct OptionalRange {
+  const Slice* start = nullptr;  // the first key that belongs to the range
+  const Slice* limit = nullptr;  // the first key behind the range
+};
+
 // Counts the keys in [range.start, range.limit) of a column family whose table
 // factory is ProteanTable. Reads about one block for each bound from each
 // sorted run, besides the filters and indexes, and scans the files that are
@@ -60,6 +67,21 @@ struct CountResult {
 // the status of the reads. Thread safe.
 Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
                         const Range& range, CountResult* result);
+
+// Counts in the same way from the first key on if `range.start` is nullptr, and
+// to the last key if `range.limit` is nullptr. All reads of files obey
+// `read_options`: deadline, io_timeout, read_tier, rate_limiter_priority,
+// fill_cache, verify_checksums, and readahead_size. Files that its table_filter
+// refuses are not counted. Its bounds, ignore_range_deletions, the prefix
+// modes, `tailing`, and `async_io` have no effect.
+//
+// Returns also NotSupported if `read_options` has a snapshot, a timestamp, or
+// the read_tier kPersistedTier; TimedOut after the deadline, which RocksDB
+// looks at when it reads a file; and Incomplete if kBlockCacheTier does not
+// suffice. Then `*result` has what was counted before.
+Status ApproximateCount(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family,
+                        const OptionalRange& range, CountResult* result);
 
 // A DB with ApproximateCount. As thread safe as any DB.
 class ProteanDB : public StackableDB {
@@ -76,10 +98,16 @@ class ProteanDB : public StackableDB {
   // Wraps any DB, such as a TransactionDB, and owns it from now on.
   explicit ProteanDB(DB* db) : StackableDB(db) {}
 
-  // Counts as the function above.
+  // Count as the functions above.
   Status ApproximateCount(ColumnFamilyHandle* column_family, const Range& range,
                           CountResult* result) {
     return protean::ApproximateCount(db_, column_family, range, result);
+  }
+  Status ApproximateCount(const ReadOptions& read_options,
+                          ColumnFamilyHandle* column_family,
+                          const OptionalRange& range, CountResult* result) {
+    return protean::ApproximateCount(db_, read_options, column_family, range,
+                                     result);
   }
   // Counts in the default column family.
   Status ApproximateCount(const Range& range, CountResult* result) {

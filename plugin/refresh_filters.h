@@ -23,6 +23,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,18 @@ struct RefreshOptions {
   // Only reports what would be rewritten.
   bool dry_run = false;
 
+  // Only files of these levels. Empty for all levels.
+  std::vector<int> levels;
+
+  // Only files that may have keys in [start, limit), in the column family's
+  // order and without timestamps. No value stands for no bound on that side.
+  std::optional<std::string> start;
+  std::optional<std::string> limit;
+
+  // Maximum number of files that are rewritten at the same time, each in a
+  // thread of its own if there is more than one. 0 counts as 1.
+  uint32_t max_parallel_rewrites = 1;
+
   // Maximum bytes of files to rewrite.
   uint64_t max_bytes = std::numeric_limits<uint64_t>::max();
 
@@ -66,7 +79,7 @@ struct RefreshOptions {
 
   // Called now and then, from the thread that refreshes; about ten times a
   // second during a pause. Refreshing ends when it returns false, after the
-  // current file if that is being rewritten.
+  // files that are being rewritten.
   std::function<bool(const RefreshProgress&)> progress;
 };
 
@@ -85,6 +98,7 @@ enum class RefreshOutcome {
   kFailed,          // it was not rewritten, as `status` says
   kNotReached,      // refreshing ended before it
   kHasFilter,       // of RocksDB's own, which the policy would give it, too
+  kNotSelected,     // by the levels and the range of the options
 };
 
 // The name of an outcome, such as "rewritten" or "too little gain": a constant
@@ -165,7 +179,8 @@ struct RefreshResult {
 // factory ProteanTable with a filter policy of Protean or of RocksDB. Works
 // with every compaction style. A file whose checksums are wrong is left alone.
 // `*result` is overwritten, and tells what has been done whatever the returned
-// status is. If the process dies, the current file is unchanged.
+// status is. If the process dies, the files that were being rewritten are
+// unchanged.
 //
 // Returns Incomplete if `options.progress` or DB::DisableManualCompaction ended
 // it; InvalidArgument for another table factory or policy, or for a policy of
@@ -190,8 +205,8 @@ class FilterRefresher {
   FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
                   const RefreshOptions& options, uint64_t period_seconds,
                   Report report = nullptr);
-  // Waits for the current file if it is being rewritten. Must be called before
-  // the DB is closed.
+  // Waits for the files that are being rewritten. Must be called before the DB
+  // is closed.
   ~FilterRefresher();
 
   FilterRefresher(const FilterRefresher&) = delete;

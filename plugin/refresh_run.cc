@@ -14,6 +14,23 @@ namespace {
 
 using Outcome = RefreshOutcome;
 
+// Whether the options select a file.
+bool IsSelected(const RefreshOptions& options, const Comparator& order,
+                const SstFileMetaData& file, int level) {
+  const std::vector<int>& levels = options.levels;
+  if (!levels.empty() &&
+      std::find(levels.begin(), levels.end(), level) == levels.end()) {
+    return false;
+  }
+  const auto compare = [&order](const std::string& key,
+                                const std::string& bound) {
+    return order.CompareWithoutTimestamp(key, /*a_has_ts=*/true, bound,
+                                         /*b_has_ts=*/false);
+  };
+  return (!options.start || compare(file.largestkey, *options.start) >= 0) &&
+         (!options.limit || compare(file.smallestkey, *options.limit) < 0);
+}
+
 // Whether the file would get no filter. RocksDB decides so when it writes a
 // file, if nothing that is older than the file overlaps it.
 bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
@@ -88,12 +105,15 @@ ColumnFamilyMetaData RefreshRun::ListFiles() {
     }
   }
   progress_.files = result_->files.size();
-  if (!family_options_.optimize_filters_for_hits) return metadata;
   RefreshedFile* listed = result_->files.data();
   for (const LevelMetaData& level : metadata.levels) {
     for (const SstFileMetaData& file : level.files) {
-      if (IsUnfiltered(*family_options_.comparator, metadata, file,
-                       level.level)) {
+      if (!IsSelected(options_, *family_options_.comparator, file,
+                      level.level)) {
+        Decide(listed, Outcome::kNotSelected);
+      } else if (family_options_.optimize_filters_for_hits &&
+                 IsUnfiltered(*family_options_.comparator, metadata, file,
+                              level.level)) {
         Decide(listed, Outcome::kUnfiltered);
       }
       listed++;
@@ -148,7 +168,40 @@ Status RefreshRun::Rewrite(RefreshedFile* file) {
   }
   Status s = GoOn(file->bytes);
   if (!s.ok()) return s;
-  s = RewriteFile(db_, column_family_, file->name);
+  const bool is_parallel = options_.max_parallel_rewrites > 1;
+  // A deferred rewrite is made in this thread, when its status is asked for.
+  in_work_.push_back(
+      {file,
+       std::async(is_parallel ? std::launch::async : std::launch::deferred,
+                  [this, file] {
+                    return RewriteFile(db_, column_family_, file->name);
+                  })});
+  bytes_in_work_ += file->bytes;
+  const size_t most = is_parallel ? options_.max_parallel_rewrites : 1;
+  // With one rewrite at a time, none is left in work.
+  if (in_work_.size() < most) return Status::OK();
+  return EndFirstRewrite();
+}
+
+Status RefreshRun::EndFirstRewrite() {
+  RewriteInWork first = std::move(in_work_.front());
+  in_work_.pop_front();
+  Status s = first.status.get();
+  bytes_in_work_ -= first.file->bytes;
+  Status others;
+  if (s.IsAborted() && options_.max_parallel_rewrites > 1) {
+    // Perhaps another of these rewrites was in the way.
+    while (!in_work_.empty()) {
+      const Status ended = EndFirstRewrite();
+      if (others.ok()) others = ended;
+    }
+    s = RewriteFile(db_, column_family_, first.file->name);
+  }
+  s = DecideRewritten(first.file, s);
+  return others.ok() ? s : others;
+}
+
+Status RefreshRun::DecideRewritten(RefreshedFile* file, const Status& s) {
   if (s.ok()) {
     Decide(file, Outcome::kRewritten);
     CountRewritten(*file);
@@ -173,7 +226,11 @@ void RefreshRun::CountRewritten(const RefreshedFile& file) {
   result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
 }
 
-Status RefreshRun::Finish(const Status& status) {
+Status RefreshRun::Finish(Status status) {
+  while (!in_work_.empty()) {
+    const Status ended = EndFirstRewrite();
+    if (status.ok()) status = ended;
+  }
   result_->bytes_read = progress_.bytes_read;
   result_->bytes_rewritten = progress_.bytes_rewritten;
   Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,

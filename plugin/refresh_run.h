@@ -8,6 +8,8 @@
 
 #pragma once
 
+#include <deque>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +42,9 @@ class RefreshRun {
   Status CheckWritable() const;
 
   // Lists the files of the column family in the result, and returns what is
-  // known of them. Decides about the files that would get no filter
-  // (optimize_filters_for_hits), which stay as they are.
+  // known of them. Decides about the files that stay as they are: those that
+  // the options do not select, and those that would get no filter
+  // (optimize_filters_for_hits).
   ColumnFamilyMetaData ListFiles();
 
   // Decides about a file; the second function about one that could not be
@@ -56,17 +59,30 @@ class RefreshRun {
   void CountRead(uint64_t bytes) { progress_.bytes_read += bytes; }
 
   // Rewrites the file, or in a dry run counts it, unless it is larger than what
-  // is left of max_bytes. Decides about it, or returns an error if refreshing
-  // must end.
+  // is left of max_bytes. Decides about it, at the latest in Finish, or returns
+  // an error if refreshing must end.
   Status Rewrite(RefreshedFile* file);
   bool ExceedsLimit(const RefreshedFile& file) const {
-    return file.bytes > options_.max_bytes - progress_.bytes_rewritten;
+    return file.bytes >
+           options_.max_bytes - progress_.bytes_rewritten - bytes_in_work_;
   }
 
-  // Completes the result and writes a line to the DB's log. Returns `status`.
-  Status Finish(const Status& status);
+  // Waits for the files that are being rewritten, completes the result, and
+  // writes a line to the DB's log. Returns `status`, or the error that ended a
+  // rewrite.
+  Status Finish(Status status);
 
  private:
+  struct RewriteInWork {
+    RefreshedFile* file;
+    std::future<Status> status;
+  };
+
+  // Waits for the rewrite that began first, and decides about its file. Returns
+  // an error if refreshing must end.
+  Status EndFirstRewrite();
+  // Decides about a file by the status of its rewrite, as EndFirstRewrite does.
+  Status DecideRewritten(RefreshedFile* file, const Status& s);
   void CountRewritten(const RefreshedFile& file);
 
   DB* const db_;
@@ -76,6 +92,8 @@ class RefreshRun {
   const Options family_options_;
   std::unique_ptr<RateLimiter> limiter_;
   RefreshProgress progress_;
+  std::deque<RewriteInWork> in_work_;
+  uint64_t bytes_in_work_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -15,11 +15,51 @@ namespace {
 using KeyIterator = std::unique_ptr<InternalIterator>;
 
 // For files and memtables alike. What is deleted in ranges is counted.
-ReadOptions CountOptions() {
-  ReadOptions options;
+ReadOptions CountOptions(const ReadOptions& read_options) {
+  ReadOptions options = read_options;
   options.total_order_seek = true;
+  options.prefix_same_as_start = false;
+  options.auto_prefix_mode = false;
+  options.iterate_lower_bound = nullptr;
+  options.iterate_upper_bound = nullptr;
   options.ignore_range_deletions = true;
+  options.async_io = false;
+  options.tailing = false;
   return options;
+}
+
+Status CheckOptions(const ReadOptions& read_options) {
+  const auto not_supported = [](const char* what) {
+    return Status::NotSupported(
+        std::string("ApproximateCount counts the present state of the DB, "
+                    "without regard to ReadOptions::") +
+        what);
+  };
+  if (read_options.snapshot != nullptr) return not_supported("snapshot");
+  if (read_options.timestamp != nullptr) return not_supported("timestamp");
+  if (read_options.iter_start_ts != nullptr) {
+    return not_supported("iter_start_ts");
+  }
+  // RocksDB's iterators refuse this, too.
+  if (read_options.read_tier == kPersistedTier) {
+    return not_supported("read_tier kPersistedTier");
+  }
+  return Status::OK();
+}
+
+// Stores a string above all keys of a file. Returns false if none is known: the
+// largest key may go on after the bytes that are stored, which are all 0xff, or
+// the filter may not know it.
+bool StringAbove(const FileRangeFilter& filter, std::string* above) {
+  *above = filter.largest().ToString();
+  if (above->size() < FilterBlockHeader::kMaxStoredKey) {
+    above->push_back('\0');
+  } else {
+    while (!above->empty() && above->back() == '\xff') above->pop_back();
+    if (above->empty()) return false;
+    above->back() = static_cast<char>(above->back() + 1);
+  }
+  return !filter.HasKeys() || !filter.MayHaveKeyAtOrAbove(*above);
 }
 
 // The first entry of a user key in internal order.
@@ -45,23 +85,38 @@ class CountingIterator : public FindsNothing {
       : counter_(counter), file_(file) {}
 
   // A search in a sorted run begins with a seek, and goes on in the next files
-  // with SeekToFirst.
+  // with SeekToFirst. Without a start, it begins with SeekToFirst, too.
   void Seek(const Slice& target) override {
-    counter_->run_is_new_ = true;
-    counter_->last_ = RangeCounter::EndKey();
+    BeginRun();
     const Slice lo = file_->UserKey(target);
     Count(&lo);
   }
-  void SeekToFirst() override { Count(nullptr); }
+  void SeekToFirst() override {
+    if (counter_->lists_first_files_) {
+      counter_->first_files_.insert(file_);
+      return;
+    }
+    if (counter_->first_files_.count(file_) > 0) BeginRun();
+    Count(nullptr);
+  }
+  // Keeps RocksDB from going on to the next file of the run.
+  IterBoundCheck UpperBoundCheckResult() override {
+    return counter_->lists_first_files_ ? IterBoundCheck::kOutOfBound
+                                        : IterBoundCheck::kUnknown;
+  }
   Status status() const override { return status_; }
 
  private:
   using EndKey = RangeCounter::EndKey;
 
+  void BeginRun() {
+    counter_->run_is_new_ = true;
+    counter_->last_ = RangeCounter::EndKey();
+  }
   // From `lo` on, or from the beginning of the file if that is nullptr.
   void Count(const Slice* lo);
-  bool CountByFilter(const Slice& lo, const Slice& hi, uint64_t* count);
-  void CountByScan(const Slice* lo, const Slice& hi, uint64_t* count);
+  bool CountByFilter(const Slice& lo, uint64_t* count);
+  void CountByScan(const Slice* lo, uint64_t* count);
 
   KeyIterator NewKeyIterator() const {
     return KeyIterator(file_->file().table()->NewIterator(
@@ -90,14 +145,13 @@ void CountingIterator::Count(const Slice* lo) {
   first_ = EndKey();
   last_ = EndKey();
   RangeCounter::Totals* totals = counter_->totals_;
-  const Slice& hi = counter_->range_.limit;
   uint64_t count = 0;
-  if (!CountByFilter(lo == nullptr ? Slice() : *lo, hi, &count) &&
-      status_.ok()) {
+  if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
     totals->files_scanned++;
-    CountByScan(lo, hi, &count);
+    CountByScan(lo, &count);
   }
   if (!status_.ok()) return;
+  // Where a run begins, there is no file before.
   if (lo == nullptr) counter_->JoinFiles(first_, &count);
   counter_->last_ = std::move(last_);
   totals->files++;
@@ -122,18 +176,22 @@ bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
          (limit.empty() || key.compare(limit) < 0);
 }
 
-bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
-                                     uint64_t* count) {
+bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
   BlockCacheLookupContext lookup_context{
       TableReaderCaller::kUserApproximateSize};
   FilterView view;
   const FileRangeFilter* filter =
       file_->GetRangeFilter(counter_->file_options_, &lookup_context, &view);
+  if (filter == nullptr) return false;
+  const bool has_limit = counter_->limit_ != nullptr;
+  std::string above;
+  if (!has_limit && !StringAbove(*filter, &above)) return false;
+  const Slice hi = has_limit ? *counter_->limit_ : Slice(above);
   RangeCount counted;
-  if (filter == nullptr ||
-      !filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
+  if (!filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
     return false;
   }
+  if (!has_limit) counted.high_ambiguous = false;
   const auto end_key = [](const Slice& stored) {
     return EndKey{stored.ToString(), true,
                   stored.size() < FilterBlockHeader::kMaxStoredKey};
@@ -161,8 +219,7 @@ bool CountingIterator::CountByFilter(const Slice& lo, const Slice& hi,
   return true;
 }
 
-void CountingIterator::CountByScan(const Slice* lo, const Slice& hi,
-                                   uint64_t* count) {
+void CountingIterator::CountByScan(const Slice* lo, uint64_t* count) {
   const KeyIterator it = NewKeyIterator();
   if (lo == nullptr) {
     it->SeekToFirst();
@@ -171,10 +228,7 @@ void CountingIterator::CountByScan(const Slice* lo, const Slice& hi,
   }
   for (; it->Valid(); it->Next()) {
     const Slice key = file_->UserKey(it->key());
-    if (counter_->comparator_->CompareWithoutTimestamp(
-            key, /*a_has_ts=*/false, hi, /*b_has_ts=*/false) >= 0) {
-      break;
-    }
+    if (!counter_->IsBeforeLimit(key)) break;
     if (last_.is_known && key == last_.key) continue;
     last_ = EndKey{key.ToString(), true, true};
     if (*count == 0) first_ = last_;
@@ -183,12 +237,26 @@ void CountingIterator::CountByScan(const Slice* lo, const Slice& hi,
   status_ = it->status();
 }
 
-RangeCounter::RangeCounter(const Range& range, const Comparator* comparator,
-                           Totals* totals)
-    : range_(range),
+RangeCounter::RangeCounter(const Slice* start, const Slice* limit,
+                           const ReadOptions& file_options,
+                           const Comparator* comparator, Totals* totals)
+    : start_(start),
+      limit_(limit),
       comparator_(comparator),
-      file_options_(CountOptions()),
+      file_options_(file_options),
       totals_(totals) {}
+
+bool RangeCounter::IsAfterStart(const Slice& key) const {
+  return start_ == nullptr ||
+         comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false, *start_,
+                                              /*b_has_ts=*/false) >= 0;
+}
+
+bool RangeCounter::IsBeforeLimit(const Slice& key) const {
+  return limit_ == nullptr ||
+         comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false, *limit_,
+                                              /*b_has_ts=*/false) < 0;
+}
 
 InternalIterator* RangeCounter::NewIterator(FilteredFile* file, Arena* arena) {
   return NewIn<CountingIterator>(arena, this, file);
@@ -197,13 +265,8 @@ InternalIterator* RangeCounter::NewIterator(FilteredFile* file, Arena* arena) {
 void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {
   if (!first.is_known || !last_.is_known) return;
   if (first.is_whole && last_.is_whole) {
-    const auto compare = [this](const Slice& a, const Slice& b) {
-      return comparator_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
-                                                  /*b_has_ts=*/false);
-    };
-    if (*count > 0 && first.key == last_.key &&
-        compare(first.key, range_.start) >= 0 &&
-        compare(first.key, range_.limit) < 0) {
+    if (*count > 0 && first.key == last_.key && IsAfterStart(first.key) &&
+        IsBeforeLimit(first.key)) {
       --*count;
     }
   } else if (Slice(first.key).starts_with(last_.key) ||
@@ -212,19 +275,25 @@ void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {
   }
 }
 
+void RangeCounter::SeekToRange(InternalIterator* it) {
+  if (start_ != nullptr) {
+    it->Seek(FirstEntry(*start_, comparator_->timestamp_size()));
+    return;
+  }
+  lists_first_files_ = true;
+  it->SeekToFirst();
+  lists_first_files_ = false;
+  it->SeekToFirst();
+}
+
 void RangeCounter::CountMemtables(InternalIterator* it) {
   const size_t timestamp_size = comparator_->timestamp_size();
   std::string last;
   bool first = true;
-  for (it->Seek(FirstEntry(range_.start, timestamp_size)); it->Valid();
-       it->Next()) {
+  for (SeekToRange(it); it->Valid(); it->Next()) {
     const Slice key =
         ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-    if (comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false,
-                                             range_.limit,
-                                             /*b_has_ts=*/false) >= 0) {
-      break;
-    }
+    if (!IsBeforeLimit(key)) break;
     const bool deleted = IsDeletion(ExtractValueType(it->key()));
     if (deleted) totals_->deletions++;
     // The newest entry of a key comes first.
@@ -236,11 +305,17 @@ void RangeCounter::CountMemtables(InternalIterator* it) {
   }
 }
 
-Status RangeCounter::Count(DB* db, ColumnFamilyHandle* column_family,
-                           const Range& range, Totals* totals) {
-  RangeCounter counter(range, column_family->GetComparator(), totals);
-  ReadOptions read_options = CountOptions();
-  read_options.iterate_upper_bound = &range.limit;
+Status RangeCounter::Count(DB* db, const ReadOptions& read_options,
+                           ColumnFamilyHandle* column_family,
+                           const Slice* start, const Slice* limit,
+                           Totals* totals) {
+  const Status s = CheckOptions(read_options);
+  if (!s.ok()) return s;
+  const ReadOptions file_options = CountOptions(read_options);
+  ReadOptions options = file_options;
+  options.iterate_upper_bound = limit;
+  RangeCounter counter(start, limit, file_options,
+                       column_family->GetComparator(), totals);
 
   // The iterator keeps the version, from which all is counted.
   ColumnFamilyVersion version(db, column_family);
@@ -248,7 +323,7 @@ Status RangeCounter::Count(DB* db, ColumnFamilyHandle* column_family,
   ScopedArenaPtr<InternalIterator> it;
   {
     const AtWork<RangeCounter> at_work(&counter);
-    it.reset(version.NewIterator(read_options, &arena));
+    it.reset(version.NewIterator(options, &arena));
     counter.CountMemtables(it.get());
   }
   totals->deletions += version.RangeDeletions();

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "rocksdb/db.h"
@@ -39,10 +40,13 @@ class RangeCounter {
     bool unsure = false;
   };
 
-  // Counts the keys in [range.start, range.limit) of a column family whose
-  // table factory is ProteanTable, all in one version of the DB.
-  static Status Count(DB* db, ColumnFamilyHandle* column_family,
-                      const Range& range, Totals* totals);
+  // Counts the keys in [*start, *limit) of a column family whose table factory
+  // is ProteanTable, all in one version of the DB. nullptr stands for no bound
+  // on that side. `read_options` are those of ApproximateCount; NotSupported if
+  // no count can obey them.
+  static Status Count(DB* db, const ReadOptions& read_options,
+                      ColumnFamilyHandle* column_family, const Slice* start,
+                      const Slice* limit, Totals* totals);
 
   // The counter at work in this thread, or nullptr.
   static RangeCounter* Current() { return AtWork<RangeCounter>::Current(); }
@@ -61,18 +65,29 @@ class RangeCounter {
     bool is_whole = false;
   };
 
-  RangeCounter(const Range& range, const Comparator* comparator,
+  RangeCounter(const Slice* start, const Slice* limit,
+               const ReadOptions& file_options, const Comparator* comparator,
                Totals* totals);
 
+  // Whether a key is not below the start, or is below the limit.
+  bool IsAfterStart(const Slice& key) const;
+  bool IsBeforeLimit(const Slice& key) const;
+
+  // Goes to the first key in the memtables, and has the files counted.
+  void SeekToRange(InternalIterator* it);
   void CountMemtables(InternalIterator* it);
   // Takes care of a key that the last file of a run and the next one both hold,
   // in different versions.
   void JoinFiles(const EndKey& first, uint64_t* count);
 
-  const Range& range_;
+  const Slice* const start_;
+  const Slice* const limit_;
   const Comparator* const comparator_;
-  const ReadOptions file_options_;  // without bounds
+  const ReadOptions& file_options_;  // without bounds
   Totals* const totals_;
+  // Without a start, the files with which sorted runs begin are found first.
+  bool lists_first_files_ = false;
+  std::set<const FilteredFile*> first_files_;
   bool run_is_new_ = false;  // nothing of it has been counted
   EndKey last_;              // of the run's file before
 };

@@ -14,6 +14,7 @@
 #include "rocksdb/plugin/protean/filter_statistics.h"
 #include "rocksdb/plugin/protean/may_exist.h"
 #include "rocksdb/plugin/protean/protean.h"
+#include "rocksdb/plugin/protean/protean_c.h"
 #include "rocksdb/plugin/protean/protean_db.h"
 #include "rocksdb/plugin/protean/refresh_filters.h"
 #include "rocksdb/plugin/protean/search_bounds.h"

@@ -120,6 +120,12 @@ compile -shared -fPIC -o "$work/no_memfd.so" "$work/no_memfd.cc"
 expect "nothing in memory is executed" "registered yes" "" \
   env LD_PRELOAD="$work/no_memfd.so" TMPDIR="$work" "$work/loading_program" local "$shared" "$protean"
 
+# A program in C, of the standard that the oldest compilers know.
+"${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror -D_POSIX_C_SOURCE=200809L -isystem "$include" -I"$build/include" \
+  -c c_program.c -o "$work/c_program.o"
+compile "$work/c_program.o" -o "$work/c_program" "$binding" "$shared" -lpthread
+expect "the C API" "all is well" "" env LD_LIBRARY_PATH="$lib:$LD_LIBRARY_PATH" "$work/c_program" "$work/c_db"
+
 # ---- What does not ----
 
 none="there is no RocksDB in this process .*; Protean is not registered"
@@ -139,6 +145,28 @@ case $rocksdb in
   *.a)
     expect "nor in a file" "registered no" "$tag.so.1 cannot be copied: No such file or directory; Protean is not registered" \
       env LD_PRELOAD="$work/no_memfd.so" TMPDIR="$work/nowhere" "$work/loading_program" local "$shared" "$protean"
+    ;;
+esac
+case $rocksdb in
+  *.a)
+    # No handle is looked into where RocksDB's C API cannot be asked.
+    mkdir "$work/no_c"
+    echo '{ local: rocksdb_*; };' >"$work/no_c/map"
+    compile -shared -o "$work/no_c/librocksdb.so.0" -Wl,-soname,librocksdb.so.0 -Wl,--version-script="$work/no_c/map" \
+      -Wl,--whole-archive "$rocksdb" -Wl,--no-whole-archive -lgflags -lsnappy -llz4 -lzstd -lbz2 -lz -lpthread -ldl
+    cat >"$work/no_c/program.cc" <<'E_PROGRAM'
+#include <cstdio>
+#include "rocksdb/plugin/protean/protean_c.h"
+int main() {
+  char* err = nullptr;
+  protean_register(&err);
+  if (err == nullptr) protean_options_set_table_factory(nullptr, nullptr, &err);
+  printf("%s\n", err);
+}
+E_PROGRAM
+    compile -I"$include" -I"$build/include" "$work/no_c/program.cc" -o "$work/no_c/program" "$binding" "$work/no_c/librocksdb.so.0"
+    expect "without a C API" "Not implemented: there is no C API of RocksDB in this program" "" \
+      env LD_LIBRARY_PATH="$work/no_c:$lib" "$work/no_c/program"
     ;;
 esac
 # The right file name is not enough.
@@ -176,6 +204,19 @@ for name in $declared CascadeFilter::Open CascadeFilter::Destroy FilterRefresher
     failures=$((failures + 1))
     echo "the library does not export $name, which is in a public header"
   fi
+done
+
+# What protean_c.h declares, whose comments name functions of RocksDB, too.
+declared=$(sed -nE 's/^[a-z].*\b(protean_[a-z_]+)\($/\1/p; s/^[a-z].*\b(protean_[a-z_]+)\([^)].*/\1/p' "$project/plugin/protean_c.h")
+[ "$(wc -w <<<"$declared")" -gt 40 ] || die "too few functions are found in protean_c.h"
+for name in $declared; do
+  if grep -q " T $name$" <<<"$exported"; then
+    passed=$((passed + 1))
+  else
+    failures=$((failures + 1))
+    echo "the library does not export $name, which is in protean_c.h"
+  fi
+  grep -qw "$name" c_program.c || { failures=$((failures + 1)); echo "c_program.c does not call $name"; }
 done
 
 # A unique symbol would be one for the whole process, and other copies of Protean would use it.

@@ -57,12 +57,33 @@ class CountTest : public ::testing::TestWithParam<const char*> {
   }
 
   uint64_t Walk(const std::string& lo, const std::string& hi) {
-    ReadOptions read_options;
+    const Slice start = lo;
     const Slice limit = hi;
-    read_options.iterate_upper_bound = &limit;
+    return Walk(&start, &limit);
+  }
+
+  // Where nullptr stands for no bound.
+  Status Count(const ReadOptions& read_options, const Slice* start,
+               const Slice* limit, CountResult* result) {
+    return db_->ApproximateCount(read_options, db_->DefaultColumnFamily(),
+                                 {start, limit}, result);
+  }
+  CountResult Count(const Slice* start, const Slice* limit) {
+    CountResult result;
+    EXPECT_OK(Count(ReadOptions(), start, limit, &result));
+    return result;
+  }
+  uint64_t Walk(const Slice* start, const Slice* limit) {
+    ReadOptions read_options;
+    read_options.iterate_upper_bound = limit;
     std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
     uint64_t count = 0;
-    for (it->Seek(lo); it->Valid(); it->Next()) count++;
+    if (start == nullptr) {
+      it->SeekToFirst();
+    } else {
+      it->Seek(*start);
+    }
+    for (; it->Valid(); it->Next()) count++;
     EXPECT_OK(it->status());
     return count;
   }
@@ -98,6 +119,33 @@ TEST_P(CountTest, DistinctKeys) {
     const CountResult nothing = Count("\xff\xff\xff", "");
     EXPECT_EQ(0u, nothing.count);
     EXPECT_TRUE(nothing.IsExact());
+  }
+}
+
+TEST_P(CountTest, OpenEnds) {
+  Random rnd(301);
+  for (const KeyFamily& family : KeyFamilies(600, 17)) {
+    SCOPED_TRACE(family.name);
+    Open(ManySmallFiles(7), GetParam());
+    EXPECT_EQ(0u, Count(nullptr, nullptr).count) << "an empty DB";
+    Fill(family.keys);
+    const CountResult all = Count(nullptr, nullptr);
+    EXPECT_EQ(Walk(nullptr, nullptr), all.count);
+    EXPECT_LE(all.sorted_runs, 4u);
+    Keys bounds;
+    for (const std::string& key : family.keys) {
+      for (const std::string& near : Around(key)) bounds.push_back(near);
+    }
+    for (int i = 0; i < 150; i++) {
+      const std::string key = Pick(bounds, &rnd);
+      const Slice bound = key;
+      const CountResult from = Count(&bound, nullptr);
+      ASSERT_EQ(Walk(&bound, nullptr), from.count) << bound.ToString(true);
+      const CountResult to = Count(nullptr, &bound);
+      ASSERT_EQ(Walk(nullptr, &bound), to.count) << bound.ToString(true);
+      EXPECT_LE(from.sorted_runs, 4u);
+      EXPECT_LE(to.sorted_runs, 4u);
+    }
   }
 }
 
@@ -204,6 +252,151 @@ TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
   EXPECT_LE(blocks, 2u * 4 * kCounts);
 }
 
+// An open end needs no read, and the largest key may go on after the bytes that
+// are stored of it.
+TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
+  for (const std::string& tail :
+       {std::string(), std::string(80, 'z'), std::string(80, '\xff')}) {
+    SCOPED_TRACE(tail);
+    Open(ManySmallFiles(7), "filter_policy=surf:0:4;block_size=256");
+    Keys keys;
+    Lcg lcg(5);
+    for (int i = 0; i < 4000; i++) keys.push_back(lcg.Bytes(8) + tail);
+    keys.push_back("\xff\xff\xff\xff\xff\xff\xff\xff" + tail);
+    Fill(keys);
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    SetPerfLevel(kEnableCount);
+    get_perf_context()->Reset();
+    const CountResult all = Count(nullptr, nullptr);
+    const uint64_t blocks = get_perf_context()->block_read_count;
+    SetPerfLevel(kDisable);
+    EXPECT_EQ(keys.size(), all.count);
+    // Nothing is known to be above a key of which all stored bytes are 0xff.
+    EXPECT_EQ(tail.empty() || tail[0] == 'z' ? 0u : 1u, all.files_scanned);
+    if (all.files_scanned == 0) {
+      EXPECT_EQ(0u, blocks);
+    }
+    const std::string middle = "\x80" + tail;
+    const Slice bound = middle;
+    EXPECT_EQ(Walk(&bound, nullptr), Count(&bound, nullptr).count);
+    EXPECT_EQ(Walk(nullptr, &bound), Count(nullptr, &bound).count);
+  }
+}
+
+TEST_F(CountFeaturesTest, OpenEndsOfPartitionedFilters) {
+  Options options = ManySmallFiles(7);
+  options.target_file_size_base = 1 << 20;
+  Open(options,
+       "filter_policy=surf:0:4;block_size=256;partition_filters=true;"
+       "index_type=kTwoLevelIndexSearch;metadata_block_size=512");
+  Keys keys;
+  Lcg lcg(5);
+  for (int i = 0; i < 5000; i++) keys.push_back(lcg.Bytes(8));
+  Fill(keys);
+  EXPECT_EQ(5000u, Count(nullptr, nullptr).count);
+  for (size_t i = 0; i < keys.size(); i += 100) {
+    const Slice bound = keys[i];
+    EXPECT_EQ(Walk(&bound, nullptr), Count(&bound, nullptr).count);
+    EXPECT_EQ(Walk(nullptr, &bound), Count(nullptr, &bound).count);
+  }
+}
+
+TEST_F(CountFeaturesTest, ReadTiers) {
+  Open(ManySmallFiles(7), "filter_policy=proteus:12;block_size=256");
+  Keys keys;
+  for (int i = 0; i < 2000; i++) keys.push_back(BigEndian(i));
+  Fill(keys);
+  const Slice start = keys[100];
+  const Slice limit = keys[1100];
+  CountResult result;
+  ReadOptions read_options;
+  read_options.read_tier = kBlockCacheTier;
+  EXPECT_TRUE(Count(read_options, &start, &limit, &result).IsIncomplete());
+  // Whole files are counted without their data.
+  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  EXPECT_EQ(2000u, result.count);
+
+  read_options.read_tier = kReadAllTier;
+  read_options.fill_cache = false;
+  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  EXPECT_EQ(1000u, result.count);
+  EXPECT_GT(result.files_scanned, 0u);
+  read_options.read_tier = kBlockCacheTier;
+  EXPECT_TRUE(Count(read_options, &start, &limit, &result).IsIncomplete());
+  read_options.read_tier = kReadAllTier;
+  read_options.fill_cache = true;
+  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  read_options.read_tier = kBlockCacheTier;
+  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  EXPECT_EQ(1000u, result.count);
+
+  read_options.read_tier = kMemtableTier;
+  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  EXPECT_EQ(400u, result.count);
+  EXPECT_EQ(0u, result.files);
+}
+
+TEST_F(CountFeaturesTest, Deadline) {
+  Open(ManySmallFiles(7), "filter_policy=proteus:12;no_block_cache=true");
+  Keys keys;
+  for (int i = 0; i < 2000; i++) keys.push_back(BigEndian(i));
+  Fill(keys);
+  const Slice start = keys[100];
+  const Slice limit = keys[1100];
+  CountResult result;
+  ReadOptions read_options;
+  const std::chrono::microseconds now(Env::Default()->NowMicros());
+  read_options.deadline = now - std::chrono::microseconds(1);
+  EXPECT_TRUE(Count(read_options, &start, &limit, &result).IsTimedOut());
+  read_options.deadline = now + std::chrono::hours(1);
+  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  EXPECT_EQ(1000u, result.count);
+}
+
+// What has no effect, and what no count can obey.
+TEST_F(CountFeaturesTest, OtherReadOptions) {
+  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+  Keys keys;
+  for (int i = 0; i < 2000; i++) keys.push_back(BigEndian(i));
+  Fill(keys);
+  const Slice lower = keys[700];
+  const Slice upper = keys[800];
+  CountResult result;
+  ReadOptions read_options;
+  read_options.iterate_lower_bound = &lower;
+  read_options.iterate_upper_bound = &upper;
+  read_options.prefix_same_as_start = true;
+  read_options.auto_prefix_mode = true;
+  read_options.tailing = true;
+  read_options.async_io = true;
+  read_options.verify_checksums = false;
+  read_options.readahead_size = 1 << 20;
+  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  EXPECT_EQ(2000u, result.count);
+  read_options.table_filter = [](const TableProperties&) { return false; };
+  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  EXPECT_EQ(400u, result.count);
+  EXPECT_EQ(400u, result.in_memtables);
+
+  const auto refuse = [&](const ReadOptions& refused) {
+    EXPECT_TRUE(Count(refused, nullptr, nullptr, &result).IsNotSupported());
+    EXPECT_EQ(0u, result.count);
+  };
+  ReadOptions refused;
+  refused.snapshot = db_->GetSnapshot();
+  refuse(refused);
+  db_->ReleaseSnapshot(refused.snapshot);
+  refused = ReadOptions();
+  refused.timestamp = &upper;
+  refuse(refused);
+  refused = ReadOptions();
+  refused.iter_start_ts = &lower;
+  refuse(refused);
+  refused = ReadOptions();
+  refused.read_tier = kPersistedTier;
+  refuse(refused);
+}
+
 TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
   Open(ManySmallFiles(7), "filter_policy=proteus:12");
   Keys keys;
@@ -303,6 +496,13 @@ TEST_F(CountFeaturesTest, OtherOrders) {
     const std::string hi = BigEndian(7 * 200);
     EXPECT_EQ(100u, stamped ? Count(lo, hi).count
                             : Count(BigEndian(7 * 200 - 1), lo).count);
+    const CountResult all = Count(nullptr, nullptr);
+    EXPECT_EQ(500u, all.count);
+    EXPECT_EQ(1u, all.sorted_runs);
+    const Slice bound = lo;
+    const uint64_t below = 100;
+    EXPECT_EQ(stamped ? below : 500 - below, Count(nullptr, &bound).count);
+    EXPECT_EQ(stamped ? 500 - below : below, Count(&bound, nullptr).count);
   }
 }
 

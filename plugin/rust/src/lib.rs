@@ -28,15 +28,21 @@ use std::sync::OnceLock;
 // Links RocksDB, which nothing else here refers to.
 use librocksdb_sys as _;
 
-/// Why Protean has not been registered.
+mod db;
+
+pub use db::{
+    approximate_count, refresh_filters, statistics_json, Count, RefreshOptions, Refreshed,
+};
+
+/// Why Protean has not been registered, or could not do what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    reason: String,
+    message: String,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Protean is not registered: {}", self.reason)
+        f.write_str(&self.message)
     }
 }
 
@@ -71,6 +77,6 @@ fn register_now() -> Result<(), Error> {
     }
     let reason = CStr::from_bytes_until_nul(&reason).unwrap_or_default();
     Err(Error {
-        reason: reason.to_string_lossy().into_owned(),
+        message: format!("Protean is not registered: {}", reason.to_string_lossy()),
     })
 }

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/protean_c.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugin/build_info.h"
+#include "plugin/checked_registration.h"
+#include "plugin/filter_statistics.h"
+#include "plugin/may_exist.h"
+#include "plugin/protean.h"
+#include "plugin/protean_db.h"
+#include "plugin/refresh_filters.h"
+#include "plugin/search_bounds.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/filter_policy.h"
+#include "table/rocksdb_internals/c_handles.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+char* CopyOf(const std::string& text) { return strdup(text.c_str()); }
+
+// Stores an error, if there is one, as RocksDB's C API does. Returns whether
+// there is none.
+bool Succeeded(const Status& s, char** errptr) {
+  if (s.ok()) return true;
+  free(*errptr);
+  *errptr = CopyOf(s.ToString());
+  return false;
+}
+
+// A key that may be missing.
+class OptionalKey {
+ public:
+  OptionalKey(const char* key, size_t size)
+      : has_key_(key != nullptr), key_(has_key_ ? Slice(key, size) : Slice()) {}
+
+  const Slice* get() const { return has_key_ ? &key_ : nullptr; }
+  std::optional<std::string> ToString() const {
+    return has_key_ ? std::optional<std::string>(key_.ToString())
+                    : std::nullopt;
+  }
+
+ private:
+  const bool has_key_;
+  const Slice key_;
+};
+
+bool StatisticsOf(rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
+                  FilterStatistics* statistics, char** errptr) {
+  return Succeeded(CheckHandles(), errptr) &&
+         Succeeded(GetFilterStatistics(
+                       DBOf(db), ColumnFamilyOf(db, column_family), statistics),
+                   errptr);
+}
+
+void Store(const std::vector<bool>& values, unsigned char* stored) {
+  for (size_t i = 0; i < values.size(); i++) stored[i] = values[i] ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
+
+using namespace ROCKSDB_NAMESPACE;
+using namespace ROCKSDB_NAMESPACE::protean;
+
+struct protean_count_result_t {
+  CountResult rep;
+};
+
+struct protean_refresh_options_t {
+  RefreshOptions rep;
+};
+
+struct protean_refresh_result_t {
+  RefreshResult rep;
+};
+
+struct protean_filter_refresher_t {
+  FilterRefresher rep;
+};
+
+extern "C" {
+
+void protean_register(char** errptr) { Succeeded(RegisterOnce(), errptr); }
+
+const char* protean_version(void) { return GetBuildInfo().version; }
+
+const char* protean_rocksdb_version(void) {
+  return GetBuildInfo().rocksdb_version;
+}
+
+char* protean_build_info(void) { return CopyOf(GetBuildInfo().ToString()); }
+
+void protean_free(void* string) { free(string); }
+
+void protean_block_based_options_set_filter_policy(
+    rocksdb_block_based_table_options_t* table_options, const char* policy,
+    char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return;
+  ConfigOptions config;
+  config.ignore_unsupported_options = false;
+  std::shared_ptr<const FilterPolicy> created;
+  if (Succeeded(FilterPolicy::CreateFromString(config, policy, &created),
+                errptr)) {
+    TableOptionsOf(table_options)->filter_policy = std::move(created);
+  }
+}
+
+void protean_options_set_table_factory(
+    rocksdb_options_t* options,
+    rocksdb_block_based_table_options_t* table_options, char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return;
+  OptionsOf(options)->table_factory = NewProteanTableFactory(
+      table_options == nullptr ? BlockBasedTableOptions()
+                               : *TableOptionsOf(table_options));
+}
+
+char* protean_statistics_text(rocksdb_t* db,
+                              rocksdb_column_family_handle_t* column_family,
+                              char** errptr) {
+  FilterStatistics statistics;
+  return StatisticsOf(db, column_family, &statistics, errptr)
+             ? CopyOf(statistics.ToString())
+             : nullptr;
+}
+
+char* protean_statistics_json(rocksdb_t* db,
+                              rocksdb_column_family_handle_t* column_family,
+                              char** errptr) {
+  FilterStatistics statistics;
+  return StatisticsOf(db, column_family, &statistics, errptr)
+             ? CopyOf(statistics.ToJson())
+             : nullptr;
+}
+
+char* protean_statistics_prometheus(
+    rocksdb_t* db, rocksdb_column_family_handle_t* const* column_families,
+    size_t num_column_families, char** errptr) {
+  std::vector<rocksdb_column_family_handle_t*> families(
+      column_families, column_families + num_column_families);
+  if (families.empty()) families.push_back(nullptr);
+  std::vector<FilterStatistics> statistics(families.size());
+  for (size_t i = 0; i < families.size(); i++) {
+    if (!StatisticsOf(db, families[i], &statistics[i], errptr)) return nullptr;
+  }
+  return CopyOf(ToPrometheus(statistics));
+}
+
+protean_count_result_t* protean_approximate_count(
+    rocksdb_t* db, const rocksdb_readoptions_t* read_options,
+    rocksdb_column_family_handle_t* column_family, const char* start_key,
+    size_t start_key_len, const char* limit_key, size_t limit_key_len,
+    char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return nullptr;
+  const OptionalKey start(start_key, start_key_len);
+  const OptionalKey limit(limit_key, limit_key_len);
+  auto result = std::make_unique<protean_count_result_t>();
+  const Status s = ApproximateCount(DBOf(db), ReadOptionsOf(read_options),
+                                    ColumnFamilyOf(db, column_family),
+                                    {start.get(), limit.get()}, &result->rep);
+  return Succeeded(s, errptr) ? result.release() : nullptr;
+}
+
+uint64_t protean_count_result_count(const protean_count_result_t* result) {
+  return result->rep.count;
+}
+
+uint64_t protean_count_result_in_memtables(
+    const protean_count_result_t* result) {
+  return result->rep.in_memtables;
+}
+
+uint64_t protean_count_result_sorted_runs(
+    const protean_count_result_t* result) {
+  return result->rep.sorted_runs;
+}
+
+uint64_t protean_count_result_files(const protean_count_result_t* result) {
+  return result->rep.files;
+}
+
+uint64_t protean_count_result_files_scanned(
+    const protean_count_result_t* result) {
+  return result->rep.files_scanned;
+}
+
+uint64_t protean_count_result_deletions(const protean_count_result_t* result) {
+  return result->rep.deletions;
+}
+
+unsigned char protean_count_result_is_exact(
+    const protean_count_result_t* result) {
+  return result->rep.IsExact() ? 1 : 0;
+}
+
+void protean_count_result_destroy(protean_count_result_t* result) {
+  delete result;
+}
+
+void protean_keys_may_exist(rocksdb_t* db,
+                            const rocksdb_readoptions_t* read_options,
+                            rocksdb_column_family_handle_t* column_family,
+                            size_t num_keys, const char* const* keys_list,
+                            const size_t* keys_list_sizes,
+                            unsigned char* may_exist, char** errptr) {
+  std::vector<bool> exist(num_keys, true);
+  if (Succeeded(CheckHandles(), errptr)) {
+    std::vector<Slice> keys;
+    for (size_t i = 0; i < num_keys; i++) {
+      keys.emplace_back(keys_list[i], keys_list_sizes[i]);
+    }
+    Succeeded(KeysMayExist(DBOf(db), ReadOptionsOf(read_options),
+                           ColumnFamilyOf(db, column_family), keys, &exist),
+              errptr);
+  }
+  Store(exist, may_exist);
+}
+
+void protean_ranges_may_exist(
+    rocksdb_t* db, const rocksdb_readoptions_t* read_options,
+    rocksdb_column_family_handle_t* column_family, size_t num_ranges,
+    const char* const* range_start_key, const size_t* range_start_key_len,
+    const char* const* range_limit_key, const size_t* range_limit_key_len,
+    unsigned char* may_exist, char** errptr) {
+  std::vector<bool> exist(num_ranges, true);
+  if (Succeeded(CheckHandles(), errptr)) {
+    std::vector<Range> ranges;
+    for (size_t i = 0; i < num_ranges; i++) {
+      ranges.emplace_back(Slice(range_start_key[i], range_start_key_len[i]),
+                          Slice(range_limit_key[i], range_limit_key_len[i]));
+    }
+    Succeeded(RangesMayExist(DBOf(db), ReadOptionsOf(read_options),
+                             ColumnFamilyOf(db, column_family), ranges, &exist),
+              errptr);
+  }
+  Store(exist, may_exist);
+}
+
+void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
+                               const char* upper_key, size_t upper_key_len) {
+  const OptionalKey lower(lower_key, lower_key_len);
+  const OptionalKey upper(upper_key, upper_key_len);
+  SetSearchBounds(lower.get(), upper.get());
+}
+
+void protean_clear_search_bounds(void) { ClearSearchBounds(); }
+
+protean_refresh_options_t* protean_refresh_options_create(void) {
+  return new protean_refresh_options_t;
+}
+
+void protean_refresh_options_destroy(protean_refresh_options_t* options) {
+  delete options;
+}
+
+void protean_refresh_options_set_dry_run(protean_refresh_options_t* options,
+                                         unsigned char dry_run) {
+  options->rep.dry_run = dry_run != 0;
+}
+
+void protean_refresh_options_set_levels(protean_refresh_options_t* options,
+                                        const int* levels, size_t num_levels) {
+  options->rep.levels.assign(levels, levels + num_levels);
+}
+
+void protean_refresh_options_set_range(protean_refresh_options_t* options,
+                                       const char* start_key,
+                                       size_t start_key_len,
+                                       const char* limit_key,
+                                       size_t limit_key_len) {
+  options->rep.start = OptionalKey(start_key, start_key_len).ToString();
+  options->rep.limit = OptionalKey(limit_key, limit_key_len).ToString();
+}
+
+void protean_refresh_options_set_max_parallel_rewrites(
+    protean_refresh_options_t* options, uint32_t max_parallel_rewrites) {
+  options->rep.max_parallel_rewrites = max_parallel_rewrites;
+}
+
+void protean_refresh_options_set_max_bytes(protean_refresh_options_t* options,
+                                           uint64_t max_bytes) {
+  options->rep.max_bytes = max_bytes;
+}
+
+void protean_refresh_options_set_bytes_per_second(
+    protean_refresh_options_t* options, uint64_t bytes_per_second) {
+  options->rep.bytes_per_second = bytes_per_second;
+}
+
+void protean_refresh_options_set_min_gain(protean_refresh_options_t* options,
+                                          double min_gain) {
+  options->rep.min_gain = min_gain;
+}
+
+void protean_refresh_options_set_payback_seconds(
+    protean_refresh_options_t* options, double payback_seconds) {
+  options->rep.payback_seconds = payback_seconds;
+}
+
+void protean_refresh_options_set_progress(
+    protean_refresh_options_t* options, void* state,
+    unsigned char (*progress)(void* state, size_t files, size_t files_decided,
+                              uint64_t bytes_read, uint64_t bytes_rewritten)) {
+  options->rep.progress = [state, progress](const RefreshProgress& so_far) {
+    return progress(state, so_far.files, so_far.files_decided,
+                    so_far.bytes_read, so_far.bytes_rewritten) != 0;
+  };
+}
+
+protean_refresh_result_t* protean_refresh_filters(
+    rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
+    const protean_refresh_options_t* options, char** errptr) {
+  auto result = std::make_unique<protean_refresh_result_t>();
+  if (Succeeded(CheckHandles(), errptr)) {
+    Succeeded(RefreshFilters(DBOf(db), ColumnFamilyOf(db, column_family),
+                             options->rep, &result->rep),
+              errptr);
+  }
+  return result.release();
+}
+
+uint64_t protean_refresh_result_samples(
+    const protean_refresh_result_t* result) {
+  return result->rep.samples;
+}
+
+uint64_t protean_refresh_result_bytes_read(
+    const protean_refresh_result_t* result) {
+  return result->rep.bytes_read;
+}
+
+uint64_t protean_refresh_result_files_rewritten(
+    const protean_refresh_result_t* result) {
+  return result->rep.files_rewritten;
+}
+
+uint64_t protean_refresh_result_bytes_rewritten(
+    const protean_refresh_result_t* result) {
+  return result->rep.bytes_rewritten;
+}
+
+size_t protean_refresh_result_num_files(
+    const protean_refresh_result_t* result) {
+  return result->rep.files.size();
+}
+
+const char* protean_refresh_result_file_name(
+    const protean_refresh_result_t* result, size_t index) {
+  return result->rep.files[index].name.c_str();
+}
+
+int protean_refresh_result_file_level(const protean_refresh_result_t* result,
+                                      size_t index) {
+  return result->rep.files[index].level;
+}
+
+const char* protean_refresh_result_file_outcome(
+    const protean_refresh_result_t* result, size_t index) {
+  return ToString(result->rep.files[index].outcome);
+}
+
+void protean_refresh_result_destroy(protean_refresh_result_t* result) {
+  delete result;
+}
+
+protean_filter_refresher_t* protean_filter_refresher_create(
+    rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
+    const protean_refresh_options_t* options, uint64_t period_seconds,
+    void* state,
+    void (*report)(void* state, const char* error,
+                   const protean_refresh_result_t* result),
+    char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return nullptr;
+  FilterRefresher::Report told;
+  if (report != nullptr) {
+    told = [state, report](const Status& s, const RefreshResult& result) {
+      const protean_refresh_result_t copy{result};
+      report(state, s.ok() ? nullptr : s.ToString().c_str(), &copy);
+    };
+  }
+  return new protean_filter_refresher_t{
+      FilterRefresher(DBOf(db), ColumnFamilyOf(db, column_family), options->rep,
+                      period_seconds, std::move(told))};
+}
+
+void protean_filter_refresher_destroy(protean_filter_refresher_t* refresher) {
+  delete refresher;
+}
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*  A program in C that uses Protean by its C API, compiled with RocksDB's
+ *  public headers and Protean's.
+ *
+ *      c_program DB
+ *
+ *  It writes keys into several files of two column families, and prints
+ *  "all is well" if every function of plugin/protean_c.h does what it should.
+ */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rocksdb/c.h"
+#include "rocksdb/plugin/protean/protean_c.h"
+
+#define KEYS 30000
+#define RUNS 3
+
+static char* err = NULL;
+
+static void fail(int line, const char* what) {
+  printf("line %d: %s: %s\n", line, what, err == NULL ? "no error" : err);
+  exit(1);
+}
+
+#define REQUIRE(condition) \
+  if (!(condition)) fail(__LINE__, #condition)
+#define REQUIRE_OK() REQUIRE(err == NULL)
+
+/* There is an error that has the text in it; forgets it. */
+static void require_error(int line, const char* text) {
+  if (err == NULL || strstr(err, text) == NULL) fail(line, text);
+  protean_free(err);
+  err = NULL;
+}
+#define REQUIRE_ERROR(text) require_error(__LINE__, text)
+
+/* Key number `number`, of 8 digits and the 0, in one of four places. */
+static const char* key_of(int number) {
+  static char keys[4][16];
+  static int next = 0;
+  char* key = keys[next++ % 4];
+  snprintf(key, sizeof(keys[0]), "%08d", number);
+  return key;
+}
+
+/* Whether a string of the API has a text in it; frees the string. */
+static int has(char* string, const char* text) {
+  int found = string != NULL && strstr(string, text) != NULL;
+  protean_free(string);
+  return found;
+}
+
+static void test_library(void) {
+  protean_register(&err);
+  REQUIRE_OK();
+  protean_register(&err);
+  REQUIRE_OK();
+  REQUIRE(strchr(protean_version(), '.') != NULL);
+  REQUIRE(has(protean_build_info(), protean_version()));
+  REQUIRE(has(protean_build_info(), protean_rocksdb_version()));
+  protean_free(NULL);
+}
+
+/* Options with ProteanTable; those of RocksDB stay as they are. */
+static rocksdb_options_t* new_options(const char* policy) {
+  rocksdb_block_based_table_options_t* table =
+      rocksdb_block_based_options_create();
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_set_create_missing_column_families(options, 1);
+  rocksdb_options_set_disable_auto_compactions(options, 1);
+  rocksdb_options_enable_statistics(options);
+  protean_block_based_options_set_filter_policy(table, "proteus:many", &err);
+  REQUIRE_ERROR("proteus:many");
+  protean_block_based_options_set_filter_policy(table, policy, &err);
+  REQUIRE_OK();
+  rocksdb_block_based_options_set_block_size(table, 1024);
+  protean_options_set_table_factory(options, table, &err);
+  REQUIRE_OK();
+  rocksdb_block_based_options_destroy(table);
+  return options;
+}
+
+static void fill(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  int run, i;
+  for (run = 0; run < RUNS; run++) {
+    for (i = run; i < KEYS; i += RUNS) {
+      rocksdb_put_cf(db, write, family, key_of(100 * i), 8, "value", 5, &err);
+      REQUIRE_OK();
+    }
+    rocksdb_flush_cf(db, flush, family, &err);
+    REQUIRE_OK();
+  }
+  rocksdb_writeoptions_destroy(write);
+  rocksdb_flushoptions_destroy(flush);
+}
+
+/* Seeks between the keys, by `bounds` of the thread or of the read options. */
+static void seek(rocksdb_t* db, rocksdb_column_family_handle_t* family,
+                 int bounds_of_thread) {
+  int i;
+  for (i = 0; i < KEYS; i += 10) {
+    rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+    rocksdb_iterator_t* it;
+    const char* lower = key_of(100 * i + 10);
+    const char* upper = key_of(100 * i + 20);
+    if (bounds_of_thread) {
+      protean_set_search_bounds(lower, 8, upper, 8);
+    } else {
+      rocksdb_readoptions_set_iterate_upper_bound(read, upper, 8);
+    }
+    it = rocksdb_create_iterator_cf(db, read, family);
+    rocksdb_iter_seek(it, lower, 8);
+    REQUIRE(!rocksdb_iter_valid(it));
+    rocksdb_iter_get_error(it, &err);
+    REQUIRE_OK();
+    protean_clear_search_bounds();
+    rocksdb_iter_seek(it, key_of(100 * i), 8);
+    REQUIRE(bounds_of_thread || rocksdb_iter_valid(it));
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(read);
+  }
+}
+
+static void test_statistics(rocksdb_t* db,
+                            rocksdb_column_family_handle_t* const* families) {
+  REQUIRE(has(protean_statistics_text(db, NULL, &err), "default"));
+  REQUIRE(has(protean_statistics_text(db, families[1], &err), "second"));
+  REQUIRE(has(protean_statistics_json(db, families[1], &err),
+              "\"second\""));
+  REQUIRE(has(protean_statistics_prometheus(db, NULL, 0, &err),
+              "column_family=\"default\""));
+  REQUIRE(has(protean_statistics_prometheus(db, families, 2, &err),
+              "column_family=\"second\""));
+  REQUIRE_OK();
+}
+
+/* Counts, and checks the number. */
+static void count(rocksdb_t* db, const rocksdb_readoptions_t* read,
+                  rocksdb_column_family_handle_t* family, const char* start,
+                  const char* limit, uint64_t expected) {
+  protean_count_result_t* result =
+      protean_approximate_count(db, read, family, start, 8, limit, 8, &err);
+  REQUIRE_OK();
+  REQUIRE(protean_count_result_count(result) == expected);
+  REQUIRE(protean_count_result_in_memtables(result) == 0);
+  REQUIRE(protean_count_result_sorted_runs(result) == RUNS);
+  REQUIRE(protean_count_result_files(result) == RUNS);
+  REQUIRE(protean_count_result_files_scanned(result) == 0);
+  REQUIRE(protean_count_result_deletions(result) == 0);
+  REQUIRE(!protean_count_result_is_exact(result));
+  protean_count_result_destroy(result);
+}
+
+static void test_count(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+  const rocksdb_snapshot_t* snapshot = rocksdb_create_snapshot(db);
+  count(db, NULL, family, NULL, NULL, KEYS);
+  count(db, read, family, key_of(100 * 1000), NULL, KEYS - 1000);
+  count(db, read, family, NULL, key_of(100 * 1000), 1000);
+  count(db, read, family, key_of(100 * 10), key_of(100 * 1000), 990);
+  rocksdb_readoptions_set_snapshot(read, snapshot);
+  REQUIRE(protean_approximate_count(db, read, family, NULL, 0, NULL, 0, &err) ==
+          NULL);
+  REQUIRE_ERROR("snapshot");
+  rocksdb_release_snapshot(db, snapshot);
+  rocksdb_readoptions_destroy(read);
+}
+
+static void test_existence(rocksdb_t* db,
+                           rocksdb_column_family_handle_t* family) {
+  int i, absent_keys = 0, empty_ranges = 0;
+  for (i = 0; i < 1000; i++) {
+    const char* keys[2];
+    const char* limits[2];
+    const size_t sizes[2] = {8, 8};
+    unsigned char exist[2] = {2, 2};
+    keys[0] = key_of(100 * i);
+    keys[1] = key_of(100 * i + 10);
+    limits[0] = key_of(100 * i + 5);
+    limits[1] = key_of(100 * i + 20);
+    protean_keys_may_exist(db, NULL, family, 2, keys, sizes, exist, &err);
+    REQUIRE_OK();
+    REQUIRE(exist[0] == 1 && exist[1] <= 1);
+    absent_keys += exist[1] == 0;
+    protean_ranges_may_exist(db, NULL, family, 2, keys, sizes, limits, sizes,
+                             exist, &err);
+    REQUIRE_OK();
+    REQUIRE(exist[0] == 1 && exist[1] <= 1);
+    empty_ranges += exist[1] == 0;
+  }
+  REQUIRE(absent_keys > 900);
+  REQUIRE(empty_ranges > 900);
+}
+
+static unsigned char stop_at_once(void* state, size_t files,
+                                  size_t files_decided, uint64_t bytes_read,
+                                  uint64_t bytes_rewritten) {
+  REQUIRE(files == RUNS && files_decided <= files);
+  REQUIRE(bytes_rewritten == 0);
+  (void)bytes_read;
+  ++*(int*)state;
+  return 0;
+}
+
+static void test_refresh(rocksdb_t* db,
+                         rocksdb_column_family_handle_t* family) {
+  const int level_6 = 6;
+  int calls = 0;
+  size_t i;
+  protean_refresh_result_t* result;
+  protean_refresh_options_t* options = protean_refresh_options_create();
+  protean_refresh_options_set_max_bytes(options, UINT64_MAX);
+  protean_refresh_options_set_bytes_per_second(options, 0);
+  protean_refresh_options_set_min_gain(options, 0.01);
+  protean_refresh_options_set_payback_seconds(options, 3600);
+  protean_refresh_options_set_max_parallel_rewrites(options, 2);
+
+  /* The files are in level 0, and hold no key from a letter on. */
+  protean_refresh_options_set_levels(options, &level_6, 1);
+  result = protean_refresh_filters(db, family, options, &err);
+  REQUIRE_OK();
+  REQUIRE(protean_refresh_result_num_files(result) == RUNS);
+  for (i = 0; i < RUNS; i++) {
+    REQUIRE(strstr(protean_refresh_result_file_name(result, i), ".sst"));
+    REQUIRE(protean_refresh_result_file_level(result, i) == 0);
+    REQUIRE(strcmp(protean_refresh_result_file_outcome(result, i),
+                   "not selected") == 0);
+  }
+  REQUIRE(protean_refresh_result_files_rewritten(result) == 0);
+  REQUIRE(protean_refresh_result_bytes_rewritten(result) == 0);
+  REQUIRE(protean_refresh_result_bytes_read(result) == 0);
+  protean_refresh_result_destroy(result);
+  protean_refresh_options_set_levels(options, NULL, 0);
+  protean_refresh_options_set_range(options, "a", 1, NULL, 0);
+  result = protean_refresh_filters(db, family, options, &err);
+  REQUIRE_OK();
+  REQUIRE(strcmp(protean_refresh_result_file_outcome(result, 0),
+                 "not selected") == 0);
+  protean_refresh_result_destroy(result);
+
+  protean_refresh_options_set_range(options, NULL, 0, NULL, 0);
+  protean_refresh_options_set_progress(options, &calls, stop_at_once);
+  result = protean_refresh_filters(db, family, options, &err);
+  REQUIRE_ERROR("told to end");
+  REQUIRE(calls == 1);
+  REQUIRE(protean_refresh_result_samples(result) > 0);
+  REQUIRE(strcmp(protean_refresh_result_file_outcome(result, RUNS - 1),
+                 "not reached") == 0);
+  protean_refresh_result_destroy(result);
+  protean_refresh_options_destroy(options);
+}
+
+/* What a thread of Protean has reported. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t reported = PTHREAD_COND_INITIALIZER;
+static int reports = 0;
+
+static void report(void* state, const char* error,
+                   const protean_refresh_result_t* result) {
+  REQUIRE(state == &reports);
+  REQUIRE(error == NULL);
+  REQUIRE(protean_refresh_result_num_files(result) == RUNS);
+  pthread_mutex_lock(&mutex);
+  reports++;
+  pthread_cond_signal(&reported);
+  pthread_mutex_unlock(&mutex);
+}
+
+static void test_refresher(rocksdb_t* db,
+                           rocksdb_column_family_handle_t* family) {
+  protean_refresh_options_t* options = protean_refresh_options_create();
+  protean_filter_refresher_t* refresher;
+  protean_refresh_options_set_dry_run(options, 1);
+  refresher = protean_filter_refresher_create(db, family, options, 1, &reports,
+                                              report, &err);
+  REQUIRE_OK();
+  protean_refresh_options_destroy(options);
+  pthread_mutex_lock(&mutex);
+  while (reports == 0) pthread_cond_wait(&reported, &mutex);
+  pthread_mutex_unlock(&mutex);
+  protean_filter_refresher_destroy(refresher);
+}
+
+/* RocksDB's own table is refused where its filters cannot answer. */
+static void test_other_table(const char* path) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_t* db;
+  rocksdb_options_set_create_if_missing(options, 1);
+  db = rocksdb_open(options, path, &err);
+  REQUIRE_OK();
+  REQUIRE(protean_approximate_count(db, NULL, NULL, NULL, 0, NULL, 0, &err) ==
+          NULL);
+  REQUIRE_ERROR("ProteanTable");
+  rocksdb_close(db);
+  rocksdb_destroy_db(options, path, &err);
+  REQUIRE_OK();
+  rocksdb_options_destroy(options);
+}
+
+int main(int argc, char** argv) {
+  const char* names[2] = {"default", "second"};
+  rocksdb_options_t* surf;
+  rocksdb_options_t* proteus;
+  const rocksdb_options_t* family_options[2];
+  rocksdb_column_family_handle_t* families[2];
+  char* value;
+  rocksdb_t* db;
+  if (argc != 2) return 2;
+  test_library();
+  surf = new_options("surf:0:8");
+  proteus = new_options("{id=protean.Proteus;bits_per_key=16;sample_every=1}");
+  family_options[0] = surf;
+  family_options[1] = proteus;
+  db = rocksdb_open_column_families(surf, argv[1], 2, names, family_options,
+                                    families, &err);
+  REQUIRE_OK();
+  fill(db, families[0]);
+  fill(db, families[1]);
+  seek(db, families[0], 0);
+  seek(db, families[1], 1);
+  value = rocksdb_options_statistics_get_string(surf);
+  REQUIRE(value != NULL);
+  rocksdb_free(value);
+  test_statistics(db, families);
+  test_count(db, NULL);
+  test_count(db, families[0]);
+  test_existence(db, families[0]);
+  test_existence(db, families[1]);
+  test_refresh(db, families[1]);
+  test_refresher(db, families[1]);
+  rocksdb_column_family_handle_destroy(families[0]);
+  rocksdb_column_family_handle_destroy(families[1]);
+  rocksdb_close(db);
+  rocksdb_destroy_db(surf, argv[1], &err);
+  REQUIRE_OK();
+  rocksdb_options_destroy(surf);
+  rocksdb_options_destroy(proteus);
+  test_other_table(argv[1]);
+  printf("all is well\n");
+  return 0;
+}
