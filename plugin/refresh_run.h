@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plugin/refresh_filters.h"
+#include "plugin/refresh_record.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/rate_limiter.h"
 #include "rocksdb/table.h"
@@ -65,6 +66,8 @@ class RefreshRun {
 
   // Completes the result and writes a line to the DB's log. Returns `status`.
   Status Finish(const Status& status);
+  // Tells the statistics how the call ended. Returns `status`.
+  Status Record(const Status& status);
 
  private:
   void CountRewritten(const RefreshedFile& file);
@@ -76,6 +79,7 @@ class RefreshRun {
   const Options family_options_;
   std::unique_ptr<RateLimiter> limiter_;
   RefreshProgress progress_;
+  RefreshRecord record_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
