@@ -301,7 +301,8 @@ LiveAnswer LiveControl::BeginRefresh(const LiveRequest& request) {
       "Protean: an operator asked for a refresh of column family %s",
       family->column_family()->GetName().c_str());
   refreshes_.push_back(refresh);
-  return refresh->Answer();
+  // AnswerRefreshes alone says that it has ended, and forgets it.
+  return Made(State::kRunning, "");
 }
 
 void LiveControl::AnswerRefreshes() {
