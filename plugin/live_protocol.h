@@ -56,7 +56,7 @@ struct LiveRequest {
   std::string column_family;
   Format format = Format::kText;  // of statistics
   std::string stopped_id;         // the id of the request that kStop is about
-  // Of a refresh: dry_run, max_bytes, bytes_per_second and min_gain.
+  // Options of a refresh: dry_run, max_bytes, bytes_per_second and min_gain.
   RefreshOptions refresh;
   // Whether a column family without samples is refreshed, too.
   bool without_samples = false;

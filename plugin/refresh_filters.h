@@ -192,8 +192,9 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
 // options given here; the column family's FilterStatistics; and saving its
 // sample queries. A second thread, which the FilterRefreshers of a DB share,
 // looks every second for the file PROTEAN_REQUEST in the DB's folder, and
-// writes the answer beside it. Whoever can write into that folder can ask; only
-// the owner of a file can read it, if the DB's Env is the operating system's.
+// writes the answer beside it. Each user who can write into that folder can
+// ask; only the owner of a file can read it, if the DB's Env is the operating
+// system's.
 class FilterRefresher {
  public:
   // Called in that thread with the result of RefreshFilters.

@@ -153,7 +153,7 @@ TEST_F(LiveTest, Statistics) {
 
 TEST_F(LiveTest, NobodyAnswers) {
   Fill();
-  // No process; then one that answers nobody.
+  // No process; then one that is told not to answer.
   for (const bool open : {false, true}) {
     if (open) Open();
     std::unique_ptr<FilterRefresher> deaf;
