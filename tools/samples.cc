@@ -101,7 +101,8 @@ class Samples : public Command {
  public:
   const char* name() const override { return "samples"; }
   const char* summary() const override {
-    return "Shows, exports, imports and merges the sample queries that filters "
+    return "Shows, exports, imports, merges and saves the sample queries that "
+           "filters "
            "are designed for.";
   }
   const char* usage() const override {

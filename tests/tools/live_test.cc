@@ -180,6 +180,7 @@ TEST_F(LiveTest, ModeOfRequests) {
   struct stat found;
   EXPECT_EQ(0, stat(request_file_.c_str(), &found));
   EXPECT_EQ(S_IRUSR | S_IWUSR, found.st_mode & 0777);
+  EXPECT_EQ(geteuid(), found.st_uid);
   asking.join();
   ExpectNoLiveFiles();
   // A request waits for its turn, but not for one that is forgotten.
@@ -188,6 +189,27 @@ TEST_F(LiveTest, ModeOfRequests) {
   const struct timespec long_ago[2] = {};
   ASSERT_EQ(0, utimensat(AT_FDCWD, request_file_.c_str(), long_ago, 0));
   Ask({"statistics", "--timeout=0"}).ExpectRefused({"withdrawn"});
+  ExpectNoLiveFiles();
+}
+
+// Root gives a request to the user whose files the DB has.
+TEST_F(LiveTest, RequestOfRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  Fill();
+  constexpr uid_t kUser = 65534;
+  ASSERT_EQ(0, chown(CurrentFileName(path_).c_str(), kUser, kUser));
+  std::thread asking([this] {
+    Ask({"statistics", "--timeout=2"}).ExpectRefused({"withdrawn"});
+  });
+  WaitFor(request_file_, true);
+  struct stat found = {};
+  for (int i = 0; i < 100 && found.st_uid != kUser; i++) {
+    options_.env->SleepForMicroseconds(10 * 1000);
+    EXPECT_EQ(0, stat(request_file_.c_str(), &found));
+  }
+  EXPECT_EQ(kUser, found.st_uid);
+  EXPECT_EQ(S_IRUSR | S_IWUSR, found.st_mode & 0777);
+  asking.join();
   ExpectNoLiveFiles();
 }
 
