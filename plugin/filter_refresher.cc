@@ -5,15 +5,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "plugin/live_control.h"
 #include "plugin/redesign_filters.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/refresh_run.h"
 #include "plugin/replace_filters.h"
-#include "rocksdb/system_clock.h"
 #include "table/protean_table_factory.h"
-#include "util/repeatable_thread.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -61,44 +64,85 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
   RefreshRun run(db, column_family, options, result);
   const TableFactory& factory = *run.family_options().table_factory;
   if (!factory.IsInstanceOf(ProteanTableFactory::kClassName())) {
-    return Status::InvalidArgument(
+    return run.Record(Status::InvalidArgument(
         "RefreshFilters needs the table factory ProteanTable, not " +
         std::string(factory.Name()) + ", in column family " +
-        column_family->GetName());
+        column_family->GetName()));
   }
-  return AsProteanFilterPolicy(run.table().filter_policy.get()) != nullptr
-             ? RedesignFilters(&run)
-             : ReplaceFilters(&run);
+  return run.Record(AsProteanFilterPolicy(run.table().filter_policy.get()) !=
+                            nullptr
+                        ? RedesignFilters(&run)
+                        : ReplaceFilters(&run));
 }
 
-class FilterRefresher::Thread {
+// Refreshes in one thread: after each period, and when an operator asks.
+class FilterRefresher::Thread : public LiveFamily {
  public:
-  // A limit long enough for everyone, and far from where microseconds overflow.
+  // A limit long enough for everyone, and far from where nanoseconds overflow.
   static constexpr uint64_t kMaxSeconds = uint64_t{100} * 365 * 24 * 60 * 60;
 
   Thread(DB* db, ColumnFamilyHandle* column_family,
-         const RefreshOptions& options, uint64_t period_seconds, Report report)
+         const RefreshOptions& options, uint64_t period_seconds, Report report,
+         bool answers_requests)
       : db_(db),
         column_family_(column_family),
         options_(options),
         report_(std::move(report)),
-        thread_([this] { Refresh(); }, "protean", SystemClock::Default().get(),
-                Microseconds(period_seconds), Microseconds(period_seconds)) {}
-
-  ~Thread() { ending_ = true; }
-
- private:
-  static uint64_t Microseconds(uint64_t seconds) {
-    return std::clamp<uint64_t>(seconds, 1, kMaxSeconds) * 1000 * 1000;
+        period_(std::clamp<uint64_t>(period_seconds, 1, kMaxSeconds)),
+        control_(answers_requests ? LiveControl::Of(db) : nullptr),
+        thread_([this] { Loop(); }) {
+    if (control_ != nullptr) control_->Add(this);
   }
 
-  void Refresh() {
-    RefreshOptions options = options_;
-    options.progress = [this](const RefreshProgress& progress) {
-      return !ending_ && (!options_.progress || options_.progress(progress));
+  ~Thread() override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ending_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    if (control_ != nullptr) control_->Remove(this);
+  }
+
+  ColumnFamilyHandle* column_family() const override { return column_family_; }
+  const RefreshOptions& options() const override { return options_; }
+  bool Begin(const std::shared_ptr<LiveRefresh>& refresh) override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (refreshing_ || asked_ != nullptr || ending_) return false;
+      asked_ = refresh;
+    }
+    wake_.notify_all();
+    return true;
+  }
+
+ private:
+  void Loop() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!ending_ || asked_ != nullptr) {
+      wake_.wait_for(lock, std::chrono::seconds(period_),
+                     [this] { return ending_ || asked_ != nullptr; });
+      const std::shared_ptr<LiveRefresh> asked = std::move(asked_);
+      asked_ = nullptr;
+      if (ending_ && asked == nullptr) return;
+      refreshing_ = true;
+      lock.unlock();
+      Refresh(asked.get());
+      lock.lock();
+      refreshing_ = false;
+    }
+  }
+
+  // `asked` is nullptr for a refresh of the period's.
+  void Refresh(LiveRefresh* asked) {
+    RefreshOptions options = asked == nullptr ? options_ : asked->options;
+    options.progress = [this, asked](const RefreshProgress& progress) {
+      return !ending_ && (asked == nullptr || asked->Progress(progress)) &&
+             (!options_.progress || options_.progress(progress));
     };
     RefreshResult result;
     const Status s = RefreshFilters(db_, column_family_, options, &result);
+    if (asked != nullptr) asked->End(s, result);
     if (report_) report_(s, result);
   }
 
@@ -106,15 +150,23 @@ class FilterRefresher::Thread {
   ColumnFamilyHandle* const column_family_;
   const RefreshOptions options_;
   const Report report_;
+  const uint64_t period_;
+  const std::shared_ptr<LiveControl> control_;  // nullptr for none
+  std::mutex mutex_;
+  std::condition_variable wake_;
   std::atomic<bool> ending_{false};
-  RepeatableThread thread_;  // last, so that it is destroyed first
+  bool refreshing_ = false;
+  std::shared_ptr<LiveRefresh> asked_;
+  std::thread thread_;  // last, so that all else is there when it begins
 };
 
 FilterRefresher::FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
                                  const RefreshOptions& options,
-                                 uint64_t period_seconds, Report report)
+                                 uint64_t period_seconds, Report report,
+                                 bool answers_requests)
     : thread_(std::make_unique<Thread>(db, column_family, options,
-                                       period_seconds, std::move(report))) {}
+                                       period_seconds, std::move(report),
+                                       answers_requests)) {}
 
 FilterRefresher::~FilterRefresher() = default;
 

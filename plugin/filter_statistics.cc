@@ -8,6 +8,7 @@
 
 #include "filter_policy/open_db/db_session.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "plugin/refresh_record.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "table/rocksdb_internals/column_family.h"
@@ -52,6 +53,12 @@ FilterSums StatisticsOf(const LevelSums& sums) {
       statistics.unused[ToString(use)] = sums.files_by_use[i];
     }
   }
+  for (size_t i = 0; i < kDesignBases; i++) {
+    if (sums.files_by_basis[i] == 0) continue;
+    statistics.files_by_basis[ToString(static_cast<DesignBasis>(i))] =
+        sums.files_by_basis[i];
+  }
+  statistics.model_seconds = static_cast<double>(sums.model_micros) / 1e6;
   statistics.keys = sums.keys;
   statistics.filter_bytes = sums.filter_bytes;
   statistics.predicted_fpr = sums.PredictedFpr();
@@ -62,16 +69,28 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   return statistics;
 }
 
-FamilyState StateOf(DB* db, ColumnFamilyHandle* column_family) {
-  const DBOptions options = db->GetDBOptions();
-  std::string id;
-  std::shared_ptr<DBSession> open;
-  if (db->GetDbSessionId(id).ok()) open = DBSession::Find(id);
-  if (open == nullptr) {
-    open = DBSession::Find(DBSession::IdOf("", options.info_log.get()));
+RefreshStatistics StatisticsOf(const RefreshCounts& counts) {
+  RefreshStatistics refresh;
+  refresh.runs = counts.runs;
+  refresh.failures = counts.failures;
+  refresh.last_end_seconds = static_cast<uint64_t>(counts.last_end);
+  refresh.files_rewritten = counts.files_rewritten;
+  refresh.bytes_read = counts.bytes_read;
+  refresh.bytes_rewritten = counts.bytes_rewritten;
+  refresh.running = counts.running > 0;
+  if (!refresh.running) return refresh;
+  refresh.bytes = counts.bytes;
+  refresh.bytes_decided = std::min(counts.bytes_decided, counts.bytes);
+  const std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - counts.began;
+  refresh.running_seconds = elapsed.count();
+  if (refresh.bytes_decided > 0) {
+    refresh.seconds_left =
+        refresh.running_seconds *
+        static_cast<double>(refresh.bytes - refresh.bytes_decided) /
+        static_cast<double>(refresh.bytes_decided);
   }
-  return open == nullptr ? FamilyState()
-                         : open->families()->StateOf(FamilyOf(column_family));
+  return refresh;
 }
 
 void AddFiles(const FamilyState& family, FilterStatistics* statistics) {
@@ -171,7 +190,11 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
   statistics->db = db->GetName();
   statistics->column_family = column_family->GetName();
   statistics->live_files = LiveFiles(db, column_family);
-  AddFiles(StateOf(db, column_family), statistics);
+  const void* const family = FamilyOf(column_family);
+  if (const std::shared_ptr<DBSession> open = SessionOf(db); open != nullptr) {
+    AddFiles(open->families()->StateOf(family), statistics);
+    statistics->refresh = StatisticsOf(open->refreshes()->Of(family));
+  }
   statistics->gets = GetsOf(options.statistics.get());
   statistics->samples =
       SamplesOf(options, db->GetEnv(), statistics->column_family);

@@ -136,6 +136,15 @@ struct FilterSums {
   // Negative if no model predicts one.
   double predicted_fpr = -1;
 
+  // Number of files whose filters are used, by what the design rests on:
+  //   "samples"     sample queries, and the file's keys
+  //   "keys"        the file's keys alone
+  //   "prescribed"  the policy's options; no model was asked
+  std::map<std::string, uint64_t> files_by_basis;
+  // The time that the models took to design the filters that are used, when
+  // their files were written.
+  double model_seconds = 0;
+
   // Filter blocks that were read, and their bytes; including those of files
   // that are closed now.
   uint64_t filter_blocks_loaded = 0;
@@ -208,6 +217,30 @@ struct SampleQueueStatistics {
   double age_seconds = 0;  // since the queue was created or restored
 };
 
+// What RefreshFilters (refresh_filters.h) has done to a column family since the
+// DB was opened, called by the application, by a FilterRefresher, or by an
+// operator through one. Trials (RefreshOptions::dry_run) do not count. All is 0
+// if no file of the DB is open.
+struct RefreshStatistics {
+  uint64_t runs = 0;      // that have ended
+  uint64_t failures = 0;  // the part that ended with an error; a refresh
+                          // that was told to end is none
+  uint64_t last_end_seconds = 0;  // since 1970; 0 before the first end
+  // These include a refresh that is running.
+  uint64_t files_rewritten = 0;
+  uint64_t bytes_read = 0;       // from files, to learn their keys
+  uint64_t bytes_rewritten = 0;  // of files, as they were
+  // A refresh that is running: the bytes of all files when it began, and of the
+  // files whose outcome is known. If several are running, of the latest.
+  bool running = false;
+  uint64_t bytes = 0;
+  uint64_t bytes_decided = 0;
+  double running_seconds = 0;
+  // How long it will go on if the rest takes as long per byte. Negative if that
+  // is unknown, or if none is running.
+  double seconds_left = -1;
+};
+
 // The statistics of a column family.
 struct FilterStatistics {
   std::string db;                             // DB::GetName()
@@ -218,6 +251,7 @@ struct FilterStatistics {
   std::vector<FileFilterStatistics> files;    // by level and path
   FilterGets gets;                            // of the whole DB
   SampleQueueStatistics samples;              // of the column family
+  RefreshStatistics refresh;                  // of the column family
 
   // A table for people, of several lines.
   std::string ToString() const;
@@ -230,6 +264,8 @@ struct FilterStatistics {
   //    left out.
   //  - FilterGets has false_positives() in place of positives.
   //  - asked(), used(), bits_per_key() and blocks_spared() are there, too.
+  //  - RefreshStatistics::bytes, bytes_decided, running_seconds and
+  //    seconds_left are left out unless a refresh is running.
   //
   // Unknown rates are left out. Each byte that is not UTF-8, such as in the
   // name of a column family, is replaced by U+FFFD.
@@ -238,9 +274,11 @@ struct FilterStatistics {
 
 // The text format of Prometheus (0.0.4) for any number of column families,
 // levels summed up, files left out: a metric for each number, whose names begin
-// with protean_filter_. Labels are db, column_family, level, seek ("closed" or
-// "open"), and outcome or reason. Bytes that are not UTF-8 are replaced as in
-// ToJson.
+// with protean_filter_, and protean_build_info, which has the value 1 and the
+// labels version and rocksdb_version. Labels of the others are db,
+// column_family, level, seek ("closed" or "open"), and outcome, reason or
+// basis. Bytes that are not UTF-8 are replaced as in ToJson. Empty for no
+// column family.
 std::string ToPrometheus(const std::vector<FilterStatistics>& statistics);
 
 // Stores the statistics of a column family. `db` may be wrapped in

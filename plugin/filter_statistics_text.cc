@@ -8,7 +8,9 @@
 
 #include "filter_policy/decimal.h"
 #include "logging/event_logger.h"
+#include "plugin/build_info.h"
 #include "plugin/filter_statistics.h"
+#include "plugin/utf8_text.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -20,47 +22,6 @@ std::string LevelName(int level) {
 
 // Enough digits for any rate.
 std::string NumberToString(double number) { return DecimalText(number, 6); }
-
-// Replaces bytes that are not UTF-8, which JSON and Prometheus require. Names
-// of column families and files may be any bytes; each byte that is not part of
-// a character becomes the replacement character.
-std::string Utf8Text(const std::string& text) {
-  constexpr char kReplacement[] = "\xef\xbf\xbd";
-  // The size of the character at `i` in bytes, or 0 if there is none.
-  const auto size_at = [&text](size_t i) -> size_t {
-    const auto byte = [&](size_t at) {
-      return at < text.size() ? static_cast<uint8_t>(text[at]) : 0;
-    };
-    const unsigned first = byte(i);
-    if (first < 0x80) return 1;
-    const size_t size = first >= 0xc2 && first < 0xe0   ? 2
-                        : first >= 0xe0 && first < 0xf0 ? 3
-                        : first >= 0xf0 && first < 0xf5 ? 4
-                                                        : 0;
-    for (size_t j = 1; j < size; j++) {
-      if (byte(i + j) >> 6 != 2) return 0;
-    }
-    // Rules out overlong forms, surrogates, and numbers beyond the last
-    // character.
-    const unsigned second = byte(i + 1);
-    const bool wrong =
-        (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
-    return wrong ? 0 : size;
-  };
-  std::string valid;
-  for (size_t i = 0; i < text.size();) {
-    const size_t size = size_at(i);
-    if (size == 0) {
-      valid += kReplacement;
-      i++;
-    } else {
-      valid.append(text, i, size);
-      i += size;
-    }
-  }
-  return valid;
-}
 
 // ---- For people ----
 
@@ -87,25 +48,28 @@ std::string RowToString(const std::string& level, const FilterSums& sums) {
   return text;
 }
 
-// ---- JSON ----
-
-// Escaped here: RocksDB's JSONWriter takes strings as they are.
-std::string JsonText(const std::string& text) {
-  std::string escaped;
-  for (const char c : Utf8Text(text)) {
-    if (c == '"' || c == '\\') {
-      escaped.push_back('\\');
-      escaped.push_back(c);
-    } else if (static_cast<uint8_t>(c) < 0x20) {
-      char code[8];
-      snprintf(code, sizeof(code), "\\u%04x", c);
-      escaped += code;
-    } else {
-      escaped.push_back(c);
-    }
+std::string RefreshToString(const RefreshStatistics& refresh) {
+  char line[256];
+  snprintf(line, sizeof(line),
+           "Refreshes: %" PRIu64 ", %" PRIu64 " failed; %" PRIu64
+           " files rewritten, %" PRIu64 " bytes; %" PRIu64 " bytes read\n",
+           refresh.runs, refresh.failures, refresh.files_rewritten,
+           refresh.bytes_rewritten, refresh.bytes_read);
+  std::string text = line;
+  if (!refresh.running) return text;
+  snprintf(line, sizeof(line),
+           "A refresh runs for %.0f s, %" PRIu64 " of %" PRIu64
+           " bytes of files decided",
+           refresh.running_seconds, refresh.bytes_decided, refresh.bytes);
+  text += line;
+  if (refresh.seconds_left >= 0) {
+    snprintf(line, sizeof(line), ", about %.0f s left", refresh.seconds_left);
+    text += line;
   }
-  return escaped;
+  return text + "\n";
 }
+
+// ---- JSON ----
 
 class StatisticsJson {
  public:
@@ -154,6 +118,7 @@ class StatisticsJson {
     Add("dropped", samples.dropped);
     Add("age_seconds", samples.age_seconds);
     json_.EndObject();
+    Add(statistics.refresh);
 
     json_.EndObject();
     return json_.Get();
@@ -207,6 +172,12 @@ class StatisticsJson {
     Add("filter_bytes", sums.filter_bytes);
     Add("bits_per_key", sums.bits_per_key());
     AddRate("predicted_fpr", sums.predicted_fpr);
+    Open("files_by_basis");
+    for (const auto& [basis, files] : sums.files_by_basis) {
+      Add(basis.c_str(), files);
+    }
+    json_.EndObject();
+    Add("model_seconds", sums.model_seconds);
     Add("blocks_spared", sums.blocks_spared());
     Add("filter_blocks_loaded", sums.filter_blocks_loaded);
     Add("filter_bytes_loaded", sums.filter_bytes_loaded);
@@ -229,6 +200,24 @@ class StatisticsJson {
     Add("filter_bytes_loaded", file.filter_bytes_loaded);
     Add("closed", file.closed);
     Add("open", file.open);
+  }
+
+  void Add(const RefreshStatistics& refresh) {
+    Open("refresh");
+    Add("runs", refresh.runs);
+    Add("failures", refresh.failures);
+    Add("last_end_seconds", refresh.last_end_seconds);
+    Add("files_rewritten", refresh.files_rewritten);
+    Add("bytes_read", refresh.bytes_read);
+    Add("bytes_rewritten", refresh.bytes_rewritten);
+    AddWord("running", refresh.running ? "true" : "false");
+    if (refresh.running) {
+      Add("bytes", refresh.bytes);
+      Add("bytes_decided", refresh.bytes_decided);
+      Add("running_seconds", refresh.running_seconds);
+      AddRate("seconds_left", refresh.seconds_left);
+    }
+    json_.EndObject();
   }
 
   JSONWriter json_;
@@ -254,12 +243,12 @@ std::string LabelText(const std::string& text) {
 // Writes the samples of a metric, one after the other, as the format requires.
 class Metric {
  public:
-  Metric(const char* name, const char* type, const char* help,
+  Metric(std::string name, const char* type, const char* help,
          std::string* text)
-      : name_(name), type_(type), help_(help), text_(text) {}
+      : name_(std::move(name)), type_(type), help_(help), text_(text) {}
 
   void Add(const Labels& labels, const std::string& value) {
-    const std::string name = std::string("protean_filter_") + name_;
+    const std::string name = std::string("protean_") + name_;
     if (!begun_) {
       *text_ += "# HELP " + name + " " + help_ + "\n";
       *text_ += "# TYPE " + name + " " + type_ + "\n";
@@ -279,7 +268,7 @@ class Metric {
   }
 
  private:
-  const char* const name_;
+  const std::string name_;
   const char* const type_;
   const char* const help_;
   std::string* const text_;
@@ -304,6 +293,8 @@ class Exposition {
     AddFilters();
     AddGets();
     AddSamples();
+    AddRefreshes();
+    if (!all_.empty()) AddBuildInfo();
     return std::move(text_);
   }
 
@@ -314,7 +305,7 @@ class Exposition {
       std::function<void(const Labels&, const FilterStatistics&)>;
 
   Metric Make(const char* name, const char* type, const char* help) {
-    return Metric(name, type, help, &text_);
+    return Metric(std::string("filter_") + name, type, help, &text_);
   }
   void ForEachFamily(const FamilyVisitor& visit) const {
     for (const FilterStatistics& family : all_) {
@@ -398,6 +389,19 @@ class Exposition {
     ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
       bytes_loaded.Add(labels, sums.filter_bytes_loaded);
     });
+    Metric bases = Make("files_by_basis", "gauge",
+                        "Open SST files whose filters are used, by what the "
+                        "filter's design rests on.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      for (const auto& [basis, files] : sums.files_by_basis) {
+        bases.Add(Join(labels, {{"basis", basis}}), files);
+      }
+    });
+    Metric model = Make("model_seconds", "gauge",
+                        "Time that it took to design the filters in use.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      model.Add(labels, NumberToString(sums.model_seconds));
+    });
     Metric predicted = Make("predicted_fpr", "gauge",
                             "False positive rate that the filters were "
                             "designed for, mean over keys.");
@@ -453,6 +457,54 @@ class Exposition {
         [](const Queue& queue) { return NumberToString(queue.age_seconds); });
   }
 
+  void AddRefreshes() {
+    const auto add = [this](const char* name, const char* type,
+                            const char* help, auto value) {
+      Metric metric = Make(name, type, help);
+      ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+        metric.Add(labels, value(family.refresh));
+      });
+    };
+    using Refresh = RefreshStatistics;
+    add("refresh_runs_total", "counter", "Refreshes of filters that ended.",
+        [](const Refresh& refresh) { return refresh.runs; });
+    add("refresh_failures_total", "counter",
+        "Refreshes of filters that ended with an error.",
+        [](const Refresh& refresh) { return refresh.failures; });
+    add("refresh_files_rewritten_total", "counter",
+        "SST files rewritten for new filters.",
+        [](const Refresh& refresh) { return refresh.files_rewritten; });
+    add("refresh_bytes_read_total", "counter",
+        "Bytes of SST files read to learn their keys.",
+        [](const Refresh& refresh) { return refresh.bytes_read; });
+    add("refresh_bytes_rewritten_total", "counter",
+        "Bytes of SST files rewritten for new filters.",
+        [](const Refresh& refresh) { return refresh.bytes_rewritten; });
+    add("refresh_last_end_timestamp_seconds", "gauge",
+        "When the last refresh of filters ended; 0 before that.",
+        [](const Refresh& refresh) { return refresh.last_end_seconds; });
+    add("refresh_running", "gauge", "1 while filters are refreshed, else 0.",
+        [](const Refresh& refresh) { return uint64_t{refresh.running}; });
+    add("refresh_running_seconds", "gauge",
+        "Time since the running refresh began.", [](const Refresh& refresh) {
+          return NumberToString(refresh.running_seconds);
+        });
+    Metric left = Make("refresh_seconds_left", "gauge",
+                       "Time until the running refresh ends, at its pace.");
+    ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+      if (family.refresh.seconds_left < 0) return;
+      left.Add(labels, NumberToString(family.refresh.seconds_left));
+    });
+  }
+
+  void AddBuildInfo() {
+    const BuildInfo& build = GetBuildInfo();
+    Metric("build_info", "gauge", "The version of Protean.", &text_)
+        .Add({{"version", build.version},
+              {"rocksdb_version", build.rocksdb_version}},
+             uint64_t{1});
+  }
+
   const std::vector<FilterStatistics>& all_;
   std::string text_;
 };
@@ -486,6 +538,15 @@ std::string FilterStatistics::ToString() const {
   for (const auto& [reason, unused_files] : total.unused) {
     text += "Not used: " + std::to_string(unused_files) + " (" + reason + ")\n";
   }
+  if (!total.files_by_basis.empty()) {
+    text += "Designs rest on: ";
+    const char* separator = "";
+    for (const auto& [basis, designed] : total.files_by_basis) {
+      text += separator + basis + " (" + std::to_string(designed) + " files)";
+      separator = ", ";
+    }
+    text += "\n";
+  }
   if (gets.known) {
     snprintf(line, sizeof(line),
              "Gets in the whole DB: %" PRIu64 " negatives, %" PRIu64
@@ -506,7 +567,7 @@ std::string FilterStatistics::ToString() const {
   } else {
     text += "Sample queries: the filter policy needs none\n";
   }
-  return text;
+  return text + RefreshToString(refresh);
 }
 
 std::string FilterStatistics::ToJson() const {

@@ -37,6 +37,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct RefreshProgress {
   size_t files = 0;              // of the column family
   size_t files_decided = 0;      // of these, files whose outcome is known
+  uint64_t bytes = 0;            // of all files
+  uint64_t bytes_decided = 0;    // of the files whose outcome is known
   uint64_t bytes_read = 0;       // from files, to learn their keys
   uint64_t bytes_rewritten = 0;  // of files, as they were
 };
@@ -152,6 +154,11 @@ struct RefreshResult {
   uint64_t files_rewritten = 0;       // in a dry run: would be rewritten
   uint64_t bytes_rewritten = 0;       // of these files
   double saved_reads_per_second = 0;  // by these files, if known
+
+  // One JSON object. Its names are the names of the members, an outcome is what
+  // ToString says, and unknown rates are left out. Bytes that are not UTF-8 are
+  // replaced by U+FFFD. Thread safe.
+  std::string ToJson() const;
 };
 
 // Rewrites the files of a column family whose filters should be redesigned.
@@ -194,17 +201,27 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
 
 // Refreshes a column family periodically, in a thread of its own. Continues
 // after an error, which only `report` is told.
+//
+// Unless told otherwise, also does what an operator asks for with the command
+// `protean` and its flag --live: a refresh at once, within the limits of the
+// options given here; the column family's FilterStatistics; and saving its
+// sample queries. A second thread, which the FilterRefreshers of a DB share,
+// looks every second for the file PROTEAN_REQUEST in the DB's folder, and
+// writes the answer beside it. Each user who can write into that folder can
+// ask; only the owner of a file can read it, if the DB's Env is the operating
+// system's.
 class FilterRefresher {
  public:
   // Called in that thread with the result of RefreshFilters.
   using Report = std::function<void(const Status&, const RefreshResult&)>;
 
   // Calls RefreshFilters `period_seconds` (1 to a century) after this
-  // constructor, and again `period_seconds` after each call has ended. `db` and
-  // `column_family` must outlive this object.
+  // constructor, and again `period_seconds` after each call has ended, whether
+  // the period or an operator was its reason. `db` and `column_family` must
+  // outlive this object. Operators are ignored unless `answers_requests`.
   FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
                   const RefreshOptions& options, uint64_t period_seconds,
-                  Report report = nullptr);
+                  Report report = nullptr, bool answers_requests = true);
   // Waits for the files that are being rewritten. Must be called before the DB
   // is closed.
   ~FilterRefresher();

@@ -66,7 +66,8 @@ RefreshRun::RefreshRun(DB* db, ColumnFamilyHandle* column_family,
       column_family_(column_family),
       options_(options),
       result_(result),
-      family_options_(db->GetOptions(column_family)) {
+      family_options_(db->GetOptions(column_family)),
+      record_(db, column_family, options.dry_run) {
   if (options.bytes_per_second > 0) {
     // The rate limiter refills in tenths of a second.
     limiter_.reset(NewGenericRateLimiter(
@@ -101,6 +102,7 @@ ColumnFamilyMetaData RefreshRun::ListFiles() {
       listed.level = level.level;
       listed.bytes = file.size;
       listed.entries = file.num_entries;
+      progress_.bytes += file.size;
       result_->files.push_back(std::move(listed));
     }
   }
@@ -127,6 +129,7 @@ void RefreshRun::Decide(RefreshedFile* file, Outcome outcome,
   file->outcome = outcome;
   file->status = status;
   progress_.files_decided++;
+  progress_.bytes_decided += file->bytes;
 }
 
 void RefreshRun::DecideUnreadable(RefreshedFile* file, const Status& status) {
@@ -139,6 +142,7 @@ void RefreshRun::DecideUnreadable(RefreshedFile* file, const Status& status) {
 }
 
 Status RefreshRun::GoOn(uint64_t bytes) {
+  record_.Report(progress_, result_->files_rewritten);
   do {
     if (limiter_ != nullptr && bytes > 0) {
       const uint64_t part = std::min(
@@ -226,11 +230,17 @@ void RefreshRun::CountRewritten(const RefreshedFile& file) {
   result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
 }
 
+Status RefreshRun::Record(const Status& status) {
+  record_.SetOutcome(status);
+  return status;
+}
+
 Status RefreshRun::Finish(Status status) {
   while (!in_work_.empty()) {
     const Status ended = EndFirstRewrite();
     if (status.ok()) status = ended;
   }
+  record_.Report(progress_, result_->files_rewritten);
   result_->bytes_read = progress_.bytes_read;
   result_->bytes_rewritten = progress_.bytes_rewritten;
   Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "plugin/refresh_filters.h"
+#include "plugin/refresh_record.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/rate_limiter.h"
 #include "rocksdb/table.h"
@@ -71,6 +72,8 @@ class RefreshRun {
   // writes a line to the DB's log. Returns `status`, or the error that ended a
   // rewrite.
   Status Finish(Status status);
+  // Tells the statistics how the call ended. Returns `status`.
+  Status Record(const Status& status);
 
  private:
   struct RewriteInWork {
@@ -94,6 +97,7 @@ class RefreshRun {
   RefreshProgress progress_;
   std::deque<RewriteInWork> in_work_;
   uint64_t bytes_in_work_ = 0;
+  RefreshRecord record_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -52,6 +52,7 @@ std::unique_ptr<Command> NewRefresh();
 std::unique_ptr<Command> NewRollback();
 std::unique_ptr<Command> NewVerify();
 std::unique_ptr<Command> NewSamples();
+std::unique_ptr<Command> NewStatistics();
 
 // Runs the program with these arguments, of which the first is the command.
 // Returns an ExitCode.

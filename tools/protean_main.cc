@@ -20,15 +20,15 @@ constexpr char kExitCodes[] =
 std::unique_ptr<Command> MakeHelp();
 
 // All commands, in the order of the help.
-constexpr MakeCommand kCommands[] = {NewInspect,  NewAdvise, NewRefresh,
-                                     NewRollback, NewVerify, NewSamples,
-                                     MakeHelp};
+constexpr MakeCommand kCommands[] = {NewInspect,    NewAdvise, NewRefresh,
+                                     NewRollback,   NewVerify, NewSamples,
+                                     NewStatistics, MakeHelp};
 
 void PrintUsage(std::ostream& out) {
   out << "protean COMMAND [FLAGS]: " << kSummary << "\n\nCommands:\n";
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
-    out << Format("  %-10s%s\n", command->name(), command->summary());
+    out << Format("  %-12s%s\n", command->name(), command->summary());
   }
   out << "\nprotean COMMAND --help explains a command, with examples; protean "
          "--version prints the RocksDB version that it was compiled for.\n"

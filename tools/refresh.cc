@@ -2,6 +2,7 @@
 
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
+#include <algorithm>
 #include <cinttypes>
 #include <map>
 #include <memory>
@@ -14,7 +15,9 @@
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
+#include "tools/eta.h"
 #include "tools/interrupt.h"
+#include "tools/live_request.h"
 #include "tools/opened_db.h"
 #include "tools/output.h"
 #include "tools/progress.h"
@@ -37,13 +40,13 @@ constexpr size_t kWidth = 100;
 
 // Prints the changes of design below the table, which would be too wide with
 // them. Many files share a change.
-void PrintDesigns(const std::vector<RefreshedFile>& files, Output* output) {
+void PrintDesigns(const std::vector<Json>& rows, Output* output) {
   constexpr size_t kIndent = 6;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>>
       changes;
-  for (const RefreshedFile& file : files) {
-    if (file.new_design.empty()) continue;
-    changes[{file.old_design, file.new_design}].push_back(file.name);
+  for (const Json& row : rows) {
+    if (row["new_design"] == "") continue;
+    changes[{row["old_design"], row["new_design"]}].push_back(row["file"]);
   }
   for (const auto& [designs, names] : changes) {
     std::string of;
@@ -117,10 +120,15 @@ class RefreshCommand : public Command {
   // there is none, or if --samples could apply to several.
   Status Choose(std::ostream& err, std::vector<std::string>* families) const;
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
-  void Print(const std::string& column_family, const RefreshResult& result,
-             Output* output) const;
+  // Refreshes in the process that has the DB open.
+  Status RunLive(std::ostream& out, std::ostream& err, bool* found);
+  // Prints a RefreshResult, given as its JSON. Sets `*found` if it has a file
+  // that needs attention.
+  void Print(const std::string& column_family, const Json& result,
+             Output* output, bool* found) const;
 
   Target target_;
+  LiveFlags live_;
   RefreshOptions options_;
   std::string samples_;
   bool without_samples_ = false;
@@ -134,9 +142,12 @@ rewrites them into their own level, those with the largest gain per byte first. 
 the samples that the DB has saved (samples_file of the filter policy), and those of --samples. With
 --without_samples, queries are generated from the keys if there are none.
 
-No other process may have the DB open, except with --dry_run, which writes nothing. An application that
-has the DB open can do the same itself: protean::RefreshFilters and FilterRefresher of
-plugin/refresh_filters.h, which also know how often queries come. The DB is opened with its own options,
+With --live, the process that has the DB open does it, with its own samples, and knows how often queries
+come. It must have a protean::FilterRefresher (plugin/refresh_filters.h) of the column family, whose
+limits hold, too. The request is a small file in the DB's folder, PROTEAN_REQUEST, that is withdrawn if
+nothing takes it within the timeout. Ask as the user who owns the DB's files, or as root.
+
+Without --live, no other process may have the DB open, except with --dry_run, which writes nothing. The DB is opened with its own options,
 and none of them is changed. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
 whatever its write policy: refresh it in its application.
 
@@ -153,6 +164,7 @@ interrupted.
 Examples:
   protean refresh --db=/data/db --dry_run
   protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
+  protean refresh --live --db=/data/db --bytes_per_second=50M
   protean refresh --db=/data/db --without_samples
   protean refresh --db=/data/db --column_family=events --samples=today.queries
 )";
@@ -160,6 +172,7 @@ Examples:
 
 void RefreshCommand::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
+  live_.AddFlags(arguments);
   arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
   arguments->Add(
@@ -239,56 +252,124 @@ Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
              ? Status::Busy(std::string(s.getState()) +
                             "; close it, or let that process call "
                             "protean::RefreshFilters or run a "
-                            "protean::FilterRefresher; --dry_run works anyway")
+                            "protean::FilterRefresher, which --live asks; "
+                            "--dry_run works anyway")
              : s;
 }
 
-void RefreshCommand::Print(const std::string& column_family,
-                           const RefreshResult& result, Output* output) const {
+void RefreshCommand::Print(const std::string& column_family, const Json& result,
+                           Output* output, bool* found) const {
   output->Line("Column family " + PrintedName(column_family));
   std::vector<Json> rows;
-  for (const RefreshedFile& file : result.files) {
+  for (const Json& file : result["files"]) {
     Json row;
     row["column_family"] = column_family;
-    row["file"] = file.name;
-    row["level"] = file.level;
-    row["bytes"] = file.bytes;
-    row["size"] = PrintedBytes(file.bytes);
-    row["entries"] = file.entries;
-    row["outcome"] = ToString(file.outcome);
-    row["queries"] = file.queries;
-    row["old_design"] = file.old_design;
-    row["new_design"] = file.new_design;
-    row["old_fpr"] = OrNull(file.old_fpr);
-    row["new_fpr"] = OrNull(file.new_fpr);
-    row["status"] = file.status.ok() ? "" : file.status.ToString();
+    row["file"] = file["name"];
+    row["level"] = file["level"];
+    row["bytes"] = file["bytes"];
+    row["size"] = PrintedBytes(file["bytes"].get<uint64_t>());
+    row["entries"] = file["entries"];
+    row["outcome"] = file["outcome"];
+    row["queries"] = file["queries"];
+    row["old_design"] = file["old_design"];
+    row["new_design"] = file["new_design"];
+    row["old_fpr"] = file.value("old_fpr", Json());
+    row["new_fpr"] = file.value("new_fpr", Json());
+    row["status"] = file["status"];
+    *found = *found || row["outcome"] == ToString(RefreshOutcome::kDamaged) ||
+             row["outcome"] == ToString(RefreshOutcome::kFailed);
     rows.push_back(std::move(row));
   }
   output->Table(kFileColumns, rows);
-  for (const RefreshedFile& file : result.files) {
-    if (file.status.ok()) continue;
-    output->Line("  " +
-                 Wrap(file.name + ": " + file.status.ToString(), 2, kWidth));
+  for (const Json& row : rows) {
+    const std::string status = row["status"];
+    if (status.empty()) continue;
+    const std::string name = row["file"];
+    output->Line("  " + Wrap(name + ": " + status, 2, kWidth));
   }
-  PrintDesigns(result.files, output);
+  PrintDesigns(rows, output);
+  const auto number = [&result](const char* name) {
+    return result[name].get<uint64_t>();
+  };
+  const uint64_t samples = number("samples");
   output->Line(Format(
-      "%" PRIu64 " of %zu files %s, %s; %s read; %s\n", result.files_rewritten,
-      result.files.size(),
+      "%" PRIu64 " of %zu files %s, %s; %s read; %s\n",
+      number("files_rewritten"), rows.size(),
       options_.dry_run ? "would be rewritten" : "rewritten",
-      PrintedBytes(result.bytes_rewritten).c_str(),
-      PrintedBytes(result.bytes_read).c_str(),
-      result.samples == 0
-          ? "no samples, so judged by generated queries"
-          : Format("judged by %" PRIu64 " samples", result.samples).c_str()));
+      PrintedBytes(number("bytes_rewritten")).c_str(),
+      PrintedBytes(number("bytes_read")).c_str(),
+      samples == 0 ? "no samples, so judged by generated queries"
+                   : Format("judged by %" PRIu64 " samples", samples).c_str()));
   Json totals;
   totals["column_family"] = column_family;
   totals["dry_run"] = options_.dry_run;
-  totals["files"] = result.files.size();
-  totals["files_rewritten"] = result.files_rewritten;
-  totals["bytes_rewritten"] = result.bytes_rewritten;
-  totals["bytes_read"] = result.bytes_read;
-  totals["samples"] = result.samples;
+  totals["files"] = rows.size();
+  totals["files_rewritten"] = number("files_rewritten");
+  totals["bytes_rewritten"] = number("bytes_rewritten");
+  totals["bytes_read"] = number("bytes_read");
+  totals["samples"] = samples;
   output->Row(totals);
+}
+
+Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
+                               bool* found) {
+  if (!samples_.empty()) {
+    return Status::InvalidArgument(
+        "--samples and --live do not go together: the process that has the DB "
+        "open uses its own samples");
+  }
+  const Interrupt interrupt;
+  Progress progress(err);
+  Output output(out, json_);
+  const bool one = target_.families().size() == 1;
+  size_t refreshed = 0;
+  uint64_t bytes_left = options_.max_bytes;
+  Status s;
+  for (const TargetFamily& family : target_.families()) {
+    LiveRequest request;
+    request.kind = LiveRequest::Kind::kRefresh;
+    request.column_family = family.name;
+    request.refresh = options_;
+    request.refresh.max_bytes = bytes_left;
+    request.without_samples = without_samples_;
+    LiveAnswer answer;
+    s = AskLive(
+        target_, live_, request,
+        [&](const LiveAnswer* at) {
+          if (at != nullptr && progress.IsDue()) {
+            progress.Show(PrintedName(family.name) + ": " +
+                          PrintedProgress(at->progress.bytes_decided,
+                                          at->progress.bytes, at->seconds) +
+                          "; " + PrintedBytes(at->progress.bytes_rewritten) +
+                          " rewritten");
+          }
+          return !interrupt.requested();
+        },
+        &answer);
+    progress.Clear();
+    if (!s.ok()) return s;
+    const Json result =
+        answer.body.empty() ? Json() : Json::parse(answer.body, nullptr, false);
+    s = StatusOf(answer);
+    if (!result.is_object() || result["files"].empty()) {
+      if (s.ok()) s = Status::Corruption("the answer has no result");
+      if (one || interrupt.requested()) return s;
+      err << "left out: column family " << PrintedName(family.name) << ": "
+          << s.getState() << '\n';
+      continue;
+    }
+    refreshed++;
+    bytes_left -=
+        std::min(bytes_left, result["bytes_rewritten"].get<uint64_t>());
+    Print(family.name, result, &output, found);
+    if (interrupt.requested()) {
+      return Status::Incomplete(
+          "interrupted; files that were not reached are unchanged, and the "
+          "same command continues with them");
+    }
+    if (!s.ok()) return s;
+  }
+  return refreshed > 0 ? Status::OK() : s;
 }
 
 Status RefreshCommand::Run(const std::vector<std::string>& operands,
@@ -300,6 +381,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   }
   std::vector<std::string> families;
   Status s = target_.Open(operands);
+  if (s.ok() && live_.live()) return RunLive(out, err, found);
   if (s.ok()) s = Choose(err, &families);
   if (!s.ok()) return s;
   std::vector<SampleQuery> samples;
@@ -339,11 +421,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
           << s.ToString() << '\n';
       continue;
     }
-    Print(family, result, &output);
-    for (const RefreshedFile& file : result.files) {
-      *found = *found || file.outcome == RefreshOutcome::kDamaged ||
-               file.outcome == RefreshOutcome::kFailed;
-    }
+    Print(family, Json::parse(result.ToJson(), nullptr, false), &output, found);
     if (interrupt.requested()) {
       return Status::Incomplete(
           "interrupted; files that were not reached are unchanged, and the "

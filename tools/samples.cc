@@ -14,6 +14,8 @@
 #include "filter_policy/samples/query_queue.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
+#include "tools/live_request.h"
 #include "tools/output.h"
 #include "tools/read_queries.h"
 #include "tools/sample_facts.h"
@@ -99,11 +101,12 @@ class Samples : public Command {
  public:
   const char* name() const override { return "samples"; }
   const char* summary() const override {
-    return "Shows, exports, imports and merges the sample queries that filters "
+    return "Shows, exports, imports, merges and saves the sample queries that "
+           "filters "
            "are designed for.";
   }
   const char* usage() const override {
-    return "samples show|export|import|merge  [FILE...]  [FLAGS]";
+    return "samples show|export|import|merge|save  [FILE...]  [FLAGS]";
   }
   const char* help() const override;
   void AddFlags(Arguments* arguments) override;
@@ -118,6 +121,7 @@ class Samples : public Command {
   Status Export(const Files& files, Output* output, std::ostream& err);
   Status Import(const Files& files, Output* output, std::ostream& err);
   Status Merge(const Files& files, Output* output, std::ostream& err);
+  Status Save(const Files& files, Output* output);
 
   // Tells that the samples of the selected column family are in `file` now.
   void PrintCopied(const char* relation, size_t samples,
@@ -132,6 +136,7 @@ class Samples : public Command {
                  Output* output, bool* found) const;
 
   Target target_;
+  LiveFlags live_;
   std::string output_;
   uint64_t max_ = 0;
   bool json_ = false;
@@ -152,6 +157,8 @@ Forms:
   samples import --db=DIR FILE         replaces the saved samples by those of FILE
   samples merge FILE... --output=FILE  merges the newest samples of each FILE, in equal parts, without
                                        duplicates
+  samples save --live --db=DIR         makes the process that has the DB open save its queues now; it needs a
+                                       protean::FilterRefresher of the column family
 
 export and import need --column_family if there are several. A process that has the DB open does not
 notice an import: it uses its own queue, and adds its new samples to the imported ones when it closes
@@ -172,6 +179,7 @@ Examples:
 
 void Samples::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
+  live_.AddFlags(arguments);
   arguments->Add("output", "FILE", "the file that export and merge write",
                  &output_);
   arguments->Add("max", "N",
@@ -184,8 +192,8 @@ Status Samples::Run(const std::vector<std::string>& operands, std::ostream& out,
                     std::ostream& err, bool* found) {
   if (operands.empty()) {
     return Status::InvalidArgument(
-        "name a form: samples show, samples export, samples import or samples "
-        "merge; see --help");
+        "name a form: samples show, samples export, samples import, samples "
+        "merge or samples save; see --help");
   }
   const std::string& form = operands[0];
   const Files files(operands.begin() + 1, operands.end());
@@ -194,8 +202,9 @@ Status Samples::Run(const std::vector<std::string>& operands, std::ostream& out,
   if (form == "export") return Export(files, &output, err);
   if (form == "import") return Import(files, &output, err);
   if (form == "merge") return Merge(files, &output, err);
+  if (form == "save") return Save(files, &output);
   return Status::InvalidArgument("there is no samples " + form +
-                                 "; forms: show, export, import, merge");
+                                 "; forms: show, export, import, merge, save");
 }
 
 // ---- show ----
@@ -408,6 +417,39 @@ Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
                       files.size(), output_.c_str()));
   output->Row({{"samples", merged.size()}, {"read", all}, {"output", output_}});
   return s;
+}
+
+// ---- save ----
+
+Status Samples::Save(const Files& files, Output* output) {
+  if (target_.db().empty() || !files.empty() || !live_.live()) {
+    return Status::InvalidArgument(
+        "samples save asks the process that has the DB open; give --live and "
+        "--db=DIR, and no files");
+  }
+  Status s = target_.Open(files);
+  if (!s.ok()) return s;
+  LiveRequest request;
+  request.kind = LiveRequest::Kind::kSaveSamples;
+  request.column_family = target_.column_family();
+  const Interrupt interrupt;
+  LiveAnswer answer;
+  s = AskLive(
+      target_, live_, request,
+      [&](const LiveAnswer*) { return !interrupt.requested(); }, &answer);
+  if (s.ok()) s = StatusOf(answer);
+  if (!s.ok()) return s;
+  const Json saved = Json::parse(answer.body, nullptr, false);
+  if (!saved.is_object()) return Status::Corruption("the answer has no result");
+  for (const auto& [family, file] : saved.items()) {
+    output->Line("The samples of column family " + PrintedName(family) +
+                 " are in " + file.get<std::string>());
+    Json row;
+    row["column_family"] = family;
+    row["samples_file"] = file;
+    output->Row(row);
+  }
+  return Status::OK();
 }
 
 }  // namespace

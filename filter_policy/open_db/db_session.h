@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What an open DB knows of its files: the column families with their open
-//  files (open_families.h), and the queues of sample queries that the DB uses.
+//  files (open_families.h), the queues of sample queries that the DB uses, and
+//  how its filters were refreshed (refresh_ledger.h).
 //
 //  RocksDB tells neither a filter policy nor a table factory when a DB opens or
 //  closes. The readers of its SST files tell: each holds the DB's session
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "filter_policy/open_db/open_families.h"
+#include "filter_policy/open_db/refresh_ledger.h"
 #include "filter_policy/samples/sample_store.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -60,6 +62,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   static constexpr size_t kMaxIdleQueues = 64;
 
   OpenFamilies* families() { return &families_; }
+  RefreshLedger* refreshes() { return &refreshes_; }
 
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
@@ -80,6 +83,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // latest policy's queue is saved last.
   std::vector<UsedQueue> queues_;
   OpenFamilies families_;
+  RefreshLedger refreshes_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

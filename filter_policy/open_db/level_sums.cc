@@ -36,6 +36,26 @@ std::string LevelToString(int level, const LevelSums& sums) {
 
 }  // namespace
 
+const char* ToString(DesignBasis basis) {
+  switch (basis) {
+    case DesignBasis::kSamples:
+      return "samples";
+    case DesignBasis::kKeys:
+      return "keys";
+    case DesignBasis::kPrescribed:
+      return "prescribed";
+  }
+  return "unknown";
+}
+
+DesignBasis BasisOf(const UserCollectedProperties& properties) {
+  if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {
+    return DesignBasis::kSamples;
+  }
+  return PredictedFprOf(properties) >= 0 ? DesignBasis::kKeys
+                                         : DesignBasis::kPrescribed;
+}
+
 void LevelSums::Add(const FileState& file) {
   const TableProperties& properties = *file.properties;
   files++;
@@ -45,6 +65,10 @@ void LevelSums::Add(const FileState& file) {
   if (file.use != FilterUse::kUsed) return;
   keys += properties.num_filter_entries;
   filter_bytes += properties.filter_size;
+  files_by_basis[static_cast<size_t>(
+      BasisOf(properties.user_collected_properties))]++;
+  model_micros += static_cast<uint64_t>(PropertyNumber(
+      properties.user_collected_properties, kModelMicrosProperty, 0));
   const double predicted = PredictedFprOf(properties.user_collected_properties);
   if (predicted < 0) return;
   const auto file_keys = static_cast<double>(properties.num_filter_entries);

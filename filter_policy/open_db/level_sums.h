@@ -33,6 +33,21 @@ struct FileCounts {
   bool IsZero() const { return seeks.IsZero() && loads.IsZero(); }
 };
 
+// What the design of a filter rests on.
+enum class DesignBasis : uint8_t {
+  kSamples,     // sample queries and the file's keys
+  kKeys,        // the file's keys alone
+  kPrescribed,  // the policy's options; no model was asked
+};
+inline constexpr size_t kDesignBases = 3;
+
+// The name of a basis for people and programs: "samples", "keys" or
+// "prescribed".
+const char* ToString(DesignBasis basis);
+
+// The basis of a filter of Protean with these properties.
+DesignBasis BasisOf(const UserCollectedProperties& properties);
+
 // An open file, at one moment.
 struct FileState {
   std::string path;
@@ -58,6 +73,8 @@ struct LevelSums {
   // These are of the open files whose filters are used.
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
+  std::array<uint64_t, kDesignBases> files_by_basis{};
+  uint64_t model_micros = 0;
   // Sum of each file's predicted false positive rate times its keys, and the
   // keys of the files that have a prediction.
   double predicted_positives = 0;

@@ -6,6 +6,7 @@
 #include <regex>
 #include <sstream>
 
+#include "plugin/build_info.h"
 #include "rocksdb/statistics.h"
 #include "tests/plugin/filter_statistics_fixture.h"
 
@@ -28,8 +29,11 @@ TEST_F(FilterStatisticsTest, Text) {
     EXPECT_LE(line.size(), 150u) << line;
   }
   // A title, the table's header, two rows for each level and for the sum, and
-  // four lines below the table.
-  EXPECT_EQ(2u + 2 * 4 + 4, count) << text;
+  // six lines below the table.
+  EXPECT_EQ(2u + 2 * 4 + 6, count) << text;
+  EXPECT_NE(std::string::npos, text.find("Designs rest on: keys (3 files)\n"))
+      << text;
+  EXPECT_NE(std::string::npos, text.find("Refreshes: 0, 0 failed; ")) << text;
   EXPECT_NE(std::string::npos, text.find("Filters read: 3 blocks, ")) << text;
   EXPECT_NE(std::string::npos, text.find("3 of 3 files open")) << text;
 }
@@ -93,6 +97,8 @@ TEST_F(FilterStatisticsTest, JsonNames) {
                       "filter_bytes",
                       "bits_per_key",
                       "blocks_spared",
+                      "files_by_basis",
+                      "model_seconds",
                       "closed",
                       "open",
                       "filter_blocks_loaded",
@@ -101,7 +107,7 @@ TEST_F(FilterStatisticsTest, JsonNames) {
                        "true_positives", "reached",   "fpr",
                        "false_positives"};
   EXPECT_EQ((Names{"db", "column_family", "live_files", "total", "levels",
-                   "files", "gets", "samples"}),
+                   "files", "gets", "samples", "refresh"}),
             names(json));
   EXPECT_EQ(sums, names(json["total"]));
   EXPECT_EQ(seeks, names(json["total"]["closed"]));
@@ -115,6 +121,17 @@ TEST_F(FilterStatisticsTest, JsonNames) {
   EXPECT_EQ((Names{"exists", "held", "capacity", "sample_every", "recorded",
                    "sampled", "dropped", "age_seconds"}),
             names(json["samples"]));
+  const Names refresh = {
+      "runs",       "failures",        "last_end_seconds", "files_rewritten",
+      "bytes_read", "bytes_rewritten", "running"};
+  EXPECT_EQ(refresh, names(json["refresh"]));
+  FilterStatistics running;
+  running.refresh.running = true;
+  running.refresh.seconds_left = 2;
+  EXPECT_EQ(more(refresh,
+                 {"bytes", "bytes_decided", "running_seconds", "seconds_left"}),
+            names(nlohmann::json::parse(running.ToJson(), nullptr,
+                                        false)["refresh"]));
 }
 
 namespace {
@@ -150,7 +167,9 @@ std::map<std::string, double> ParsePrometheus(const std::string& text) {
       types[current] = match[2];
     } else if (std::regex_match(line, match, sample)) {
       EXPECT_EQ(current, match[1]);
-      EXPECT_EQ(0u, current.find("protean_filter_")) << line;
+      EXPECT_TRUE(current.find("protean_filter_") == 0 ||
+                  current == "protean_build_info")
+          << line;
       EXPECT_EQ(types[current] == "counter",
                 current.size() > 6 &&
                     current.compare(current.size() - 6, 6, "_total") == 0)
@@ -243,6 +262,16 @@ TEST_F(FilterStatisticsTest, Prometheus) {
   EXPECT_EQ(1u, samples.count("protean_filter_gets_total{" + db +
                               ",outcome=\"negative\"}"));
   EXPECT_EQ(1u, samples.count("protean_filter_samples" + family + "}"));
+  EXPECT_EQ(1, samples.at("protean_filter_files_by_basis" + family +
+                          ",level=\"2\",basis=\"keys\"}"));
+  EXPECT_EQ(1u, samples.count("protean_filter_model_seconds" + family +
+                              ",level=\"2\"}"));
+  EXPECT_EQ(0, samples.at("protean_filter_refresh_running" + family + "}"));
+  EXPECT_EQ(
+      0u, samples.count("protean_filter_refresh_seconds_left" + family + "}"));
+  EXPECT_EQ(1, samples.at(std::string("protean_build_info{version=\"") +
+                          GetBuildInfo().version + "\",rocksdb_version=\"" +
+                          GetBuildInfo().rocksdb_version + "\"}"));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -44,9 +44,10 @@ void ExpectContains(const std::string& text, const std::string& part) {
 
 TEST(ManualTest, EachCommandHasAHelpAndAPage) {
   const std::vector<std::string> commands = Commands();
-  EXPECT_EQ((std::vector<std::string>{"inspect", "advise", "refresh",
-                                      "rollback", "verify", "samples", "help"}),
-            commands);
+  EXPECT_EQ(
+      (std::vector<std::string>{"inspect", "advise", "refresh", "rollback",
+                                "verify", "samples", "statistics", "help"}),
+      commands);
   const std::string program = WithoutEscapes(RunTool({"help", "--man"}).out);
   for (const std::string& command : commands) {
     SCOPED_TRACE(command);
@@ -168,6 +169,7 @@ TEST(ManualTest, BashCompletes) {
   EXPECT_EQ((Lines{"refresh", "rollback"}), completions("help r"));
   EXPECT_EQ((Lines{"rollback"}), completions("help ro"));
   EXPECT_EQ((Lines{"import"}), completions("samples i"));
+  EXPECT_EQ((Lines{"show", "save"}), completions("samples s"));
   EXPECT_EQ((Lines{"--levels_only", "--log="}), completions("inspect --l"));
   EXPECT_EQ((Lines{"--dry_run", "--db="}),
             (Lines{completions("refresh --dr").at(0),

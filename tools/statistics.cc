@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  protean statistics: the filter statistics of a process that has the DB open.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/interrupt.h"
+#include "tools/live_request.h"
+#include "tools/target.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class StatisticsCommand : public Command {
+ public:
+  const char* name() const override { return "statistics"; }
+  const char* summary() const override {
+    return "Prints what the filters of a running process have done.";
+  }
+  const char* usage() const override {
+    return "statistics --live --db=DIR  [FLAGS]";
+  }
+  const char* help() const override;
+  void AddFlags(Arguments* arguments) override;
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found) override;
+
+ private:
+  Target target_;
+  LiveFlags live_;
+  bool json_ = false;
+  bool prometheus_ = false;
+};
+
+const char* StatisticsCommand::help() const {
+  return R"(What filters have done is known only to the process that has the DB open. This command asks it, by a small
+file in the DB's folder: PROTEAN_REQUEST. A protean::FilterRefresher in the process looks for that file
+every second, and writes the answer beside it; both are deleted again. A request that nothing takes
+within the timeout is withdrawn. Ask as the user who owns the DB's files, or as root.
+
+Prints the FilterStatistics (plugin/filter_statistics.h) of the column families that have a
+FilterRefresher: tables, with --json one object per line, with --prometheus Prometheus's text format.
+
+Exit code: 0, 2 if the command failed, for instance because no process answered.
+
+Examples:
+  protean statistics --live --db=/data/db
+  protean statistics --live --db=/data/db --json > statistics.json
+  protean statistics --live --db=/data/db --prometheus > /var/lib/node_exporter/protean.prom
+)";
+}
+
+void StatisticsCommand::AddFlags(Arguments* arguments) {
+  target_.AddFlags(arguments, "those that have a FilterRefresher");
+  live_.AddFlags(arguments);
+  arguments->Add("json", "print JSON, one object per line", &json_);
+  arguments->Add("prometheus", "print the text format of Prometheus",
+                 &prometheus_);
+}
+
+Status StatisticsCommand::Run(const std::vector<std::string>& operands,
+                              std::ostream& out, std::ostream& /*err*/,
+                              bool* /*found*/) {
+  if (!operands.empty()) {
+    return Status::InvalidArgument("give --db=DIR; " + operands[0] +
+                                   " is not a flag");
+  }
+  if (!live_.live()) {
+    return Status::InvalidArgument(
+        "what filters have done is known only to the process that has the DB "
+        "open: give --live to ask it; protean inspect shows what the files "
+        "tell");
+  }
+  if (json_ && prometheus_) {
+    return Status::InvalidArgument("give --json or --prometheus, not both");
+  }
+  Status s = target_.Open(operands);
+  if (!s.ok()) return s;
+  LiveRequest request;
+  request.kind = LiveRequest::Kind::kStatistics;
+  request.column_family = target_.column_family();
+  request.format = json_         ? LiveRequest::Format::kJson
+                   : prometheus_ ? LiveRequest::Format::kPrometheus
+                                 : LiveRequest::Format::kText;
+  const Interrupt interrupt;
+  LiveAnswer answer;
+  s = AskLive(
+      target_, live_, request,
+      [&](const LiveAnswer*) { return !interrupt.requested(); }, &answer);
+  if (s.ok()) s = StatusOf(answer);
+  if (s.ok()) out << answer.body;
+  return s;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> NewStatistics() {
+  return std::make_unique<StatisticsCommand>();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
