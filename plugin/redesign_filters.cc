@@ -25,6 +25,9 @@ using Queries = std::vector<const SampleQuery*>;
 // The first file is tried, and waits again with what it really saves; it is
 // rewritten when it comes first again. The files behind it cannot be better,
 // and need not be read if the limit is reached.
+//
+// If all files are to be rewritten, those of small levels come first: the bits
+// of a level depend on what the levels above it have taken (level_bits.h).
 class Refresh {
  public:
   explicit Refresh(RefreshRun* run)
@@ -48,8 +51,12 @@ class Refresh {
       return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
     }
   };
-  struct LessValue {
+  // The candidate that comes first is the largest.
+  struct ComesAfter {
+    bool by_level;
+
     bool operator()(const Candidate* a, const Candidate* b) const {
+      if (by_level) return a->file->level > b->file->level;
       return a->Value() < b->Value();
     }
   };
@@ -203,7 +210,7 @@ std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
 
 Status Refresh::Screen(Candidate* candidate) {
   RefreshedFile* const file = candidate->file;
-  if (samples_.empty()) return Status::OK();
+  if (samples_.empty() || options_.all_files) return Status::OK();
   if (candidate->queries.empty()) {
     run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
@@ -287,7 +294,7 @@ Status Refresh::Try(Candidate* candidate) {
   file->new_design = new_filter.Describe();
   file->queries = empty.size();
   if (empty.empty()) {
-    run_.Decide(file, Outcome::kNotAsked);
+    if (!options_.all_files) run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const auto all = static_cast<double>(empty.size());
@@ -316,8 +323,10 @@ Status Refresh::Try(Candidate* candidate) {
   const bool pays_back =
       !result_->rate_known ||
       file->saved_reads_per_second * options_.payback_seconds >= cost;
-  if (by_chance || file->old_fpr - file->new_fpr < options_.min_gain ||
-      candidate->saved <= 0 || !pays_back) {
+  const bool is_worth_it = !by_chance &&
+                           file->old_fpr - file->new_fpr >= options_.min_gain &&
+                           candidate->saved > 0 && pays_back;
+  if (!is_worth_it && !options_.all_files) {
     run_.Decide(file, Outcome::kTooLittleGain);
   }
   return Status::OK();
@@ -332,7 +341,8 @@ Status Refresh::Run() {
   const auto is_undecided = [](const Candidate* candidate) {
     return candidate->file->outcome == Outcome::kNotReached;
   };
-  std::priority_queue<Candidate*, std::vector<Candidate*>, LessValue> waiting;
+  std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting(
+      ComesAfter{options_.all_files});
   for (Candidate& candidate : candidates_) {
     if (s.ok() && is_undecided(&candidate)) s = Screen(&candidate);
     if (is_undecided(&candidate)) waiting.push(&candidate);

@@ -2,8 +2,6 @@
 
 #include "table/filter_trial.h"
 
-#include <chrono>
-
 #include "db/dbformat.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
@@ -52,20 +50,18 @@ class KeyBatch {
   std::vector<size_t> ends_;
 };
 
-// Adds the time between its construction and its destruction to a sum.
-class NanosTo {
+// Adds the CPU time of this thread between its construction and its destruction
+// to a sum.
+class CpuNanosTo {
  public:
-  explicit NanosTo(uint64_t* sum) : sum_(sum) {}
-  ~NanosTo() {
-    *sum_ += static_cast<uint64_t>(
-        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin_)
-            .count());
-  }
+  explicit CpuNanosTo(uint64_t* sum) : sum_(sum) {}
+  ~CpuNanosTo() { *sum_ += Clock().CPUNanos() - begin_; }
 
  private:
+  static SystemClock& Clock() { return *SystemClock::Default(); }
+
   uint64_t* const sum_;
-  const std::chrono::steady_clock::time_point begin_ =
-      std::chrono::steady_clock::now();
+  const uint64_t begin_ = Clock().CPUNanos();
 };
 
 }  // namespace
@@ -175,7 +171,7 @@ Status FilterTrial::Build(const Place& place,
   const auto feed = [&] {
     for (size_t i = 0; i < builders.size(); i++) {
       if (builders[i] == nullptr) continue;
-      const NanosTo sum(&(*built)[i].build_nanos);
+      const CpuNanosTo sum(&(*built)[i].build_nanos);
       batch.AddTo(place.options.prefix_extractor.get(), builders[i].get());
     }
     batch.Clear();
@@ -202,7 +198,7 @@ Status FilterTrial::Build(const Place& place,
   for (size_t i = 0; s.ok() && i < builders.size(); i++) {
     if (builders[i] == nullptr) continue;
     BuiltFilter& filter = (*built)[i];
-    const NanosTo sum(&filter.build_nanos);
+    const CpuNanosTo sum(&filter.build_nanos);
     const Slice block = builders[i]->Finish(&filter.block, &s);
     builders[i].reset();
     filter.bytes = block.size();

@@ -54,7 +54,8 @@ class AskedFilter {
 struct BuiltFilter {
   AskedFilter filter;
   uint64_t bytes = 0;
-  uint64_t build_nanos = 0;  // with the design, without reading the file
+  uint64_t build_nanos =
+      0;  // of CPU, with the design, without reading the file
 
   // `filter` refers to these.
   std::unique_ptr<const char[]> block;

@@ -104,7 +104,7 @@ Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
 // The name of the kind that a read counts to.
 std::string KindOf(const ReadQuery& read, bool finds_key) {
   if (read.kind != ReadKind::kGet) return ToString(read.kind);
-  return finds_key ? "gets of present keys" : "gets of absent keys";
+  return finds_key ? "gets of present keys" : kGetsOfAbsentKeys;
 }
 
 // The share of reads of one kind that the filters of some files have let

@@ -44,7 +44,7 @@ void ExpectContains(const std::string& text, const std::string& part) {
 
 TEST(ManualTest, EachCommandHasAHelpAndAPage) {
   const std::vector<std::string> commands = Commands();
-  EXPECT_EQ((std::vector<std::string>{"inspect", "advise", "refresh",
+  EXPECT_EQ((std::vector<std::string>{"inspect", "advise", "apply", "refresh",
                                       "rollback", "verify", "samples", "help"}),
             commands);
   const std::string program = WithoutEscapes(RunTool({"help", "--man"}).out);
