@@ -7,6 +7,7 @@
 #include <cmath>
 #include <queue>
 
+#include "filter_policy/open_db/tree_plan.h"
 #include "filter_policy/samples/empty_queries.h"
 #include "table/filter_trial.h"
 
@@ -26,8 +27,8 @@ using Queries = std::vector<const SampleQuery*>;
 // rewritten when it comes first again. The files behind it cannot be better,
 // and need not be read if the limit is reached.
 //
-// If all files are to be rewritten, those of small levels come first: the bits
-// of a level depend on what the levels above it have taken (level_bits.h).
+// If all files are to be rewritten, they come level by level, and have the
+// sizes of a tree of which all is rewritten (tree_plan.h).
 class Refresh {
  public:
   explicit Refresh(RefreshRun* run)
@@ -81,6 +82,9 @@ class Refresh {
     return Slice(key.data(),
                  key.size() - family_options_.comparator->timestamp_size());
   }
+
+  // All files, with their levels and keys.
+  std::vector<FileFilter> FilesOfTree() const;
 
   const FilterPolicy* policy() const {
     return run_.table().filter_policy.get();
@@ -195,6 +199,14 @@ double Refresh::Share(const Queries& queries) const {
     sum += weights_[static_cast<size_t>(query - samples_.data())];
   }
   return sum / static_cast<double>(samples_.size());
+}
+
+std::vector<FileFilter> Refresh::FilesOfTree() const {
+  std::vector<FileFilter> files;
+  for (const RefreshedFile& file : result_->files) {
+    files.push_back({file.level, file.entries, 0, "", ""});
+  }
+  return files;
 }
 
 std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
@@ -341,6 +353,11 @@ Status Refresh::Run() {
   const auto is_undecided = [](const Candidate* candidate) {
     return candidate->file->outcome == Outcome::kNotReached;
   };
+  const TreePlan plan(
+      *AsProteanFilterPolicy(policy()),
+      {family_options_.info_log.get(), run_.column_family()->GetName()},
+      options_.all_files && !options_.dry_run ? FilesOfTree()
+                                              : std::vector<FileFilter>());
   std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting(
       ComesAfter{options_.all_files});
   for (Candidate& candidate : candidates_) {
