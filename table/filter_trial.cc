@@ -2,7 +2,11 @@
 
 #include "table/filter_trial.h"
 
+#include <algorithm>
+#include <list>
+
 #include "db/dbformat.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
 
@@ -48,6 +52,46 @@ class KeyBatch {
 
   std::string bytes_;
   std::vector<size_t> ends_;
+};
+
+// A cache that remembers the most that it was charged for at a time.
+class PeakCache : public CacheWrapper {
+ public:
+  PeakCache() : CacheWrapper(NewLRUCache(kRoom, /*num_shard_bits=*/0)) {}
+  const char* Name() const override { return "protean.PeakCache"; }
+
+  Status Insert(const Slice& key, ObjectPtr value,
+                const CacheItemHelper* helper, size_t charge, Handle** handle,
+                Priority priority, const Slice& compressed,
+                CompressionType type) override {
+    const Status s = target_->Insert(key, value, helper, charge, handle,
+                                     priority, compressed, type);
+    peak_ = std::max(peak_, GetUsage());
+    return s;
+  }
+
+  size_t peak() const { return peak_; }
+
+ private:
+  static constexpr size_t kRoom = size_t{1} << 40;
+
+  size_t peak_ = 0;
+};
+
+// The options of a table that charges a cache of its own for the building of a
+// filter.
+struct ChargedTable {
+  explicit ChargedTable(const BlockBasedTableOptions& given) : options(given) {
+    // A partitioned filter is nearly as good as a whole one.
+    options.partition_filters = false;
+    options.block_cache = cache;
+    options.cache_usage_options
+        .options_overrides[CacheEntryRole::kFilterConstruction]
+        .charged = CacheEntryRoleOptions::Decision::kEnabled;
+  }
+
+  const std::shared_ptr<PeakCache> cache = std::make_shared<PeakCache>();
+  BlockBasedTableOptions options;
 };
 
 // Adds the CPU time of this thread between its construction and its destruction
@@ -143,21 +187,12 @@ Status FilterTrial::Build(const Place& place,
                           const std::vector<const FilterPolicy*>& policies,
                           const std::function<bool(const Slice& key)>& on_entry,
                           std::vector<BuiltFilter>* built) {
-  BlockBasedTableOptions table_options =
-      *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
-  // A partitioned filter is nearly as good as a whole one.
-  table_options.partition_filters = false;
-  // No log: these filters are not written.
-  FilterBuildingContext context(table_options);
-  context.column_family_name = place.column_family;
-  context.compaction_style = place.options.compaction_style;
-  context.num_levels = place.options.num_levels;
-  context.level_at_creation = place.level;
-  context.reason = TableFileCreationReason::kCompaction;
   built->clear();
   built->resize(policies.size());
   std::vector<std::shared_ptr<const FilterPolicy>> of_level(policies.size());
   std::vector<const FilterPolicy*> chosen = policies;
+  std::list<ChargedTable> tables;
+  std::vector<std::shared_ptr<PeakCache>> charged(policies.size());
   std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
   for (size_t i = 0; i < policies.size(); i++) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
@@ -165,7 +200,17 @@ Status FilterTrial::Build(const Place& place,
       chosen[i] = of_level[i].get();
     }
     if (chosen[i] == nullptr) continue;
+    const ChargedTable& table = tables.emplace_back(
+        *place.options.table_factory->GetOptions<BlockBasedTableOptions>());
+    // No log: these filters are not written.
+    FilterBuildingContext context(table.options);
+    context.column_family_name = place.column_family;
+    context.compaction_style = place.options.compaction_style;
+    context.num_levels = place.options.num_levels;
+    context.level_at_creation = place.level;
+    context.reason = TableFileCreationReason::kCompaction;
     builders[i].reset(chosen[i]->GetBuilderWithContext(context));
+    charged[i] = table.cache;
   }
   KeyBatch batch;
   const auto feed = [&] {
@@ -201,6 +246,7 @@ Status FilterTrial::Build(const Place& place,
     const CpuNanosTo sum(&filter.build_nanos);
     const Slice block = builders[i]->Finish(&filter.block, &s);
     builders[i].reset();
+    filter.build_memory = charged[i]->peak();
     filter.bytes = block.size();
     filter.reader.reset(chosen[i]->GetFilterBitsReader(block));
     filter.filter = AskedFilter(filter.reader.get(),

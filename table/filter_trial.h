@@ -54,10 +54,10 @@ class AskedFilter {
 struct BuiltFilter {
   AskedFilter filter;
   uint64_t bytes = 0;
-  uint64_t build_nanos =
-      0;  // of CPU, with the design, without reading the file
-
-  // `filter` refers to these.
+  // The CPU time of building, with the design, without reading the file; and
+  // the memory, in the steps in which builders charge a block cache for it.
+  uint64_t build_nanos = 0;
+  uint64_t build_memory = 0;
   std::unique_ptr<const char[]> block;
   std::unique_ptr<FilterBitsReader> reader;
 };

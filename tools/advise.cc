@@ -40,6 +40,7 @@ const std::vector<Column> kPolicyColumns = {
     {"filter_size", "filters"},
     {"build_ns_per_key", "build ns/key", 0},
     {"build_cpu_seconds", "build CPU s", 1},
+    {"build_memory", "build memory"},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
     {"blocks_per_op", "blocks/op", 4},
@@ -146,6 +147,9 @@ Json RowOf(const TargetFamily& family, const ReplayReport& report,
   const bool is_built = sum.build_nanos > 0;
   row["build_ns_per_key"] =
       is_built ? Json(sum.build_nanos / sum.keys) : Json();
+  row["build_memory_bytes"] = is_built ? Json(sum.build_memory) : Json();
+  row["build_memory"] =
+      is_built ? Json(PrintedBytes(sum.build_memory)) : Json();
   row["build_cpu_seconds"] = is_built ? Json(sum.build_nanos * 1e-9) : Json();
   return row;
 }
@@ -262,6 +266,8 @@ A trace that was cut off is used up to there.
                   take longer than reading a block, are not asked
   predicted FPR   the false positive rate that the filters' own model predicts
   build CPU s     the CPU time in which the filters of all files are built, one after the other
+  build memory    the memory that building the filter of the largest file takes; each thread that
+                  writes a file takes as much
   measured FPR    the share of the files asked in vain that are read
   saved by a bit  blocks/op that each bit per key saves, compared with the next smaller budget of the
                   same kind

@@ -153,6 +153,7 @@ class Replay {
     double keys = 0;
     uint64_t filter_bytes = 0;
     uint64_t build_nanos = 0;
+    uint64_t build_memory = 0;
     double predicted = -1;
   };
   struct Contestant {
@@ -430,6 +431,7 @@ Status Replay::BuildFilters(uint32_t file) {
     FileOutcome& outcome = builders[i]->files[file];
     outcome.filter_bytes = built[i].bytes;
     outcome.build_nanos = built[i].build_nanos;
+    outcome.build_memory = built[i].build_memory;
     Ask(built[i].filter, file, builders[i]);
   }
   for (size_t i = 1; i < contestants_.size(); i++) {
@@ -516,6 +518,7 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     level.keys += outcome.keys;
     level.filter_bytes += static_cast<double>(outcome.filter_bytes);
     level.build_nanos += static_cast<double>(outcome.build_nanos);
+    level.build_memory = std::max(level.build_memory, outcome.build_memory);
     if (outcome.predicted >= 0) {
       for (const uint32_t question : asked_[i]) {
         if (!truth_.questions[question].in_vain) continue;
@@ -625,6 +628,7 @@ void ReplaySum::Add(const ReplaySum& other) {
   keys += other.keys;
   filter_bytes += other.filter_bytes;
   build_nanos += other.build_nanos;
+  build_memory = std::max(build_memory, other.build_memory);
   in_vain += other.in_vain;
   false_positives += other.false_positives;
   blocks += other.blocks;

@@ -43,6 +43,8 @@ struct ReplaySum {
   double keys = 0;
   double filter_bytes = 0;
   double build_nanos = 0;  // of CPU
+  // The memory that building the filter of one of the files takes, at most.
+  uint64_t build_memory = 0;
 
   // The reads that were replayed.
   uint64_t in_vain = 0;          // asked a file that has nothing for them

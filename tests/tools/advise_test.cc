@@ -703,6 +703,91 @@ TEST_F(AdviseTest, KindsOfReads) {
       << text.out;
 }
 
+// The recommendation obeys the limits; if no policy does, the nearest miss is
+// named. The costs of building stand beside each policy.
+TEST_F(AdviseTest, Limits) {
+  Random64 random(10);
+  Keys keys;
+  for (int i = 0; i < 30000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  StartTrace();
+  BlocksPerRead(1, 4000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    if (r->Uniform(2) == 0) return Get(BigEndian(lo));
+    Seek(BigEndian(lo), BigEndian(lo | 0xffffffff));
+  });
+  ASSERT_OK(db_->EndTrace());
+  const auto call = [&](Keys more) {
+    more.insert(more.begin(),
+                {"--db=" + path_, "--trace=" + trace_,
+                 "--policies=proteus:6,proteus:10,proteus:16,surf:0:0",
+                 "--min_saving=0.01"});
+    return Call(more);
+  };
+  const std::vector<Json> rows = Rows(call({"--json"}));
+  const std::string best = RowOf(rows, "advice", "")["policy"];
+  EXPECT_EQ("proteus:16", best);
+  for (const char* policy : {"proteus:6", "proteus:16", "surf:0:0"}) {
+    const Json row = RowOf(rows, "policy", policy);
+    EXPECT_NEAR(row["build_cpu_seconds"].get<double>(),
+                row["build_ns_per_key"].get<double>() * 1e-9 *
+                    row["keys"].get<double>(),
+                1e-6);
+    // At least a byte for each key of the largest file, and no file of this
+    // size needs more than this.
+    EXPECT_GT(row["build_memory_bytes"].get<uint64_t>(), keys.size() / 4);
+    EXPECT_LT(row["build_memory_bytes"].get<uint64_t>(), 8u << 20);
+  }
+  // Each limit alone.
+  const auto chosen = [&](const std::string& limit) {
+    return RowOf(Rows(call({"--json", limit})), "advice", "");
+  };
+  const double bytes = RowOf(rows, "policy", best)["filter_bytes"];
+  const Json smaller = chosen("--max_filter_memory=" +
+                              std::to_string(static_cast<int>(bytes * 0.8)));
+  EXPECT_NE(best, smaller["policy"]);
+  EXPECT_LE(smaller["filter_bytes"].get<double>(), bytes * 0.8);
+  std::map<std::string, double> gets;
+  for (const Json& row : rows) {
+    if (row["row"] == "kind" && row["kind"] == "gets of absent keys") {
+      gets[row["policy"]] = row["blocks_per_op"];
+    }
+  }
+  ASSERT_LT(gets["proteus:16"], gets["proteus:6"]);
+  EXPECT_EQ(best, chosen(Format("--max_get_blocks=%g",
+                                gets["proteus:16"] * 1.001 + 1e-9))["policy"]);
+  EXPECT_EQ("none", chosen("--max_build_cpu=0.000001")["policy"]);
+  const Called told = call(
+      {"--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8))});
+  EXPECT_NE(std::string::npos,
+            told.out.find("Without limits, the advice would be proteus:16, "
+                          "which takes "))
+      << told.out;
+
+  // None obeys both: the one that comes nearest, and by what it misses.
+  const Called none =
+      call({"--max_get_blocks=0.000001", "--max_filter_memory=40K"});
+  EXPECT_EQ(kCouldNot, none.code);
+  EXPECT_NE(std::string::npos, none.err.find("no policy obeys the limits"))
+      << none.err;
+  EXPECT_NE(std::string::npos, none.err.find("the nearest miss is "));
+  EXPECT_NE(std::string::npos, none.err.find("--max_")) << none.err;
+  EXPECT_EQ(std::string::npos, none.out.find("Use: ")) << none.out;
+  const Called as_json =
+      call({"--max_get_blocks=0.000001", "--max_filter_memory=40K", "--json"});
+  EXPECT_NE(std::string::npos, as_json.out.find("\"row\":\"miss\""));
+
+  // Reads without Gets of absent keys cannot tell.
+  ASSERT_OK(WriteStringToFile(Env::Default(),
+                              "0x01\t0x02\n0x03\t0x04\n0x05\t0x06\n", other_));
+  const Called blind = Call({"--db=" + path_, "--queries=" + other_,
+                             "--max_get_blocks=0.1", "--policies=proteus:6"});
+  EXPECT_EQ(kCouldNot, blind.code);
+  EXPECT_NE(std::string::npos, blind.err.find("needs Gets of absent keys"))
+      << blind.err;
+}
+
 TEST_F(AdviseTest, RowsForPrograms) {
   Open();
   Write({"a", "b", "c", "d", "x", "y", "z"});
