@@ -85,7 +85,7 @@ double LimitUse::Share() const {
 
 std::string LimitUse::Text() const {
   if (flag == "max_get_blocks") {
-    return Format("needs %.4f blocks for a Get of an absent key, but --%s=%.4f",
+    return Format("needs %.4f blocks for a Get of an absent key, but --%s=%g",
                   needs, flag.c_str(), allowed);
   }
   if (flag == "max_filter_memory") {

@@ -39,7 +39,7 @@ const std::vector<Column> kPolicyColumns = {
     {"bits_per_key", "bits/key"},
     {"filter_size", "filters"},
     {"build_ns_per_key", "build ns/key", 0},
-    {"build_cpu_seconds", "build CPU s", 1},
+    {"build_cpu_seconds", "build CPU s"},
     {"build_memory", "build memory"},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
@@ -719,8 +719,8 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                       ? "In a process that has the DB open:\n"
                         "  SetOptions({{\"table_factory.filter_policy\", \"" +
                             policy +
-                            "\"}}),\nthen RefreshFilters "
-                            "(plugin/refresh_filters.h) or CompactRange."
+                            "\"}}),\nthen RefreshFilters with all_files "
+                            "(plugin/refresh_filters.h), or CompactRange."
                       : "Until files are rewritten, RocksDB's own filters "
                         "still serve their Gets."));
 }

@@ -184,8 +184,15 @@ Status ApplyCommand::MakePolicyOfFlag() {
 }
 
 void ApplyCommand::PrintCall(Output* output) const {
-  const std::string text =
-      policy_ == nullptr ? std::string(kNullptrString) : policy_text_;
+  // SetOptions changes a policy of the same kind, and keeps the options that it
+  // is not given. So all of them are named.
+  std::string text = policy_text_;
+  if (policy_ == nullptr) text = kNullptrString;
+  if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
+    ConfigOptions config;
+    config.delimiter = ";";
+    text = policy_->ToString(config);
+  }
   Json row;
   row["column_family"] = family_.name;
   row["set_options"] = {{"table_factory.filter_policy", text}};

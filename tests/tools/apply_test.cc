@@ -79,7 +79,10 @@ TEST_F(ApplyTest, PrintsTheCall) {
   const ToolRun run = Apply({"--policy=" + policy, "--print"});
   const Json row = Apply({"--policy=" + policy, "--print", "--json"}).Rows()[0];
   EXPECT_EQ(kFine, run.code) << run.err;
-  ExpectHas(run.out, "{{\"table_factory.filter_policy\", \"" + policy + "\"}}");
+  ExpectHas(run.out, "{{\"table_factory.filter_policy\", \"{id=protean.Pro");
+  ExpectHas(run.out, "bits_per_key=9");
+  // All options are named, so that none of the old policy stays.
+  ExpectHas(run.out, "level_bits=auto");
   // The printed call works.
   EXPECT_OK(db_->SetOptions(
       row["set_options"].get<std::unordered_map<std::string, std::string>>()));
