@@ -7,6 +7,7 @@
 #include <cmath>
 #include <queue>
 
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/tree_plan.h"
 #include "filter_policy/samples/empty_queries.h"
 #include "table/filter_trial.h"
@@ -74,6 +75,10 @@ class Refresh {
 
   // Opens the candidate's file, or decides about it if it cannot be opened.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
+
+  // Whether the file would get the same filter again: it was designed for what
+  // the policy designs filters for now, and has the size that it would get.
+  bool IsDesignedForNow(const RefreshedFile& file, const FilterTrial& trial);
 
   // The share of `queries` in all questions that the samples stand for.
   double Share(const Queries& queries) const;
@@ -220,15 +225,44 @@ std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   return trial;
 }
 
+bool Refresh::IsDesignedForNow(const RefreshedFile& file,
+                               const FilterTrial& trial) {
+  // Where fewer bits than these are missing, more of them hardly pay.
+  constexpr double kSameBits = 0.5;
+  const UserCollectedProperties properties = trial.old_properties();
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy());
+  std::shared_ptr<const FilterPolicy> of_level;
+  if (own->ForLevel(file.level, &of_level)) {
+    own = AsProteanFilterPolicy(of_level.get());
+  }
+  // Under a budget, sizes depend on all other files.
+  if (own == nullptr || own->FilterMemory() > 0) return false;
+  const std::string& family = run_.column_family()->GetName();
+  if (PropertyText(properties, kPurposeProperty) !=
+      PurposeOf(*own, family, run_.db()->GetEnv())) {
+    return false;
+  }
+  const double bits_now =
+      BitsOfFileNow(*own, {family_options_.info_log.get(), family},
+                    {file.level, /*is_bottommost=*/false, file.entries});
+  return bits_now - PropertyNumber(properties, kBitsPerKeyProperty, 0) <
+         kSameBits;
+}
+
 Status Refresh::Screen(Candidate* candidate) {
   RefreshedFile* const file = candidate->file;
-  if (samples_.empty() || options_.all_files) return Status::OK();
-  if (candidate->queries.empty()) {
+  if (options_.all_files) return Status::OK();
+  if (!samples_.empty() && candidate->queries.empty()) {
     run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const std::unique_ptr<FilterTrial> trial = Open(*candidate);
   if (trial == nullptr) return Status::OK();
+  if (IsDesignedForNow(*file, *trial)) {
+    run_.Decide(file, Outcome::kTooLittleGain);
+    return run_.GoOn(trial->opened_bytes());
+  }
+  if (samples_.empty()) return Status::OK();
   Queries positives;
   for (const SampleQuery* query : candidate->queries) {
     if (trial->old_filter().MayMatch(*query)) positives.push_back(query);

@@ -183,6 +183,12 @@ uint64_t FilterTrial::opened_bytes() const {
              : properties->filter_size + properties->index_size;
 }
 
+UserCollectedProperties FilterTrial::old_properties() const {
+  const auto properties = file_.table()->GetTableProperties();
+  return properties == nullptr ? UserCollectedProperties()
+                               : properties->user_collected_properties;
+}
+
 Status FilterTrial::Build(const Place& place,
                           const std::vector<const FilterPolicy*>& policies,
                           const std::function<bool(const Slice& key)>& on_entry,

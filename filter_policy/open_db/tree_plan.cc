@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "filter_policy/level_bits.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/convenience.h"
 
@@ -27,6 +26,14 @@ double AverageBits(const ProteanFilterPolicy& policy) {
 }
 
 }  // namespace
+
+double BitsOfFileNow(const ProteanFilterPolicy& policy,
+                     const TreeFilters::Tree& tree, const NewFile& file) {
+  const double bits_per_key = AverageBits(policy);
+  const auto filters = policy.Filters();
+  if (bits_per_key <= 0 || filters == nullptr) return 0;
+  return BitsOfFile(filters->FiltersOf(tree), file, bits_per_key);
+}
 
 TreePlan::TreePlan(const ProteanFilterPolicy& policy,
                    const TreeFilters::Tree& tree,

@@ -12,11 +12,17 @@
 #include <memory>
 #include <vector>
 
+#include "filter_policy/level_bits.h"
 #include "filter_policy/open_db/tree_filters.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanFilterPolicy;
+
+// The bits per key that the policy would now give a file of the tree; 0 if its
+// rule is another one than level_bits=auto.
+double BitsOfFileNow(const ProteanFilterPolicy& policy,
+                     const TreeFilters::Tree& tree, const NewFile& file);
 
 class TreePlan {
  public:

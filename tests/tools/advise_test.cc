@@ -274,6 +274,7 @@ class AdviseTest : public testing::Test {
     arguments.push_back("--json");
     const std::vector<Json> rows = Rows(Call(arguments));
     ASSERT_NO_FATAL_FAILURE(Follow(text.out));
+    ExpectConverged();
     OpenAsItSays();
     const Json advice = RowOf(rows, "advice", "");
     std::map<std::string, double> promised;
@@ -296,6 +297,24 @@ class AdviseTest : public testing::Test {
         EXPECT_NEAR(row["bits_per_key"].get<double>(), bits, 0.5) << level;
       }
     }
+  }
+  // Checks that a second pass reads no keys.
+  void ExpectConverged() {
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(kFine, ProteanMain({"refresh", "--db=" + path_, "--json",
+                                  "--without_samples"},
+                                 out, err));
+    size_t totals = 0;
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+      const Json row = Json::parse(line);
+      if (row.contains("file")) continue;
+      totals++;
+      EXPECT_EQ(0u, row["files_rewritten"]) << out.str();
+      EXPECT_EQ(0u, row["bytes_read"]) << out.str();
+    }
+    EXPECT_EQ(1u, totals) << err.str();
   }
   std::map<int, double> BitsOfLevels() {
     ColumnFamilyMetaData metadata;

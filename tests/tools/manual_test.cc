@@ -165,7 +165,7 @@ TEST(ManualTest, BashCompletes) {
   };
   using Lines = std::vector<std::string>;
   EXPECT_EQ((Lines{"inspect"}), completions("i"));
-  EXPECT_EQ((Lines{"refresh"}), completions("help r"));
+  EXPECT_EQ((Lines{"refresh", "rollback"}), completions("help r"));
   EXPECT_EQ((Lines{"import"}), completions("samples i"));
   EXPECT_EQ((Lines{"--levels_only", "--log="}), completions("inspect --l"));
   EXPECT_EQ((Lines{"--dry_run", "--db="}),
