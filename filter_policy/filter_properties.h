@@ -25,6 +25,8 @@ inline constexpr char kBasisProperty[] = "protean.basis";
 inline constexpr char kSamplesProperty[] = "protean.samples";
 inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
+// What the filter was designed for (PurposeOf in protean_filter_policy.h).
+inline constexpr char kPurposeProperty[] = "protean.purpose";
 // The first kMaxRangeBytes bytes of the smallest and of the largest key, in
 // hexadecimal. Only if the filters have a budget (filter_budget.h).
 inline constexpr char kSmallestProperty[] = "protean.smallest";

@@ -89,6 +89,37 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
   return bits_per_key + std::clamp(left / run, 0.0, more);
 }
 
+// The result depends on the number of keys in the levels, not on which files
+// they are in: a level counts as one.
+std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
+                                    double bits_per_key) {
+  constexpr int kRewritten = 10;  // times, after which nothing changes
+  std::vector<FileFilter> tree;
+  std::map<int, uint64_t> levels;
+  for (const FileFilter& file : files) {
+    if (file.level > 0) {
+      levels[file.level] += file.keys;
+    } else {
+      tree.push_back({file.level, file.keys, 0, "", ""});
+    }
+  }
+  for (const auto& [level, keys] : levels) {
+    tree.push_back({level, keys, 0, "", ""});
+  }
+  const auto set_bits = [](double per_key, FileFilter* file) {
+    file->bits =
+        static_cast<uint64_t>(per_key * static_cast<double>(file->keys));
+  };
+  for (FileFilter& file : tree) set_bits(bits_per_key, &file);
+  for (int i = 0; i < kRewritten; i++) {
+    for (FileFilter& file : tree) {
+      set_bits(BitsOfFile(tree, {file.level, false, file.keys}, bits_per_key),
+               &file);
+    }
+  }
+  return tree;
+}
+
 uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level) {
   uint64_t keys[2] = {0, 0};  // in all levels, and in this one
   uint64_t files[2] = {0, 0};

@@ -93,6 +93,12 @@ constexpr double kTolerance = 0.02;
 double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
                   double bits_per_key);
 
+// Returns the tree that these files, of which levels and keys count, become
+// once all of them have been rewritten by BitsOfFile, so often that nothing
+// changes any more. The files of each level but level 0 are put together.
+std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
+                                    double bits_per_key);
+
 // Returns the average number of keys of the tree's files in a level, or in all
 // levels if that one has no files; 0 for an empty tree.
 uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level);

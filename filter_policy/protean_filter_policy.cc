@@ -2,8 +2,13 @@
 
 #include "filter_policy/protean_filter_policy.h"
 
+#include <cinttypes>
+#include <cstdio>
+
 #include "filter_policy/filter_bits_builder.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -27,6 +32,20 @@ FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
   return NewFilterBitsBuilder(kind(), NewRangeFilterBuilders(context, env),
                               context, std::move(properties))
       .release();
+}
+
+std::string PurposeOf(const ProteanFilterPolicy& policy,
+                      const std::string& column_family, Env* env) {
+  const std::string options = policy.ToString(ConfigOptions());
+  uint64_t samples = 0;
+  if (const std::shared_ptr<SampleStore> store = policy.Samples()) {
+    samples =
+        store->Queue(column_family, env, /*logger=*/nullptr)->Fingerprint();
+  }
+  char text[17];
+  snprintf(text, sizeof(text), "%016" PRIx64,
+           Hash64(options.data(), options.size(), samples));
+  return text;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

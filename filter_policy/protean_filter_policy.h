@@ -105,6 +105,12 @@ class ProteanFilterPolicy : public FilterPolicy {
   virtual uint64_t FilterMemory() const { return 0; }
 };
 
+// What the policy designs filters of the column family for at this moment: a
+// hash of its options and of the samples, as text. While it stays the same, the
+// same keys get the same design. Thread safe.
+std::string PurposeOf(const ProteanFilterPolicy& policy,
+                      const std::string& column_family, Env* env);
+
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {
  public:

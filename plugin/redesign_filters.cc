@@ -7,6 +7,8 @@
 #include <cmath>
 #include <queue>
 
+#include "filter_policy/filter_properties.h"
+#include "filter_policy/open_db/tree_plan.h"
 #include "filter_policy/samples/empty_queries.h"
 #include "table/filter_trial.h"
 
@@ -25,6 +27,9 @@ using Queries = std::vector<const SampleQuery*>;
 // The first file is tried, and waits again with what it really saves; it is
 // rewritten when it comes first again. The files behind it cannot be better,
 // and need not be read if the limit is reached.
+//
+// If all files are to be rewritten, they come level by level, and have the
+// sizes of a tree of which all is rewritten (tree_plan.h).
 class Refresh {
  public:
   explicit Refresh(RefreshRun* run)
@@ -48,8 +53,12 @@ class Refresh {
       return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
     }
   };
-  struct LessValue {
+  // The candidate that comes first is the largest.
+  struct ComesAfter {
+    bool by_level;
+
     bool operator()(const Candidate* a, const Candidate* b) const {
+      if (by_level) return a->file->level > b->file->level;
       return a->Value() < b->Value();
     }
   };
@@ -67,6 +76,10 @@ class Refresh {
   // Opens the candidate's file, or decides about it if it cannot be opened.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
 
+  // Whether the file would get the same filter again: it was designed for what
+  // the policy designs filters for now, and has the size that it would get.
+  bool IsDesignedForNow(const RefreshedFile& file, const FilterTrial& trial);
+
   // The share of `queries` in all questions that the samples stand for.
   double Share(const Queries& queries) const;
 
@@ -74,6 +87,9 @@ class Refresh {
     return Slice(key.data(),
                  key.size() - family_options_.comparator->timestamp_size());
   }
+
+  // All files, with their levels and keys.
+  std::vector<FileFilter> FilesOfTree() const;
 
   const FilterPolicy* policy() const {
     return run_.table().filter_policy.get();
@@ -190,6 +206,14 @@ double Refresh::Share(const Queries& queries) const {
   return sum / static_cast<double>(samples_.size());
 }
 
+std::vector<FileFilter> Refresh::FilesOfTree() const {
+  std::vector<FileFilter> files;
+  for (const RefreshedFile& file : result_->files) {
+    files.push_back({file.level, file.entries, 0, "", ""});
+  }
+  return files;
+}
+
 std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   std::unique_ptr<FilterTrial> trial;
   const Status s = FilterTrial::Open(family_options_, candidate.path, &trial);
@@ -201,15 +225,44 @@ std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   return trial;
 }
 
+bool Refresh::IsDesignedForNow(const RefreshedFile& file,
+                               const FilterTrial& trial) {
+  // Where fewer bits than these are missing, more of them hardly pay.
+  constexpr double kSameBits = 0.5;
+  const UserCollectedProperties properties = trial.old_properties();
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy());
+  std::shared_ptr<const FilterPolicy> of_level;
+  if (own->ForLevel(file.level, &of_level)) {
+    own = AsProteanFilterPolicy(of_level.get());
+  }
+  // Under a budget, sizes depend on all other files.
+  if (own == nullptr || own->FilterMemory() > 0) return false;
+  const std::string& family = run_.column_family()->GetName();
+  if (PropertyText(properties, kPurposeProperty) !=
+      PurposeOf(*own, family, run_.db()->GetEnv())) {
+    return false;
+  }
+  const double bits_now =
+      BitsOfFileNow(*own, {family_options_.info_log.get(), family},
+                    {file.level, /*is_bottommost=*/false, file.entries});
+  return bits_now - PropertyNumber(properties, kBitsPerKeyProperty, 0) <
+         kSameBits;
+}
+
 Status Refresh::Screen(Candidate* candidate) {
   RefreshedFile* const file = candidate->file;
-  if (samples_.empty()) return Status::OK();
-  if (candidate->queries.empty()) {
+  if (options_.all_files) return Status::OK();
+  if (!samples_.empty() && candidate->queries.empty()) {
     run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const std::unique_ptr<FilterTrial> trial = Open(*candidate);
   if (trial == nullptr) return Status::OK();
+  if (IsDesignedForNow(*file, *trial)) {
+    run_.Decide(file, Outcome::kTooLittleGain);
+    return run_.GoOn(trial->opened_bytes());
+  }
+  if (samples_.empty()) return Status::OK();
   Queries positives;
   for (const SampleQuery* query : candidate->queries) {
     if (trial->old_filter().MayMatch(*query)) positives.push_back(query);
@@ -287,7 +340,7 @@ Status Refresh::Try(Candidate* candidate) {
   file->new_design = new_filter.Describe();
   file->queries = empty.size();
   if (empty.empty()) {
-    run_.Decide(file, Outcome::kNotAsked);
+    if (!options_.all_files) run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const auto all = static_cast<double>(empty.size());
@@ -316,8 +369,10 @@ Status Refresh::Try(Candidate* candidate) {
   const bool pays_back =
       !result_->rate_known ||
       file->saved_reads_per_second * options_.payback_seconds >= cost;
-  if (by_chance || file->old_fpr - file->new_fpr < options_.min_gain ||
-      candidate->saved <= 0 || !pays_back) {
+  const bool is_worth_it = !by_chance &&
+                           file->old_fpr - file->new_fpr >= options_.min_gain &&
+                           candidate->saved > 0 && pays_back;
+  if (!is_worth_it && !options_.all_files) {
     run_.Decide(file, Outcome::kTooLittleGain);
   }
   return Status::OK();
@@ -332,7 +387,13 @@ Status Refresh::Run() {
   const auto is_undecided = [](const Candidate* candidate) {
     return candidate->file->outcome == Outcome::kNotReached;
   };
-  std::priority_queue<Candidate*, std::vector<Candidate*>, LessValue> waiting;
+  const TreePlan plan(
+      *AsProteanFilterPolicy(policy()),
+      {family_options_.info_log.get(), run_.column_family()->GetName()},
+      options_.all_files && !options_.dry_run ? FilesOfTree()
+                                              : std::vector<FileFilter>());
+  std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting(
+      ComesAfter{options_.all_files});
   for (Candidate& candidate : candidates_) {
     if (s.ok() && is_undecided(&candidate)) s = Screen(&candidate);
     if (is_undecided(&candidate)) waiting.push(&candidate);

@@ -60,6 +60,13 @@ struct RefreshOptions {
   // thread of its own if there is more than one. 0 counts as 1.
   uint32_t max_parallel_rewrites = 1;
 
+  // Rewrites all files, whatever their filters do, from level 0 down: min_gain
+  // and payback_seconds have no effect. This is for a change of the policy, not
+  // of the queries: files get the size of filters that the new policy gives
+  // them, also where it is smaller. Files are read all the same, since a
+  // compaction that comes upon damage would stop all writes to the DB.
+  bool all_files = false;
+
   // Maximum bytes of files to rewrite.
   uint64_t max_bytes = std::numeric_limits<uint64_t>::max();
 

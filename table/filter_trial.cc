@@ -2,9 +2,11 @@
 
 #include "table/filter_trial.h"
 
-#include <chrono>
+#include <algorithm>
+#include <list>
 
 #include "db/dbformat.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
 
@@ -52,20 +54,58 @@ class KeyBatch {
   std::vector<size_t> ends_;
 };
 
-// Adds the time between its construction and its destruction to a sum.
-class NanosTo {
+// A cache that remembers the most that it was charged for at a time.
+class PeakCache : public CacheWrapper {
  public:
-  explicit NanosTo(uint64_t* sum) : sum_(sum) {}
-  ~NanosTo() {
-    *sum_ += static_cast<uint64_t>(
-        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin_)
-            .count());
+  PeakCache() : CacheWrapper(NewLRUCache(kRoom, /*num_shard_bits=*/0)) {}
+  const char* Name() const override { return "protean.PeakCache"; }
+
+  Status Insert(const Slice& key, ObjectPtr value,
+                const CacheItemHelper* helper, size_t charge, Handle** handle,
+                Priority priority, const Slice& compressed,
+                CompressionType type) override {
+    const Status s = target_->Insert(key, value, helper, charge, handle,
+                                     priority, compressed, type);
+    peak_ = std::max(peak_, GetUsage());
+    return s;
   }
 
+  size_t peak() const { return peak_; }
+
  private:
+  static constexpr size_t kRoom = size_t{1} << 40;
+
+  size_t peak_ = 0;
+};
+
+// The options of a table that charges a cache of its own for the building of a
+// filter.
+struct ChargedTable {
+  explicit ChargedTable(const BlockBasedTableOptions& given) : options(given) {
+    // A partitioned filter is nearly as good as a whole one.
+    options.partition_filters = false;
+    options.block_cache = cache;
+    options.cache_usage_options
+        .options_overrides[CacheEntryRole::kFilterConstruction]
+        .charged = CacheEntryRoleOptions::Decision::kEnabled;
+  }
+
+  const std::shared_ptr<PeakCache> cache = std::make_shared<PeakCache>();
+  BlockBasedTableOptions options;
+};
+
+// Adds the CPU time of this thread between its construction and its destruction
+// to a sum.
+class CpuNanosTo {
+ public:
+  explicit CpuNanosTo(uint64_t* sum) : sum_(sum) {}
+  ~CpuNanosTo() { *sum_ += Clock().CPUNanos() - begin_; }
+
+ private:
+  static SystemClock& Clock() { return *SystemClock::Default(); }
+
   uint64_t* const sum_;
-  const std::chrono::steady_clock::time_point begin_ =
-      std::chrono::steady_clock::now();
+  const uint64_t begin_ = Clock().CPUNanos();
 };
 
 }  // namespace
@@ -143,25 +183,22 @@ uint64_t FilterTrial::opened_bytes() const {
              : properties->filter_size + properties->index_size;
 }
 
+UserCollectedProperties FilterTrial::old_properties() const {
+  const auto properties = file_.table()->GetTableProperties();
+  return properties == nullptr ? UserCollectedProperties()
+                               : properties->user_collected_properties;
+}
+
 Status FilterTrial::Build(const Place& place,
                           const std::vector<const FilterPolicy*>& policies,
                           const std::function<bool(const Slice& key)>& on_entry,
                           std::vector<BuiltFilter>* built) {
-  BlockBasedTableOptions table_options =
-      *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
-  // A partitioned filter is nearly as good as a whole one.
-  table_options.partition_filters = false;
-  // No log: these filters are not written.
-  FilterBuildingContext context(table_options);
-  context.column_family_name = place.column_family;
-  context.compaction_style = place.options.compaction_style;
-  context.num_levels = place.options.num_levels;
-  context.level_at_creation = place.level;
-  context.reason = TableFileCreationReason::kCompaction;
   built->clear();
   built->resize(policies.size());
   std::vector<std::shared_ptr<const FilterPolicy>> of_level(policies.size());
   std::vector<const FilterPolicy*> chosen = policies;
+  std::list<ChargedTable> tables;
+  std::vector<std::shared_ptr<PeakCache>> charged(policies.size());
   std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
   for (size_t i = 0; i < policies.size(); i++) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
@@ -169,13 +206,23 @@ Status FilterTrial::Build(const Place& place,
       chosen[i] = of_level[i].get();
     }
     if (chosen[i] == nullptr) continue;
+    const ChargedTable& table = tables.emplace_back(
+        *place.options.table_factory->GetOptions<BlockBasedTableOptions>());
+    // No log: these filters are not written.
+    FilterBuildingContext context(table.options);
+    context.column_family_name = place.column_family;
+    context.compaction_style = place.options.compaction_style;
+    context.num_levels = place.options.num_levels;
+    context.level_at_creation = place.level;
+    context.reason = TableFileCreationReason::kCompaction;
     builders[i].reset(chosen[i]->GetBuilderWithContext(context));
+    charged[i] = table.cache;
   }
   KeyBatch batch;
   const auto feed = [&] {
     for (size_t i = 0; i < builders.size(); i++) {
       if (builders[i] == nullptr) continue;
-      const NanosTo sum(&(*built)[i].build_nanos);
+      const CpuNanosTo sum(&(*built)[i].build_nanos);
       batch.AddTo(place.options.prefix_extractor.get(), builders[i].get());
     }
     batch.Clear();
@@ -202,9 +249,10 @@ Status FilterTrial::Build(const Place& place,
   for (size_t i = 0; s.ok() && i < builders.size(); i++) {
     if (builders[i] == nullptr) continue;
     BuiltFilter& filter = (*built)[i];
-    const NanosTo sum(&filter.build_nanos);
+    const CpuNanosTo sum(&filter.build_nanos);
     const Slice block = builders[i]->Finish(&filter.block, &s);
     builders[i].reset();
+    filter.build_memory = charged[i]->peak();
     filter.bytes = block.size();
     filter.reader.reset(chosen[i]->GetFilterBitsReader(block));
     filter.filter = AskedFilter(filter.reader.get(),

@@ -13,6 +13,7 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/options.h"
+#include "rocksdb/table_properties.h"
 #include "table/rocksdb_internals/separate_file.h"
 #include "table/separate_filter.h"
 
@@ -54,7 +55,10 @@ class AskedFilter {
 struct BuiltFilter {
   AskedFilter filter;
   uint64_t bytes = 0;
-  uint64_t build_nanos = 0;  // with the design, without reading the file
+  // The CPU time of building, with the design, without reading the file; and
+  // the memory, in the steps in which builders charge a block cache for it.
+  uint64_t build_nanos = 0;
+  uint64_t build_memory = 0;
 
   // `filter` refers to these.
   std::unique_ptr<const char[]> block;
@@ -80,8 +84,9 @@ class FilterTrial {
   // Roughly the bytes that were read to open the file.
   uint64_t opened_bytes() const;
 
-  // The filter that the file has.
+  // The filter that the file has, and its properties (filter_properties.h).
   const AskedFilter& old_filter() const { return old_filter_; }
+  UserCollectedProperties old_properties() const;
 
   // Reads the file, verifying its checksums, and stores the filter that each of
   // the policies would give it. No policy is nullptr. `on_entry` gets the key

@@ -7,20 +7,20 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "filter_policy/filter_kinds.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
+#include "tools/advice.h"
 #include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "tools/interrupt.h"
 #include "tools/output.h"
+#include "tools/policy_flag.h"
 #include "tools/progress.h"
 #include "tools/query_trace.h"
 #include "tools/target.h"
@@ -29,14 +29,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// The first two results: the existing filters, and no filters.
-constexpr size_t kAsItIs = 0;
-constexpr size_t kNone = 1;
-
-// Filters count as equally good if their size and the blocks read differ by
-// less than this factor.
-constexpr double kAsGood = 1.02;
 
 const std::vector<std::string> kDefaultPolicies = {
     "bloomfilter:10", "surf:0:4",   "surf:0:8",   "surf:0:0:8", "proteus:8",
@@ -47,6 +39,8 @@ const std::vector<Column> kPolicyColumns = {
     {"bits_per_key", "bits/key"},
     {"filter_size", "filters"},
     {"build_ns_per_key", "build ns/key", 0},
+    {"build_cpu_seconds", "build CPU s"},
+    {"build_memory", "build memory"},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
     {"blocks_per_op", "blocks/op", 4},
@@ -85,26 +79,6 @@ class Step {
   Progress line_;
   const char* const what_;
 };
-
-Status MakePolicy(const std::string& spec,
-                  std::shared_ptr<const FilterPolicy>* policy) {
-  policy->reset();
-  if (spec == "none") return Status::OK();
-  ConfigOptions strict;
-  strict.ignore_unsupported_options = false;
-  strict.ignore_unknown_options = false;
-  const bool braces = spec.size() > 1 && spec[0] == '{' && spec.back() == '}';
-  const Status s = FilterPolicy::CreateFromString(
-      strict, braces ? spec.substr(1, spec.size() - 2) : spec, policy);
-  if (s.ok() && *policy != nullptr) return s;
-  if (s.IsInvalidArgument() && s.getState() != nullptr) {
-    return Status::InvalidArgument("--policies: " + std::string(s.getState()));
-  }
-  return Status::InvalidArgument(
-      "--policies=" + spec + " is unknown; allowed: none, " +
-      PolicyUsage(/*object_forms=*/true) +
-      ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
-}
 
 std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
   std::string value;
@@ -170,8 +144,13 @@ Json RowOf(const TargetFamily& family, const ReplayReport& report,
   row["keys"] = static_cast<uint64_t>(sum.keys);
   row["filter_bytes"] = static_cast<uint64_t>(sum.filter_bytes);
   row["filter_size"] = PrintedBytes(sum.filter_bytes);
+  const bool is_built = sum.build_nanos > 0;
   row["build_ns_per_key"] =
-      sum.build_nanos > 0 ? Json(sum.build_nanos / sum.keys) : Json();
+      is_built ? Json(sum.build_nanos / sum.keys) : Json();
+  row["build_memory_bytes"] = is_built ? Json(sum.build_memory) : Json();
+  row["build_memory"] =
+      is_built ? Json(PrintedBytes(sum.build_memory)) : Json();
+  row["build_cpu_seconds"] = is_built ? Json(sum.build_nanos * 1e-9) : Json();
   return row;
 }
 
@@ -191,32 +170,16 @@ CachedFilters FiltersOf(const TargetFamily& family,
   return filters;
 }
 
-// The kind of a policy. Policies of one kind with ascending sizes are
-// successive budgets, unless their sizes count as equal.
-std::string KindOf(const std::string& policy) {
-  return policy.substr(0, policy.find_first_of(":;"));
-}
-
-// For each result, the blocks saved by each bit per key that it has beyond the
-// next smaller budget of its kind, or beyond no filter if it is the smallest.
-std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
-  std::vector<double> saved(results.size(), -1);
-  for (size_t i = kNone + 1; i < results.size(); i++) {
-    const double bits = results[i].all.BitsPerKey();
-    size_t smaller = kNone;
-    for (size_t j = kNone + 1; j < results.size(); j++) {
-      const double other = results[j].all.BitsPerKey();
-      if (KindOf(results[j].name) == KindOf(results[i].name) &&
-          kAsGood * other < bits && other > results[smaller].all.BitsPerKey()) {
-        smaller = j;
-      }
-    }
-    const double more = bits - results[smaller].all.BitsPerKey();
-    if (more <= 0) continue;
-    saved[i] =
-        (results[smaller].blocks_per_read - results[i].blocks_per_read) / more;
-  }
-  return saved;
+// The row for programs if no result obeys the limits.
+Json MissRow(const TargetFamily& family, const ReplayResult& nearest,
+             const LimitUse& use) {
+  Json row = {{"row", "miss"}};
+  row["column_family"] = family.name;
+  row["policy"] = nearest.name;
+  row["limit"] = use.flag;
+  row["needs"] = use.needs;
+  row["allowed"] = use.allowed;
+  return row;
 }
 
 class Advise : public Command {
@@ -248,12 +211,19 @@ class Advise : public Command {
                   const std::vector<ReadQuery>& reads, Output* output) const;
   void PrintResults(const TargetFamily& family, const ReplayReport& report,
                     Output* output) const;
-  // The index of the recommended result, beyond which no larger budget saves
-  // enough for its bits.
-  size_t Recommend(const ReplayReport& report) const;
+  void PrintLevels(const TargetFamily& family, const ReplayReport& report,
+                   size_t recommended, Output* output) const;
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
+  // The commands that give the DB the recommended filters, in their order.
+  std::vector<std::string> CommandsFor(const TargetFamily& family,
+                                       const Candidate& candidate,
+                                       const std::string& policy) const;
+  // The file of samples that a policy which learns is to start with; empty if
+  // the policy learns nothing, or has the samples that the DB has saved.
+  std::string SeedsFor(const TargetFamily& family,
+                       const Candidate& candidate) const;
   // Prints what each kind of read costs, now and under the recommended policy,
   // and which of them gets worse.
   void PrintKinds(const TargetFamily& family, const ReplayReport& report,
@@ -268,8 +238,10 @@ class Advise : public Command {
   std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
+  uint64_t max_filter_memory_ = 0;  // 0 if not given
   uint64_t max_queries_ = 20000;
   double min_saving_ = 1;
+  AdviceLimits limits_;
   uint64_t block_cache_ = 0;  // 0 if not given
   bool json_ = false;
 
@@ -293,6 +265,9 @@ A trace that was cut off is used up to there.
                   Open seeks read more if the block cache holds all blocks: some filters, which then
                   take longer than reading a block, are not asked
   predicted FPR   the false positive rate that the filters' own model predicts
+  build CPU s     the CPU time in which the filters of all files are built, one after the other
+  build memory    the memory that building the filter of the largest file takes; each thread that
+                  writes a file takes as much
   measured FPR    the share of the files asked in vain that are read
   saved by a bit  blocks/op that each bit per key saves, compared with the next smaller budget of the
                   same kind
@@ -303,7 +278,13 @@ In --json, the rows "kind" have this for each policy.
 
 The search for the advice begins with no filters. The policy that saves the most blocks/op per
 additional bit per key comes next, until a bit saves less than --min_saving percent of the blocks/op
-without filters.
+without filters. Policies that exceed one of the limits (--max_get_blocks, --max_filter_memory,
+--max_build_cpu) are left out. If all do, there is no advice; the policy that comes nearest is named, with
+the limit that it misses.
+
+The advice ends with the commands to follow. A policy that learns does as well as promised only if it
+starts with the samples of these reads, so one of the commands writes them, unless --save_samples has
+done so already.
 
 If the DB reads whole filters through its block cache (cache_index_and_filter_blocks=true), the advice
 says which block cache keeps the recommended ones, or with --block_cache, whether that cache does. In
@@ -358,6 +339,17 @@ void Advise::AddFlags(Arguments* arguments) {
                  "the share of the blocks read without filters that a bit per "
                  "key must save; default: 1",
                  &min_saving_);
+  arguments->Add("max_get_blocks", "X",
+                 "recommend no filters with which a Get of an absent key needs "
+                 "more than X data blocks on average, such as 0.02",
+                 &limits_.get_blocks);
+  arguments->Add("max_filter_memory", "BYTES",
+                 "recommend no filters that take more than that in all",
+                 &max_filter_memory_);
+  arguments->Add("max_build_cpu", "SECONDS",
+                 "recommend no filters that take more CPU to build for all "
+                 "files",
+                 &limits_.build_cpu);
   arguments->Add("block_cache", "BYTES",
                  "the capacity of the DB's block cache, an LRUCache with the "
                  "default number of shards: say whether it keeps the filters, "
@@ -463,7 +455,7 @@ Status Advise::MakeCandidates(std::vector<Candidate>* candidates) const {
     if (spec == "none") continue;
     Candidate candidate;
     candidate.name = spec;
-    const Status s = MakePolicy(spec, &candidate.policy);
+    const Status s = MakePolicy("--policies", spec, &candidate.policy);
     if (!s.ok()) return s;
     candidates->push_back(std::move(candidate));
   }
@@ -542,29 +534,6 @@ void Advise::PrintResults(const TargetFamily& family,
   output->Line();
 }
 
-size_t Advise::Recommend(const ReplayReport& report) const {
-  const std::vector<ReplayResult>& results = report.results;
-  const double worth = min_saving_ / 100 * results[kNone].blocks_per_read;
-  size_t best = kNone;
-  while (true) {
-    size_t next = best;
-    double most = worth;
-    for (size_t i = kNone + 1; i < results.size(); i++) {
-      const double more =
-          results[i].all.BitsPerKey() - results[best].all.BitsPerKey();
-      if (more <= 0) continue;
-      const double saved =
-          (results[best].blocks_per_read - results[i].blocks_per_read) / more;
-      if (saved > most) {
-        most = saved;
-        next = i;
-      }
-    }
-    if (next == best) return best;
-    best = next;
-  }
-}
-
 void Advise::PrintKinds(const TargetFamily& family, const ReplayReport& report,
                         size_t recommended, Output* output) const {
   std::vector<Json> rows;
@@ -613,9 +582,8 @@ std::string Advise::CacheAdvice(const CachedFilters& filters) const {
       kPartitionOptions, PrintedBytes(NeedsOf(filters).lru).c_str());
 }
 
-void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
-                         const ReplayReport& report, size_t recommended,
-                         Output* output) const {
+void Advise::PrintLevels(const TargetFamily& family, const ReplayReport& report,
+                         size_t recommended, Output* output) const {
   std::vector<Json> levels;
   for (size_t i = 0; i < report.results.size(); i++) {
     if (!json_ && i != kAsItIs && i != recommended) continue;
@@ -630,11 +598,69 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   }
   output->Table(kLevelColumns, levels);
   output->Line();
+}
 
+std::string Advise::SeedsFor(const TargetFamily& family,
+                             const Candidate& candidate) const {
+  if (!save_samples_.empty()) return save_samples_;
+  const ProteanFilterPolicy* policy =
+      AsProteanFilterPolicy(candidate.policy.get());
+  if (policy == nullptr || policy->Samples() == nullptr ||
+      target_.db().empty()) {
+    return "";
+  }
+  // The samples that the DB has saved are these reads.
+  if (trace_.empty() && queries_.empty()) return "";
+  const std::string beside = AbsolutePath(target_.db());
+  return beside +
+         (family.name == kDefaultColumnFamilyName
+              ? ""
+              : "." + std::to_string(family.id)) +
+         ".seeds";
+}
+
+std::vector<std::string> Advise::CommandsFor(const TargetFamily& family,
+                                             const Candidate& candidate,
+                                             const std::string& policy) const {
+  const std::string db = AbsolutePath(target_.db());
+  const auto command = [&](const std::string& name) {
+    std::string text = "protean " + name + " " + ShellWord("--db=" + db);
+    if (family.name != kDefaultColumnFamilyName) {
+      text += " " + ShellWord("--column_family=" + family.name);
+    }
+    return text;
+  };
+  std::vector<std::string> commands;
+  const std::string seeds = SeedsFor(family, candidate);
+  if (!seeds.empty() && save_samples_.empty()) {
+    commands.push_back(command("advise") + " " +
+                       ShellWord(trace_.empty()
+                                     ? "--queries=" + AbsolutePath(queries_)
+                                     : "--trace=" + AbsolutePath(trace_)) +
+                       Format(" --max_queries=%" PRIu64 " ", max_queries_) +
+                       ShellWord("--policies=" + candidate.name) + " " +
+                       ShellWord("--save_samples=" + seeds));
+  }
+  commands.push_back(command("apply") + " " + ShellWord("--policy=" + policy));
+  if (AsProteanFilterPolicy(candidate.policy.get()) != nullptr) {
+    commands.push_back(command("refresh") + " --all");
+  } else if (candidate.policy != nullptr) {
+    commands.push_back(command("rollback") + " " +
+                       ShellWord("--to=" + candidate.name));
+  }
+  return commands;
+}
+
+void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
+                         const ReplayReport& report, size_t recommended,
+                         Output* output) const {
   const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
   const std::string policy = PolicyText(
       candidate, samples == nullptr ? "" : samples->options().samples_file,
-      save_samples_);
+      SeedsFor(family, candidate));
+  const std::vector<std::string> commands =
+      target_.db().empty() ? std::vector<std::string>()
+                           : CommandsFor(family, candidate, policy);
   const std::string line =
       "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
   const ReplayResult& best = report.results[recommended];
@@ -643,6 +669,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   Json row = {{"row", "advice"}};
   row.update(RowOf(family, report, candidate.name, best.all));
   row["options"] = line;
+  row["commands"] = commands;
   row["reads"] = report.replayed;
   row["bytes"] = best.all.bytes;
   row["built_bytes"] = report.built_bytes;
@@ -675,30 +702,27 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
     return;
   }
   output->Line();
-  output->Line("How to get there:");
+  if (commands.empty()) {
+    output->Line(
+        "How to get there: open the DB with this option. Files get such a "
+        "filter when they are flushed or compacted.");
+    return;
+  }
+  output->Line("How to get there, while no process has the DB open:");
+  output->Line();
+  for (const std::string& command : commands) output->Line("  " + command);
+  output->Line();
   output->Line(
-      family.table_factory == "ProteanTable"
-          ? "- Open the DB with this option, or change it in the open DB: "
-            "SetOptions({{\"table_factory.filter_policy\", \"" +
-                policy + "\"}})"
-          : "- Open the DB with this option. Its files stay as they are; "
-            "RocksDB's own filters still serve Get.");
-  const ProteanFilterPolicy* learns =
-      AsProteanFilterPolicy(candidate.policy.get());
-  output->Line(std::string("- Files get such a filter when they are flushed or "
-                           "compacted. To do so for all of them now: ") +
-               (learns == nullptr
-                    ? "CompactRange."
-                    : "protean refresh,\n  RefreshFilters "
-                      "(plugin/refresh_filters.h) or CompactRange."));
-  if (learns == nullptr || learns->Samples() == nullptr) return;
-  output->Line(
-      save_samples_.empty()
-          ? "- The policy learns from the reads of the open DB: let it see "
-            "some first. Or write the samples of\n  these reads to a "
-            "seed_file: --save_samples=FILE."
-          : "- The policy starts with the samples of these reads: " +
-                save_samples_ + ".");
+      "protean apply --undo takes the option back. An application that passes "
+      "its options itself must be\nchanged, too. " +
+      std::string(family.table_factory == "ProteanTable"
+                      ? "In a process that has the DB open:\n"
+                        "  SetOptions({{\"table_factory.filter_policy\", \"" +
+                            policy +
+                            "\"}}),\nthen RefreshFilters with all_files "
+                            "(plugin/refresh_filters.h), or CompactRange."
+                      : "Until files are rewritten, RocksDB's own filters "
+                        "still serve their Gets."));
 }
 
 Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
@@ -707,6 +731,9 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
     return Status::InvalidArgument(
         "--max_queries is too small; allowed: 2 or more, since one half of the "
         "reads teaches and the other is replayed");
+  }
+  if (max_filter_memory_ > 0) {
+    limits_.filter_memory = static_cast<double>(max_filter_memory_);
   }
   std::vector<Candidate> candidates;
   Status s = MakeCandidates(&candidates);
@@ -730,7 +757,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   if (!save_samples_.empty()) {
     // The path becomes an option of the DB, whose process may have another
     // working folder.
-    save_samples_ = std::filesystem::absolute(save_samples_).string();
+    save_samples_ = AbsolutePath(save_samples_);
     s = WriteQueryFile(
         Env::Default(), save_samples_,
         SamplesOf(reads, truth, std::vector<bool>(reads.size(), false)));
@@ -754,13 +781,34 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         "no filter can be built: --max_bytes is smaller than every file, or "
         "none of the files exists");
   }
+  if (limits_.get_blocks != AdviceLimits::kNoLimit &&
+      !HasAbsentGets(report.results[kNone])) {
+    return Status::InvalidArgument(
+        "--max_get_blocks needs Gets of absent keys among the reads, but " +
+        source_ + " has none");
+  }
   Output output(out, json_);
   PrintReads(family, truth, report, reads, &output);
   PrintResults(family, report, &output);
-  const size_t recommended = Recommend(report);
-  PrintKinds(family, report, recommended, &output);
-  PrintAdvice(family, candidates[recommended - kNone], report, recommended,
-              &output);
+  const Recommendation recommended =
+      Recommend(report.results, limits_, min_saving_);
+  PrintKinds(family, report, recommended.result, &output);
+  PrintLevels(family, report, recommended.result, &output);
+  const LimitUse use =
+      TightestLimit(report.results[recommended.result], limits_);
+  if (!recommended.obeys) {
+    output.Row(MissRow(family, report.results[recommended.result], use));
+    return Status::NotFound("no policy obeys the limits; the nearest miss is " +
+                            report.results[recommended.result].name +
+                            ", which " + use.Text());
+  }
+  if (recommended.without_limits != recommended.result) {
+    const ReplayResult& ruled_out = report.results[recommended.without_limits];
+    output.Line("Without limits, the advice would be " + ruled_out.name +
+                ", which " + TightestLimit(ruled_out, limits_).Text());
+  }
+  PrintAdvice(family, candidates[recommended.result - kNone], report,
+              recommended.result, &output);
   if (report.stopped) {
     return Status::Incomplete(
         Format("interrupted; the advice rests on the %zu files whose filters "

@@ -48,6 +48,7 @@ class Command {
 
 std::unique_ptr<Command> NewInspect();
 std::unique_ptr<Command> NewAdvise();
+std::unique_ptr<Command> NewApply();
 std::unique_ptr<Command> NewRefresh();
 std::unique_ptr<Command> NewRollback();
 std::unique_ptr<Command> NewVerify();

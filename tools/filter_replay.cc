@@ -6,8 +6,10 @@
 #include <cmath>
 #include <list>
 #include <numeric>
+#include <set>
 
 #include "filter_policy/open_db/seek_backoff.h"
+#include "filter_policy/open_db/tree_plan.h"
 #include "rocksdb/convenience.h"
 #include "table/filter_trial.h"
 #include "table/seek/seek_decision.h"
@@ -104,7 +106,7 @@ Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
 // The name of the kind that a read counts to.
 std::string KindOf(const ReadQuery& read, bool finds_key) {
   if (read.kind != ReadKind::kGet) return ToString(read.kind);
-  return finds_key ? "gets of present keys" : "gets of absent keys";
+  return finds_key ? "gets of present keys" : kGetsOfAbsentKeys;
 }
 
 // The share of reads of one kind that the filters of some files have let
@@ -151,6 +153,7 @@ class Replay {
     double keys = 0;
     uint64_t filter_bytes = 0;
     uint64_t build_nanos = 0;
+    uint64_t build_memory = 0;
     double predicted = -1;
   };
   struct Contestant {
@@ -208,7 +211,9 @@ class Replay {
   std::vector<std::vector<uint32_t>> asked_;  // questions, by file
   std::vector<bool> chosen_;                  // by file
   std::vector<uint64_t> keys_;                // by file
-  std::list<TreeEntry> trees_;                // that the policies know
+  // What the policies know of the tree: a plan, or its files.
+  std::list<TreePlan> plans_;
+  std::list<TreeEntry> trees_;
   double to_do_ = 0;
   double done_ = 0;
 };
@@ -346,50 +351,25 @@ Status Replay::LookAtFiles() {
   return Status::OK();
 }
 
-// The final result of BitsOfFile depends on the number of files in the levels,
-// not on which files they are: a level counts as one.
 void Replay::TellTrees() {
-  constexpr int kRewritten = 10;  // times, after which nothing changes
   std::vector<FileFilter> tree;
-  std::map<int, uint64_t> levels;
+  std::set<int> runs;
   for (uint32_t i = 0; i < family_.files.size(); i++) {
-    if (LevelOf(i) > 0) levels[LevelOf(i)] += keys_[i];
-    if (LevelOf(i) == 0) tree.push_back({0, keys_[i], 0, "", ""});
+    if (LevelOf(i) < 0) continue;
+    tree.push_back({LevelOf(i), keys_[i], 0, "", ""});
+    runs.insert(LevelOf(i) > 0 ? LevelOf(i) : -static_cast<int>(i));
   }
-  for (const auto& [level, keys] : levels)
-    tree.push_back({level, keys, 0, "", ""});
   const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
   for (const Candidate& candidate : candidates_) {
     const ProteanFilterPolicy* policy =
         AsProteanFilterPolicy(candidate.policy.get());
-    std::string text;
-    if (policy == nullptr || policy->Filters() == nullptr ||
-        !policy->GetOption(ConfigOptions(), "level_bits", &text).ok() ||
-        text != "auto" ||
-        !policy->GetOption(ConfigOptions(), "bits_per_key", &text).ok()) {
-      continue;
+    if (policy == nullptr || policy->Filters() == nullptr) continue;
+    const TreePlan& plan = plans_.emplace_back(*policy, name, tree);
+    if (plan.is_planned() || policy->FilterMemory() > 0) {
+      report_.levels_settled = report_.levels_settled || runs.size() > 1;
     }
-    report_.levels_settled = report_.levels_settled || tree.size() > 1;
-    const double bits_per_key = strtod(text.c_str(), nullptr);
-    if (policy->FilterMemory() > 0) {
-      // Each file gets what it would have in a tree of which all is rewritten.
-      for (FileFilter file : tree) {
-        file.bits = 0;
-        trees_.emplace_back(policy->Filters(), name, file);
-      }
-      continue;
-    }
-    const auto set_bits = [](double per_key, FileFilter* file) {
-      file->bits =
-          static_cast<uint64_t>(per_key * static_cast<double>(file->keys));
-    };
-    for (FileFilter& file : tree) set_bits(bits_per_key, &file);
-    for (int i = 0; i < kRewritten; i++) {
-      for (FileFilter& file : tree) {
-        set_bits(BitsOfFile(tree, {file.level, false, file.keys}, bits_per_key),
-                 &file);
-      }
-    }
+    if (policy->FilterMemory() == 0) continue;
+    // Each file gets what it would have in a tree of which all is rewritten.
     for (const FileFilter& file : tree) {
       trees_.emplace_back(policy->Filters(), name, file);
     }
@@ -451,6 +431,7 @@ Status Replay::BuildFilters(uint32_t file) {
     FileOutcome& outcome = builders[i]->files[file];
     outcome.filter_bytes = built[i].bytes;
     outcome.build_nanos = built[i].build_nanos;
+    outcome.build_memory = built[i].build_memory;
     Ask(built[i].filter, file, builders[i]);
   }
   for (size_t i = 1; i < contestants_.size(); i++) {
@@ -537,6 +518,7 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     level.keys += outcome.keys;
     level.filter_bytes += static_cast<double>(outcome.filter_bytes);
     level.build_nanos += static_cast<double>(outcome.build_nanos);
+    level.build_memory = std::max(level.build_memory, outcome.build_memory);
     if (outcome.predicted >= 0) {
       for (const uint32_t question : asked_[i]) {
         if (!truth_.questions[question].in_vain) continue;
@@ -646,6 +628,7 @@ void ReplaySum::Add(const ReplaySum& other) {
   keys += other.keys;
   filter_bytes += other.filter_bytes;
   build_nanos += other.build_nanos;
+  build_memory = std::max(build_memory, other.build_memory);
   in_vain += other.in_vain;
   false_positives += other.false_positives;
   blocks += other.blocks;

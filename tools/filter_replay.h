@@ -42,7 +42,9 @@ struct ReplaySum {
 
   double keys = 0;
   double filter_bytes = 0;
-  double build_nanos = 0;
+  double build_nanos = 0;  // of CPU
+  // The memory that building the filter of one of the files takes, at most.
+  uint64_t build_memory = 0;
 
   // The reads that were replayed.
   uint64_t in_vain = 0;          // asked a file that has nothing for them
@@ -61,10 +63,12 @@ struct ReplaySum {
   double PredictedRate() const;
 };
 
+inline constexpr char kGetsOfAbsentKeys[] = "gets of absent keys";
+
 // Reads of one kind. A filter can serve one kind well and another one badly, so
 // Gets of keys that are absent count apart from Gets of keys that are there.
 struct ReplayKind {
-  std::string name;  // such as "gets of absent keys"
+  std::string name;  // such as kGetsOfAbsentKeys
   uint64_t reads = 0;
   uint64_t blocks = 0;
 

@@ -13,7 +13,10 @@
 
 #include "env/fs_readonly.h"
 #include "file/filename.h"
+#include "plugin/protean.h"
+#include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tools/manifest.h"
 
@@ -188,6 +191,13 @@ Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
   return s;
 }
 
+Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
+                               const Adjust& adjust) {
+  std::unique_ptr<OpenedDB> opened;
+  const Status s = OpenForWriting(path, env, &opened, adjust);
+  return s.ok() ? opened->Close() : s;
+}
+
 Status OpenedDB::OpenForReading(const std::string& path, Env* env,
                                 std::unique_ptr<OpenedDB>* opened,
                                 const Adjust& adjust) {
@@ -233,5 +243,18 @@ Status OpenedDB::Close() {
 }
 
 OpenedDB::~OpenedDB() { Close().PermitUncheckedError(); }
+
+void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
+                      const std::string& table_factory,
+                      ColumnFamilyOptions* options) {
+  BlockBasedTableOptions table =
+      *options->table_factory->GetOptions<BlockBasedTableOptions>();
+  table.filter_policy = policy;
+  if (table_factory == ProteanTableFactory::kClassName()) {
+    options->table_factory = NewProteanTableFactory(table);
+  } else {
+    options->table_factory.reset(NewBlockBasedTableFactory(table));
+  }
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -12,6 +12,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -32,6 +33,11 @@ class OpenedDB {
   static Status OpenForWriting(const std::string& path, Env* env,
                                std::unique_ptr<OpenedDB>* opened,
                                const Adjust& adjust = nullptr);
+
+  // Opens the DB as OpenForWriting does, which makes the OPTIONS file have what
+  // `adjust` makes of the options, and closes it.
+  static Status ChangeOptions(const std::string& path, Env* env,
+                              const Adjust& adjust);
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
@@ -69,5 +75,12 @@ class OpenedDB {
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyHandle*> handles_;
 };
+
+// Gives a column family the filter policy, under ProteanTable or
+// BlockBasedTable as `table_factory` says; its other options of the table stay
+// as they are. REQUIRES: its table is one of these.
+void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
+                      const std::string& table_factory,
+                      ColumnFamilyOptions* options);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -52,6 +52,12 @@ std::string PrintedKey(const Slice& key);
 // a string of C, such as \n.
 std::string PrintedName(const std::string& name);
 
+// A word of a command line for a shell, quoted if it has to be.
+std::string ShellWord(const std::string& word);
+
+// The path from the root, for text that may be used in another working folder.
+std::string AbsolutePath(const std::string& path);
+
 // A number, or null for a negative one, which means unknown.
 template <typename T>
 Json OrNull(T number) {

@@ -20,9 +20,9 @@ constexpr char kExitCodes[] =
 std::unique_ptr<Command> MakeHelp();
 
 // All commands, in the order of the help.
-constexpr MakeCommand kCommands[] = {NewInspect,    NewAdvise, NewRefresh,
-                                     NewRollback,   NewVerify, NewSamples,
-                                     NewStatistics, MakeHelp};
+constexpr MakeCommand kCommands[] = {NewInspect, NewAdvise,     NewApply,
+                                     NewRefresh, NewRollback,   NewVerify,
+                                     NewSamples, NewStatistics, MakeHelp};
 
 void PrintUsage(std::ostream& out) {
   out << "protean COMMAND [FLAGS]: " << kSummary << "\n\nCommands:\n";

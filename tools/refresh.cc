@@ -154,6 +154,9 @@ whatever its write policy: refresh it in its application.
 A column family without any samples is left alone unless --without_samples is given: its files would be
 read completely, and perhaps rewritten, for queries that the application has not asked.
 
+With --all, all files are rewritten, also those whose filters would do no better. After protean apply, the
+DB then has the filters that protean advise has promised: of that policy, and of that size.
+
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
 family: its totals. Ctrl-C or SIGTERM stops the command after the current file.
@@ -166,6 +169,7 @@ Examples:
   protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
   protean refresh --live --db=/data/db --bytes_per_second=50M
   protean refresh --db=/data/db --without_samples
+  protean refresh --db=/data/db --all
   protean refresh --db=/data/db --column_family=events --samples=today.queries
 )";
 }
@@ -175,6 +179,10 @@ void RefreshCommand::AddFlags(Arguments* arguments) {
   live_.AddFlags(arguments);
   arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
+  arguments->Add("all",
+                 "rewrite all files, whatever their filters do, such as after "
+                 "a change of the filter policy",
+                 &options_.all_files);
   arguments->Add(
       "max_bytes", "N",
       "rewrite files of at most N bytes in all, such as 20G; default: no "
@@ -217,8 +225,8 @@ Status RefreshCommand::Choose(std::ostream& err,
       why = "the filter policy of column family " + PrintedName(family.name) +
             " takes no samples; --samples needs one that does, such as "
             "filter_policy=proteus:12";
-    } else if (samples_.empty() && !without_samples_ && !options_.dry_run &&
-               CountSamples(family) == 0) {
+    } else if (samples_.empty() && !without_samples_ && !options_.all_files &&
+               !options_.dry_run && CountSamples(family) == 0) {
       why = WhyNotWithoutSamples(family);
     } else {
       families->push_back(family.name);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/protean.h"
 #include "plugin/replace_filters.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
@@ -149,8 +148,6 @@ class RollbackCommand : public Command {
   std::string EstimateText(const Totals& totals) const;
   Status RewriteAll(const Totals& estimated, std::ostream& err, Output* output,
                     Totals* totals) const;
-  // Makes the OPTIONS file name RocksDB's own table.
-  Status LeaveProtean() const;
   void Print(const std::string& family, const RefreshResult& result,
              Output* output) const;
   void PrintEnd(Output* output) const;
@@ -240,14 +237,12 @@ OpenedDB::Adjust RollbackCommand::WithPolicy(Under under) const {
   return [this, under](ColumnFamilyDescriptor* family) {
     const RolledBackFamily* const chosen = Find(family->name);
     if (chosen == nullptr) return;
-    BlockBasedTableOptions table =
-        *family->options.table_factory->GetOptions<BlockBasedTableOptions>();
-    table.filter_policy = policy_;
-    if (chosen->under_protean && under == Under::kTheirTable) {
-      family->options.table_factory = NewProteanTableFactory(table);
-    } else {
-      family->options.table_factory.reset(NewBlockBasedTableFactory(table));
-    }
+    const bool under_protean =
+        chosen->under_protean && under == Under::kTheirTable;
+    GiveFilterPolicy(policy_,
+                     under_protean ? ProteanTableFactory::kClassName()
+                                   : TableFactory::kBlockBasedTableName(),
+                     &family->options);
   };
 }
 
@@ -333,13 +328,6 @@ Status RollbackCommand::RewriteAll(const Totals& estimated, std::ostream& err,
     if (!s.ok()) return s;
   }
   return opened->Close();
-}
-
-Status RollbackCommand::LeaveProtean() const {
-  std::unique_ptr<OpenedDB> opened;
-  const Status s = OpenedDB::OpenForWriting(
-      target_.db(), target_.env(), &opened, WithPolicy(Under::kRocksDBsTable));
-  return s.ok() ? opened->Close() : s;
 }
 
 void RollbackCommand::Print(const std::string& family,
@@ -452,7 +440,8 @@ Status RollbackCommand::Run(const std::vector<std::string>& operands,
         0, kWidth));
     return s;
   }
-  s = LeaveProtean();
+  s = OpenedDB::ChangeOptions(target_.db(), target_.env(),
+                              WithPolicy(Under::kRocksDBsTable));
   if (s.ok()) PrintEnd(&output);
   return s;
 }

@@ -46,9 +46,12 @@ class TreeFilters {
   TreeFilters(const TreeFilters&) = delete;
   TreeFilters& operator=(const TreeFilters&) = delete;
 
+  // The filters of the tree: those of its plan if it has one, else those of its
+  // open files.
   std::vector<FileFilter> FiltersOf(const Tree& tree) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return FiltersOf(tree, lock);
+    const auto plan = plans_.find(tree);
+    return plan == plans_.end() ? FiltersOf(tree, lock) : plan->second;
   }
 
   // The trees with files, and `tree`, which comes last.
@@ -67,6 +70,7 @@ class TreeFilters {
 
  private:
   friend class TreeEntry;
+  friend class TreePlan;
   using Files = std::multimap<Tree, FileFilter>;
   using Lock = std::lock_guard<std::mutex>;
 
@@ -79,9 +83,20 @@ class TreeFilters {
     return found;
   }
   Files::iterator Add(Tree tree, const FileFilter& file);
+  // If a tree is planned twice at a time, the later plan counts until either
+  // ends.
+  void Plan(const Tree& tree, std::vector<FileFilter> files) {
+    const Lock lock(mutex_);
+    plans_[tree] = std::move(files);
+  }
+  void EndPlan(const Tree& tree) {
+    const Lock lock(mutex_);
+    plans_.erase(tree);
+  }
 
   mutable std::mutex mutex_;
   Files files_;
+  std::map<Tree, std::vector<FileFilter>> plans_;  // of tree_plan.h
   std::map<Tree, std::map<std::pair<int, std::thread::id>, FileFilter>>
       written_;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "util/hash.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -90,6 +92,17 @@ void QueryQueue::Add(SampleQuery query) {
 std::vector<SampleQuery> QueryQueue::Snapshot() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return {queries_.begin(), queries_.end()};
+}
+
+uint64_t QueryQueue::Fingerprint() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t sum = queries_.size();
+  for (const SampleQuery& query : queries_) {
+    const uint64_t lo = Hash64(query.lo.data(), query.lo.size());
+    sum += Hash64(query.hi.data(), query.hi.size(),
+                  lo + (query.hi_inclusive ? 1 : 0));
+  }
+  return sum;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

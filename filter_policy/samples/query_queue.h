@@ -87,6 +87,8 @@ class QueryQueue {
 
   // All queries, oldest first.
   std::vector<SampleQuery> Snapshot() const;
+  // A hash of all queries, whatever their order.
+  uint64_t Fingerprint() const;
 
   // Queries held, queries ever added by Add or Record, and queries that Record
   // dropped. Exact while no thread adds a query.

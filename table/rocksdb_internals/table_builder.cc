@@ -2,6 +2,7 @@
 
 #include "table/rocksdb_internals/table_builder.h"
 
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
@@ -17,8 +18,9 @@ using SharedProperties = std::shared_ptr<UserCollectedProperties>;
 // builder finishes the filter before it asks for properties.
 class PropertiesOfFilter : public InternalTblPropColl {
  public:
-  explicit PropertiesOfFilter(SharedProperties properties)
-      : properties_(std::move(properties)) {}
+  // The second map is for properties that are known before.
+  PropertiesOfFilter(SharedProperties properties, SharedProperties known)
+      : properties_(std::move(properties)), known_(std::move(known)) {}
 
   const char* Name() const override { return "protean.FilterProperties"; }
   Status InternalAdd(const Slice& /*key*/, const Slice& /*value*/,
@@ -28,6 +30,9 @@ class PropertiesOfFilter : public InternalTblPropColl {
   void BlockAdd(uint64_t, uint64_t, uint64_t) override {}
   Status Finish(UserCollectedProperties* properties) override {
     properties->insert(properties_->begin(), properties_->end());
+    if (!properties_->empty()) {
+      properties->insert(known_->begin(), known_->end());
+    }
     return Status::OK();
   }
   UserCollectedProperties GetReadableProperties() const override {
@@ -36,6 +41,7 @@ class PropertiesOfFilter : public InternalTblPropColl {
 
  private:
   const SharedProperties properties_;
+  const SharedProperties known_;
 };
 
 // What the builder of one file asks for its filter: a policy, which makes the
@@ -53,8 +59,10 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
   }
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
-    return AsProteanFilterPolicy(policy_.get())
-        ->NewBuilder(context, env_, properties_);
+    const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy_.get());
+    (*known_)[kPurposeProperty] =
+        PurposeOf(*own, ColumnFamilyOf(context), env_);
+    return own->NewBuilder(context, env_, properties_);
   }
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     return policy_->GetFilterBitsReader(contents);
@@ -64,7 +72,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
       uint32_t /*column_family_id*/, int /*level_at_creation*/,
       int /*num_levels*/,
       SequenceNumber /*last_level_inclusive_max_seqno_threshold*/) override {
-    return new PropertiesOfFilter(properties_);
+    return new PropertiesOfFilter(properties_, known_);
   }
 
  private:
@@ -72,6 +80,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
   Env* const env_;
   const SharedProperties properties_ =
       std::make_shared<UserCollectedProperties>();
+  const SharedProperties known_ = std::make_shared<UserCollectedProperties>();
 };
 
 }  // namespace

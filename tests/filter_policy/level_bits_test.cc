@@ -177,4 +177,33 @@ TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
   EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
 }
 
+// Each file of a settled tree gets the bits that it has: in total those of the
+// average, and more of them in smaller runs.
+TEST(LevelBitsTest, SettledTreeStays) {
+  constexpr double kBits = 10;
+  const std::vector<FileFilter> files = {{3, 600000, 0, "", ""},
+                                         {0, 1000, 0, "", ""},
+                                         {3, 300000, 0, "", ""},
+                                         {2, 90000, 0, "", ""},
+                                         {0, 2000, 0, "", ""}};
+  const std::vector<FileFilter> tree = SettledTree(files, kBits);
+  ASSERT_EQ(4u, tree.size());
+  double bits = 0;
+  double keys = 0;
+  for (const FileFilter& file : tree) {
+    const double has =
+        static_cast<double>(file.bits) / static_cast<double>(file.keys);
+    EXPECT_NEAR(BitsOfFile(tree, {file.level, false, file.keys}, kBits), has,
+                0.01)
+        << file.level;
+    EXPECT_EQ(file.level<3, has> kBits) << file.level;
+    bits += static_cast<double>(file.bits);
+    keys += static_cast<double>(file.keys);
+  }
+  EXPECT_EQ(993000, keys);
+  EXPECT_LE(bits, (1 + kTolerance) * kBits * keys);
+  EXPECT_GE(bits, (kBits - kMaxGiven) * keys);
+  EXPECT_TRUE(SettledTree({}, kBits).empty());
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,6 +4,7 @@
 //  tests what it says where it can predict nothing.
 
 #include <gtest/gtest.h>
+#include <wordexp.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/trace_reader_writer.h"
+#include "rocksdb/utilities/options_util.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/tools/signal_when_caught.h"
@@ -226,6 +228,112 @@ class AdviseTest : public testing::Test {
                  BlocksPerRead(/*seed=*/2, kReads, make));
     }
   }
+
+  // Runs the commands that advise prints, as a shell would.
+  static void Follow(const std::string& printed) {
+    std::istringstream lines(printed);
+    size_t commands = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.compare(0, 10, "  protean ") != 0) continue;
+      commands++;
+      wordexp_t words;
+      ASSERT_EQ(0, wordexp(line.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF));
+      const Keys arguments(words.we_wordv + 1, words.we_wordv + words.we_wordc);
+      wordfree(&words);
+      std::ostringstream out;
+      std::ostringstream err;
+      EXPECT_EQ(kFine, ProteanMain(arguments, out, err)) << line << err.str();
+    }
+    EXPECT_GE(commands, 2u) << printed;
+  }
+  // Opens the DB with what its OPTIONS file says.
+  void OpenAsItSays() {
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ASSERT_OK(
+        LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
+    const auto statistics = options_.statistics;
+    options_ = Options(db_options, families[0].options);
+    options_.statistics = statistics;
+    options_.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
+        NewLRUCache(1 << 16, /*num_shard_bits=*/0);
+    Open();
+  }
+  // Checks that each kind of read needs as many blocks as promised, and that
+  // each level has as many bits, once the printed text has been followed.
+  using Kinds = std::map<std::string, MakeRead>;
+  void CheckPromise(const Kinds& kinds, const std::string& policies) {
+    constexpr int kReads = 6000;
+    StartTrace();
+    for (const auto& [name, make] : kinds) BlocksPerRead(1, kReads, make);
+    ASSERT_OK(db_->EndTrace());
+    db_.reset();
+    Keys arguments = {"--db=" + path_, "--trace=" + trace_,
+                      "--policies=" + policies};
+    const Called text = Call(arguments);
+    arguments.push_back("--json");
+    const std::vector<Json> rows = Rows(Call(arguments));
+    ASSERT_NO_FATAL_FAILURE(Follow(text.out));
+    ExpectConverged();
+    OpenAsItSays();
+    const Json advice = RowOf(rows, "advice", "");
+    std::map<std::string, double> promised;
+    for (const Json& row : rows) {
+      if (row["row"] == "kind" && row["recommended"].get<bool>()) {
+        promised[row["kind"]] = row["blocks_per_op"];
+      }
+    }
+    ASSERT_EQ(kinds.size(), promised.size());
+    for (const auto& [name, make] : kinds) {
+      const double blocks = BlocksPerRead(/*seed=*/2, kReads, make);
+      EXPECT_NEAR(promised.at(name), blocks, 0.01 + 0.05 * blocks) << name;
+    }
+    for (const auto& [level, bits] : BitsOfLevels()) {
+      for (const Json& row : rows) {
+        if (row["row"] != "level" || row["level"] != level ||
+            row["policy"] != advice["policy"]) {
+          continue;
+        }
+        EXPECT_NEAR(row["bits_per_key"].get<double>(), bits, 0.5) << level;
+      }
+    }
+  }
+  // Checks that a second pass reads no keys.
+  void ExpectConverged() {
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(kFine, ProteanMain({"refresh", "--db=" + path_, "--json",
+                                  "--without_samples"},
+                                 out, err));
+    size_t totals = 0;
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+      const Json row = Json::parse(line);
+      if (row.contains("file")) continue;
+      totals++;
+      EXPECT_EQ(0u, row["files_rewritten"]) << out.str();
+      EXPECT_EQ(0u, row["bytes_read"]) << out.str();
+    }
+    EXPECT_EQ(1u, totals) << err.str();
+  }
+  std::map<int, double> BitsOfLevels() {
+    ColumnFamilyMetaData metadata;
+    db_->GetColumnFamilyMetaData(&metadata);
+    TablePropertiesCollection all;
+    EXPECT_OK(db_->GetPropertiesOfAllTables(&all));
+    std::map<int, double> bits;
+    for (const LevelMetaData& level : metadata.levels) {
+      double keys = 0;
+      double bytes = 0;
+      for (const SstFileMetaData& file : level.files) {
+        const auto& properties = *all.at(file.db_path + file.name);
+        keys += static_cast<double>(properties.num_entries);
+        bytes += static_cast<double>(properties.filter_size);
+      }
+      if (keys > 0) bits[level.level] = 8 * bytes / keys;
+    }
+    return bits;
+  }
   void ExpectNear(const Json& row, double blocks) {
     const double promised = row["blocks_per_op"].get<double>();
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
@@ -311,6 +419,44 @@ TEST_F(AdviseTest, MixedReads) {
     }
   };
   Check(keys, make, "bloomfilter:10");
+}
+
+// Following the printed text, and nothing else, gives what it promises: for
+// each kind of read, and each level.
+TEST_F(AdviseTest, FollowingThePrintedText) {
+  Random64 random(9);
+  Keys keys;
+  for (int i = 0; i < 100000; i++) {
+    keys.push_back(Format("user%05d/item%07d",
+                          static_cast<int>(random.Uniform(3000)),
+                          static_cast<int>(random.Uniform(10000000))));
+  }
+  const auto near = [&](Random64* r) {
+    return keys[r->Uniform(keys.size())].substr(0, 14) +
+           Format("%07d", static_cast<int>(r->Uniform(10000000)));
+  };
+  const Kinds kinds = {
+      {"gets of absent keys", [&](Random64* r) { Get(near(r)); }},
+      {"gets of present keys",
+       [&](Random64* r) { Get(keys[r->Uniform(keys.size())]); }},
+      {"closed seeks",
+       [&](Random64* r) {
+         const std::string from = near(r);
+         Seek(from, from.substr(0, 18) + "~");
+       }},
+      {"open seeks", [&](Random64* r) { Seek(near(r), ""); }}};
+  for (const auto& [table, policies] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"{id=BlockBasedTable;filter_policy=bloomfilter:10}",
+            "proteus:10,proteus:12,surf:0:8"},
+           {"{id=ProteanTable;filter_policy=proteus:18}", "proteus:10"},
+           {"{id=BlockBasedTable;filter_policy=bloomfilter:10}", "surf:4:4"},
+           {"{id=ProteanTable;filter_policy=surf:0:0}",
+            "{id=protean.Proteus;bits_per_key=12;level_bits=equal}"}}) {
+    SCOPED_TRACE(policies + " after " + table);
+    Recreate("table_factory=" + table, keys);
+    ASSERT_NO_FATAL_FAILURE(CheckPromise(kinds, policies));
+  }
 }
 
 // Where reads get whole filters through the block cache, the advice says which
@@ -574,6 +720,91 @@ TEST_F(AdviseTest, KindsOfReads) {
       << text.out;
   EXPECT_NE(std::string::npos, text.out.find("gets of absent keys (0."))
       << text.out;
+}
+
+// The recommendation obeys the limits; if no policy does, the nearest miss is
+// named. The costs of building stand beside each policy.
+TEST_F(AdviseTest, Limits) {
+  Random64 random(10);
+  Keys keys;
+  for (int i = 0; i < 30000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  StartTrace();
+  BlocksPerRead(1, 4000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    if (r->Uniform(2) == 0) return Get(BigEndian(lo));
+    Seek(BigEndian(lo), BigEndian(lo | 0xffffffff));
+  });
+  ASSERT_OK(db_->EndTrace());
+  const auto call = [&](Keys more) {
+    more.insert(more.begin(),
+                {"--db=" + path_, "--trace=" + trace_,
+                 "--policies=proteus:6,proteus:10,proteus:16,surf:0:0",
+                 "--min_saving=0.01"});
+    return Call(more);
+  };
+  const std::vector<Json> rows = Rows(call({"--json"}));
+  const std::string best = RowOf(rows, "advice", "")["policy"];
+  EXPECT_EQ("proteus:16", best);
+  for (const char* policy : {"proteus:6", "proteus:16", "surf:0:0"}) {
+    const Json row = RowOf(rows, "policy", policy);
+    EXPECT_NEAR(row["build_cpu_seconds"].get<double>(),
+                row["build_ns_per_key"].get<double>() * 1e-9 *
+                    row["keys"].get<double>(),
+                1e-6);
+    // At least a byte for each key of the largest file, and no file of this
+    // size needs more than this.
+    EXPECT_GT(row["build_memory_bytes"].get<uint64_t>(), keys.size() / 4);
+    EXPECT_LT(row["build_memory_bytes"].get<uint64_t>(), 8u << 20);
+  }
+  // Each limit alone.
+  const auto chosen = [&](const std::string& limit) {
+    return RowOf(Rows(call({"--json", limit})), "advice", "");
+  };
+  const double bytes = RowOf(rows, "policy", best)["filter_bytes"];
+  const Json smaller = chosen("--max_filter_memory=" +
+                              std::to_string(static_cast<int>(bytes * 0.8)));
+  EXPECT_NE(best, smaller["policy"]);
+  EXPECT_LE(smaller["filter_bytes"].get<double>(), bytes * 0.8);
+  std::map<std::string, double> gets;
+  for (const Json& row : rows) {
+    if (row["row"] == "kind" && row["kind"] == "gets of absent keys") {
+      gets[row["policy"]] = row["blocks_per_op"];
+    }
+  }
+  ASSERT_LT(gets["proteus:16"], gets["proteus:6"]);
+  EXPECT_EQ(best, chosen(Format("--max_get_blocks=%g",
+                                gets["proteus:16"] * 1.001 + 1e-9))["policy"]);
+  EXPECT_EQ("none", chosen("--max_build_cpu=0.000001")["policy"]);
+  const Called told = call(
+      {"--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8))});
+  EXPECT_NE(std::string::npos,
+            told.out.find("Without limits, the advice would be proteus:16, "
+                          "which takes "))
+      << told.out;
+
+  // None obeys both: the one that comes nearest, and by what it misses.
+  const Called none =
+      call({"--max_get_blocks=0.000001", "--max_filter_memory=40K"});
+  EXPECT_EQ(kCouldNot, none.code);
+  EXPECT_NE(std::string::npos, none.err.find("no policy obeys the limits"))
+      << none.err;
+  EXPECT_NE(std::string::npos, none.err.find("the nearest miss is "));
+  EXPECT_NE(std::string::npos, none.err.find("--max_")) << none.err;
+  EXPECT_EQ(std::string::npos, none.out.find("Use: ")) << none.out;
+  const Called as_json =
+      call({"--max_get_blocks=0.000001", "--max_filter_memory=40K", "--json"});
+  EXPECT_NE(std::string::npos, as_json.out.find("\"row\":\"miss\""));
+
+  // Reads without Gets of absent keys cannot tell.
+  ASSERT_OK(WriteStringToFile(Env::Default(),
+                              "0x01\t0x02\n0x03\t0x04\n0x05\t0x06\n", other_));
+  const Called blind = Call({"--db=" + path_, "--queries=" + other_,
+                             "--max_get_blocks=0.1", "--policies=proteus:6"});
+  EXPECT_EQ(kCouldNot, blind.code);
+  EXPECT_NE(std::string::npos, blind.err.find("needs Gets of absent keys"))
+      << blind.err;
 }
 
 TEST_F(AdviseTest, RowsForPrograms) {

@@ -44,10 +44,10 @@ void ExpectContains(const std::string& text, const std::string& part) {
 
 TEST(ManualTest, EachCommandHasAHelpAndAPage) {
   const std::vector<std::string> commands = Commands();
-  EXPECT_EQ(
-      (std::vector<std::string>{"inspect", "advise", "refresh", "rollback",
-                                "verify", "samples", "statistics", "help"}),
-      commands);
+  EXPECT_EQ((std::vector<std::string>{"inspect", "advise", "apply", "refresh",
+                                      "rollback", "verify", "samples",
+                                      "statistics", "help"}),
+            commands);
   const std::string program = WithoutEscapes(RunTool({"help", "--man"}).out);
   for (const std::string& command : commands) {
     SCOPED_TRACE(command);

@@ -81,6 +81,26 @@ TEST_F(RefreshCommandTest, DryRunWritesNothing) {
   Close();
 }
 
+// Also files whose filters do well, and whatever the queries are.
+TEST_F(RefreshCommandTest, AllFiles) {
+  FillForOthers();
+  ExpectOutcomes(RefreshDefault({"--all", "--dry_run"}), 2,
+                 "would be rewritten");
+  for (int i = 0; i < 2; i++) {
+    const auto old = Files("default");
+    const ToolRun run = RefreshDefault({"--all"});
+    EXPECT_EQ(kFine, run.code) << run.err;
+    ExpectOutcomes(run, 2, "rewritten");
+    EXPECT_NE(old, Files("default"));
+  }
+  ExpectAllKeys(0);
+  // A damaged file stays as it is, and the others are rewritten.
+  FlipByte(Files("default")[0], 20);
+  const ToolRun run = RefreshDefault({"--all"});
+  EXPECT_EQ(kFoundSomething, run.code) << run.err;
+  EXPECT_EQ(1u, run.Rows().back()["files_rewritten"]) << run.out;
+}
+
 TEST_F(RefreshCommandTest, RewritesWhatPays) {
   FillForOthers();
   const std::string options_before = OptionsOnDisk();

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The tree as it will be once all of its files have been rewritten under a
+//  policy that gives small runs more bits (level_bits.h). The bits of a file
+//  depend on the filters of all others, so files that are rewritten one after
+//  the other, beginning under another policy, would reach their sizes only when
+//  all have been rewritten several times. While a plan lives, each new file
+//  gets its final size at once.
+
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "filter_policy/level_bits.h"
+#include "filter_policy/open_db/tree_filters.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class ProteanFilterPolicy;
+
+// The bits per key that the policy would now give a file of the tree; 0 if its
+// rule is another one than level_bits=auto.
+double BitsOfFileNow(const ProteanFilterPolicy& policy,
+                     const TreeFilters::Tree& tree, const NewFile& file);
+
+class TreePlan {
+ public:
+  // Plans the tree, which has these files, of which levels and keys count. Does
+  // nothing if there are none, or if the policy has another rule than
+  // level_bits=auto.
+  TreePlan(const ProteanFilterPolicy& policy, const TreeFilters::Tree& tree,
+           const std::vector<FileFilter>& files);
+  ~TreePlan();
+
+  TreePlan(const TreePlan&) = delete;
+  TreePlan& operator=(const TreePlan&) = delete;
+
+  bool is_planned() const { return filters_ != nullptr; }
+
+ private:
+  std::shared_ptr<TreeFilters> filters_;
+  const TreeFilters::Tree tree_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

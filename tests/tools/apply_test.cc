@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  protean apply: the OPTIONS file changes in one column family's filter policy
+//  and in nothing else, and can be taken back.
+
+#include "tests/tools/tool_db.h"
+#include "tools/options_diff.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class ApplyTest : public ToolDBTest {
+ protected:
+  ApplyTest() : ToolDBTest("apply") {}
+
+  ToolRun Apply(std::vector<std::string> more) {
+    more.insert(more.begin(), {"apply", "--db=" + path_});
+    return RunTool(more);
+  }
+  static void ExpectHas(const std::string& text, const std::string& part) {
+    EXPECT_NE(std::string::npos, text.find(part)) << part << " in:\n" << text;
+  }
+  // The name of the kept OPTIONS file of the column family with this number.
+  std::string Kept(int id) const {
+    return "before_apply_" + std::to_string(id) + ".options";
+  }
+};
+
+TEST_F(ApplyTest, ChangesAndTakesBack) {
+  Fill();
+  const std::string before = OptionsOnDisk();
+  const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  const std::string after = OptionsOnDisk();
+  const std::vector<std::string> lines = DifferentLines(before, after);
+  EXPECT_FALSE(lines.empty());
+  for (const std::string& line : lines) {
+    ExpectHas(run.out, line + "\n");
+    ExpectHas(line, "filter_policy");
+  }
+  ExpectHas(after, "protean.Proteus");
+  EXPECT_EQ(1u, Disk().count(Kept(1)));
+  ExpectHas(run.out, "--column_family=surf --undo");
+  // Once more, there is nothing to do, and nothing is written.
+  const auto disk = Disk();
+  const ToolRun again = Apply({"--policy=proteus:9", "--column_family=surf"});
+  EXPECT_EQ(kFine, again.code) << again.err;
+  ExpectHas(again.out, "Nothing to do");
+  EXPECT_EQ(disk, Disk());
+
+  const ToolRun undone = Apply({"--undo", "--column_family=surf", "--json"});
+  EXPECT_EQ(kFine, undone.code) << undone.err;
+  EXPECT_EQ(before, OptionsOnDisk());
+  EXPECT_EQ(0u, Disk().count(Kept(1)));
+  EXPECT_FALSE(undone.Rows()[0]["changed_lines"].empty());
+  Apply({"--undo", "--column_family=surf"}).ExpectRefused({"nothing to undo"});
+}
+
+// From RocksDB's own table to ProteanTable and back.
+TEST_F(ApplyTest, ChangesTheTable) {
+  Fill();
+  const std::string before = OptionsOnDisk();
+  const ToolRun run = Apply({"--policy=surf:0:4", "--column_family=bloom"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectHas(run.out, "- [TableOptions/BlockBasedTable \"bloom\"]");
+  ExpectHas(run.out, "+ [TableOptions/ProteanTable \"bloom\"]");
+  ExpectHas(OptionsOnDisk(), "[TableOptions/ProteanTable \"bloom\"]");
+  EXPECT_EQ(kFine, Apply({"--undo", "--column_family=bloom"}).code);
+  EXPECT_EQ(before, OptionsOnDisk());
+  ExpectAllKeys(2);
+}
+
+TEST_F(ApplyTest, PrintsTheCall) {
+  Fill();
+  const auto before = Disk();
+  Open();
+  const std::string policy = "{id=protean.Proteus;bits_per_key=9}";
+  const ToolRun run = Apply({"--policy=" + policy, "--print"});
+  const Json row = Apply({"--policy=" + policy, "--print", "--json"}).Rows()[0];
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectHas(run.out, "{{\"table_factory.filter_policy\", \"{id=protean.Pro");
+  ExpectHas(run.out, "bits_per_key=9");
+  // All options are named, so that none of the old policy stays.
+  ExpectHas(run.out, "level_bits=auto");
+  // The printed call works.
+  EXPECT_OK(db_->SetOptions(
+      row["set_options"].get<std::unordered_map<std::string, std::string>>()));
+  Apply({"--policy=surf:0:4", "--print", "--column_family=bloom"})
+      .ExpectRefused({"BlockBasedTable", "SetOptions cannot change that"});
+  // Nothing else works while the DB is open.
+  Apply({"--policy=surf:0:4"})
+      .ExpectRefused({"probably because a process has it open", "--print"});
+  Apply({"--undo"}).ExpectRefused({"probably because a process has it open"});
+  Close();
+  EXPECT_EQ(0u, Disk().count(Kept(0)));
+}
+
+TEST_F(ApplyTest, Refusals) {
+  Apply({"--policy=surf:0:4"}).ExpectRefused({"does not exist"});
+  Fill();
+  const auto before = Disk();
+  Apply({}).ExpectRefused({"--policy=POLICY", "--undo"});
+  Apply({"--policy=surf:0:4", "--undo"}).ExpectRefused({"--undo goes with"});
+  Apply({"--undo"}).ExpectRefused({"nothing to undo"});
+  Apply({"--policy=sruf:0:4"}).ExpectRefused({"sruf:0:4", "allowed: none, "});
+  Apply({"--policy=proteus:1"}).ExpectRefused({"bits_per_key=1"});
+  Apply({"--policy=surf:0:4", "--column_family=no"})
+      .ExpectRefused({"no column family no", "default, surf, bloom"});
+  Apply({"--policy=surf:0:4", "000001.sst"})
+      .ExpectRefused({"000001.sst is not a flag"});
+  Apply({"--policy={id=protean.Proteus;seed_file=here}"})
+      .ExpectRefused({"seed_file=here is a relative path", "/here"});
+  Apply({"--policy={id=protean.Proteus;samples_file=here}"})
+      .ExpectRefused({"samples_file=here is a relative path"});
+  Apply({"--policy={id=protean.Proteus;seed_file=" + path_ + ".nowhere}"})
+      .ExpectRefused({".nowhere"});
+  EXPECT_EQ(before, Disk());
+}
+
+TEST(OptionsDiffTest, Lines) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(Lines(), DifferentLines("a\nb\n", "a\nb\n"));
+  EXPECT_EQ(Lines({"- b", "+ x"}), DifferentLines("a\nb\nc\n", "a\nx\nc\n"));
+  EXPECT_EQ(Lines({"+ a"}), DifferentLines("", "a\n"));
+  EXPECT_EQ(Lines({"- a"}), DifferentLines("a\na\n", "a\n"));
+  EXPECT_EQ(Lines({"- 1", "+ 4", "- 3", "+ 5"}),
+            DifferentLines("1\n2\n3\n", "4\n2\n5\n"));
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/advice.h"
+
+#include <algorithm>
+
+#include "tools/output.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The kind of a policy. Policies of one kind with ascending sizes are
+// successive budgets, unless their sizes count as equal.
+std::string KindOf(const std::string& policy) {
+  return policy.substr(0, policy.find_first_of(":;"));
+}
+
+const ReplayKind* AbsentGets(const ReplayResult& result) {
+  for (const ReplayKind& kind : result.kinds) {
+    if (kind.name == kGetsOfAbsentKeys) return &kind;
+  }
+  return nullptr;
+}
+
+// The blocks that each bit per key saves from one result to another, which has
+// more bits.
+double SavingPerBit(const ReplayResult& from, const ReplayResult& to) {
+  const double more = to.all.BitsPerKey() - from.all.BitsPerKey();
+  return more <= 0 ? 0 : (from.blocks_per_read - to.blocks_per_read) / more;
+}
+
+// The best of the allowed results, of which there is at least one.
+size_t Best(const std::vector<ReplayResult>& results,
+            const std::vector<bool>& allowed, double worth) {
+  const auto next_after = [&](size_t from, double least) {
+    size_t next = from;
+    double most = least;
+    for (size_t i = kNone + 1; i < results.size(); i++) {
+      if (!allowed[i]) continue;
+      const double saving = SavingPerBit(results[from], results[i]);
+      if (saving > most) {
+        most = saving;
+        next = i;
+      }
+    }
+    return next;
+  };
+  size_t best = kNone;
+  if (!allowed[kNone]) {
+    best = next_after(kNone, -AdviceLimits::kNoLimit);
+  }
+  while (true) {
+    const size_t next = next_after(best, worth);
+    if (next == best) return best;
+    best = next;
+  }
+}
+
+}  // namespace
+
+std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
+  std::vector<double> saved(results.size(), -1);
+  for (size_t i = kNone + 1; i < results.size(); i++) {
+    const double bits = results[i].all.BitsPerKey();
+    size_t smaller = kNone;
+    for (size_t j = kNone + 1; j < results.size(); j++) {
+      const double other = results[j].all.BitsPerKey();
+      if (KindOf(results[j].name) == KindOf(results[i].name) &&
+          kAsGood * other < bits && other > results[smaller].all.BitsPerKey()) {
+        smaller = j;
+      }
+    }
+    if (bits <= results[smaller].all.BitsPerKey()) continue;
+    saved[i] = SavingPerBit(results[smaller], results[i]);
+  }
+  return saved;
+}
+
+double LimitUse::Share() const {
+  if (allowed == AdviceLimits::kNoLimit) return 0;
+  if (allowed > 0) return needs / allowed;
+  return needs > 0 ? AdviceLimits::kNoLimit : 1;
+}
+
+std::string LimitUse::Text() const {
+  if (flag == "max_get_blocks") {
+    return Format("needs %.4f blocks for a Get of an absent key, but --%s=%g",
+                  needs, flag.c_str(), allowed);
+  }
+  if (flag == "max_filter_memory") {
+    return Format("takes %s of filters, but --%s is %s",
+                  PrintedBytes(needs).c_str(), flag.c_str(),
+                  PrintedBytes(allowed).c_str());
+  }
+  return Format("takes %.3g seconds of CPU to build, but --%s=%g", needs,
+                flag.c_str(), allowed);
+}
+
+LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits) {
+  const ReplayKind* const gets = AbsentGets(result);
+  const LimitUse uses[] = {
+      {"max_get_blocks", gets == nullptr ? 0 : gets->BlocksPerRead(),
+       limits.get_blocks},
+      {"max_filter_memory", result.all.filter_bytes, limits.filter_memory},
+      {"max_build_cpu", result.all.build_nanos * 1e-9, limits.build_cpu}};
+  return *std::max_element(std::begin(uses), std::end(uses),
+                           [](const LimitUse& a, const LimitUse& b) {
+                             return a.Share() < b.Share();
+                           });
+}
+
+bool HasAbsentGets(const ReplayResult& result) {
+  return AbsentGets(result) != nullptr;
+}
+
+Recommendation Recommend(const std::vector<ReplayResult>& results,
+                         const AdviceLimits& limits, double min_saving) {
+  const double worth = min_saving / 100 * results[kNone].blocks_per_read;
+  Recommendation recommended;
+  recommended.without_limits =
+      Best(results, std::vector<bool>(results.size(), true), worth);
+  std::vector<bool> allowed(results.size());
+  bool any = false;
+  size_t nearest = kNone;
+  for (size_t i = kNone; i < results.size(); i++) {
+    const LimitUse use = TightestLimit(results[i], limits);
+    allowed[i] = !use.exceeds();
+    any = any || allowed[i];
+    if (use.Share() < TightestLimit(results[nearest], limits).Share()) {
+      nearest = i;
+    }
+  }
+  recommended.obeys = any;
+  recommended.result = any ? Best(results, allowed, worth) : nearest;
+  return recommended;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
