@@ -102,8 +102,7 @@ class Samples : public Command {
   const char* name() const override { return "samples"; }
   const char* summary() const override {
     return "Shows, exports, imports, merges and saves the sample queries that "
-           "filters "
-           "are designed for.";
+           "filters are designed for.";
   }
   const char* usage() const override {
     return "samples show|export|import|merge|save  [FILE...]  [FLAGS]";
