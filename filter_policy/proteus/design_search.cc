@@ -424,14 +424,16 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
 // All queries decide between the candidates that some of them do not tell
 // apart; the others are dropped.
 void DesignSearch::Race(uint64_t bytes, std::vector<Candidate>* found) const {
-  double best = 1;
+  // Penalties make it more than one where nothing keeps the promise.
+  double best = std::numeric_limits<double>::infinity();
   for (Candidate& candidate : *found) {
     Evaluate(bytes, kRaceQueries, &candidate);
     best = std::min(best, candidate.fpr);
   }
   // Twice the standard error of a rate.
+  const double rate = std::min(best, 1.0);
   const double error =
-      2 * std::sqrt(best * (1 - best) / static_cast<double>(kRaceQueries));
+      2 * std::sqrt(rate * (1 - rate) / static_cast<double>(kRaceQueries));
   const double most = best + kMaxForTime + error;
   found->erase(std::remove_if(found->begin(), found->end(),
                               [&](const Candidate& c) { return c.fpr > most; }),
