@@ -48,12 +48,6 @@ unsigned LogOfShards(uint64_t hashes) {
   return log;
 }
 
-// The largest groups that suit a shard of that many hashes.
-unsigned MaxGroupBits(uint64_t hashes) {
-  return std::min(kNeighbourBits,
-                  BitsFor(hashes / kMinHashesPerSlotLost + 1) - 1);
-}
-
 // The numbers of a shard's blocks and slots.
 uint64_t BlocksFor(uint64_t hashes, unsigned group_bits) {
   const uint64_t slots = RibbonConfig::GetNumSlots(std::max<uint32_t>(
@@ -61,6 +55,17 @@ uint64_t BlocksFor(uint64_t hashes, unsigned group_bits) {
                          LowBits(group_bits);
   return std::max<uint64_t>(RibbonSizes::kMinBlocks,
                             (slots + kSlotsPerBlock - 1) / kSlotsPerBlock);
+}
+
+// The largest groups that suit a shard of that many hashes. Another block for
+// the slots that they lose would make all others shorter.
+unsigned MaxGroupBits(uint64_t hashes) {
+  constexpr uint64_t kMany = 64;
+  unsigned bits =
+      std::min(kNeighbourBits, BitsFor(hashes / kMinHashesPerSlotLost + 1) - 1);
+  const uint64_t blocks = BlocksFor(hashes, 0);
+  while (blocks < kMany && BlocksFor(hashes, bits) > blocks) bits--;
+  return bits;
 }
 
 // Where a group's first neighbour has its equations, and what they are.

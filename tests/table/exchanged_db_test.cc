@@ -243,11 +243,12 @@ class ExchangedDBTest : public testing::Test {
     const Queries queries = QueriesOf(family);
     std::vector<bool> may_exist;
     std::string answers = std::string(family.name) + "\n";
-    // Stores the answers, of which few are wrong.
+    // Stores the answers, of which few are wrong: at most a third, since a
+    // quarter of the ranges pass where points have most of the memory.
     const auto append = [&](size_t wrong) {
       for (const bool may : may_exist) answers += may ? '+' : '.';
       answers += '\n';
-      EXPECT_LT(wrong, may_exist.size() / 4) << family.name;
+      EXPECT_LT(wrong, may_exist.size() / 3) << family.name;
     };
     const Keys keys = KeysOf(family);
     const std::set<std::string> known(keys.begin(), keys.end());

@@ -501,7 +501,7 @@ TEST_F(PartitionedDBTest, PrefixesInDescendingOrder) {
   options_.comparator = ReverseBytewiseComparator();
   options_.prefix_extractor.reset(NewFixedPrefixTransform(6));
   SetTable(std::string(kParts) +
-           "metadata_block_size=256;filter_policy=proteus:14;"
+           "metadata_block_size=512;filter_policy=proteus:14;"
            "decouple_partitioned_filters=true");
   Open();
   FillLevel(1, 3);
