@@ -35,12 +35,12 @@ FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
 }
 
 std::string PurposeOf(const ProteanFilterPolicy& policy,
-                      const std::string& column_family, Env* env) {
+                      const std::string& column_family, Env* env,
+                      Logger* logger) {
   const std::string options = policy.ToString(ConfigOptions());
   uint64_t samples = 0;
   if (const std::shared_ptr<SampleStore> store = policy.Samples()) {
-    samples =
-        store->Queue(column_family, env, /*logger=*/nullptr)->Fingerprint();
+    samples = store->Queue(column_family, env, logger)->Fingerprint();
   }
   char text[17];
   snprintf(text, sizeof(text), "%016" PRIx64,

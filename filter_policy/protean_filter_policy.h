@@ -107,9 +107,11 @@ class ProteanFilterPolicy : public FilterPolicy {
 
 // What the policy designs filters of the column family for at this moment: a
 // hash of its options and of the samples, as text. While it stays the same, the
-// same keys get the same design. Thread safe.
+// same keys get the same design. `logger` is told of samples that cannot be
+// read, if this is the first use of them. Thread safe.
 std::string PurposeOf(const ProteanFilterPolicy& policy,
-                      const std::string& column_family, Env* env);
+                      const std::string& column_family, Env* env,
+                      Logger* logger);
 
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {

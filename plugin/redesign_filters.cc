@@ -239,7 +239,8 @@ bool Refresh::IsDesignedForNow(const RefreshedFile& file,
   if (own == nullptr || own->FilterMemory() > 0) return false;
   const std::string& family = run_.column_family()->GetName();
   if (PropertyText(properties, kPurposeProperty) !=
-      PurposeOf(*own, family, run_.db()->GetEnv())) {
+      PurposeOf(*own, family, run_.db()->GetEnv(),
+                family_options_.info_log.get())) {
     return false;
   }
   const double bits_now =

@@ -61,7 +61,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
       const FilterBuildingContext& context) const override {
     const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy_.get());
     (*known_)[kPurposeProperty] =
-        PurposeOf(*own, ColumnFamilyOf(context), env_);
+        PurposeOf(*own, ColumnFamilyOf(context), env_, context.info_log);
     return own->NewBuilder(context, env_, properties_);
   }
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
