@@ -142,8 +142,8 @@ class DynamicSurf {
 
   // Adds a key of the source. A key that is there already may count twice until
   // the next merge. Returns InvalidArgument if the key is longer than 16 MiB,
-  // or, if so many keys have come that it has to wait, the error of the last
-  // merge; the key is then not added.
+  // or the error of the last merge if so many keys have come that an insert has
+  // to wait for the next one; the key is then not added.
   virtual Status Insert(const Slice& key) = 0;
 
   // Takes away a key that was inserted. Deleting a key that is not there may

@@ -61,6 +61,20 @@ struct AmqLookup {
   uint32_t index;
 };
 
+// Moves the lookups whose hashes `may_contain` accepts to the front, in the
+// same order, and returns their number. It does so without a branch.
+template <typename MayContain>
+size_t KeepThose(size_t count, AmqLookup* lookups,
+                 const MayContain& may_contain) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    const AmqLookup lookup = lookups[i];
+    lookups[kept] = lookup;
+    kept += may_contain(lookup.hash) ? 1 : 0;
+  }
+  return kept;
+}
+
 // The query side of a set. Immutable and thread safe.
 class AmqSet {
  public:

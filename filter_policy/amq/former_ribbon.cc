@@ -58,13 +58,8 @@ class RibbonSet final : public AmqSet {
     for (size_t i = 0; i < count; i++) {
       PrefetchRibbon(lookups[i].hash, hasher_, solution_);
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-      const AmqLookup lookup = lookups[i];
-      lookups[kept] = lookup;
-      kept += solution_.FilterQuery(lookup.hash, hasher_);
-    }
-    return kept;
+    return KeepThose(count, lookups,
+                     [this](uint64_t hash) { return MayContain(hash); });
   }
 
  private:
@@ -95,13 +90,8 @@ class ShardedRibbonSet final : public AmqSet {
       const RibbonSolution solution = SolutionFor(lookups[i].hash, &hasher);
       PrefetchRibbon(lookups[i].hash, hasher, solution);
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-      const AmqLookup lookup = lookups[i];
-      lookups[kept] = lookup;
-      kept += MayContain(lookup.hash);
-    }
-    return kept;
+    return KeepThose(count, lookups,
+                     [this](uint64_t hash) { return MayContain(hash); });
   }
 
  private:

@@ -601,13 +601,8 @@ class RibbonSet final : public AmqSet {
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     if (is_damaged_) return count;
     for (size_t i = 0; i < count; i++) PrefetchFor(lookups[i].hash);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-      const AmqLookup lookup = lookups[i];
-      lookups[kept] = lookup;
-      kept += MayContain(lookup.hash);
-    }
-    return kept;
+    return KeepThose(count, lookups,
+                     [this](uint64_t hash) { return MayContain(hash); });
   }
 
  private:

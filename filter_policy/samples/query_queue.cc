@@ -18,6 +18,12 @@ uint64_t NextQueueNumber() {
   return number;
 }
 
+uint64_t HashOf(const SampleQuery& query) {
+  const uint64_t lo = Hash64(query.lo.data(), query.lo.size());
+  return Hash64(query.hi.data(), query.hi.size(),
+                lo + (query.hi_inclusive ? 1 : 0));
+}
+
 }  // namespace
 
 QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
@@ -52,6 +58,7 @@ SampleQuery QueryQueue::MakeRoom(size_t bytes) {
          (queries_.size() >= capacity_ ||
           bytes_ + bytes > capacity_ * kMaxBytesPerQuery)) {
     bytes_ -= BytesOf(queries_.front());
+    hashes_ -= HashOf(queries_.front());
     room = std::move(queries_.front());
     queries_.pop_front();
   }
@@ -62,6 +69,7 @@ SampleQuery QueryQueue::MakeRoom(size_t bytes) {
 
 void QueryQueue::Push(SampleQuery query) {
   bytes_ += BytesOf(query);
+  hashes_ += HashOf(query);
   queries_.push_back(std::move(query));
   size_.store(queries_.size(), std::memory_order_relaxed);
   recorded_.fetch_add(1, std::memory_order_relaxed);
@@ -96,13 +104,7 @@ std::vector<SampleQuery> QueryQueue::Snapshot() const {
 
 uint64_t QueryQueue::Fingerprint() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t sum = queries_.size();
-  for (const SampleQuery& query : queries_) {
-    const uint64_t lo = Hash64(query.lo.data(), query.lo.size());
-    sum += Hash64(query.hi.data(), query.hi.size(),
-                  lo + (query.hi_inclusive ? 1 : 0));
-  }
-  return sum;
+  return queries_.size() + hashes_;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -140,6 +140,7 @@ class QueryQueue {
   alignas(CACHE_LINE_SIZE) mutable std::mutex mutex_;
   std::deque<SampleQuery> queries_;  // oldest first
   size_t bytes_ = 0;                 // of all queries_
+  uint64_t hashes_ = 0;              // the sum of those of all queries_
   std::atomic<uint32_t> starts_{0};
   std::atomic<size_t> size_{0};
   std::atomic<uint64_t> recorded_{0};

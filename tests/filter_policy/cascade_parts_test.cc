@@ -332,9 +332,7 @@ TEST(ChooseMergeTest, LeavesBusyRuns) {
   EXPECT_EQ(4u, choice->end);
 }
 
-// Whatever the sizes are, each run is larger than all newer ones together when
-// no merge is due, and an entry is written a few times.
-// Of runs of one size, the number decides: it has 4 bits, or 5.
+// The number of runs of one size decides: it has 4 bits, or 5.
 TEST(ChoosePaceTest, CountsRuns) {
   const auto pace = [](size_t runs, bool is_merging) {
     return ChoosePace(std::vector<RunState>(runs, {1000, false}), is_merging);
@@ -351,6 +349,8 @@ TEST(ChoosePaceTest, CountsRuns) {
   EXPECT_EQ(WriterPace::kFree, ChoosePace(runs, true));
 }
 
+// Whatever the sizes are, each run is larger than all newer ones together when
+// no merge is due, and an entry is written a few times.
 TEST(ChooseMergeTest, RunsOfAnySizes) {
   std::mt19937_64 random(9);
   for (const int kind : {0, 1, 2}) {

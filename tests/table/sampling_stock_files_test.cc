@@ -218,6 +218,18 @@ TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
 class StockFilesRefreshTest : public RefreshTest,
                               public ::testing::WithParamInterface<bool> {
  protected:
+  // Opens a DB under ProteanTable whose files RocksDB has written without it.
+  void FillWithStock() {
+    BlockBasedTableOptions table;
+    table.filter_policy = policy_;
+    table.no_block_cache = true;
+    options_.table_factory = StockTable(GetParam());
+    Fill();
+    db_.reset();
+    options_.table_factory = NewProteanTableFactory(table);
+    Open();
+  }
+
   // Blocks of files read by the queries, of which none finds a key.
   uint64_t BlocksRead(const std::vector<Query>& queries) {
     SetPerfLevel(PerfLevel::kEnableCount);
@@ -233,14 +245,7 @@ INSTANTIATE_TEST_SUITE_P(Filters, StockFilesRefreshTest, ::testing::Bool(),
 // A DB is switched to ProteanTable, runs as before, and is refreshed: filters
 // are designed by what was asked.
 TEST_P(StockFilesRefreshTest, DesignedByWhatWasAsked) {
-  BlockBasedTableOptions table;
-  table.filter_policy = policy_;
-  table.no_block_cache = true;
-  options_.table_factory = StockTable(GetParam());
-  Fill();
-  db_.reset();
-  options_.table_factory = NewProteanTableFactory(table);
-  Open();
+  FillWithStock();
   const std::vector<Query> asked = Queries(/*close=*/true, 2);
   const uint64_t before = BlocksRead(asked);
   EXPECT_GE(before, asked.size());
@@ -262,14 +267,7 @@ TEST_P(StockFilesRefreshTest, DesignedByWhatWasAsked) {
 
 // So are the filters that compaction builds.
 TEST_P(StockFilesRefreshTest, DesignedByCompaction) {
-  BlockBasedTableOptions table;
-  table.filter_policy = policy_;
-  table.no_block_cache = true;
-  options_.table_factory = StockTable(GetParam());
-  Fill();
-  db_.reset();
-  options_.table_factory = NewProteanTableFactory(table);
-  Open();
+  FillWithStock();
   const uint64_t before = BlocksRead(Queries(/*close=*/true, 2));
   CompactAll();
   std::map<std::string, FilterProperties> files;

@@ -32,22 +32,11 @@ class LiveTest : public ToolDBTest {
   ~LiveTest() override { refreshers_.clear(); }
 
   // Files have filters of SuRF-Base, which queries right above keys pass. New
-  // files of the first column family get filters of Proteus, designed for such
-  // queries.
+  // files of the first column family are designed for such queries.
   void FillForOthers() {
-    const auto proteus = Family(0).table_factory;
-    ColumnFamilyOptions surf;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(),
-        "table_factory={id=ProteanTable;filter_policy=surf:0:0}", &surf));
-    Family(0).table_factory = surf.table_factory;
-    Fill();
-    Family(0).table_factory = proteus;
-    std::vector<SampleQuery> queries;
-    for (uint64_t i = 0; i < kKeys - 1; i++) {
-      queries.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
-    }
-    ASSERT_OK(WriteQueryFile(options_.env, path_ + ".samples", queries));
+    FillWithSurfBase();
+    ASSERT_OK(
+        WriteQueryFile(options_.env, path_ + ".samples", QueriesAboveKeys()));
   }
   // Opens the DB, and lets operators ask about its first `families` column
   // families.
@@ -506,25 +495,18 @@ TEST_F(LiveTest, RocksDBLeavesTheFilesAlone) {
 
 // The request is written with the Env that the process uses.
 TEST_F(LiveTest, EncryptedFiles) {
-  constexpr char kUri[] =
-      "{id=EncryptedFileSystem;provider={id=CTR;cipher=ROT13:32}}";
-  std::shared_ptr<Env> guard;
-  ConfigOptions strict;
-  strict.ignore_unsupported_options = false;
-  Env* env = Env::Default();
-  ASSERT_OK(Env::CreateFromUri(strict, "", kUri, &env, &guard));
-  options_.env = env;
+  Encrypt();
   Fill();
   Serve();
   Ask({"statistics"}).ExpectRefused({"encrypted", "--env_uri"});
   const ToolRun run =
-      Ask({"statistics", std::string("--env_uri=") + kUri, "--json"});
+      Ask({"statistics", std::string("--env_uri=") + kEncryptingEnv, "--json"});
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_EQ(1u, run.Rows().size());
   // A request that was not encrypted.
   ASSERT_OK(WriteStringToFile(Env::Default(), Request("plain").ToText(),
                               request_file_));
-  env->SleepForMicroseconds(1500 * 1000);
+  env_->SleepForMicroseconds(1500 * 1000);
   Env::Default()->DeleteFile(request_file_).PermitUncheckedError();
   EndServing();
   ExpectNoLiveFiles();

@@ -16,23 +16,11 @@ namespace {
 
 class RefreshCommandTest : public ToolDBTest {
  protected:
-  RefreshCommandTest() : ToolDBTest("refresh_command") {
-    // Queries right above keys, for which SuRF-Base is useless.
-    for (uint64_t i = 0; i < kKeys - 1; i++) {
-      queries_.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
-    }
-  }
+  RefreshCommandTest() : ToolDBTest("refresh_command") {}
 
   // The files have filters of SuRF-Base; new files get filters of Proteus.
   void FillForOthers() {
-    const auto proteus = Family(0).table_factory;
-    ColumnFamilyOptions surf;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(),
-        "table_factory={id=ProteanTable;filter_policy=surf:0:0}", &surf));
-    Family(0).table_factory = surf.table_factory;
-    Fill();
-    Family(0).table_factory = proteus;
+    FillWithSurfBase();
     Open();
     Close();
     ASSERT_OK(WriteQueryFile(Env::Default(), today_, queries_));
@@ -59,7 +47,7 @@ class RefreshCommandTest : public ToolDBTest {
 
   const std::string today_ = path_ + ".today";
   const std::string samples_file_ = path_ + ".samples";
-  std::vector<SampleQuery> queries_;
+  const std::vector<SampleQuery> queries_ = QueriesAboveKeys();
 };
 
 }  // namespace

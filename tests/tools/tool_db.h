@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "file/filename.h"
+#include "filter_policy/samples/query_queue.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "table/rocksdb_internals/versions.h"
@@ -149,6 +150,38 @@ class ToolDBTest : public testing::Test {
     Close();
   }
 
+  // Fills the DB, the first column family with filters of SuRF-Base. New files
+  // of it get filters of Proteus.
+  void FillWithSurfBase() {
+    const auto proteus = Family(0).table_factory;
+    ColumnFamilyOptions surf;
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(),
+        "table_factory={id=ProteanTable;filter_policy=surf:0:0}", &surf));
+    Family(0).table_factory = surf.table_factory;
+    Fill();
+    Family(0).table_factory = proteus;
+  }
+  // Queries right above keys, for which SuRF-Base is useless.
+  static std::vector<SampleQuery> QueriesAboveKeys() {
+    std::vector<SampleQuery> queries;
+    for (uint64_t i = 0; i < kKeys - 1; i++) {
+      queries.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
+    }
+    return queries;
+  }
+
+  // The DB gets an Env that encrypts, which kEncryptingEnv makes, too.
+  static constexpr char kEncryptingEnv[] =
+      "{id=EncryptedFileSystem;provider={id=CTR;cipher=ROT13:32}}";
+  void Encrypt() {
+    ConfigOptions strict;
+    strict.ignore_unsupported_options = false;
+    Env* env = Env::Default();
+    ASSERT_OK(Env::CreateFromUri(strict, "", kEncryptingEnv, &env, &env_));
+    options_.env = env;
+  }
+
   // The paths of a column family's files, lowest level first.
   std::vector<std::string> Files(const std::string& family) const {
     std::vector<ManifestFamily> families;
@@ -203,6 +236,7 @@ class ToolDBTest : public testing::Test {
   }
 
   const std::string path_;
+  std::shared_ptr<Env> env_;  // of a DB that is encrypted
   DBOptions options_;
   std::vector<ColumnFamilyDescriptor> families_;
   std::unique_ptr<DB> db_;

@@ -754,17 +754,10 @@ TEST_F(VerifyTest, SuccessorsOfFilesThatAreGone) {
 }
 
 TEST_F(VerifyTest, EncryptedFiles) {
-  constexpr char kUri[] =
-      "{id=EncryptedFileSystem;provider={id=CTR;cipher=ROT13:32}}";
-  std::shared_ptr<Env> guard;
-  ConfigOptions strict;
-  strict.ignore_unsupported_options = false;
-  Env* env = Env::Default();
-  ASSERT_OK(Env::CreateFromUri(strict, "", kUri, &env, &guard));
-  options_.env = env;
+  Encrypt();
   Fill();
   Verify().ExpectRefused({"names no MANIFEST", "encrypted", "--env_uri"});
-  const std::string uri = std::string("--env_uri=") + kUri;
+  const std::string uri = std::string("--env_uri=") + kEncryptingEnv;
   const ToolRun run = Verify({uri});
   EXPECT_EQ(kFine, run.code) << run.out << run.err;
   EXPECT_EQ(6u, run.Rows().size());
