@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -275,6 +276,7 @@ class FaultFileSystem : public FileSystemWrapper {
                            IODebugContext* dbg) override {
     IOStatus s = Mutate(Mutation::kCreate);
     if (!s.ok()) return s;
+    const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
     s = target()->NewWritableFile(name, options, file, dbg);
     if (!s.ok()) return s;
     Note('C', name);
@@ -312,6 +314,7 @@ class FaultFileSystem : public FileSystemWrapper {
                       const IOOptions& options, IODebugContext* dbg) override {
     IOStatus s = Mutate(Mutation::kRename);
     if (!s.ok()) return s;
+    const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
     std::string kept;
     if (journal_ != nullptr && target()->FileExists(to, options, dbg).ok()) {
       // Notes the replaced file, so that the mutation can be undone.
@@ -329,6 +332,7 @@ class FaultFileSystem : public FileSystemWrapper {
                       IODebugContext* dbg) override {
     IOStatus s = Mutate(Mutation::kDelete);
     if (!s.ok()) return s;
+    const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
     s = target()->DeleteFile(name, options, dbg);
     if (s.ok()) Note('D', name);
     return s;
@@ -477,6 +481,7 @@ class FaultFileSystem : public FileSystemWrapper {
     }
     IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
       IOStatus s = file_system_->Mutate(Mutation::kSync);
+      const std::shared_lock<std::shared_mutex> unnoted(file_system_->unnoted_);
       // Power failures are simulated from the journal: there is no need to wait
       // for the disk.
       if (s.ok()) s = target()->Flush(options, dbg);
@@ -535,7 +540,11 @@ class FaultFileSystem : public FileSystemWrapper {
     const bool dies = number == kill_at_;
     const bool fails = number == fail_at_ || (stays_ && number > fail_at_);
     if ((dies || fails) && half) half();
-    if (dies) kill(getpid(), SIGKILL);
+    if (dies) {
+      // What other threads have done is noted first.
+      const std::unique_lock<std::shared_mutex> unnoted(unnoted_);
+      kill(getpid(), SIGKILL);
+    }
     if (!fails) return IOStatus::OK();
     failed_mutations_++;
     failed_by_kind_[static_cast<size_t>(mutation)]++;
@@ -546,6 +555,8 @@ class FaultFileSystem : public FileSystemWrapper {
     if (journal_ != nullptr) journal_->Note(what, path, more);
   }
 
+  // Shared by threads that are doing a mutation or noting it.
+  std::shared_mutex unnoted_;
   mutable std::mutex mutex_;
   std::map<std::string, std::vector<FilePart>> parts_;
   BlockKind read_kind_ = BlockKind::kData;

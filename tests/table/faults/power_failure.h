@@ -65,8 +65,8 @@ class PowerFailure {
     std::string replaced;  // what was there before, if anything
   };
 
-  // The file is missing if another thread had just deleted it when the process
-  // was killed, and had not noted that yet.
+  // A process that was killed from outside may have deleted the file and not
+  // noted that yet.
   static bool IsThere(const std::string& path) {
     return std::filesystem::exists(path);
   }
