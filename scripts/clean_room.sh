@@ -66,6 +66,16 @@ finish() {
 }
 trap finish EXIT
 
+# Runs a program in the present room as its user. The demo has a terminal, as a newcomer does; others have none, as in CI.
+run_as_user() {
+  local login=(su - "$user" -c "cd protean && $1")
+  if [ "$1" = scripts/demo.sh ]; then
+    enter "$room" script --quiet --return --command "${login[*]@Q}" /dev/null </dev/null
+  else
+    enter "$room" "${login[@]}" </dev/null
+  fi
+}
+
 # Runs a program in a new room. $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages
 # to bring along, or nothing; $4: the folder of the project whose packages are kept afterwards, or nothing.
 run_in_room() {
@@ -80,7 +90,7 @@ run_in_room() {
   enter "$room" chown -R "$user" "$home"
   say "$release: $program as $user"
   start=$SECONDS
-  enter "$room" su - "$user" -c "cd protean && $program" </dev/null || outcome="FAILED with code $?"
+  run_as_user "$program" || outcome="FAILED with code $?"
   summary+=("$release, $program as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
   if [ -n "$take" ] && [ "$outcome" = passed ]; then cp "$room$home/protean/$take"/*.deb "$packages/"; fi
   if [ $keep = 1 ] || [ "$outcome" != passed ]; then

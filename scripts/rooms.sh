@@ -19,7 +19,8 @@ prepare_rooms() {
 
 connect() {
   local room=$1
-  apt-config dump --format '%f "%v";%n' 'Acquire' | grep -E '^Acquire::(https?::Proxy|Check-)' \
+  # Nothing else of apt's settings: a fresh image has none.
+  apt-config dump --format '%f "%v";%n' 'Acquire' | grep -E '^Acquire::https?::Proxy' \
     >"$room/etc/apt/apt.conf.d/99network" || true
   cp /etc/resolv.conf /etc/hosts "$room/etc/"
 }
@@ -33,7 +34,8 @@ enter() {
     set -e
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
-    mount -t tmpfs tmpfs "$1/dev/shm"
+    # Containers get 64 MB unless they ask for more.
+    mount -t tmpfs -o size=64m tmpfs "$1/dev/shm"
     mount --rbind /sys "$1/sys"
     [ -z "$shared" ] || mount --bind "$shared" "$1$shared"
     exec chroot "$@"' enter "$room" "$@"

@@ -9,8 +9,8 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Moves the test's folder into memory, unless TEST_TMPDIR was set when the test
-// began, or there is no /dev/shm. For tests that make many databases. Called
-// before the first file is made.
+// began, or /dev/shm is missing or has less than 1 GB free. For tests that make
+// many databases. Called before the first file is made.
 void PutOwnFolderInMemory();
 
 }  // namespace ROCKSDB_NAMESPACE::protean
