@@ -10,14 +10,13 @@
 #include <thread>
 
 #include "cache/sharded_cache.h"
+#include "db_bench_ext/filter_spec.h"
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/protean.h"
 #include "plugin/protean_db.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
-#include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 #include "table/rocksdb_internals/versions.h"
 
@@ -113,11 +112,14 @@ uint8_t SortedRuns::Pick(uint64_t random) const {
   return run;
 }
 
-SeekResult SeekFirst(DB* db, const Slice& lo, const Slice* upper_bound) {
-  ReadOptions read_options;
-  read_options.iterate_upper_bound = upper_bound;
-  read_options.auto_prefix_mode = true;  // for a filter of prefixes
-  std::unique_ptr<Iterator> it(db->NewIterator(read_options));
+std::unique_ptr<Iterator> BenchDb::NewIterator(const Slice& lo,
+                                               const Slice* upper_bound) const {
+  return std::unique_ptr<Iterator>(
+      db_->NewIterator(layout_.SeekOptions(lo, upper_bound)));
+}
+
+SeekResult BenchDb::SeekFirst(const Slice& lo, const Slice* upper_bound) const {
+  const std::unique_ptr<Iterator> it = NewIterator(lo, upper_bound);
   it->Seek(lo);
   SeekResult result;
   result.status = it->status();
@@ -136,9 +138,7 @@ Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count) const {
     *count = result.count;
     return s;
   }
-  ReadOptions read_options;
-  read_options.iterate_upper_bound = &hi;
-  const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+  const std::unique_ptr<Iterator> it = NewIterator(lo, &hi);
   *count = 0;
   for (it->Seek(lo); it->Valid(); it->Next()) ++*count;
   return it->status();
@@ -151,8 +151,10 @@ Status BenchDb::Create(const BenchDbOptions& options,
   bench->statistics_ = CreateDBStatistics();
   bench->jobs_ = std::make_shared<JobCounter>();
   std::string spec = options.filter;
-  Status s = TakeTableLayout(&spec, &bench->layout_);
+  TableLayout layout;
+  Status s = TakeTableLayout(&spec, &layout);
   if (s.ok()) s = MakeFilterPolicy(spec, &bench->policy_);
+  if (s.ok()) s = bench->layout_.Init(layout, bench->policy_);
   if (!s.ok()) return s;
   if (options.read_latency_us > 0) {
     bench->env_ = std::make_unique<CompositeEnvWrapper>(
@@ -176,7 +178,6 @@ Status BenchDb::Open(bool loaded) {
   db_.reset();
   cache_ = NewLRUCache(options_.cache_bytes);
   BlockBasedTableOptions table;
-  table.filter_policy = policy_;
   // Indexes and filters live in the block cache, as in the SuRF paper, section
   // 6. Pinned there, every filter is measured warm.
   table.block_cache = cache_;
@@ -184,27 +185,9 @@ Status BenchDb::Open(bool loaded) {
   if (options_.pin_filters) {
     table.metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
   }
-  if (layout_.first_key_index) {
-    table.index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
-  }
-  if (layout_.partitioned) {
-    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-    table.partition_filters = true;
-    table.decouple_partitioned_filters = layout_.decoupled;
-    table.metadata_block_size = 4096;
-    table.pin_top_level_index_and_filter = true;
-  }
-
   Options db_options;
-  if (AsProteanFilterPolicy(table.filter_policy.get()) != nullptr) {
-    db_options.table_factory = NewProteanTableFactory(table);
-  } else {
-    db_options.table_factory.reset(NewBlockBasedTableFactory(table));
-  }
-  if (layout_.prefix_bytes > 0) {
-    db_options.prefix_extractor.reset(
-        NewCappedPrefixTransform(layout_.prefix_bytes));
-  }
+  const Status s = layout_.Apply(table, &db_options);
+  if (!s.ok()) return s;
   if (env_ != nullptr) db_options.env = env_.get();
   db_options.create_if_missing = true;
   db_options.statistics = statistics_;
@@ -325,22 +308,6 @@ std::string BenchDb::TreeShape() const {
              std::to_string(count);
   }
   return shape + " files";
-}
-
-Status BenchDb::FilterSize(uint64_t* bytes, double* bits_per_key) const {
-  TablePropertiesCollection properties;
-  const Status s = db_->GetPropertiesOfAllTables(&properties);
-  if (!s.ok()) return s;
-  *bytes = 0;
-  uint64_t keys = 0;
-  for (const auto& file : properties) {
-    *bytes += file.second->filter_size;
-    keys += file.second->num_entries;
-  }
-  *bits_per_key =
-      keys > 0 ? 8.0 * static_cast<double>(*bytes) / static_cast<double>(keys)
-               : 0;
-  return s;
 }
 
 uint64_t BenchDb::FilterBytesInCache() const {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/table_layout.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -66,9 +66,6 @@ struct SeekResult {
   size_t value_bytes = 0;
 };
 
-// Seeks the first key at or after `lo`, and before `*upper_bound` if given.
-SeekResult SeekFirst(DB* db, const Slice& lo, const Slice* upper_bound);
-
 class JobCounter;
 
 class BenchDb {
@@ -104,6 +101,13 @@ class BenchDb {
 
   DB* db() { return db_.get(); }
 
+  // An iterator that starts at `lo`, and ends before `*upper_bound` if given.
+  // Both must outlive the iterator.
+  std::unique_ptr<Iterator> NewIterator(const Slice& lo,
+                                        const Slice* upper_bound) const;
+  // Seeks the first key at or after `lo`, and before `*upper_bound` if given.
+  SeekResult SeekFirst(const Slice& lo, const Slice* upper_bound) const;
+
   // Counts the records with keys in [lo, hi): from the filters if they are
   // Protean's, else in a scan.
   Status Count(const Slice& lo, const Slice& hi, uint64_t* count) const;
@@ -119,8 +123,6 @@ class BenchDb {
 
   // The files of each level that has any, such as "L1: 4, L2: 7, L3: 14 files".
   std::string TreeShape() const;
-  // Bytes of filters and their bits per key over all files; 0 without filters.
-  Status FilterSize(uint64_t* bytes, double* bits_per_key) const;
   // Bytes of filter blocks that the block cache holds now.
   uint64_t FilterBytesInCache() const;
   // Number of shards that RocksDB cuts a block cache of this size into.
@@ -138,7 +140,7 @@ class BenchDb {
   BenchDbOptions options_;
   // All opens share the policy, as it may hold sample queries.
   std::shared_ptr<const FilterPolicy> policy_;
-  TableLayout layout_;
+  TableLayoutOptions layout_;
   std::shared_ptr<JobCounter> jobs_;
   std::unique_ptr<Env> env_;
   std::shared_ptr<Cache> cache_;

@@ -68,8 +68,10 @@ void BenchReport::Row(const QueryResult& result) {
        {"block_reads_per_op", result.block_reads_per_op, "blocks/op", 10, 4},
        {"filter_fpr", Fpr(result), "filter fpr", 10, 5},
        {"false_positives_per_op", result.false_positives_per_op, "fp/op", 9, 5},
-       {"bits_per_key", filter_.bits_per_key, "bits/key", 9, 2},
-       {"filter_bytes", filter_.filter_bytes},
+       {"bits_per_key", filter_.files.FilterBitsPerKey(), "bits/key", 9, 2},
+       {"filter_bytes", filter_.files.filter_bytes},
+       {"index_bits_per_key", filter_.files.IndexBitsPerKey(), "index b/k", 9,
+        2},
        {"filter_bytes_in_cache", filter_.filter_bytes_in_cache, "cached MB", 10,
         2, 1 / kMB},
        {"load_seconds", filter_.load_seconds, "load s", 7, 1},
@@ -120,13 +122,39 @@ void BenchReport::Row(const CacheRow& cache) {
          {"data_reads_per_op", data_reads_per_op, "data", 9, 4},
          {"bytes_read_per_op", queries.bytes_read_per_op, "KB/op", 9, 2,
           1.0 / 1024},
-         {"bits_per_key", filter_.bits_per_key, "bits/key", 9, 2},
-         {"filter_bytes", filter_.filter_bytes},
+         {"bits_per_key", filter_.files.FilterBitsPerKey(), "bits/key", 9, 2},
+         {"filter_bytes", filter_.files.filter_bytes},
          {"filter_bytes_in_cache", cache.filter_bytes_in_cache, "cached MB", 10,
           2, 1 / kMB},
          {"load_seconds", filter_.load_seconds},
          {"wrong_results", queries.wrong_results, "wrong", 6}});
   wrong_ = wrong_ || queries.wrong_results > 0;
+}
+
+void BenchReport::Row(const WriteRow& row) {
+  const WriteCost& cost = row.cost;
+  Print(
+      {{"filter", row.filter, "filter", -16},
+       {"samples", row.taught ? "with" : "without", "samples", -7},
+       {"value_bytes", row.value_bytes, "value", 6, 0, 1, " B"},
+       {"records", cost.records, "records", 8},
+       {"cpu_seconds", cost.cpu_seconds, "cpu s", 6, 2},
+       {"flush_cpu_seconds", cost.flush_cpu_seconds, "flush", 6, 2},
+       {"compaction_cpu_seconds", cost.compaction_cpu_seconds, "compact", 7, 2},
+       {"base", row.base},
+       {"cpu_ratio", row.cpu_ratio, "cpu/base", 8, 3},
+       {"compaction_cpu_ratio", row.compaction_cpu_ratio, "compact/base", 12,
+        3},
+       {"min_compaction_cpu_ratio", row.min_compaction_cpu_ratio, "min", 5, 3},
+       {"max_compaction_cpu_ratio", row.max_compaction_cpu_ratio, "max", 5, 3},
+       {"wall_seconds", cost.wall_seconds, "wall s", 7, 2},
+       {"stall_seconds", cost.stall_seconds, "stall s", 7, 2},
+       {"peak_mb", cost.peak_mb, "peak MB", 7, 1},
+       {"written_bytes", cost.written_bytes, "written MB", 10, 1, 1 / kMB},
+       {"file_bytes", cost.files.file_bytes, "files MB", 8, 1, 1 / kMB},
+       {"bits_per_key", cost.files.FilterBitsPerKey(), "bits/key", 8, 2},
+       {"filter_bytes", cost.files.filter_bytes},
+       {"rounds", row.rounds}});
 }
 
 std::string BenchReport::Figure::Text() const {

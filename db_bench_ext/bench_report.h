@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/file_sums.h"
 #include "db_bench_ext/query_meter.h"
+#include "db_bench_ext/write_summary.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -17,8 +19,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Figures that all rows of one filter share.
 struct FilterFigures {
   std::string filter;
-  double bits_per_key = 0;
-  uint64_t filter_bytes = 0;  // in all files
+  FileSums files;
   uint64_t filter_bytes_in_cache = 0;
   double load_seconds = 0;
 };
@@ -61,6 +62,7 @@ class BenchReport {
   void Row(const QueryResult& result);
   void Row(const ShiftBatch& batch);
   void Row(const CacheRow& cache);
+  void Row(const WriteRow& row);
 
   // Whether any answer was wrong.
   bool wrong() const { return wrong_; }

@@ -156,7 +156,7 @@ bool CacheSizes::RunQuery(BenchDb* db, QueryKind kind,
   if (kind == QueryKind::kClosedSeek) {
     return records_.SeekIsRight(db, records_.keys(), query);
   }
-  const SeekResult found = SeekFirst(db->db(), query.lo, nullptr);
+  const SeekResult found = db->SeekFirst(query.lo, nullptr);
   const std::string* expected = FirstKey(query.lo);
   return found.status.ok() &&
          found.key == (expected == nullptr ? std::string() : *expected);

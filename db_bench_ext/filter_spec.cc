@@ -35,9 +35,6 @@ Status Refuse(const std::string& spec) {
       ", fst:STEP with a step of " + kFstSteps + ", " + DesignForm());
 }
 
-constexpr char kPrefixSuffix[] = "+prefix";
-constexpr size_t kMaxPrefixBytes = 1024;
-
 // The number after `name` and a colon in `spec`, or a negative number if there
 // is none.
 double BitsPerKey(const std::string& spec) {
@@ -48,48 +45,6 @@ double BitsPerKey(const std::string& spec) {
 }
 
 }  // namespace
-
-Status TakeTableLayout(std::string* spec, TableLayout* layout) {
-  const std::string given = *spec;
-  const struct {
-    std::string text;
-    bool* set;
-  } suffixes[] = {{"+first_key", &layout->first_key_index},
-                  {"+partitioned", &layout->partitioned},
-                  {"+decoupled", &layout->decoupled}};
-  for (bool taken = true; taken;) {
-    taken = false;
-    for (const auto& [text, set] : suffixes) {
-      if (spec->size() < text.size() ||
-          spec->compare(spec->size() - text.size(), text.size(), text) != 0) {
-        continue;
-      }
-      spec->resize(spec->size() - text.size());
-      *set = taken = true;
-    }
-  }
-  const size_t prefix = spec->rfind(kPrefixSuffix);
-  if (prefix != std::string::npos) {
-    const std::string digits = spec->substr(prefix + strlen(kPrefixSuffix));
-    layout->prefix_bytes =
-        digits.find_first_not_of("0123456789") == std::string::npos
-            ? strtoul(digits.c_str(), nullptr, 10)
-            : 0;
-    spec->resize(prefix);
-    if (layout->prefix_bytes == 0 || layout->prefix_bytes > kMaxPrefixBytes) {
-      return Status::InvalidArgument(
-          "filter " + given + ": the prefixes have " + digits +
-          " bytes; allowed: 1 to " + std::to_string(kMaxPrefixBytes));
-    }
-  }
-  if (layout->partitioned ? layout->first_key_index : layout->decoupled) {
-    return Status::InvalidArgument(
-        "filter " + given +
-        " is not allowed; allowed suffixes: +first_key, +partitioned, "
-        "+partitioned+decoupled, and +prefixN in front of these");
-  }
-  return Status::OK();
-}
 
 const char* FiltersHelp(const std::string& what) {
   // Flags keep the pointer, so the string lives as long as the process.

@@ -56,7 +56,7 @@ Status KeyedRecords::Put(BenchDb* db, const std::string& key) const {
 SeekResult KeyedRecords::Seek(BenchDb* db, const Query& query) const {
   const std::string bound = UpperBoundOf(query, source_);
   const Slice upper_bound = bound;
-  return SeekFirst(db->db(), query.lo, &upper_bound);
+  return db->SeekFirst(query.lo, &upper_bound);
 }
 
 bool KeyedRecords::SeekIsRight(BenchDb* db,

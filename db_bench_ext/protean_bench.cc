@@ -21,6 +21,7 @@
 #include "db_bench_ext/timeseries.h"
 #include "db_bench_ext/workload.h"
 #include "db_bench_ext/workload_flags.h"
+#include "db_bench_ext/write_bench.h"
 
 DEFINE_string(workload, "timeseries",
               "Keys and queries. From the SuRF paper: timeseries; by "
@@ -28,15 +29,17 @@ DEFINE_string(workload, "timeseries",
               "paper, by --key_dist, --query_dist and the flags beside them: "
               "ranges, strings. open_seeks: as ranges, without any bound, "
               "before and after the filters have learned from it. cache_sizes: "
-              "absent keys, closed and open seeks through small block caches");
+              "absent keys, closed and open seeks through small block "
+              "caches. write: what flushes and compactions cost");
 DEFINE_string(
     filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
     ROCKSDB_NAMESPACE::protean::FiltersHelp(
         "Any of them may end with +prefixN, for a prefix extractor of "
-        "N bytes, and then with +first_key, for an index of the "
-        "blocks' first keys, or with +partitioned or "
-        "+partitioned+decoupled, for filters and indexes in parts "
-        "of 4 KB. Filters to compare"));
+        "N bytes, or with +query_filterN, for RocksDB's SstQueryFilter of "
+        "the first N bytes and of the rest; and then with +first_key, for an "
+        "index of the blocks' first keys, with +trie_index, for an index that "
+        "RocksDB 11.8.1 has, or with +partitioned or +partitioned+decoupled, "
+        "for filters and indexes in parts of 4 KB. Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
@@ -132,7 +135,7 @@ Status RunFilter(const std::string& filter, const std::string& path,
     s = report->Tree(workload.Describe(), db->TreeShape(),
                      workload.loaded_records(), options.cache_bytes);
   }
-  if (s.ok()) s = db->FilterSize(&figures.filter_bytes, &figures.bits_per_key);
+  if (s.ok()) s = SumFiles(db->db(), &figures.files);
   line->Show("warming the cache", 0);
   if (s.ok()) s = db->Reopen();
   if (s.ok()) s = workload.WarmUp(db.get());
@@ -334,6 +337,21 @@ class BenchFolder {
   std::string temporary_;  // the folder that path_ is in; empty with --db
 };
 
+Status Write(const std::vector<std::string>& filters, BenchReport* report) {
+  WriteBenchOptions options;
+  options.filters = filters;
+  options.run.seed = FLAGS_seed;
+  BenchFolder folder;
+  Status s = WriteBenchOptionsFromFlags(&options);
+  if (s.ok()) s = folder.Create();
+  if (!s.ok()) return s;
+  options.run.path = folder.path() + "/db";
+  ProgressLine line;
+  s = RunWriteBench(options, report, &line);
+  line.Clear();
+  return s;
+}
+
 Status Run(BenchReport* report) {
   Status s = report->Open(FLAGS_report, FLAGS_json_file);
   const std::vector<std::string> filters = SplitList(FLAGS_filters);
@@ -344,6 +362,7 @@ Status Run(BenchReport* report) {
     if (s.ok()) s = TakeTableLayout(&spec, &layout);
     if (s.ok()) s = MakeFilterPolicy(spec, &policy);
   }
+  if (s.ok() && FLAGS_workload == "write") return Write(filters, report);
   std::unique_ptr<DbWorkload> workload;
   if (s.ok()) s = MakeWorkload(&workload);
   if (!s.ok()) return s;

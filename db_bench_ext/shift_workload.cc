@@ -133,8 +133,9 @@ Status ShiftWorkload::Run(BenchDb* db, BenchReport* report,
     s = RunBatch(db, queries * i / options_.batches,
                  queries * (i + 1) / options_.batches, &rng, &batch);
     batch.jobs = db->BackgroundJobs() - jobs_before;
-    uint64_t filter_bytes;
-    if (s.ok()) s = db->FilterSize(&filter_bytes, &batch.bits_per_key);
+    FileSums sums;
+    if (s.ok()) s = SumFiles(db->db(), &sums);
+    batch.bits_per_key = sums.FilterBitsPerKey();
     if (i + 1 == options_.batches) {
       batch.seeks.wrong_results += CountMissingKeys(db, &rng);
     }

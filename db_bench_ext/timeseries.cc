@@ -170,8 +170,8 @@ bool Timeseries::RunQuery(BenchDb* db, QueryKind kind,
            count == FirstAtOrAfter(query.end) - FirstAtOrAfter(query.time);
   }
   const Slice upper_bound = hi;
-  const SeekResult found = SeekFirst(
-      db->db(), lo, kind == QueryKind::kClosedSeek ? &upper_bound : nullptr);
+  const SeekResult found = db->SeekFirst(
+      lo, kind == QueryKind::kClosedSeek ? &upper_bound : nullptr);
   if (!found.status.ok()) return false;
   const size_t first = FirstAtOrAfter(query.time);
   const bool expected =

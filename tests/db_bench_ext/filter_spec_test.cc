@@ -2,10 +2,9 @@
 
 //  The suffixes of a filter's spec.
 
-#include "db_bench_ext/filter_spec.h"
-
 #include <gtest/gtest.h>
 
+#include "db_bench_ext/table_layout.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -58,9 +57,47 @@ TEST(FilterSpecTest, Prefixes) {
   }
 }
 
+TEST(FilterSpecTest, QueryFilters) {
+  std::string spec = "bloom:14+query_filter8+prefix3+first_key";
+  TableLayout layout;
+  EXPECT_OK(TakeTableLayout(&spec, &layout));
+  EXPECT_EQ("bloom:14", spec);
+  EXPECT_EQ(8u, layout.query_filter_bytes);
+  EXPECT_EQ(3u, layout.prefix_bytes);
+  EXPECT_TRUE(layout.first_key_index);
+  for (const char* given : {"a+query_filter", "a+query_filter0",
+                            "a+query_filter-1", "a+query_filter1025"}) {
+    spec = given;
+    TableLayout refused;
+    EXPECT_TRUE(TakeTableLayout(&spec, &refused).IsInvalidArgument()) << given;
+  }
+}
+
+// Only closed seeks have a range that segments can lie outside of, and all
+// seeks may ask for prefixes where that is right.
+TEST(FilterSpecTest, SeeksAskWhatIsLegal) {
+  const Slice lo("b");
+  const Slice upper_bound("c");
+  for (const size_t bytes : {size_t{0}, size_t{8}}) {
+    TableLayout layout;
+    layout.query_filter_bytes = bytes;
+    TableLayoutOptions options;
+    ASSERT_OK(options.Init(layout, nullptr));
+    const ReadOptions closed = options.SeekOptions(lo, &upper_bound);
+    EXPECT_EQ(&upper_bound, closed.iterate_upper_bound);
+    EXPECT_EQ(bytes > 0, static_cast<bool>(closed.table_filter));
+    EXPECT_TRUE(closed.auto_prefix_mode);
+    const ReadOptions open = options.SeekOptions(lo, nullptr);
+    EXPECT_EQ(nullptr, open.iterate_upper_bound);
+    EXPECT_FALSE(static_cast<bool>(open.table_filter));
+    EXPECT_TRUE(open.auto_prefix_mode);
+  }
+}
+
 TEST(FilterSpecTest, SuffixesThatContradictEachOtherAreRefused) {
   for (const char* given :
-       {"a+decoupled", "a+first_key+partitioned", "a+first_key+decoupled"}) {
+       {"a+decoupled", "a+first_key+partitioned", "a+first_key+decoupled",
+        "a+trie_index+first_key", "a+trie_index+partitioned"}) {
     std::string spec = given;
     TableLayout layout;
     EXPECT_TRUE(TakeTableLayout(&spec, &layout).IsInvalidArgument()) << given;

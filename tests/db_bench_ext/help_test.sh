@@ -41,7 +41,7 @@ expect_help() {
 }
 
 expect_help filter_bench filter_bench.cc workload_flags.cc
-expect_help protean_bench protean_bench.cc workload_flags.cc
+expect_help protean_bench protean_bench.cc workload_flags.cc write_bench.cc
 expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
 expect_help quotient_bench quotient_bench.cc
