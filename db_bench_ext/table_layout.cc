@@ -9,7 +9,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/experimental.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/version.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -129,15 +129,16 @@ Status TableLayoutOptions::Apply(BlockBasedTableOptions table,
     table.metadata_block_size = 4096;
     table.pin_top_level_index_and_filter = true;
   }
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
   if (layout_.trie_index &&
       !GetBlockBasedTableOptionsFromString(
-           ConfigOptions(), table,
+           strict, table,
            "user_defined_index_factory=trie_index;use_udi_as_primary_index="
            "true",
            &table)
            .ok()) {
-    return Status::NotSupported("+trie_index: RocksDB " +
-                                GetRocksVersionAsString() +
+    return Status::NotSupported("+trie_index: RocksDB " PROTEAN_ROCKSDB_VERSION
                                 " has no trie index; 11.8.1 has one");
   }
   if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
