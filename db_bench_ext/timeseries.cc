@@ -75,6 +75,7 @@ Status Timeseries::WarmUp(BenchDb* db) const {
 
 std::vector<std::pair<QueryKind, int>> Timeseries::Kinds() const {
   std::vector<std::pair<QueryKind, int>> kinds = {{QueryKind::kPoint, 100},
+                                                  {QueryKind::kPoint, 0},
                                                   {QueryKind::kOpenSeek, 0}};
   for (int percent : options_.empty_percents) {
     kinds.emplace_back(QueryKind::kClosedSeek, percent);
@@ -128,6 +129,12 @@ std::vector<Timeseries::Query> Timeseries::MakeQueries(QueryKind kind,
     query.time = rng() % span;
     query.sensor = rng() % options_.sensors;
     query.end = query.time + size;
+    query.stored = kind == QueryKind::kPoint && empty_percent == 0;
+    if (query.stored) {
+      const Record& record = records_[rng() % records_.size()];
+      query.time = record.time;
+      query.sensor = record.sensor;
+    }
   }
   return queries;
 }
@@ -159,7 +166,8 @@ bool Timeseries::RunQuery(BenchDb* db, QueryKind kind,
     std::string value;
     const Status s =
         db->db()->Get(ReadOptions(), Key(query.time, query.sensor), &value);
-    return s.ok() ? RunsWithAnswer(kind, query) > 0 : s.IsNotFound();
+    return s.ok() ? RunsWithAnswer(kind, query) > 0
+                  : s.IsNotFound() && !query.stored;
   }
   // A timestamp without a sensor comes before all events of that time.
   const std::string lo = BigEndianKey(query.time);

@@ -36,8 +36,9 @@ class Timeseries : public DbWorkload {
   uint64_t loaded_records() const override { return records_.size(); }
   Status Load(BenchDb* db, const BenchDb::Progress& progress) const override;
   Status WarmUp(BenchDb* db) const override;
-  // Runs point queries, open seeks, closed seeks with each share of empty ones,
-  // and counts of kCounted records on average.
+  // Runs point queries of absent keys and of stored ones, open seeks, closed
+  // seeks with each share of empty ones, and counts of kCounted records on
+  // average.
   Status Run(BenchDb* db, BenchReport* report,
              ProgressLine* line) const override;
 
@@ -57,6 +58,7 @@ class Timeseries : public DbWorkload {
     uint64_t time;
     uint64_t sensor;  // point queries
     uint64_t end;     // closed seeks and counts: first time past the range
+    bool stored;      // point queries: whether it is the key of a record
   };
 
   std::vector<std::pair<QueryKind, int>> Kinds() const;
@@ -64,8 +66,8 @@ class Timeseries : public DbWorkload {
                                  uint64_t num_queries, uint64_t seed) const;
   // Queries that are drawn as the measured ones are and find nothing.
   std::vector<protean::Query> MakeSamples() const;
-  // Runs one kind of query. For closed seeks, `empty_percent` is the share that
-  // finds nothing.
+  // Runs one kind of query. For point queries and closed seeks, `empty_percent`
+  // is the share that finds nothing.
   QueryResult RunKind(BenchDb* db, QueryKind kind, int empty_percent,
                       ProgressLine* line) const;
   // Index of the first record at or after the time.
