@@ -22,7 +22,7 @@ if ! has_direct_reads "$out"; then
 fi
 
 say "running the time-series workload, about 3 minutes"
-# An index of the blocks' first keys is stock RocksDB's best for seeks.
+# An index of the blocks' first keys is stock RocksDB's best for seeks of any length (docs/results/stock.md has its others).
 filters=none,bloom:14,bloom:14+first_key,surf:0:4,surf:4:0,proteus:12,proteus:14,oracle
 build/protean_bench --workload=timeseries --filters=$filters --num=400000 --queries=25000 "$reads" --db="$out" \
   --json_file="$out/timeseries.jsonl" "${arguments[@]}" | tee "$out/timeseries.txt"
