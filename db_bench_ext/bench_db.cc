@@ -112,14 +112,9 @@ uint8_t SortedRuns::Pick(uint64_t random) const {
   return run;
 }
 
-std::unique_ptr<Iterator> BenchDb::NewIterator(const Slice& lo,
-                                               const Slice* upper_bound) const {
-  return std::unique_ptr<Iterator>(
-      db_->NewIterator(layout_.SeekOptions(lo, upper_bound)));
-}
-
 SeekResult BenchDb::SeekFirst(const Slice& lo, const Slice* upper_bound) const {
-  const std::unique_ptr<Iterator> it = NewIterator(lo, upper_bound);
+  const SeekOptions options(layout_, lo, upper_bound);
+  const std::unique_ptr<Iterator> it(db_->NewIterator(options.get()));
   it->Seek(lo);
   SeekResult result;
   result.status = it->status();
@@ -138,7 +133,8 @@ Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count) const {
     *count = result.count;
     return s;
   }
-  const std::unique_ptr<Iterator> it = NewIterator(lo, &hi);
+  const SeekOptions options(layout_, lo, &hi);
+  const std::unique_ptr<Iterator> it(db_->NewIterator(options.get()));
   *count = 0;
   for (it->Seek(lo); it->Valid(); it->Next()) ++*count;
   return it->status();

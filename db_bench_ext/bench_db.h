@@ -101,10 +101,6 @@ class BenchDb {
 
   DB* db() { return db_.get(); }
 
-  // An iterator that starts at `lo`, and ends before `*upper_bound` if given.
-  // Both must outlive the iterator.
-  std::unique_ptr<Iterator> NewIterator(const Slice& lo,
-                                        const Slice* upper_bound) const;
   // Seeks the first key at or after `lo`, and before `*upper_bound` if given.
   SeekResult SeekFirst(const Slice& lo, const Slice* upper_bound) const;
 
@@ -112,6 +108,8 @@ class BenchDb {
   // Protean's, else in a scan.
   Status Count(const Slice& lo, const Slice& hi, uint64_t* count) const;
 
+  // For the options of iterators.
+  const TableLayoutOptions& layout() const { return layout_; }
   // Nullptr if there are no filters.
   const FilterPolicy* filter_policy() const { return policy_.get(); }
   uint64_t Ticker(Tickers ticker) const {

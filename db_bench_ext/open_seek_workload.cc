@@ -32,7 +32,8 @@ bool OpenSeekWorkload::SeekIsRight(BenchDb* db,
                                    const std::string& target) const {
   const std::vector<std::string>& keys = records_.keys();
   auto expected = std::lower_bound(keys.begin(), keys.end(), target);
-  const std::unique_ptr<Iterator> it = db->NewIterator(target, nullptr);
+  const SeekOptions options(db->layout(), target, nullptr);
+  const std::unique_ptr<Iterator> it(db->db()->NewIterator(options.get()));
   it->Seek(target);
   for (uint64_t i = 0; i < keys_read_; i++, ++expected) {
     if (i > 0) it->Next();

@@ -21,6 +21,16 @@ constexpr size_t kMaxSegmentBytes = 1 << 20;
 
 using QueryFilters = experimental::SstQueryFilterConfigsManager;
 
+// RocksDB's option is a function, and since 11.12 a pointer to one.
+[[maybe_unused]] void SetTableFilter(const FileChoice& files,
+                                     FileChoice* option) {
+  *option = files;
+}
+[[maybe_unused]] void SetTableFilter(const FileChoice& files,
+                                     const FileChoice** option) {
+  *option = &files;
+}
+
 // Takes one suffix, without its '+'. `known` says whether it is one.
 Status TakeSuffix(const std::string& suffix, const std::string& given,
                   TableLayout* layout, bool* known) {
@@ -156,16 +166,14 @@ Status TableLayoutOptions::Apply(BlockBasedTableOptions table,
   return Status::OK();
 }
 
-ReadOptions TableLayoutOptions::SeekOptions(const Slice& lo,
-                                            const Slice* upper_bound) const {
-  ReadOptions options;
-  options.iterate_upper_bound = upper_bound;
+SeekOptions::SeekOptions(const TableLayoutOptions& layout, const Slice& lo,
+                         const Slice* upper_bound)
+    : files_(upper_bound == nullptr ? nullptr
+                                    : layout.FilesOf(lo, *upper_bound)) {
+  options_.iterate_upper_bound = upper_bound;
   // A filter of prefixes says nothing of ranges that go beyond a prefix.
-  options.auto_prefix_mode = true;
-  if (files_by_range_ && upper_bound != nullptr) {
-    options.table_filter = files_by_range_(lo, *upper_bound);
-  }
-  return options;
+  options_.auto_prefix_mode = true;
+  if (files_) SetTableFilter(files_, &options_.table_filter);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

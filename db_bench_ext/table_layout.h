@@ -48,6 +48,9 @@ struct TableLayout {
 // they contradict each other.
 Status TakeTableLayout(std::string* spec, TableLayout* layout);
 
+// Whether a read needs a file, by its properties.
+using FileChoice = std::function<bool(const TableProperties&)>;
+
 // The options of tables and reads that a layout stands for.
 class TableLayoutOptions {
  public:
@@ -61,10 +64,11 @@ class TableLayoutOptions {
   Status Apply(BlockBasedTableOptions table,
                ColumnFamilyOptions* options) const;
 
-  // The options of an iterator over [lo, *upper_bound), or to the last key if
-  // there is no bound. Both must outlive the iterator. Every filter that the
-  // layout has is asked where that is right, and only there.
-  ReadOptions SeekOptions(const Slice& lo, const Slice* upper_bound) const;
+  // Whether a file may hold a key of [lo, upper_bound), by the files'
+  // properties; null without +query_filterN. Both bounds must outlive it.
+  FileChoice FilesOf(const Slice& lo, const Slice& upper_bound) const {
+    return files_by_range_ ? files_by_range_(lo, upper_bound) : nullptr;
+  }
 
  private:
   using FilesByRange =
@@ -76,6 +80,24 @@ class TableLayoutOptions {
   // Both are null without +query_filterN.
   std::shared_ptr<TablePropertiesCollectorFactory> query_filter_;
   FilesByRange files_by_range_;
+};
+
+// The options of an iterator over [lo, *upper_bound), or to the last key if
+// there is no bound. All three must outlive the iterator. Every filter that the
+// layout has is asked where that is right, and only there.
+class SeekOptions {
+ public:
+  SeekOptions(const TableLayoutOptions& layout, const Slice& lo,
+              const Slice* upper_bound);
+  // `options_` may refer to `files_`.
+  SeekOptions(const SeekOptions&) = delete;
+  SeekOptions& operator=(const SeekOptions&) = delete;
+
+  const ReadOptions& get() const { return options_; }
+
+ private:
+  const FileChoice files_;
+  ReadOptions options_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

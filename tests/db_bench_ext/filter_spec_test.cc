@@ -83,14 +83,14 @@ TEST(FilterSpecTest, SeeksAskWhatIsLegal) {
     layout.query_filter_bytes = bytes;
     TableLayoutOptions options;
     ASSERT_OK(options.Init(layout, nullptr));
-    const ReadOptions closed = options.SeekOptions(lo, &upper_bound);
-    EXPECT_EQ(&upper_bound, closed.iterate_upper_bound);
-    EXPECT_EQ(bytes > 0, static_cast<bool>(closed.table_filter));
-    EXPECT_TRUE(closed.auto_prefix_mode);
-    const ReadOptions open = options.SeekOptions(lo, nullptr);
-    EXPECT_EQ(nullptr, open.iterate_upper_bound);
-    EXPECT_FALSE(static_cast<bool>(open.table_filter));
-    EXPECT_TRUE(open.auto_prefix_mode);
+    const SeekOptions closed(options, lo, &upper_bound);
+    EXPECT_EQ(&upper_bound, closed.get().iterate_upper_bound);
+    EXPECT_EQ(bytes > 0, static_cast<bool>(closed.get().table_filter));
+    EXPECT_TRUE(closed.get().auto_prefix_mode);
+    const SeekOptions open(options, lo, nullptr);
+    EXPECT_EQ(nullptr, open.get().iterate_upper_bound);
+    EXPECT_FALSE(static_cast<bool>(open.get().table_filter));
+    EXPECT_TRUE(open.get().auto_prefix_mode);
   }
 }
 
