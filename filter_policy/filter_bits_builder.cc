@@ -3,6 +3,7 @@
 #include "filter_policy/filter_bits_builder.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,11 +54,11 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
 
   FileFilterBuilder(FilterKind kind, NewBuilder new_builder,
                     const FilterBuildingContext& context,
-                    std::shared_ptr<UserCollectedProperties> properties)
+                    std::shared_ptr<FinishedFilter> built)
       : kind_(kind),
         new_builder_(std::move(new_builder)),
         info_log_(context.info_log),
-        properties_(std::move(properties)),
+        built_(std::move(built)),
         verify_(context.table_options.detect_filter_construct_corruption),
         charge_(context.table_options, context.info_log) {}
 
@@ -66,7 +67,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
   }
   Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) final {
     if (status != nullptr) *status = Status::OK();
-    return FinishBlock(buf);
+    return Timed([&] { return FinishBlock(buf); });
   }
 
   size_t ApproximateNumEntries(size_t bytes) override {
@@ -85,6 +86,28 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
 
  protected:
   virtual Slice FinishBlock(std::unique_ptr<const char[]>* buf) = 0;
+
+  // Calls a function and adds the time that it takes to what is told of the
+  // filter. The function must not call this one.
+  template <typename Function>
+  auto Timed(const Function& function) -> decltype(function()) {
+    class Stopwatch {
+     public:
+      explicit Stopwatch(FinishedFilter* built) : built_(built) {}
+      ~Stopwatch() {
+        if (built_ == nullptr) return;
+        built_->counts.nanos += static_cast<uint64_t>(
+            std::chrono::nanoseconds(Clock::now() - begin_).count());
+      }
+
+     private:
+      using Clock = std::chrono::steady_clock;
+      FinishedFilter* const built_;
+      const Clock::time_point begin_ = Clock::now();
+    };
+    const Stopwatch stopwatch(built_.get());
+    return function();
+  }
 
   std::unique_ptr<BlockBuilder> NewBlock(
       std::unique_ptr<RangeFilterBuilder> builder, FilterBlockHeader header) {
@@ -156,14 +179,20 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
     report_.Replace(FilterKind::kAlwaysTrue, keys, bytes, none);
   }
   void PublishReport() {
-    if (properties_ != nullptr) *properties_ = report_.Properties();
+    if (built_ == nullptr) return;
+    built_->properties = report_.Properties();
+    BuildCounts& counts = built_->counts;
+    counts.filters = 1;
+    counts.keys = report_.keys();
+    counts.bytes = report_.bytes();
+    counts.model_nanos = uint64_t{1000} * report_.model_micros();
   }
 
  private:
   const FilterKind kind_;
   const NewBuilder new_builder_;
   Logger* const info_log_;
-  const std::shared_ptr<UserCollectedProperties> properties_;
+  const std::shared_ptr<FinishedFilter> built_;
   const bool verify_;
   double bits_per_key_ = 0;
   const FilterSalt salt_ = FilterSalt::Draw();
@@ -178,9 +207,9 @@ class WholeFilterBuilder final : public FileFilterBuilder {
  public:
   WholeFilterBuilder(FilterKind kind, NewBuilder new_builder,
                      const FilterBuildingContext& context,
-                     std::shared_ptr<UserCollectedProperties> properties)
+                     std::shared_ptr<FinishedFilter> built)
       : FileFilterBuilder(kind, std::move(new_builder), context,
-                          std::move(properties)) {
+                          std::move(built)) {
     block_ = NewBlock(NewFilter(), FilterBlockHeader());
   }
 
@@ -190,7 +219,7 @@ class WholeFilterBuilder final : public FileFilterBuilder {
     block_->AddKey(key);
     if (!IsChargeDue(key)) return;
     Charge(block_->MemoryUsage() + segments_.block_bytes());
-    if (block_->IsFull()) EndSegment();
+    if (block_->IsFull()) Timed([&] { EndSegment(); });
   }
 
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
@@ -371,9 +400,9 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
  public:
   PartitionedFilterBuilder(FilterKind kind, NewBuilder new_builder,
                            const FilterBuildingContext& context,
-                           std::shared_ptr<UserCollectedProperties> properties)
+                           std::shared_ptr<FinishedFilter> built)
       : FileFilterBuilder(kind, std::move(new_builder), context,
-                          std::move(properties)),
+                          std::move(built)),
         whole_keys_(context.table_options.whole_key_filtering) {
     StartBlock(NewFilter());
   }
@@ -405,7 +434,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
   // RocksDB asks after the last part, before it writes the parts.
   size_t EstimateEntriesAdded() override {
     const size_t entries = block_->num_keys() + (has_first_ ? 1 : 0);
-    if (entries == 0 && !waiting_.empty()) WriteWaiting();
+    if (entries == 0 && !waiting_.empty()) Timed([&] { WriteWaiting(); });
     return requests_.Answer(entries, last_is_prefix_);
   }
 
@@ -530,13 +559,13 @@ std::unique_ptr<FilterBitsBuilder> NewFilterBitsBuilder(
     FilterKind kind,
     std::function<std::unique_ptr<RangeFilterBuilder>()> new_builder,
     const FilterBuildingContext& context,
-    std::shared_ptr<UserCollectedProperties> properties) {
+    std::shared_ptr<FinishedFilter> built) {
   if (context.table_options.partition_filters) {
     return std::make_unique<PartitionedFilterBuilder>(
-        kind, std::move(new_builder), context, std::move(properties));
+        kind, std::move(new_builder), context, std::move(built));
   }
   return std::make_unique<WholeFilterBuilder>(kind, std::move(new_builder),
-                                              context, std::move(properties));
+                                              context, std::move(built));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

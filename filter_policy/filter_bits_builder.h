@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 
+#include "filter_policy/building/finished_filter.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/filter_properties.h"
 #include "rocksdb/filter_policy.h"
@@ -28,13 +29,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Returns the builder of one file's filter. `kind` is that of the filter, and
 // `new_builder` makes the builder of the file, or of a part or a segment of it.
-// Unless `properties` is nullptr, the properties of the filter are stored there
-// when it is finished. All that `new_builder` refers to must outlive the
+// Unless `built` is nullptr, the properties of the filter are stored there when
+// it is finished. All that `new_builder` refers to must outlive the
 // result.
 std::unique_ptr<FilterBitsBuilder> NewFilterBitsBuilder(
     FilterKind kind,
     std::function<std::unique_ptr<RangeFilterBuilder>()> new_builder,
     const FilterBuildingContext& context,
-    std::shared_ptr<UserCollectedProperties> properties);
+    std::shared_ptr<FinishedFilter> built);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -277,12 +277,12 @@ bool LevelsFilterPolicy::ForLevel(
 
 FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
     const FilterBuildingContext& context, Env* env,
-    std::shared_ptr<UserCollectedProperties> properties) const {
+    std::shared_ptr<FinishedFilter> built) const {
   std::shared_ptr<const FilterPolicy> policy;
   ForLevel(context.level_at_creation, &policy);
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
   return own == nullptr ? nullptr
-                        : own->NewBuilder(context, env, std::move(properties));
+                        : own->NewBuilder(context, env, std::move(built));
 }
 
 std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {

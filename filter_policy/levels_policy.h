@@ -62,7 +62,7 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   // calls ForLevel instead.
   FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
-      std::shared_ptr<UserCollectedProperties> properties) const override;
+      std::shared_ptr<FinishedFilter> built) const override;
 
   bool ForLevel(int level,
                 std::shared_ptr<const FilterPolicy>* policy) const override;

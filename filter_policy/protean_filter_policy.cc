@@ -28,9 +28,9 @@ Status ProteanFilterPolicy::ValidateOptions(
 
 FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
     const FilterBuildingContext& context, Env* env,
-    std::shared_ptr<UserCollectedProperties> properties) const {
+    std::shared_ptr<FinishedFilter> built) const {
   return NewFilterBitsBuilder(kind(), NewRangeFilterBuilders(context, env),
-                              context, std::move(properties))
+                              context, std::move(built))
       .release();
 }
 

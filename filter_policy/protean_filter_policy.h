@@ -10,8 +10,10 @@
 #include <functional>
 #include <memory>
 
+#include "filter_policy/building/finished_filter.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
@@ -27,14 +29,19 @@ class ProteanFilterBitsReader : public FilterBitsReader {
   explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
 
   bool MayMatch(const Slice& entry) override {
-    return block_.EntryMayMatch(entry);
+    const bool may_match = block_.EntryMayMatch(entry);
+    ThreadGets::Note(may_match);
+    return may_match;
   }
   void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
     if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
-      for (int i = 0; i < num_keys; i++) may_match[i] = MayMatch(*keys[i]);
+      for (int i = 0; i < num_keys; i++) {
+        may_match[i] = block_.EntryMayMatch(*keys[i]);
+      }
     } else {
       block_.KeysMayMatch(static_cast<size_t>(num_keys), keys, may_match);
     }
+    ThreadGets::NoteBatch(may_match, static_cast<size_t>(num_keys));
   }
 
   const FilterBlock& block() const { return block_; }
@@ -64,14 +71,14 @@ class ProteanFilterPolicy : public FilterPolicy {
 
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
-    return NewBuilder(context, Env::Default(), /*properties=*/nullptr);
+    return NewBuilder(context, Env::Default(), /*built=*/nullptr);
   }
   // GetBuilderWithContext for a DB with the given Env, which RocksDB's context
-  // lacks. Unless `properties` is nullptr, the properties of the filter are
-  // stored there when it is finished. Returns nullptr for no filter.
+  // lacks. Unless `built` is nullptr, the properties of the filter are stored
+  // there when it is finished. Returns nullptr for no filter.
   virtual FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
-      std::shared_ptr<UserCollectedProperties> properties) const = 0;
+      std::shared_ptr<FinishedFilter> built) const = 0;
 
   // Whether files written to a level have another policy instead, which is
   // stored. That policy may be one of RocksDB's, or nullptr for no filter. The
@@ -120,7 +127,7 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
   // outlive the builder, as RocksDB's table builders see to.
   FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env,
-      std::shared_ptr<UserCollectedProperties> properties) const override;
+      std::shared_ptr<FinishedFilter> built) const override;
 
   // Returns a builder for the filter of one SST file, or for a part of one if
   // context.table_options.partition_filters is set. `context` and `env` need

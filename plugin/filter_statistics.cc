@@ -17,6 +17,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+// Negative for a share of nothing.
+double RateOf(uint64_t part, uint64_t all) {
+  return all == 0 ? -1 : static_cast<double>(part) / static_cast<double>(all);
+}
+
 FilterSeeks SeeksOf(const SeekCounts& counts, SeekKind kind) {
   FilterSeeks seeks;
   seeks.negatives = counts(kind, SeekEvent::kNegative);
@@ -25,6 +30,32 @@ FilterSeeks SeeksOf(const SeekCounts& counts, SeekKind kind) {
   seeks.false_positives = counts(kind, SeekEvent::kFalsePositive);
   seeks.reached = counts(kind, SeekEvent::kReached);
   return seeks;
+}
+
+FilterLookups LookupsOf(const GetCounts& counts) {
+  FilterLookups lookups;
+  lookups.unasked = counts.unasked;
+  lookups.negatives = counts.negatives;
+  lookups.true_positives = counts.true_positives;
+  // Another thread may be between the two counts.
+  lookups.false_positives =
+      counts.positives - std::min(counts.positives, counts.true_positives);
+  return lookups;
+}
+
+FilterBuilds BuildsOf(const BuildCounts& counts) {
+  constexpr double kNanosPerSecond = 1e9;
+  FilterBuilds builds;
+  builds.filters = counts.filters;
+  builds.keys = counts.keys;
+  builds.bytes = counts.bytes;
+  builds.model_seconds =
+      static_cast<double>(counts.model_nanos) / kNanosPerSecond;
+  builds.build_seconds =
+      static_cast<double>(counts.nanos -
+                          std::min(counts.nanos, counts.model_nanos)) /
+      kNanosPerSecond;
+  return builds;
 }
 
 FileFilterStatistics StatisticsOf(const FileState& file) {
@@ -66,6 +97,7 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   statistics.filter_bytes_loaded = sums.counts.loads.bytes;
   statistics.closed = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
   statistics.open = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
+  statistics.gets = LookupsOf(sums.gets);
   return statistics;
 }
 
@@ -162,10 +194,11 @@ SampleQueueStatistics SamplesOf(const Options& options, Env* env,
 }  // namespace
 
 double FilterSeeks::FalsePositiveRate() const {
-  const uint64_t useless = spared() + false_positives;
-  return useless == 0 ? -1
-                      : static_cast<double>(false_positives) /
-                            static_cast<double>(useless);
+  return RateOf(false_positives, spared() + false_positives);
+}
+
+double FilterLookups::FalsePositiveRate() const {
+  return RateOf(false_positives, negatives + false_positives);
 }
 
 uint64_t FilterSums::used() const {
@@ -194,6 +227,7 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
   if (const std::shared_ptr<DBSession> open = SessionOf(db); open != nullptr) {
     AddFiles(open->families()->StateOf(family), statistics);
     statistics->refresh = StatisticsOf(open->refreshes()->Of(family));
+    statistics->builds = BuildsOf(open->BuiltFor(family));
   }
   statistics->gets = GetsOf(options.statistics.get());
   statistics->samples =

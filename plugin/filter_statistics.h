@@ -46,6 +46,28 @@
 //  about the range first, and then, by RocksDB, about the prefix; if either is
 //  denied without a read, the outcome is negative.
 //
+//  Gets
+//
+//  A Get or MultiGet of a key that is not in a memtable asks at most one file
+//  of each sorted run, beginning with the newest, until it knows the value. For
+//  each file, one of these counts:
+//
+//    negative        The filter knew that the key is not there, and the file
+//                    was not read.
+//    true positive   The file was read, and told something of the key: a value,
+//                    a deletion, or an operand of a merge.
+//    false positive  The file was read in vain. The filter may be right: the
+//                    key is there, but all of its versions are newer than the
+//                    snapshot.
+//    unasked         No filter answered: the file has none, the filter could
+//                    not be read, or optimize_filters_for_hits spared it.
+//
+//  Unlike seeks, Gets are counted for RocksDB's own filters, too, such as those
+//  of files that were written before the DB came to Protean. Each counts at
+//  once. KeysMayExist does not count, nor do Gets that are coroutines, as in a
+//  RocksDB that is built with folly; a MultiGet that is one counts for the
+//  files whose filters are asked.
+//
 //  When
 //
 //  An iterator keeps its own counts, and hands them over when it is destroyed,
@@ -72,6 +94,15 @@
 //  The indexes of parts and the filters of RocksDB's own policies do not count.
 //  Gets, seeks and counts load filters alike. As with seeks, the counts of a
 //  file stay with its level when the file is closed.
+//
+//  Filters built
+//
+//  FilterStatistics::builds counts filters of new files of this DB: of flushes,
+//  compactions and refreshes, not of SstFileWriter or of compactions in another
+//  process. Their time begins when RocksDB has given the last key of the file,
+//  or of a part of its filter. What builders do with each key as it comes, such
+//  as adding it to the trie of SuRF, is not measured: a clock would take about
+//  as long.
 //
 //  In the log
 //
@@ -115,6 +146,23 @@ struct FilterSeeks {
   double FalsePositiveRate() const;
 };
 
+// Reads of files by Get and MultiGet, by what became of them, as described
+// above.
+struct FilterLookups {
+  uint64_t unasked = 0;          // no filter answered
+  uint64_t negatives = 0;        // the file was not read
+  uint64_t true_positives = 0;   // the file was read rightly
+  uint64_t false_positives = 0;  // the file was read in vain
+
+  // The reads for which a filter was asked.
+  uint64_t asked() const {
+    return negatives + true_positives + false_positives;
+  }
+  // The share of false positives among the reads for which the file had
+  // nothing. Negative if there are none.
+  double FalsePositiveRate() const;
+};
+
 // Sums over the open files of a level, or of several levels.
 struct FilterSums {
   uint64_t files = 0;    // open ones
@@ -149,9 +197,10 @@ struct FilterSums {
   // that are closed now.
   uint64_t filter_blocks_loaded = 0;
   uint64_t filter_bytes_loaded = 0;
-  // The counts of seeks include those in files that are closed now.
+  // These counts include those in files that are closed now.
   FilterSeeks closed;
   FilterSeeks open;
+  FilterLookups gets;
 
   // Number of files whose filters are used.
   uint64_t used() const;
@@ -199,6 +248,15 @@ struct FilterGets {
   uint64_t false_positives() const {
     return positives > true_positives ? positives - true_positives : 0;
   }
+};
+
+// Filters that were built for new files, as described above.
+struct FilterBuilds {
+  uint64_t filters = 0;      // their number
+  uint64_t keys = 0;         // in them
+  uint64_t bytes = 0;        // of the filters, without the indexes of parts
+  double model_seconds = 0;  // to choose designs
+  double build_seconds = 0;  // to build filters of these designs
 };
 
 // The queue of sample queries that the filters of the column family are
@@ -250,6 +308,7 @@ struct FilterStatistics {
   std::vector<LevelFilterStatistics> levels;  // in order
   std::vector<FileFilterStatistics> files;    // by level and path
   FilterGets gets;                            // of the whole DB
+  FilterBuilds builds;                        // for the column family
   SampleQueueStatistics samples;              // of the column family
   RefreshStatistics refresh;                  // of the column family
 
@@ -276,8 +335,8 @@ struct FilterStatistics {
 // levels summed up, files left out: a metric for each number, whose names begin
 // with protean_filter_, and protean_build_info, which has the value 1 and the
 // labels version and rocksdb_version. Labels of the others are db,
-// column_family, level, seek ("closed" or "open"), and outcome, reason or
-// basis. Bytes that are not UTF-8 are replaced as in ToJson. Empty for no
+// column_family, level, seek ("closed" or "open"), and outcome, reason, basis
+// or stage. Bytes that are not UTF-8 are replaced as in ToJson. Empty for no
 // column family.
 std::string ToPrometheus(const std::vector<FilterStatistics>& statistics);
 

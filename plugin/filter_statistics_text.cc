@@ -45,7 +45,13 @@ std::string RowToString(const std::string& level, const FilterSums& sums) {
   };
   add("closed", sums.closed);
   add("open", sums.open);
-  return text;
+  snprintf(row, sizeof(row),
+           "%-7s %6s %8s %8s %10s %-6s %12" PRIu64 " %12s %12s %12" PRIu64
+           " %12" PRIu64 " %10s\n",
+           level.c_str(), "", "", "", "", "get", sums.gets.negatives, "-", "-",
+           sums.gets.true_positives, sums.gets.false_positives,
+           RateToString(sums.gets.FalsePositiveRate()).c_str());
+  return text + row;
 }
 
 std::string RefreshToString(const RefreshStatistics& refresh) {
@@ -105,6 +111,15 @@ class StatisticsJson {
     Add("negatives", statistics.gets.negatives);
     Add("true_positives", statistics.gets.true_positives);
     Add("false_positives", statistics.gets.false_positives());
+    json_.EndObject();
+
+    const FilterBuilds& builds = statistics.builds;
+    Open("builds");
+    Add("filters", builds.filters);
+    Add("keys", builds.keys);
+    Add("bytes", builds.bytes);
+    Add("model_seconds", builds.model_seconds);
+    Add("build_seconds", builds.build_seconds);
     json_.EndObject();
 
     const SampleQueueStatistics& samples = statistics.samples;
@@ -183,6 +198,14 @@ class StatisticsJson {
     Add("filter_bytes_loaded", sums.filter_bytes_loaded);
     Add("closed", sums.closed);
     Add("open", sums.open);
+    Open("gets");
+    Add("unasked", sums.gets.unasked);
+    Add("asked", sums.gets.asked());
+    Add("negatives", sums.gets.negatives);
+    Add("true_positives", sums.gets.true_positives);
+    Add("false_positives", sums.gets.false_positives);
+    AddRate("fpr", sums.gets.FalsePositiveRate());
+    json_.EndObject();
   }
   void Add(const FileFilterStatistics& file) {
     Add("path", file.path);
@@ -292,6 +315,8 @@ class Exposition {
     AddSeeks();
     AddFilters();
     AddGets();
+    AddLookups();
+    AddBuilds();
     AddSamples();
     AddRefreshes();
     if (!all_.empty()) AddBuildInfo();
@@ -429,6 +454,45 @@ class Exposition {
     }
   }
 
+  void AddLookups() {
+    Metric gets = Make("level_gets_total", "counter",
+                       "Reads of SST files by Get and MultiGet, by what the "
+                       "file's filter answered.");
+    ForEachLevel([&](const Labels& labels, const FilterSums& sums) {
+      const FilterLookups& of = sums.gets;
+      gets.Add(Join(labels, {{"outcome", "unasked"}}), of.unasked);
+      gets.Add(Join(labels, {{"outcome", "negative"}}), of.negatives);
+      gets.Add(Join(labels, {{"outcome", "true_positive"}}), of.true_positives);
+      gets.Add(Join(labels, {{"outcome", "false_positive"}}),
+               of.false_positives);
+    });
+  }
+
+  void AddBuilds() {
+    const auto add = [this](const char* name, const char* help, auto value) {
+      Metric metric = Make(name, "counter", help);
+      ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+        metric.Add(labels, value(family.builds));
+      });
+    };
+    using Builds = FilterBuilds;
+    add("builds_total", "Filters built for new SST files.",
+        [](const Builds& builds) { return builds.filters; });
+    add("build_keys_total", "Keys of the filters built for new SST files.",
+        [](const Builds& builds) { return builds.keys; });
+    add("build_bytes_total", "Size of the filters built for new SST files.",
+        [](const Builds& builds) { return builds.bytes; });
+    Metric seconds = Make("build_seconds_total", "counter",
+                          "Time to choose designs of filters, and to build the "
+                          "filters, once their keys were known.");
+    ForEachFamily([&](const Labels& labels, const FilterStatistics& family) {
+      seconds.Add(Join(labels, {{"stage", "model"}}),
+                  NumberToString(family.builds.model_seconds));
+      seconds.Add(Join(labels, {{"stage", "build"}}),
+                  NumberToString(family.builds.build_seconds));
+    });
+  }
+
   void AddSamples() {
     const auto add = [this](const char* name, const char* type,
                             const char* help, auto value) {
@@ -517,7 +581,7 @@ std::string FilterStatistics::ToString() const {
       "Filters of column family " + column_family + " of " + db + "\n";
   snprintf(line, sizeof(line),
            "%-7s %6s %8s %8s %10s %-6s %12s %12s %12s %12s %12s %10s\n",
-           "level", "files", "filtered", "bits/key", "predicted", "seeks",
+           "level", "files", "filtered", "bits/key", "predicted", "reads",
            "negative", "passed", "reached", "true pos.", "false pos.", "fpr");
   text += line;
   for (const LevelFilterStatistics& level : levels) {
@@ -535,6 +599,20 @@ std::string FilterStatistics::ToString() const {
            "Filters read: %" PRIu64 " blocks, %" PRIu64 " bytes\n",
            total.filter_blocks_loaded, total.filter_bytes_loaded);
   text += line;
+  if (total.gets.unasked > 0) {
+    snprintf(line, sizeof(line),
+             "Gets that no filter answered: %" PRIu64 " reads of files\n",
+             total.gets.unasked);
+    text += line;
+  }
+  if (builds.filters > 0) {
+    snprintf(line, sizeof(line),
+             "Filters built: %" PRIu64 ", of %" PRIu64 " keys, %" PRIu64
+             " bytes; %.3f s to choose designs, %.3f s to build them\n",
+             builds.filters, builds.keys, builds.bytes, builds.model_seconds,
+             builds.build_seconds);
+    text += line;
+  }
   for (const auto& [reason, unused_files] : total.unused) {
     text += "Not used: " + std::to_string(unused_files) + " (" + reason + ")\n";
   }

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Looks for faults in Protean, in one of several ways:
 #
-#   scripts/check.sh stress     RocksDB's stress test with Protean's filters, with RocksDB's assertions or sanitizers
-#   scripts/check.sh upstream   RocksDB's own test suites with ProteanTable, and without
-#   scripts/check.sh versions   the tests, and random operations, with several versions of RocksDB
-#   scripts/check.sh sanitize   the tests under sanitizers
-#   scripts/check.sh coverage   the lines that the tests execute
-#   scripts/check.sh fuzz       damaged bytes and text, and keys that are built into filters
-#   scripts/check.sh soak       the random tests and the stress test in turn, for any length of time
+#   scripts/check.sh stress      RocksDB's stress test with Protean's filters, with RocksDB's assertions or sanitizers
+#   scripts/check.sh upstream    RocksDB's own test suites with ProteanTable, and without
+#   scripts/check.sh versions    the tests, and random operations, with several versions of RocksDB
+#   scripts/check.sh sanitize    the tests under sanitizers
+#   scripts/check.sh coverage    the lines that the tests execute
+#   scripts/check.sh fuzz        damaged bytes and text, and keys that are built into filters
+#   scripts/check.sh monitoring  the dashboard and the alert rules, with a Prometheus server
+#   scripts/check.sh soak        the random tests and the stress test in turn, for any length of time
 #
 #   scripts/check.sh MODE --help   prints the options of a mode
 #
@@ -20,11 +21,11 @@
 
 mode=${1:---help}
 case $mode in
-  coverage | fuzz | sanitize | soak | stress | upstream | versions)
+  coverage | fuzz | monitoring | sanitize | soak | stress | upstream | versions)
     shift
     script=$mode
     . "$project/scripts/check/$mode.sh"
     ;;
   --help) parse_options -- --help ;;
-  *) die "unknown mode '$mode'; known: stress upstream versions sanitize coverage fuzz soak --help" ;;
+  *) die "unknown mode '$mode'; known: stress upstream versions sanitize coverage fuzz monitoring soak --help" ;;
 esac

@@ -96,6 +96,9 @@ class FilteredFile final : public CountedFile, private PartReports {
   // The queue that samples queries that found nothing in this file, or nullptr.
   QueryQueue* queue() const { return queue_; }
 
+  // The counters of Gets in files of this level (get_tally.h).
+  size_t first_get_counter() const { return open_file_.first_get_counter(); }
+
   // CountedFile:
   void Add(const SeekTally& seeks, uint32_t events) override {
     open_file_.Add(seeks, events);

@@ -6,6 +6,7 @@
 #include "table/new_in.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
+#include "table/rocksdb_internals/get_progress.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -20,19 +21,49 @@ bool IsForUser(TableReaderCaller caller) {
 
 void ProteanTableReader::Sample(const MultiGetContext::Range& range) {
   for (auto key = range.begin(); key != range.end(); ++key) {
-    if (key->s->ok()) Sample(key->ikey, *key->get_context);
+    if (key->s->ok() && key->get_context->State() == GetContext::kNotFound) {
+      Sample(key->ikey);
+    }
   }
+}
+
+ProteanTableReader::BatchProgress::BatchProgress(
+    const MultiGetContext::Range& range) {
+  for (auto key = range.begin(); key != range.end(); ++key) {
+    gets_[keys_] = key->get_context;
+    progress_[keys_] = ProgressOf(*key->get_context);
+    keys_++;
+  }
+}
+
+size_t ProteanTableReader::BatchProgress::CountFound() const {
+  size_t found = 0;
+  for (size_t i = 0; i < keys_; i++) {
+    if (ProgressOf(*gets_[i]) != progress_[i]) found++;
+  }
+  return found;
+}
+
+Status ProteanTableReader::GetMore(const ReadOptions& read_options,
+                                   const Slice& key, GetContext* get_context,
+                                   const SliceTransform* prefix_extractor,
+                                   bool skip_filters) {
+  const size_t before = ProgressOf(*get_context);
+  ThreadGets::Begin();
+  Status s = table_->Get(read_options, key, get_context, prefix_extractor,
+                         skip_filters);
+  ThreadGets::Count(get_counter_, ProgressOf(*get_context) != before);
+  return s;
 }
 
 Status ProteanTableReader::MultiGetFilter(
     const ReadOptions& read_options, const SliceTransform* prefix_extractor,
     MultiGetContext::Range* range) {
-  if (queue_ == nullptr) {
-    return table_->MultiGetFilter(read_options, prefix_extractor, range);
-  }
   MultiGetContext::Range dropped(*range, range->begin(), range->end());
+  ThreadGets::BeginBatch();
   Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
-  if (s.ok()) {
+  ThreadGets::CountBatchOfFilter(get_counter_);
+  if (s.ok() && queue_ != nullptr) {
     for (auto key = range->begin(); key != range->end(); ++key) {
       dropped.SkipKey(key);
     }

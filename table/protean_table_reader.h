@@ -11,9 +11,14 @@
 //  file are sampled: the filter is asked for them, and should deny them. A file
 //  that has no filter of Protean's yet gets one when it is compacted, and is
 //  sampled for that. Each of several files may sample the same query of a user.
+//
+//  What filters answer is counted (filter_policy/open_db/get_tally.h). While a
+//  coroutine waits, its thread asks other filters, so only those answers of
+//  coroutines are counted that MultiGetFilter gets.
 
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,7 +39,8 @@ class ProteanTableReader : public TableReader {
                      uint64_t log_period_seconds)
       : file_(std::move(file), use, policy, db_session_id, log_period_seconds),
         table_(file_.file().table()),
-        queue_(file_.queue()) {}
+        queue_(file_.queue()),
+        get_counter_(file_.first_get_counter()) {}
 
   const BlockBasedFile& file() const { return file_.file(); }
 
@@ -52,24 +58,42 @@ class ProteanTableReader : public TableReader {
       return ExistenceCheck::Get(file_, read_options, key, get_context,
                                  prefix_extractor, skip_filters);
     }
+    if (get_context->State() != GetContext::kNotFound) {
+      return GetMore(read_options, key, get_context, prefix_extractor,
+                     skip_filters);
+    }
+    ThreadGets::Begin();
     Status s = table_->Get(read_options, key, get_context, prefix_extractor,
                            skip_filters);
-    if (queue_ != nullptr && s.ok()) Sample(key, *get_context);
+    if (get_context->State() == GetContext::kNotFound) {
+      ThreadGets::Count(get_counter_, /*found=*/false);
+      if (queue_ != nullptr && s.ok()) Sample(key);
+    } else {
+      ThreadGets::Count(get_counter_, /*found=*/true);
+    }
     return s;
   }
   void MultiGet(const ReadOptions& read_options,
                 const MultiGetContext::Range* range,
                 const SliceTransform* prefix_extractor,
                 bool skip_filters) override {
+    const BatchProgress before(*range);
+    ThreadGets::BeginBatch();
     table_->MultiGet(read_options, range, prefix_extractor, skip_filters);
+    ThreadGets::CountBatch(get_counter_, before.keys(), before.CountFound());
     if (queue_ != nullptr) Sample(*range);
   }
 #if USE_COROUTINES
   folly::coro::Task<void> MultiGetCoroutine(
       const ReadOptions& read_options, const MultiGetContext::Range* range,
       const SliceTransform* prefix_extractor, bool skip_filters) override {
+    const BatchProgress before(*range);
     co_await table_->MultiGetCoroutine(read_options, range, prefix_extractor,
                                        skip_filters);
+    if (skip_filters &&
+        file().filter_state() != BlockBasedFile::FilterState::kNone) {
+      ThreadGets::CountFound(get_counter_, before.CountFound());
+    }
     if (queue_ != nullptr) Sample(*range);
   }
 #endif  // USE_COROUTINES
@@ -81,7 +105,10 @@ class ProteanTableReader : public TableReader {
                                          bool skip_filters) override {
     Status s = co_await table_->GetCoroutine(read_options, key, get_context,
                                              prefix_extractor, skip_filters);
-    if (queue_ != nullptr && s.ok()) Sample(key, *get_context);
+    if (queue_ != nullptr && s.ok() &&
+        get_context->State() == GetContext::kNotFound) {
+      Sample(key);
+    }
     co_return s;
   }
 #endif
@@ -142,20 +169,39 @@ class ProteanTableReader : public TableReader {
   }
 
  private:
+  // How far the look-ups of a batch are before a file is asked.
+  class BatchProgress {
+   public:
+    explicit BatchProgress(const MultiGetContext::Range& range);
+    size_t keys() const { return keys_; }
+    // The keys of which the file has told something since.
+    size_t CountFound() const;
+
+   private:
+    size_t keys_ = 0;
+    std::array<const GetContext*, MultiGetContext::MAX_BATCH_SIZE> gets_;
+    std::array<size_t, MultiGetContext::MAX_BATCH_SIZE> progress_;
+  };
+
+  // Get for a key of which newer files have told operands of a merge.
+  Status GetMore(const ReadOptions& read_options, const Slice& key,
+                 GetContext* get_context,
+                 const SliceTransform* prefix_extractor, bool skip_filters);
+
   // Samples a point query that found nothing. A key that is in the file but too
   // new for the snapshot counts as not found; a filter's builder ignores
   // samples that are not empty for its file.
-  void Sample(const Slice& internal_key, const GetContext& result) {
-    if (result.State() == GetContext::kNotFound && queue_->Tick()) {
-      const Slice key = file_.UserKey(internal_key);
-      queue_->Record(key, key, /*hi_inclusive=*/true);
-    }
+  void Sample(const Slice& internal_key) {
+    if (!queue_->Tick()) return;
+    const Slice key = file_.UserKey(internal_key);
+    queue_->Record(key, key, /*hi_inclusive=*/true);
   }
   void Sample(const MultiGetContext::Range& range);
 
   FilteredFile file_;
   TableReader* const table_;
   QueryQueue* const queue_;
+  const size_t get_counter_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -28,6 +28,11 @@ class FileReport {
   void Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
                const FilterReport& report);
 
+  // The sums over the blocks.
+  uint64_t keys() const { return keys_; }
+  uint64_t bytes() const { return bytes_; }
+  uint32_t model_micros() const { return model_micros_; }
+
   // At least one block has been added.
   UserCollectedProperties Properties() const;
 

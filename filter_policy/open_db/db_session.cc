@@ -14,6 +14,14 @@ struct OpenSessions {
   // A session removes its entry in its destructor, so all pointers are valid
   // while the mutex is held. The last shared_ptr may be gone by then.
   std::map<std::string, DBSession*> by_id;
+
+  struct Built {
+    std::string family_name;
+    BuildCounts counts;
+  };
+  // The filters that were built for the column families of a DB. The first one
+  // is built before the DB opens a file, and so before there is a session.
+  std::map<std::string, std::map<const void*, Built>> built;
 };
 
 OpenSessions& All() {
@@ -56,6 +64,34 @@ std::vector<FamilyState> DBSession::StatesIn(const std::string& path_start) {
   return all;
 }
 
+void DBSession::AddBuilt(const std::string& id, const void* family,
+                         const std::string& family_name,
+                         const BuildCounts& counts) {
+  // Not many DBs are closed after they have built filters and before they have
+  // opened a file.
+  constexpr size_t kMaxWithoutSession = 64;
+  if (id.empty()) return;
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  auto& built = All().built;
+  for (auto db = built.begin();
+       built.size() > All().by_id.size() + kMaxWithoutSession &&
+       db != built.end();) {
+    db = All().by_id.count(db->first) > 0 ? ++db : built.erase(db);
+  }
+  OpenSessions::Built& of_family = built[id][family];
+  // A new column family may be at the address of one that was dropped.
+  if (of_family.family_name != family_name) of_family = {family_name, {}};
+  of_family.counts += counts;
+}
+
+BuildCounts DBSession::BuiltFor(const void* family) const {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto db = All().built.find(id_);
+  if (db == All().built.end()) return {};
+  const auto built = db->second.find(family);
+  return built == db->second.end() ? BuildCounts() : built->second.counts;
+}
+
 std::string DBSession::IdOf(const std::string& db_session_id,
                             const Logger* info_log) {
   if (!db_session_id.empty() || info_log == nullptr) return db_session_id;
@@ -69,6 +105,7 @@ DBSession::~DBSession() {
   // The DB may have been joined again meanwhile.
   if (entry != All().by_id.end() && entry->second == this) {
     All().by_id.erase(entry);
+    All().built.erase(id_);
   }
 }
 

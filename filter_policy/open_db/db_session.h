@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/open_db/build_counts.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/open_db/refresh_ledger.h"
 #include "filter_policy/samples/sample_store.h"
@@ -60,6 +61,16 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
       const std::shared_ptr<SampleStore>& store,
       const std::string& column_family, Env* env, Logger* logger);
   static constexpr size_t kMaxIdleQueues = 64;
+
+  // Counts a filter that has been built for a file of a column family of the DB
+  // with the id, which may not have opened any file yet. A column family is
+  // identified as in FileDescription.
+  static void AddBuilt(const std::string& id, const void* family,
+                       const std::string& family_name,
+                       const BuildCounts& counts);
+  // The filters that have been built for the column family since the DB was
+  // opened.
+  BuildCounts BuiltFor(const void* family) const;
 
   OpenFamilies* families() { return &families_; }
   RefreshLedger* refreshes() { return &refreshes_; }

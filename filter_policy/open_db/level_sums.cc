@@ -93,6 +93,10 @@ std::map<int, LevelSums> SumByLevel(const FamilyState& family,
     levels[level].counts += counts;
     total->counts += counts;
   }
+  for (const auto& [level, counts] : family.gets) {
+    levels[level].gets += counts;
+    total->gets += counts;
+  }
   for (const FileState& file : family.open_files) {
     levels[file.level].Add(file);
     total->Add(file);

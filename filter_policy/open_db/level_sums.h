@@ -15,6 +15,7 @@
 
 #include "filter_policy/open_db/filter_loads.h"
 #include "filter_policy/open_db/filter_use.h"
+#include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/seek_counts.h"
 #include "rocksdb/table_properties.h"
 
@@ -62,6 +63,8 @@ struct FamilyState {
   std::vector<FileState> open_files;
   // Counts of files that have been closed since, by level.
   std::map<int, FileCounts> closed_files;
+  // Counts of all files, open or closed, by level.
+  std::map<int, GetCounts> gets;
 };
 
 // Sums over the files of a level, or of several levels.
@@ -81,6 +84,7 @@ struct LevelSums {
   double predicted_keys = 0;
   // Counts of open files and of files that have been closed.
   FileCounts counts;
+  GetCounts gets;
 
   void Add(const FileState& file);
 

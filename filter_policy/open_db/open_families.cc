@@ -21,6 +21,9 @@ FamilyState OpenFamilies::StateOf(const Family& family) {
     if (!level.closed_files.IsZero()) {
       state.closed_files[number] = level.closed_files;
     }
+    if (const GetCounts gets = level.gets.Load(); !gets.IsZero()) {
+      state.gets[number] = gets;
+    }
   }
   state.open_files.reserve(family.open_files.size());
   for (const File* file : family.open_files) {

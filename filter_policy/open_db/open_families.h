@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "filter_policy/open_db/cache_fit.h"
+#include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/seek_backoff.h"
 #include "port/port.h"
@@ -62,6 +63,8 @@ class OpenFamilies {
     SeekBackoff::CachedReads cached_reads{0};
     // Counts of the level's files that have been closed.
     FileCounts closed_files;
+    // What files of the level answered to Get, open or closed.
+    GetTally gets;
   };
 
   // RocksDB does not tell a plugin that a column family is dropped, so its

@@ -3,6 +3,7 @@
 #include "table/rocksdb_internals/table_builder.h"
 
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/open_db/db_session.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
@@ -12,15 +13,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using SharedProperties = std::shared_ptr<UserCollectedProperties>;
+// What is known of the filter of a new file.
+struct FilterFacts {
+  FinishedFilter built;
+  // Properties that are known before the filter is built.
+  UserCollectedProperties known;
+  // Where the file belongs.
+  std::string db_session;
+  const void* family;
+  std::string family_name;
+};
+using SharedFacts = std::shared_ptr<FilterFacts>;
 
-// Adds properties which are complete once the file's filter is finished. The
-// builder finishes the filter before it asks for properties.
+// Adds properties which are complete once the file's filter is finished, and
+// counts the filter. The builder finishes the filter before it asks for
+// properties.
 class PropertiesOfFilter : public InternalTblPropColl {
  public:
-  // The second map is for properties that are known before.
-  PropertiesOfFilter(SharedProperties properties, SharedProperties known)
-      : properties_(std::move(properties)), known_(std::move(known)) {}
+  explicit PropertiesOfFilter(SharedFacts facts) : facts_(std::move(facts)) {}
 
   const char* Name() const override { return "protean.FilterProperties"; }
   Status InternalAdd(const Slice& /*key*/, const Slice& /*value*/,
@@ -29,19 +39,20 @@ class PropertiesOfFilter : public InternalTblPropColl {
   }
   void BlockAdd(uint64_t, uint64_t, uint64_t) override {}
   Status Finish(UserCollectedProperties* properties) override {
-    properties->insert(properties_->begin(), properties_->end());
-    if (!properties_->empty()) {
-      properties->insert(known_->begin(), known_->end());
-    }
+    const UserCollectedProperties& finished = facts_->built.properties;
+    if (finished.empty()) return Status::OK();
+    properties->insert(finished.begin(), finished.end());
+    properties->insert(facts_->known.begin(), facts_->known.end());
+    DBSession::AddBuilt(facts_->db_session, facts_->family, facts_->family_name,
+                        facts_->built.counts);
     return Status::OK();
   }
   UserCollectedProperties GetReadableProperties() const override {
-    return *properties_;
+    return facts_->built.properties;
   }
 
  private:
-  const SharedProperties properties_;
-  const SharedProperties known_;
+  const SharedFacts facts_;
 };
 
 // What the builder of one file asks for its filter: a policy, which makes the
@@ -50,8 +61,14 @@ class PropertiesOfFilter : public InternalTblPropColl {
 class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
  public:
   // `policy` is one of Protean's.
-  FilterOfFile(std::shared_ptr<const FilterPolicy> policy, Env* env)
-      : policy_(std::move(policy)), env_(env) {}
+  FilterOfFile(std::shared_ptr<const FilterPolicy> policy,
+               const TableBuilderOptions& options)
+      : policy_(std::move(policy)), env_(options.ioptions.env) {
+    facts_->db_session =
+        DBSession::IdOf(options.db_session_id, options.ioptions.logger);
+    facts_->family = &options.ioptions;
+    facts_->family_name = options.column_family_name;
+  }
 
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
@@ -60,9 +77,11 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
     const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy_.get());
-    (*known_)[kPurposeProperty] =
+    facts_->known[kPurposeProperty] =
         PurposeOf(*own, ColumnFamilyOf(context), env_, context.info_log);
-    return own->NewBuilder(context, env_, properties_);
+    // The facts own what is built, and are the builder's as long as it lives.
+    return own->NewBuilder(
+        context, env_, std::shared_ptr<FinishedFilter>(facts_, &facts_->built));
   }
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     return policy_->GetFilterBitsReader(contents);
@@ -72,15 +91,13 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
       uint32_t /*column_family_id*/, int /*level_at_creation*/,
       int /*num_levels*/,
       SequenceNumber /*last_level_inclusive_max_seqno_threshold*/) override {
-    return new PropertiesOfFilter(properties_, known_);
+    return new PropertiesOfFilter(facts_);
   }
 
  private:
   const std::shared_ptr<const FilterPolicy> policy_;
   Env* const env_;
-  const SharedProperties properties_ =
-      std::make_shared<UserCollectedProperties>();
-  const SharedProperties known_ = std::make_shared<UserCollectedProperties>();
+  const SharedFacts facts_ = std::make_shared<FilterFacts>();
 };
 
 }  // namespace
@@ -99,8 +116,8 @@ TableBuilder* NewTableBuilderWithProperties(
   if (AsProteanFilterPolicy(table.filter_policy.get()) == nullptr) {
     return new BlockBasedTableBuilder(table, options, file);
   }
-  const auto filter = std::make_shared<FilterOfFile>(
-      std::move(table.filter_policy), options.ioptions.env);
+  const auto filter =
+      std::make_shared<FilterOfFile>(std::move(table.filter_policy), options);
   table.filter_policy = filter;
   // The builder's constructor calls the factories of collectors and forgets
   // them, so the list only borrows them from their owners.

@@ -99,6 +99,118 @@ TEST(DBSessionTest, TheLogStandsInForAnId) {
   EXPECT_EQ("id", DBSession::IdOf("id", log));
 }
 
+// The first file of a DB is written before one is open.
+TEST(DBSessionTest, FiltersBuilt) {
+  const int family = 0;
+  const int other = 0;
+  const BuildCounts counts = {1, 20, 300, 4000, 50};
+  DBSession::AddBuilt("db", &family, "a", counts);
+  {
+    const auto session = DBSession::Join("db");
+    DBSession::AddBuilt("db", &family, "a", counts);
+    DBSession::AddBuilt("db", &other, "b", counts);
+    DBSession::AddBuilt("", &family, "a", counts);
+    const BuildCounts sum = session->BuiltFor(&family);
+    EXPECT_EQ(2u, sum.filters);
+    EXPECT_EQ(40u, sum.keys);
+    EXPECT_EQ(600u, sum.bytes);
+    EXPECT_EQ(8000u, sum.nanos);
+    EXPECT_EQ(100u, sum.model_nanos);
+    EXPECT_EQ(1u, session->BuiltFor(&other).filters);
+    // A column family at the address of one that was dropped.
+    DBSession::AddBuilt("db", &other, "c", counts);
+    EXPECT_EQ(1u, session->BuiltFor(&other).filters);
+    // DBs that are closed before they open a file are forgotten in the end.
+    size_t kept = 0;
+    for (int i = 0; i < 200; i++) {
+      DBSession::AddBuilt("closed" + std::to_string(i), &family, "a", counts);
+    }
+    for (int i = 0; i < 200; i++) {
+      kept += DBSession::Join("closed" + std::to_string(i))
+                  ->BuiltFor(&family)
+                  .filters;
+    }
+    EXPECT_LE(kept, 70u);
+    EXPECT_GE(kept, 1u);
+    EXPECT_EQ(2u, session->BuiltFor(&family).filters);
+  }
+  EXPECT_EQ(0u, DBSession::Join("db")->BuiltFor(&family).filters);
+}
+
+// A level has its own counters, whatever an earlier one has counted there.
+TEST(GetTallyTest, RowsAreUsedAgain) {
+  for (int i = 0; i < 3; i++) {
+    std::vector<std::unique_ptr<GetTally>> levels;
+    for (uint64_t level = 0; level < 50; level++) {
+      levels.push_back(std::make_unique<GetTally>());
+      EXPECT_TRUE(levels.back()->Load().IsZero());
+      for (uint64_t j = 0; j <= level; j++) {
+        ThreadGets::Begin();
+        ThreadGets::Count(levels.back()->first_counter(), false);
+        for (const bool found : {false, true}) {
+          ThreadGets::Begin();
+          ThreadGets::Note(true);
+          ThreadGets::Count(levels.back()->first_counter(), found);
+        }
+        ThreadGets::Begin();
+        ThreadGets::Note(false);
+        ThreadGets::Count(levels.back()->first_counter(), false);
+      }
+    }
+    for (uint64_t level = 0; level < 50; level++) {
+      const GetCounts counts = levels[level]->Load();
+      EXPECT_EQ(level + 1, counts.unasked);
+      EXPECT_EQ(level + 1, counts.negatives);
+      EXPECT_EQ(2 * (level + 1), counts.positives);
+      EXPECT_EQ(level + 1, counts.true_positives);
+    }
+  }
+}
+
+// RocksDB asks the filter for a batch, and for the values later.
+TEST(GetTallyTest, Batches) {
+  const GetTally level;
+  const bool answers[] = {true, false, true, true};
+  ThreadGets::BeginBatch();
+  ThreadGets::NoteBatch(answers, 4);
+  ThreadGets::CountBatch(level.first_counter(), 5, 2);
+  GetCounts counts = level.Load();
+  EXPECT_EQ(1u, counts.unasked);
+  EXPECT_EQ(1u, counts.negatives);
+  EXPECT_EQ(3u, counts.positives);
+  EXPECT_EQ(2u, counts.true_positives);
+  ThreadGets::BeginBatch();
+  ThreadGets::NoteBatch(answers, 4);
+  ThreadGets::CountBatchOfFilter(level.first_counter());
+  ThreadGets::CountFound(level.first_counter(), 1);
+  counts = level.Load();
+  EXPECT_EQ(1u, counts.unasked);
+  EXPECT_EQ(2u, counts.negatives);
+  EXPECT_EQ(6u, counts.positives);
+  EXPECT_EQ(3u, counts.true_positives);
+}
+
+// A thread may read a DB when its own objects are being destroyed.
+TEST(GetTallyTest, ThreadsThatEnd) {
+  const GetTally level;
+  struct Last {
+    ~Last() {
+      if (counter == 0) return;
+      ThreadGets::Begin();
+      ThreadGets::Count(counter - 1, false);
+    }
+    size_t counter = 0;
+  };
+  std::thread([&] {
+    // Destroyed after what was made later: the counters of the thread.
+    static thread_local Last last;
+    last.counter = level.first_counter() + 1;
+    ThreadGets::Begin();
+    ThreadGets::Count(level.first_counter(), false);
+  }).join();
+  EXPECT_EQ(2u, level.Load().unasked);
+}
+
 TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
   const auto loads = std::make_shared<SharedFilterLoads>();
   FileDescription loaded = Describe(4);

@@ -40,7 +40,7 @@ class SegmentedFilterTest : public ::testing::Test {
           return std::make_unique<ProteusBuilder>(settings,
                                                   ProteusBuilder::Samples());
         },
-        FilterBuildingContext(table_options_), properties_);
+        FilterBuildingContext(table_options_), built_);
   }
 
   // Builds the filter of these keys, each of which comes as often as given.
@@ -116,8 +116,7 @@ class SegmentedFilterTest : public ::testing::Test {
   }
 
   BlockBasedTableOptions table_options_;
-  std::shared_ptr<UserCollectedProperties> properties_ =
-      std::make_shared<UserCollectedProperties>();
+  std::shared_ptr<FinishedFilter> built_ = std::make_shared<FinishedFilter>();
   Keys keys_;
   std::string bytes_;
   std::unique_ptr<FilterBlock> block_;
@@ -185,8 +184,8 @@ TEST_F(SegmentedFilterTest, Batches) {
 // The properties are those of all segments, and the size is the one asked for.
 TEST_F(SegmentedFilterTest, Properties) {
   ASSERT_NO_FATAL_FAILURE(Build(kProteusKind, RandomNumbers(60000)));
-  EXPECT_EQ("Proteus", (*properties_)[kKindProperty]);
-  EXPECT_NE("", (*properties_)[kDesignProperty]);
+  EXPECT_EQ("Proteus", built_->properties[kKindProperty]);
+  EXPECT_NE("", built_->properties[kDesignProperty]);
   const double bits = 8.0 * static_cast<double>(bytes_.size()) / 60000;
   EXPECT_LE(bits, 12 * 1.02);
   EXPECT_GE(bits, 12 * 0.95);
@@ -207,7 +206,7 @@ TEST_F(SegmentedFilterTest, KeysInNoOrder) {
     EXPECT_FALSE(block.CanFilter());
     EXPECT_EQ(keys.size(), block.header().num_keys);
     EXPECT_TRUE(block.KeyMayMatch("absent"));
-    EXPECT_EQ("none", (*properties_)[kKindProperty]);
+    EXPECT_EQ("none", built_->properties[kKindProperty]);
   }
 }
 

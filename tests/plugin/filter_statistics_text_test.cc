@@ -16,7 +16,9 @@ TEST_F(FilterStatisticsTest, Text) {
   SetTable("{id=protean.Proteus;bits_per_key=20}");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("", Find(Key(6), Key(9)));
-  const FilterStatistics statistics = Now();
+  std::string value;
+  EXPECT_TRUE(db_->Get(ReadOptions(), Key(13), &value).IsNotFound());
+  FilterStatistics statistics = Now();
   EXPECT_EQ("Proteus", statistics.files.at(0).filter.kind);
   EXPECT_GE(statistics.total.predicted_fpr, 0);
   EXPECT_GT(statistics.total.bits_per_key(), 0);
@@ -28,14 +30,29 @@ TEST_F(FilterStatisticsTest, Text) {
     count++;
     EXPECT_LE(line.size(), 150u) << line;
   }
-  // A title, the table's header, two rows for each level and for the sum, and
+  // A title, the table's header, three rows for each level and for the sum, and
   // six lines below the table.
-  EXPECT_EQ(2u + 2 * 4 + 6, count) << text;
+  EXPECT_EQ(2u + 3 * 4 + 6, count) << text;
   EXPECT_NE(std::string::npos, text.find("Designs rest on: keys (3 files)\n"))
       << text;
   EXPECT_NE(std::string::npos, text.find("Refreshes: 0, 0 failed; ")) << text;
   EXPECT_NE(std::string::npos, text.find("Filters read: 3 blocks, ")) << text;
   EXPECT_NE(std::string::npos, text.find("3 of 3 files open")) << text;
+  EXPECT_TRUE(std::regex_search(
+      text, std::regex("\nall +get +3 +- +- +0 +0 +0(\\.0+)?\n")))
+      << text;
+  EXPECT_EQ(std::string::npos, text.find("Filters built")) << text;
+  EXPECT_EQ(std::string::npos, text.find("no filter answered")) << text;
+  statistics.builds = {7, 1000, 1250, 0.25, 1.5};
+  statistics.total.gets.unasked = 12;
+  const std::string more = statistics.ToString();
+  EXPECT_NE(std::string::npos,
+            more.find("Filters built: 7, of 1000 keys, 1250 bytes; 0.250 s to "
+                      "choose designs, 1.500 s to build them\n"))
+      << more;
+  EXPECT_NE(std::string::npos,
+            more.find("Gets that no filter answered: 12 reads of files\n"))
+      << more;
 }
 
 TEST_F(FilterStatisticsTest, Json) {
@@ -69,6 +86,8 @@ TEST_F(FilterStatisticsTest, Json) {
   EXPECT_EQ(0.25, json["files"][0]["predicted_fpr"]);
   EXPECT_EQ("Exact", json["files"][0]["kind"]);
   EXPECT_EQ(false, json["gets"]["known"]);
+  EXPECT_EQ(0, json["total"]["gets"]["asked"]);
+  EXPECT_EQ(0, json["builds"]["filters"]);
   EXPECT_EQ(false, json["samples"]["exists"]);
 }
 
@@ -101,16 +120,23 @@ TEST_F(FilterStatisticsTest, JsonNames) {
                       "model_seconds",
                       "closed",
                       "open",
+                      "gets",
                       "filter_blocks_loaded",
                       "filter_bytes_loaded"};
   const Names seeks = {"asked",          "negatives", "passed",
                        "true_positives", "reached",   "fpr",
                        "false_positives"};
   EXPECT_EQ((Names{"db", "column_family", "live_files", "total", "levels",
-                   "files", "gets", "samples", "refresh"}),
+                   "files", "gets", "builds", "samples", "refresh"}),
             names(json));
   EXPECT_EQ(sums, names(json["total"]));
   EXPECT_EQ(seeks, names(json["total"]["closed"]));
+  EXPECT_EQ((Names{"unasked", "asked", "negatives", "true_positives",
+                   "false_positives"}),
+            names(json["total"]["gets"]));
+  EXPECT_EQ(
+      (Names{"filters", "keys", "bytes", "model_seconds", "build_seconds"}),
+      names(json["builds"]));
   EXPECT_EQ(more(sums, {"level"}), names(json["levels"][0]));
   EXPECT_EQ((Names{"path", "level", "unused", "entries", "keys", "filter_bytes",
                    "kind", "design", "basis", "bits_per_key", "closed", "open",
@@ -249,6 +275,18 @@ TEST_F(FilterStatisticsTest, Prometheus) {
     }
   }
   EXPECT_EQ(3, asked);
+  double gets = 0;
+  for (const char* outcome :
+       {"negative", "true_positive", "false_positive", "unasked"}) {
+    gets += samples.at("protean_filter_level_gets_total" + family +
+                       ",level=\"1\",outcome=\"" + outcome + "\"}");
+  }
+  EXPECT_EQ(1, gets);
+  for (const char* stage : {"model", "build"}) {
+    EXPECT_EQ(0, samples.at("protean_filter_build_seconds_total" + family +
+                            ",stage=\"" + stage + "\"}"));
+  }
+  EXPECT_EQ(0, samples.at("protean_filter_builds_total" + family + "}"));
   EXPECT_EQ(11, samples.at("protean_filter_keys" + family + ",level=\"2\"}"));
   EXPECT_EQ(1, samples.at("protean_filter_blocks_loaded_total" + family +
                           ",level=\"2\"}"));

@@ -3,10 +3,12 @@
 //  Native functions of protean.rocksjava that ask an open DB: counts,
 //  statistics, another filter policy, refreshing.
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "plugin/filter_statistics.h"
+#include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
 #include "plugin/may_exist.h"
 #include "plugin/protean_db.h"
@@ -18,14 +20,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-DB* AsDB(jlong handle) { return reinterpret_cast<DB*>(handle); }
-
-// The handle 0 stands for the default column family.
-ColumnFamilyHandle* AsColumnFamily(DB* db, jlong handle) {
-  return handle == 0 ? db->DefaultColumnFamily()
-                     : reinterpret_cast<ColumnFamilyHandle*>(handle);
-}
 
 // The handle 0 stands for the default options.
 ReadOptions AsReadOptions(jlong handle) {
@@ -41,19 +35,53 @@ void Encode(const FilterSeeks& seeks, Encoder* out) {
   out->Put(seeks.reached);
 }
 
+void Encode(const std::map<std::string, uint64_t>& numbers, Encoder* out) {
+  out->Put(uint64_t{numbers.size()});
+  for (const auto& [name, number] : numbers) {
+    out->Put(name);
+    out->Put(number);
+  }
+}
+
 void Encode(const FilterSums& sums, Encoder* out) {
   out->Put(sums.files);
   out->Put(sums.entries);
-  out->Put(uint64_t{sums.unused.size()});
-  for (const auto& [reason, files] : sums.unused) {
-    out->Put(reason);
-    out->Put(files);
-  }
+  Encode(sums.unused, out);
   out->Put(sums.keys);
   out->Put(sums.filter_bytes);
   out->Put(sums.predicted_fpr);
+  Encode(sums.files_by_basis, out);
+  out->Put(sums.model_seconds);
+  out->Put(sums.filter_blocks_loaded);
+  out->Put(sums.filter_bytes_loaded);
   Encode(sums.closed, out);
   Encode(sums.open, out);
+  out->Put(sums.gets.unasked);
+  out->Put(sums.gets.negatives);
+  out->Put(sums.gets.true_positives);
+  out->Put(sums.gets.false_positives);
+}
+
+void Encode(const FilterBuilds& builds, Encoder* out) {
+  out->Put(builds.filters);
+  out->Put(builds.keys);
+  out->Put(builds.bytes);
+  out->Put(builds.model_seconds);
+  out->Put(builds.build_seconds);
+}
+
+void Encode(const RefreshStatistics& refresh, Encoder* out) {
+  out->Put(refresh.runs);
+  out->Put(refresh.failures);
+  out->Put(refresh.last_end_seconds);
+  out->Put(refresh.files_rewritten);
+  out->Put(refresh.bytes_read);
+  out->Put(refresh.bytes_rewritten);
+  out->Put(uint64_t{refresh.running});
+  out->Put(refresh.bytes);
+  out->Put(refresh.bytes_decided);
+  out->Put(refresh.running_seconds);
+  out->Put(refresh.seconds_left);
 }
 
 void Encode(const FileFilterStatistics& file, Encoder* out) {
@@ -87,6 +115,7 @@ void Encode(const FilterStatistics& statistics, Encoder* out) {
   out->Put(statistics.gets.negatives);
   out->Put(statistics.gets.positives);
   out->Put(statistics.gets.true_positives);
+  Encode(statistics.builds, out);
   const SampleQueueStatistics& samples = statistics.samples;
   out->Put(uint64_t{samples.exists});
   out->Put(samples.held);
@@ -96,6 +125,7 @@ void Encode(const FilterStatistics& statistics, Encoder* out) {
   out->Put(samples.sampled);
   out->Put(samples.dropped);
   out->Put(samples.age_seconds);
+  Encode(statistics.refresh, out);
   out->Put(statistics.ToString());
   out->Put(statistics.ToJson());
   out->Put(ToPrometheus({statistics}));
@@ -118,17 +148,6 @@ void Encode(const RefreshedFile& file, Encoder* out) {
   out->Put(file.saved_reads_per_second);
 }
 
-void Encode(const RefreshResult& result, Encoder* out) {
-  out->Put(uint64_t{result.files.size()});
-  for (const RefreshedFile& file : result.files) Encode(file, out);
-  out->Put(result.samples);
-  out->Put(uint64_t{result.rate_known});
-  out->Put(result.bytes_read);
-  out->Put(result.files_rewritten);
-  out->Put(result.bytes_rewritten);
-  out->Put(result.saved_reads_per_second);
-}
-
 Status SetFilterPolicy(DB* db, ColumnFamilyHandle* column_family,
                        const std::string& policy) {
   const auto table = db->GetOptions(column_family).table_factory;
@@ -141,6 +160,18 @@ Status SetFilterPolicy(DB* db, ColumnFamilyHandle* column_family,
 }
 
 }  // namespace
+
+void Encode(const Status& status, const RefreshResult& result, Encoder* out) {
+  out->Put(uint64_t{status.ok()});
+  out->Put(uint64_t{result.files.size()});
+  for (const RefreshedFile& file : result.files) Encode(file, out);
+  out->Put(result.samples);
+  out->Put(uint64_t{result.rate_known});
+  out->Put(result.bytes_read);
+  out->Put(result.files_rewritten);
+  out->Put(result.bytes_rewritten);
+  out->Put(result.saved_reads_per_second);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
@@ -324,8 +355,7 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
       return nullptr;
     }
     Encoder out;
-    out.Put(uint64_t{s.ok()});
-    Encode(result, &out);
+    Encode(s, result, &out);
     return ToBytes(env, out.bytes());
   });
 }

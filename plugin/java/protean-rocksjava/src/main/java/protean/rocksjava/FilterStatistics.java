@@ -56,7 +56,41 @@ public final class FilterStatistics {
   }
 
   /**
-   * The open files of a level, or of all levels. The seeks include those in files that are closed now.
+   * Reads of files by {@code Get} and {@code multiGet}, by what their filters answered.
+   *
+   * @param unasked no filter answered
+   * @param negatives the filter knew that the key is not in the file, which was not read
+   * @param truePositives the file was read, rightly so
+   * @param falsePositives the file was read in vain
+   */
+  public record Lookups(long unasked, long negatives, long truePositives, long falsePositives) {
+    static Lookups of(final Decoder in) {
+      return new Lookups(in.number(), in.number(), in.number(), in.number());
+    }
+
+    /**
+     * Reads for which a filter was asked.
+     *
+     * @return their number
+     */
+    public long asked() {
+      return negatives + truePositives + falsePositives;
+    }
+
+    /**
+     * The share of false positives among the reads for which the file had nothing.
+     *
+     * @return the rate; negative if there are no such reads
+     */
+    public double falsePositiveRate() {
+      final long useless = negatives + falsePositives;
+      return useless == 0 ? -1 : (double) falsePositives / useless;
+    }
+  }
+
+  /**
+   * The open files of a level, or of all levels. The numbers from {@code filterBlocksLoaded} on include files
+   * that are closed now.
    *
    * @param files their number
    * @param entries in them, including versions and deletions
@@ -64,21 +98,29 @@ public final class FilterStatistics {
    * @param keys in the filters that are used
    * @param filterBytes the size of these filters
    * @param predictedFpr the mean of the false positive rates that models predict; negative if none is known
+   * @param filesByBasis files whose filters are used, by what the design rests on: samples, keys, or prescribed
+   * @param modelSeconds the time that it took to design these filters
+   * @param filterBlocksLoaded filter blocks that were read
+   * @param filterBytesLoaded the bytes of these blocks
    * @param closed seeks with a bound in their direction
    * @param open seeks without such a bound
+   * @param gets reads by {@code Get} and {@code multiGet}
    */
   public record Sums(long files, long entries, Map<String, Long> unused, long keys, long filterBytes, double predictedFpr,
-      Seeks closed, Seeks open) {
+      Map<String, Long> filesByBasis, double modelSeconds, long filterBlocksLoaded, long filterBytesLoaded, Seeks closed,
+      Seeks open, Lookups gets) {
     static Sums of(final Decoder in) {
-      final long files = in.number();
-      final long entries = in.number();
-      final Map<String, Long> unused = new LinkedHashMap<>();
+      return new Sums(in.number(), in.number(), numbers(in), in.number(), in.number(), in.real(), numbers(in), in.real(),
+          in.number(), in.number(), Seeks.of(in), Seeks.of(in), Lookups.of(in));
+    }
+
+    private static Map<String, Long> numbers(final Decoder in) {
+      final Map<String, Long> numbers = new LinkedHashMap<>();
       for (long n = in.number(); n > 0; n--) {
-        final String reason = in.text();
-        unused.put(reason, in.number());
+        final String name = in.text();
+        numbers.put(name, in.number());
       }
-      return new Sums(files, entries, Collections.unmodifiableMap(unused), in.number(), in.number(), in.real(), Seeks.of(in),
-          Seeks.of(in));
+      return Collections.unmodifiableMap(numbers);
     }
 
     /**
@@ -169,6 +211,44 @@ public final class FilterStatistics {
     }
   }
 
+  /**
+   * Filters that were built for new files since the DB was opened.
+   *
+   * @param filters their number
+   * @param keys in them
+   * @param bytes of them
+   * @param modelSeconds the time that it took to choose designs
+   * @param buildSeconds the time that it took to build the filters, once their keys were known
+   */
+  public record Builds(long filters, long keys, long bytes, double modelSeconds, double buildSeconds) {
+    static Builds of(final Decoder in) {
+      return new Builds(in.number(), in.number(), in.number(), in.real(), in.real());
+    }
+  }
+
+  /**
+   * What refreshing of filters has done since the DB was opened.
+   *
+   * @param runs refreshes that have ended
+   * @param failures the part of them that ended with an error
+   * @param lastEndSeconds when the last one ended, in seconds since 1970; 0 before that
+   * @param filesRewritten files that got a new filter
+   * @param bytesRead of files, to learn their keys
+   * @param bytesRewritten of files
+   * @param running whether filters are being refreshed now
+   * @param bytes of the files when that refresh began; 0 if none is running
+   * @param bytesDecided of the files whose outcome is known
+   * @param runningSeconds the time since that refresh began
+   * @param secondsLeft how long it will go on at its pace; negative if that is unknown
+   */
+  public record Refreshes(long runs, long failures, long lastEndSeconds, long filesRewritten, long bytesRead,
+      long bytesRewritten, boolean running, long bytes, long bytesDecided, double runningSeconds, double secondsLeft) {
+    static Refreshes of(final Decoder in) {
+      return new Refreshes(in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), in.flag(),
+          in.number(), in.number(), in.real(), in.real());
+    }
+  }
+
   private final String db;
   private final String columnFamily;
   private final long liveFiles;
@@ -176,7 +256,9 @@ public final class FilterStatistics {
   private final List<Level> levels;
   private final List<File> files;
   private final Gets gets;
+  private final Builds builds;
   private final Samples samples;
+  private final Refreshes refreshes;
   private final String text;
   private final String json;
   private final String prometheus;
@@ -189,7 +271,9 @@ public final class FilterStatistics {
     levels = in.list(Level::of);
     files = in.list(File::of);
     gets = Gets.of(in);
+    builds = Builds.of(in);
     samples = Samples.of(in);
+    refreshes = Refreshes.of(in);
     text = in.text();
     json = in.text();
     prometheus = in.text();
@@ -256,6 +340,24 @@ public final class FilterStatistics {
    */
   public Gets gets() {
     return gets;
+  }
+
+  /**
+   * The filters that were built.
+   *
+   * @return their number, and the time that it took
+   */
+  public Builds builds() {
+    return builds;
+  }
+
+  /**
+   * What refreshing has done, or is doing.
+   *
+   * @return the numbers
+   */
+  public Refreshes refreshes() {
+    return refreshes;
   }
 
   /**

@@ -51,6 +51,15 @@ final class Native {
   static native byte[] refreshFilters(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
       double minGain, double paybackSeconds, RefreshOptions.Progress progress) throws RocksDBException;
 
+  /** Returns what {@link #closeFilterRefresher} frees. */
+  static native long openFilterRefresher(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
+      double minGain, double paybackSeconds, long periodSeconds, boolean answersRequests);
+
+  /** Waits for the file that is being rewritten. */
+  static native void closeFilterRefresher(long refresher);
+
+  static native byte[] latestRefresh(long refresher);
+
   /** Turns a C++ {@code Status} into an exception. Called by native functions. */
   static RocksDBException exception(final int code, final int subCode, final byte[] state) {
     return new RocksDBException(new Status(codeOf(code), subCodeOf(subCode), text(state)));

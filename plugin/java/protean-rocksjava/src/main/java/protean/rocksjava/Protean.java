@@ -301,7 +301,7 @@ public final class Protean {
       Objects.requireNonNull(db, "db");
     }
 
-    private long dbHandle() {
+    long dbHandle() {
       if (!db.isOwningHandle()) {
         throw new IllegalStateException("the DB is closed");
       }
@@ -311,7 +311,7 @@ public final class Protean {
     // 0 for the default column family: its handle is open without being owned, or it is the application's own, which the DB
     // returns even when the handle is closed.
     @SuppressWarnings("resource")
-    private long handle() {
+    long handle() {
       if (columnFamily == null) {
         return 0;
       }

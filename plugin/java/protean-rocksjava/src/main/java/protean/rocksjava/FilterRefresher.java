@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protean.rocksjava;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+
+/**
+ * Calls {@link Protean#refreshFilters} again and again, in a thread of its own, and whenever an operator asks for it with
+ * {@code protean refresh --live}. The process then also answers {@code protean statistics --live} and {@code protean samples
+ * save --live} ({@code docs/operating.md}). Thread safe.
+ *
+ * <p>Close it before the DB and the column family's handle.
+ */
+public final class FilterRefresher implements AutoCloseable {
+  /**
+   * What the latest refresh has done, whether the period or an operator was its reason.
+   *
+   * @param runs refreshes that have ended since the refresher was started
+   * @param result what the latest one has done, before it failed if it did
+   * @param error why it failed; null if it did not
+   */
+  public record Latest(long runs, RefreshResult result, RocksDBException error) {
+    private static Optional<Latest> of(final Decoder in) {
+      final long runs = in.number();
+      if (runs == 0) {
+        return Optional.empty();
+      }
+      final boolean fine = in.flag();
+      final int code = (int) in.number();
+      final int subCode = (int) in.number();
+      final RocksDBException error = Native.exception(code, subCode, Native.bytes(in.text()));
+      return Optional.of(new Latest(runs, new RefreshResult(in), fine ? null : error));
+    }
+  }
+
+  private final Protean.ColumnFamily family;
+  private long handle; // 0 when closed; read and written under the lock of this object
+
+  private FilterRefresher(final Protean.ColumnFamily family, final long handle) {
+    this.family = family;
+    this.handle = handle;
+  }
+
+  /**
+   * Starts to refresh: the first time after a period, and again a period after each refresh has ended. Operators are
+   * answered.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families; null for the default one
+   * @param options limits and conditions, without a progress callback
+   * @param period from a second to a century
+   * @return the refresher, which must be closed
+   * @throws IllegalArgumentException if the period is another one, or there is a progress callback
+   * @throws IllegalStateException if the DB or the column family's handle is closed
+   */
+  public static FilterRefresher start(final RocksDB db, final ColumnFamilyHandle columnFamily, final RefreshOptions options,
+      final Duration period) {
+    return start(db, columnFamily, options, period, true);
+  }
+
+  /**
+   * Starts to refresh, and says whether operators are answered.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families; null for the default one
+   * @param options limits and conditions, without a progress callback
+   * @param period from a second to a century
+   * @param answersRequests false: operators who ask this process get no answer
+   * @return the refresher, which must be closed
+   * @throws IllegalArgumentException if the period is another one, or there is a progress callback
+   * @throws IllegalStateException if the DB or the column family's handle is closed
+   */
+  public static FilterRefresher start(final RocksDB db, final ColumnFamilyHandle columnFamily, final RefreshOptions options,
+      final Duration period, final boolean answersRequests) {
+    final Protean.ColumnFamily family = new Protean.ColumnFamily(db, columnFamily);
+    Objects.requireNonNull(options, "options");
+    if (period.compareTo(Duration.ofSeconds(1)) < 0 || period.compareTo(Duration.ofDays(36500)) > 0) {
+      throw new IllegalArgumentException("period=" + period + " is not allowed; allowed: a second to a century");
+    }
+    if (options.progress() != null) {
+      throw new IllegalArgumentException("a FilterRefresher calls no progress callback; progress() tells how far it is");
+    }
+    Protean.load();
+    return new FilterRefresher(family,
+        Native.openFilterRefresher(family.dbHandle(), family.handle(), options.dryRun(), options.maxBytes(),
+            options.bytesPerSecond(), options.minGain(), options.paybackSeconds(), period.toSeconds(), answersRequests));
+  }
+
+  /**
+   * What the latest refresh has done.
+   *
+   * @return empty before the first one has ended
+   * @throws IllegalStateException if this is closed
+   */
+  public synchronized Optional<Latest> latest() {
+    checkOpen();
+    return Latest.of(new Decoder(Native.latestRefresh(handle)));
+  }
+
+  /**
+   * How far the refresh is that runs now, and what all refreshes of the column family have done since the DB was opened,
+   * this refresher's and others.
+   *
+   * @return the numbers
+   * @throws RocksDBException if RocksDB does not tell
+   * @throws IllegalStateException if this, the DB or the column family's handle is closed
+   */
+  public synchronized FilterStatistics.Refreshes progress() throws RocksDBException {
+    checkOpen();
+    return Protean.filterStatistics(family.db(), family.columnFamily()).refreshes();
+  }
+
+  /** Stops refreshing: waits for the file that is being rewritten. Can be called more than once. */
+  @Override
+  public synchronized void close() {
+    if (handle != 0) {
+      Native.closeFilterRefresher(handle);
+      handle = 0;
+    }
+  }
+
+  private void checkOpen() {
+    if (handle == 0) {
+      throw new IllegalStateException("the FilterRefresher is closed");
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protean.rocksjava;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.Status;
+
+/** Refreshing in a thread of its own, and answers to operators. */
+class FilterRefresherTest {
+  private static final Duration LONG = Duration.ofDays(1);
+
+  @TempDir Path folder;
+
+  private static Options options(final String policy) {
+    return new Options().setCreateIfMissing(true).setDisableAutoCompactions(true)
+        .setTableFormatConfig(new ProteanTableConfig().setRangeFilter(policy));
+  }
+
+  private static void await(final BooleanSupplier condition) throws InterruptedException {
+    for (int i = 0; i < 600 && !condition.getAsBoolean(); i++) {
+      Thread.sleep(50);
+    }
+    assertTrue(condition.getAsBoolean());
+  }
+
+  @Test
+  void refreshesAfterAPeriod() throws RocksDBException, InterruptedException {
+    final Records records = new Records(4);
+    try (Options options = options("proteus:2"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 3, 2000);
+      assertEquals(3, Protean.filterStatistics(db, null).builds().filters());
+    }
+    try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      final FilterRefresher refresher = FilterRefresher.start(db, null,
+          new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)), Duration.ofSeconds(1));
+      try (refresher) {
+        assertEquals(Optional.empty(), refresher.latest());
+        assertEquals(0, refresher.progress().runs());
+        // Later runs find nothing to do.
+        await(() -> refresher.latest().map(FilterRefresher.Latest::runs).orElse(0L) >= 2);
+        final FilterRefresher.Latest latest = refresher.latest().orElseThrow();
+        assertNull(latest.error());
+        assertTrue(latest.result().isComplete());
+        assertEquals(3, latest.result().files().size());
+        final FilterStatistics.Refreshes refreshes = refresher.progress();
+        assertTrue(refreshes.runs() >= 2);
+        assertEquals(0, refreshes.failures());
+        assertEquals(3, refreshes.filesRewritten());
+        assertTrue(refreshes.bytesRewritten() > 0);
+        assertTrue(refreshes.lastEndSeconds() > 1_700_000_000L);
+      }
+      refresher.close();
+      assertThrows(IllegalStateException.class, refresher::latest);
+      assertThrows(IllegalStateException.class, refresher::progress);
+      final FilterStatistics statistics = Protean.filterStatistics(db, null);
+      assertTrue(statistics.files().stream().allMatch(file -> file.kind().equals("SuRF")));
+      assertEquals(3, statistics.builds().filters());
+      assertTrue(statistics.builds().buildSeconds() > 0);
+      assertFalse(statistics.refreshes().running());
+      records.checkAll(db);
+    }
+  }
+
+  @Test
+  void failures() throws RocksDBException, InterruptedException {
+    try (Options options = options("proteus:12"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      new Records(1).write(db, 1, 100);
+    }
+    try (Options options = options("proteus:12"); RocksDB db = RocksDB.openReadOnly(options, folder.toString());
+        FilterRefresher refresher =
+            FilterRefresher.start(db, null, new RefreshOptions(), Duration.ofSeconds(1), false)) {
+      await(() -> refresher.latest().isPresent());
+      final FilterRefresher.Latest latest = refresher.latest().orElseThrow();
+      assertEquals(Status.Code.NotSupported, latest.error().getStatus().getCode());
+      assertEquals(0, latest.result().filesRewritten());
+      assertTrue(refresher.progress().failures() > 0);
+    }
+  }
+
+  @Test
+  void badArguments() throws RocksDBException {
+    final RocksDB db;
+    try (Options options = options("proteus:12")) {
+      db = RocksDB.open(options, folder.toString());
+      for (final Duration period : new Duration[] {Duration.ZERO, Duration.ofDays(40000)}) {
+        assertTrue(assertThrows(IllegalArgumentException.class,
+            () -> FilterRefresher.start(db, null, new RefreshOptions(), period)).getMessage().contains("a second"));
+      }
+      assertThrows(IllegalArgumentException.class,
+          () -> FilterRefresher.start(db, null, new RefreshOptions().withProgress((a, b, c, d) -> true), LONG));
+      db.close();
+    }
+    assertThrows(IllegalStateException.class, () -> FilterRefresher.start(db, null, new RefreshOptions(), LONG));
+  }
+
+  // The request is that of protean statistics --live.
+  @Test
+  void operatorsAreAnswered() throws Exception {
+    try (Options options = options("proteus:12"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      new Records(1).write(db, 1, 100);
+      final Path request = folder.resolve("PROTEAN_REQUEST");
+      final Path answer = folder.resolve("PROTEAN_ANSWER-java-1");
+      final String text = "protean request 1\nid=java-1\nwritten=" + System.currentTimeMillis() / 1000
+          + "\nrequest=statistics\nformat=prometheus\n";
+      try (FilterRefresher refresher = FilterRefresher.start(db, null, new RefreshOptions(), LONG)) {
+        Files.writeString(folder.resolve("request.new"), text);
+        Files.move(folder.resolve("request.new"), request);
+        await(() -> Files.exists(answer));
+        assertFalse(Files.exists(request));
+        final String answered = Files.readString(answer);
+        assertTrue(answered.contains("state=done"), answered);
+        assertTrue(answered.contains("protean_filter_builds_total"), answered);
+        assertEquals(Optional.empty(), refresher.latest());
+      }
+    }
+  }
+}
