@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/status.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/object_registry.h"
 
@@ -119,6 +120,19 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
 // file has the list as the policies write themselves. Never null. Thread safe.
 std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(
     const std::vector<std::shared_ptr<const FilterPolicy>>& policies);
+
+// Stores the policy that is shared by all who ask for the same text, such as
+// "proteus:12", in the same group, as long as one of them has it; the first one
+// creates it. So DBs, such as a series with one DB for each day, learn
+// together: their column families of the same name share the samples of their
+// queries, and a budget (filter_memory) is for all of them. Both are
+// compared as they are spelled. Stores nullptr for "nullptr". Returns
+// InvalidArgument if the group is empty, and the error of
+// FilterPolicy::CreateFromString, for which Protean must have been registered.
+// Thread safe.
+Status GetSharedFilterPolicy(const std::string& group,
+                             const std::string& policy,
+                             std::shared_ptr<const FilterPolicy>* shared);
 
 // The block-based table with these options, whose iterators ask the files'
 // range filters before they read data. `options` may have any filter policy.

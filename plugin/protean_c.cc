@@ -20,6 +20,7 @@
 #include "plugin/search_bounds.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/c_handles.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -27,6 +28,33 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 char* CopyOf(const std::string& text) { return strdup(text.c_str()); }
+
+// The default options for nullptr.
+BlockBasedTableOptions CopyOf(rocksdb_block_based_table_options_t* options) {
+  return options == nullptr ? BlockBasedTableOptions()
+                            : *TableOptionsOf(options);
+}
+
+Status SetSampleGroup(const std::string& group, Options* options) {
+  const auto* const table =
+      options->table_factory->GetOptions<BlockBasedTableOptions>();
+  if (table == nullptr || table->filter_policy == nullptr ||
+      !options->table_factory->IsInstanceOf(
+          ProteanTableFactory::kClassName())) {
+    return Status::InvalidArgument(
+        "a sample group needs ProteanTable with a filter policy; these options "
+        "have " +
+        std::string(options->table_factory->Name()) +
+        (table == nullptr || table->filter_policy == nullptr ? " without one"
+                                                             : ""));
+  }
+  BlockBasedTableOptions shared = *table;
+  const Status s = GetSharedFilterPolicy(
+      group, table->filter_policy->ToString(ConfigOptions()),
+      &shared.filter_policy);
+  if (s.ok()) options->table_factory = NewProteanTableFactory(shared);
+  return s;
+}
 
 // Stores an error, if there is one, as RocksDB's C API does. Returns whether
 // there is none.
@@ -77,6 +105,14 @@ struct protean_count_result_t {
   CountResult rep;
 };
 
+struct protean_sst_file_filter_t {
+  std::unique_ptr<SstFileFilter> rep;
+};
+
+struct protean_search_bounds_scope_t {
+  SearchBoundsScope rep;
+};
+
 struct protean_refresh_options_t {
   RefreshOptions rep;
 };
@@ -120,9 +156,22 @@ void protean_options_set_table_factory(
     rocksdb_options_t* options,
     rocksdb_block_based_table_options_t* table_options, char** errptr) {
   if (!Succeeded(CheckHandles(), errptr)) return;
-  OptionsOf(options)->table_factory = NewProteanTableFactory(
-      table_options == nullptr ? BlockBasedTableOptions()
-                               : *TableOptionsOf(table_options));
+  OptionsOf(options)->table_factory =
+      NewProteanTableFactory(CopyOf(table_options));
+}
+
+void protean_options_set_table_factory_without_filters(
+    rocksdb_options_t* options,
+    rocksdb_block_based_table_options_t* table_options, char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return;
+  OptionsOf(options)->table_factory =
+      NewProteanTableFactoryWithoutFilters(CopyOf(table_options));
+}
+
+void protean_options_set_sample_group(rocksdb_options_t* options,
+                                      const char* sample_group, char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return;
+  Succeeded(SetSampleGroup(sample_group, OptionsOf(options)), errptr);
 }
 
 char* protean_statistics_text(rocksdb_t* db,
@@ -246,6 +295,31 @@ void protean_ranges_may_exist(
   Store(exist, may_exist);
 }
 
+protean_sst_file_filter_t* protean_sst_file_filter_open(
+    rocksdb_options_t* options, const char* path, char** errptr) {
+  if (!Succeeded(CheckHandles(), errptr)) return nullptr;
+  auto filter = std::make_unique<protean_sst_file_filter_t>();
+  const Status s = SstFileFilter::Open(*OptionsOf(options), path, &filter->rep);
+  return Succeeded(s, errptr) ? filter.release() : nullptr;
+}
+
+unsigned char protean_sst_file_filter_key_may_exist(
+    const protean_sst_file_filter_t* filter, const char* key, size_t key_len) {
+  return filter->rep->KeyMayExist(Slice(key, key_len)) ? 1 : 0;
+}
+
+unsigned char protean_sst_file_filter_range_may_exist(
+    const protean_sst_file_filter_t* filter, const char* start_key,
+    size_t start_key_len, const char* limit_key, size_t limit_key_len) {
+  const Range range(Slice(start_key, start_key_len),
+                    Slice(limit_key, limit_key_len));
+  return filter->rep->RangeMayExist(range) ? 1 : 0;
+}
+
+void protean_sst_file_filter_destroy(protean_sst_file_filter_t* filter) {
+  delete filter;
+}
+
 void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
                                const char* upper_key, size_t upper_key_len) {
   const OptionalKey lower(lower_key, lower_key_len);
@@ -254,6 +328,19 @@ void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
 }
 
 void protean_clear_search_bounds(void) { ClearSearchBounds(); }
+
+protean_search_bounds_scope_t* protean_search_bounds_scope_create(
+    const char* lower_key, size_t lower_key_len, const char* upper_key,
+    size_t upper_key_len) {
+  const OptionalKey lower(lower_key, lower_key_len);
+  const OptionalKey upper(upper_key, upper_key_len);
+  return new protean_search_bounds_scope_t{
+      SearchBoundsScope(lower.get(), upper.get())};
+}
+
+void protean_search_bounds_scope_destroy(protean_search_bounds_scope_t* scope) {
+  delete scope;
+}
 
 protean_refresh_options_t* protean_refresh_options_create(void) {
   return new protean_refresh_options_t;
@@ -285,6 +372,11 @@ void protean_refresh_options_set_range(protean_refresh_options_t* options,
 void protean_refresh_options_set_max_parallel_rewrites(
     protean_refresh_options_t* options, uint32_t max_parallel_rewrites) {
   options->rep.max_parallel_rewrites = max_parallel_rewrites;
+}
+
+void protean_refresh_options_set_all_files(protean_refresh_options_t* options,
+                                           unsigned char all_files) {
+  options->rep.all_files = all_files != 0;
 }
 
 void protean_refresh_options_set_max_bytes(protean_refresh_options_t* options,
@@ -369,6 +461,10 @@ const char* protean_refresh_result_file_outcome(
   return ToString(result->rep.files[index].outcome);
 }
 
+char* protean_refresh_result_json(const protean_refresh_result_t* result) {
+  return CopyOf(result->rep.ToJson());
+}
+
 void protean_refresh_result_destroy(protean_refresh_result_t* result) {
   delete result;
 }
@@ -376,7 +472,7 @@ void protean_refresh_result_destroy(protean_refresh_result_t* result) {
 protean_filter_refresher_t* protean_filter_refresher_create(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, uint64_t period_seconds,
-    void* state,
+    unsigned char answers_requests, void* state,
     void (*report)(void* state, const char* error,
                    const protean_refresh_result_t* result),
     char** errptr) {
@@ -390,7 +486,7 @@ protean_filter_refresher_t* protean_filter_refresher_create(
   }
   return new protean_filter_refresher_t{
       FilterRefresher(DBOf(db), ColumnFamilyOf(db, column_family), options->rep,
-                      period_seconds, std::move(told))};
+                      period_seconds, std::move(told), answers_requests != 0)};
 }
 
 void protean_filter_refresher_destroy(protean_filter_refresher_t* refresher) {

@@ -79,7 +79,8 @@ void protean_free(void* string);
 
 // Sets the filter policy, as an options string names it: "proteus:14",
 // "surf:0:8", "bloomfilter:10", "{id=protean.Proteus;bits_per_key=12;...}", or
-// "nullptr" for none. Fails if the text is none of these.
+// "nullptr", which removes the one that is set. Fails if the text is none of
+// these.
 void protean_block_based_options_set_filter_policy(
     rocksdb_block_based_table_options_t* table_options, const char* policy,
     char** errptr);
@@ -90,6 +91,22 @@ void protean_block_based_options_set_filter_policy(
 void protean_options_set_table_factory(
     rocksdb_options_t* options,
     rocksdb_block_based_table_options_t* table_options, char** errptr);
+
+// Sets ProteanTable likewise, but with no filter policy, whatever the table
+// options have: new files get no filters, and files that have a filter of
+// Protean keep using it.
+void protean_options_set_table_factory_without_filters(
+    rocksdb_options_t* options,
+    rocksdb_block_based_table_options_t* table_options, char** errptr);
+
+// Puts the tables of these options into a sample group: all that have an equal
+// filter policy in the same group share it, as GetSharedFilterPolicy in
+// protean.h describes, so that their column families of the same name learn
+// together. The options have ProteanTable with a filter policy already, from
+// the functions above or from an options string. Fails if they have not, or if
+// the group is "".
+void protean_options_set_sample_group(rocksdb_options_t* options,
+                                      const char* sample_group, char** errptr);
 
 // ---- Statistics: filter_statistics.h ----
 
@@ -170,6 +187,32 @@ void protean_ranges_may_exist(
     const char* const* range_limit_key, const size_t* range_limit_key_len,
     unsigned char* may_exist, char** errptr);
 
+// The filter of one SST file that is read apart from any DB: a file of a
+// backup, or one that is going to be ingested. Used by one thread at a time.
+typedef struct protean_sst_file_filter_t protean_sst_file_filter_t;
+
+// Opens a file, and reads its filter and its index. `options`, which may be
+// destroyed afterwards, are those of its column family, with ProteanTable.
+// Fails if the table factory is another one, if there is no such file, or if
+// the file is damaged. A file without a filter of Protean, or with a damaged
+// one, is opened and may hold anything. The filter, which is NULL after an
+// error, is freed with protean_sst_file_filter_destroy.
+protean_sst_file_filter_t* protean_sst_file_filter_open(
+    rocksdb_options_t* options, const char* path, char** errptr);
+
+// 0 if the file certainly has no entry of the key, neither a value nor a
+// deletion.
+unsigned char protean_sst_file_filter_key_may_exist(
+    const protean_sst_file_filter_t* filter, const char* key, size_t key_len);
+
+// 0 if the file certainly has no entry of a key in [start_key, limit_key).
+unsigned char protean_sst_file_filter_range_may_exist(
+    const protean_sst_file_filter_t* filter, const char* start_key,
+    size_t start_key_len, const char* limit_key, size_t limit_key_len);
+
+// Closes the file. NULL is allowed.
+void protean_sst_file_filter_destroy(protean_sst_file_filter_t* filter);
+
 // ---- Bounds of seeks: search_bounds.h ----
 
 // Sets the bounds of this thread's seeks: only keys in [lower_key, upper_key)
@@ -181,6 +224,18 @@ void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
 
 // Removes the bounds of this thread, if there are any.
 void protean_clear_search_bounds(void);
+
+// Bounds of this thread until the scope is destroyed.
+typedef struct protean_search_bounds_scope_t protean_search_bounds_scope_t;
+
+// Sets bounds as protean_set_search_bounds does. Scopes may be nested, and are
+// destroyed in reverse order, in the thread that made them.
+protean_search_bounds_scope_t* protean_search_bounds_scope_create(
+    const char* lower_key, size_t lower_key_len, const char* upper_key,
+    size_t upper_key_len);
+
+// Sets the bounds that the thread had before the scope was made, or none.
+void protean_search_bounds_scope_destroy(protean_search_bounds_scope_t* scope);
 
 // ---- Refreshing filters: refresh_filters.h ----
 
@@ -215,6 +270,11 @@ void protean_refresh_options_set_range(protean_refresh_options_t* options,
 // Maximum number of files that are rewritten at the same time.
 void protean_refresh_options_set_max_parallel_rewrites(
     protean_refresh_options_t* options, uint32_t max_parallel_rewrites);
+
+// Rewrites all files, whatever their filters do, after a change of the filter
+// policy. The smallest gain and the payback have no effect.
+void protean_refresh_options_set_all_files(protean_refresh_options_t* options,
+                                           unsigned char all_files);
 
 // Maximum bytes of files to rewrite.
 void protean_refresh_options_set_max_bytes(protean_refresh_options_t* options,
@@ -278,6 +338,10 @@ int protean_refresh_result_file_level(const protean_refresh_result_t* result,
 const char* protean_refresh_result_file_outcome(
     const protean_refresh_result_t* result, size_t index);
 
+// All that is known of the refresh and of each file, as RefreshResult::ToJson
+// writes it: a JSON object.
+char* protean_refresh_result_json(const protean_refresh_result_t* result);
+
 // Frees a result.
 void protean_refresh_result_destroy(protean_refresh_result_t* result);
 
@@ -287,12 +351,14 @@ typedef struct protean_filter_refresher_t protean_filter_refresher_t;
 // Refreshes `period_seconds` (1 to a century) after this call, and again that
 // long after each refresh has ended. `options` are copied. After each refresh,
 // `report` is called in that thread, unless it is NULL, with `state`, the error
-// or NULL, and the result, both of which live until it returns. The DB, and a
-// handle of a column family, must outlive the refresher.
+// or NULL, and the result, both of which live until it returns. Unless
+// `answers_requests` is 0, the commands of `protean` with --live are obeyed,
+// too, as FilterRefresher in refresh_filters.h describes. The DB, and a handle
+// of a column family, must outlive the refresher.
 protean_filter_refresher_t* protean_filter_refresher_create(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, uint64_t period_seconds,
-    void* state,
+    unsigned char answers_requests, void* state,
     void (*report)(void* state, const char* error,
                    const protean_refresh_result_t* result),
     char** errptr);

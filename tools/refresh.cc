@@ -22,6 +22,7 @@
 #include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/read_queries.h"
+#include "tools/refresh_scope.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -129,6 +130,7 @@ class RefreshCommand : public Command {
 
   Target target_;
   LiveFlags live_;
+  RefreshScope scope_;
   RefreshOptions options_;
   std::string samples_;
   bool without_samples_ = false;
@@ -157,6 +159,11 @@ read completely, and perhaps rewritten, for queries that the application has not
 With --all, all files are rewritten, also those whose filters would do no better. After protean apply, the
 DB then has the filters that protean advise has promised: of that policy, and of that size.
 
+--levels, --start and --limit choose files, such as those of the last level, or of one tenant's keys; the
+others are "not selected". --parallel rewrites several files at a time: faster, and more work at once.
+With --live, the application has chosen what its FilterRefresher may do, and neither these four nor --all
+can be asked for.
+
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
 family: its totals. Ctrl-C or SIGTERM stops the command after the current file.
@@ -169,7 +176,8 @@ Examples:
   protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
   protean refresh --live --db=/data/db --bytes_per_second=50M
   protean refresh --db=/data/db --without_samples
-  protean refresh --db=/data/db --all
+  protean refresh --db=/data/db --all --parallel=4
+  protean refresh --db=/data/db --levels=5,6 --start=tenant7/ --limit=tenant70
   protean refresh --db=/data/db --column_family=events --samples=today.queries
 )";
 }
@@ -177,6 +185,7 @@ Examples:
 void RefreshCommand::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
   live_.AddFlags(arguments);
+  scope_.AddFlags(arguments);
   arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
   arguments->Add("all",
@@ -326,6 +335,12 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
         "--samples and --live do not go together: the process that has the DB "
         "open uses its own samples");
   }
+  if (scope_.IsGiven() || options_.all_files) {
+    return Status::InvalidArgument(
+        "--levels, --start, --limit, --parallel and --all do not go together "
+        "with --live: the application chooses them, in the RefreshOptions of "
+        "its FilterRefresher");
+  }
   const Interrupt interrupt;
   Progress progress(err);
   Output output(out, json_);
@@ -390,6 +405,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   std::vector<std::string> families;
   Status s = target_.Open(operands);
   if (s.ok() && live_.live()) return RunLive(out, err, found);
+  if (s.ok()) s = scope_.Apply(&options_);
   if (s.ok()) s = Choose(err, &families);
   if (!s.ok()) return s;
   std::vector<SampleQuery> samples;

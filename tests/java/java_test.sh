@@ -13,6 +13,8 @@ cd "$project"
 readonly rocksdbjni=9.10.0
 # Another version, for tests of two in one process. (Not all pairs can be: stock 10.10.1 ends the process beside these.)
 readonly other=10.1.3
+# A release sets a namespace of its own.
+readonly group=com.example.released
 work=$1/java
 mkdir -p "$work"
 lock "$work/.lock" "another run in $work"
@@ -20,7 +22,7 @@ lock "$work/.lock" "another run in $work"
 # $1: a log of Maven. Whether it tells of something of others that could not be fetched.
 is_out_of_reach() {
   grep -E 'Could not (transfer|resolve|find) artifact|Non-resolvable|Unknown host|could not be resolved' "$1" |
-    grep -qv 'artifact protean:'
+    grep -qv "artifact $group:"
 }
 leave_out() {
   say "left out: Maven has no access to a repository, and its cache does not hold all that is needed"
@@ -54,6 +56,7 @@ for module in protean-rocksjava protean-kafka-streams; do
   cp -R plugin/java/$module/{pom.xml,src} "$work/src/$module/"
 done
 sed '/<module>/{/protean-rocksjava\|protean-kafka-streams/!d}' plugin/java/pom.xml >"$work/src/pom.xml"
+plugin/java/set_group.sh $group "$work/src" 2>/dev/null
 other_jar=$work/other/rocksdbjni-$other.jar
 if ! mvn -B -q -f "$work/src/pom.xml" --non-recursive org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
   "-Dartifact=org.rocksdb:rocksdbjni:$other" "-DoutputDirectory=${other_jar%/*}" >"$work/other.log" 2>&1; then

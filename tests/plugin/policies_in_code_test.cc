@@ -147,6 +147,33 @@ TEST_F(PoliciesInCodeTest, AListOfLevelsIsReadAgainFromTheOptionsFile) {
   Env::Default()->DeleteFile(proteus.samples_file).PermitUncheckedError();
 }
 
+TEST_F(PoliciesInCodeTest, AGroupSharesAPolicyAsLongAsSomeoneHasIt) {
+  const auto shared = [](const std::string& group, const std::string& text) {
+    Policy policy;
+    EXPECT_OK(GetSharedFilterPolicy(group, text, &policy)) << group << text;
+    return policy;
+  };
+  Policy one = shared("days", "proteus:14");
+  ASSERT_NE(nullptr, one);
+  EXPECT_EQ(one, shared("days", "proteus:14"));
+  EXPECT_NE(one, shared("nights", "proteus:14"));
+  EXPECT_NE(one, shared("days", "proteus:14.0"));
+  EXPECT_EQ(14, std::stod(Option(one, "bits_per_key")));
+  EXPECT_EQ(nullptr, shared("days", "nullptr"));
+  const std::weak_ptr<const FilterPolicy> past = one;
+  one.reset();
+  EXPECT_TRUE(past.expired());
+  EXPECT_NE(nullptr, shared("days", "proteus:14"));
+
+  Policy untouched = shared("days", "surf:0:8");
+  const Policy before = untouched;
+  EXPECT_TRUE(
+      GetSharedFilterPolicy("", "surf:0:8", &untouched).IsInvalidArgument());
+  EXPECT_NOK(GetSharedFilterPolicy("days", "surf:many", &untouched));
+  EXPECT_NOK(GetSharedFilterPolicy("days", "no_such_policy", &untouched));
+  EXPECT_EQ(before, untouched);
+}
+
 TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
   ProteusOptions proteus;
   proteus.bits_per_key = 65;

@@ -134,8 +134,7 @@ static void test_statistics(rocksdb_t* db,
                             rocksdb_column_family_handle_t* const* families) {
   REQUIRE(has(protean_statistics_text(db, NULL, &err), "default"));
   REQUIRE(has(protean_statistics_text(db, families[1], &err), "second"));
-  REQUIRE(has(protean_statistics_json(db, families[1], &err),
-              "\"second\""));
+  REQUIRE(has(protean_statistics_json(db, families[1], &err), "\"second\""));
   REQUIRE(has(protean_statistics_prometheus(db, NULL, 0, &err),
               "column_family=\"default\""));
   REQUIRE(has(protean_statistics_prometheus(db, families, 2, &err),
@@ -201,6 +200,206 @@ static void test_existence(rocksdb_t* db,
   REQUIRE(empty_ranges > 900);
 }
 
+/* What may be in a file that no DB has. */
+static void test_sst_file(rocksdb_options_t* with_protean, const char* path) {
+  rocksdb_options_t* without = rocksdb_options_create();
+  rocksdb_envoptions_t* env = rocksdb_envoptions_create();
+  rocksdb_sstfilewriter_t* writer =
+      rocksdb_sstfilewriter_create(env, with_protean);
+  protean_sst_file_filter_t* filter;
+  int i, absent_keys = 0, empty_ranges = 0;
+  rocksdb_sstfilewriter_open(writer, path, &err);
+  for (i = 0; i < 1000 && err == NULL; i++) {
+    rocksdb_sstfilewriter_put(writer, key_of(100 * i), 8, "value", 5, &err);
+  }
+  rocksdb_sstfilewriter_finish(writer, &err);
+  REQUIRE_OK();
+  rocksdb_sstfilewriter_destroy(writer);
+  rocksdb_envoptions_destroy(env);
+
+  filter = protean_sst_file_filter_open(with_protean, path, &err);
+  REQUIRE_OK();
+  for (i = 0; i < 1000; i++) {
+    const char* key = key_of(100 * i);
+    const char* behind = key_of(100 * i + 10);
+    const char* limit = key_of(100 * i + 20);
+    REQUIRE(protean_sst_file_filter_key_may_exist(filter, key, 8) == 1);
+    REQUIRE(protean_sst_file_filter_range_may_exist(filter, key, 8, behind,
+                                                    8) == 1);
+    absent_keys += !protean_sst_file_filter_key_may_exist(filter, behind, 8);
+    empty_ranges +=
+        !protean_sst_file_filter_range_may_exist(filter, behind, 8, limit, 8);
+  }
+  REQUIRE(absent_keys > 900);
+  REQUIRE(empty_ranges > 900);
+  protean_sst_file_filter_destroy(filter);
+  protean_sst_file_filter_destroy(NULL);
+
+  REQUIRE(protean_sst_file_filter_open(without, path, &err) == NULL);
+  REQUIRE_ERROR("ProteanTable");
+  remove(path);
+  REQUIRE(protean_sst_file_filter_open(with_protean, path, &err) == NULL);
+  REQUIRE_ERROR("No such file");
+  rocksdb_options_destroy(without);
+}
+
+/* A seek between two keys, which finds none within the bounds that the thread
+ * has; without bounds, it finds the second one. */
+static int finds_a_key(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+  rocksdb_iterator_t* it = rocksdb_create_iterator_cf(db, read, family);
+  int valid;
+  rocksdb_iter_seek(it, key_of(110), 8);
+  valid = rocksdb_iter_valid(it);
+  rocksdb_iter_destroy(it);
+  rocksdb_readoptions_destroy(read);
+  return valid;
+}
+
+static void test_scopes(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  protean_search_bounds_scope_t* wide;
+  protean_search_bounds_scope_t* narrow;
+  REQUIRE(finds_a_key(db, family));
+  wide = protean_search_bounds_scope_create(NULL, 0, key_of(100 * KEYS), 8);
+  REQUIRE(finds_a_key(db, family));
+  narrow = protean_search_bounds_scope_create(key_of(110), 8, key_of(120), 8);
+  REQUIRE(!finds_a_key(db, family));
+  protean_search_bounds_scope_destroy(narrow);
+  REQUIRE(finds_a_key(db, family));
+  protean_search_bounds_scope_destroy(wide);
+  REQUIRE(finds_a_key(db, family));
+}
+
+/* The samples that the default column family of a DB with these options holds,
+ * after one seek for each of `seeks` if there are any. */
+static int count_samples(rocksdb_options_t* options, const char* path,
+                         int seeks) {
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  rocksdb_t* db;
+  char* json;
+  char* held;
+  int i, samples;
+  rocksdb_destroy_db(options, path, &err);
+  db = rocksdb_open(options, path, &err);
+  REQUIRE_OK();
+  rocksdb_put(db, write, key_of(0), 8, "value", 5, &err);
+  rocksdb_put(db, write, key_of(100 * seeks + 100), 8, "value", 5, &err);
+  rocksdb_flush(db, flush, &err);
+  REQUIRE_OK();
+  for (i = 0; i < seeks; i++) {
+    rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+    rocksdb_iterator_t* it;
+    rocksdb_readoptions_set_iterate_upper_bound(read, key_of(100 * i + 60), 8);
+    it = rocksdb_create_iterator(db, read);
+    rocksdb_iter_seek(it, key_of(100 * i + 50), 8);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(read);
+  }
+  json = protean_statistics_json(db, NULL, &err);
+  REQUIRE_OK();
+  held = strstr(json, "\"held\": ");
+  REQUIRE(held != NULL);
+  samples = atoi(held + strlen("\"held\": "));
+  protean_free(json);
+  rocksdb_close(db);
+  rocksdb_writeoptions_destroy(write);
+  rocksdb_flushoptions_destroy(flush);
+  return samples;
+}
+
+/* Options of a sample group: from code, or from a string. */
+static rocksdb_options_t* options_of_group(const char* group, int from_code) {
+  rocksdb_block_based_table_options_t* table =
+      rocksdb_block_based_options_create();
+  rocksdb_options_t* empty = rocksdb_options_create();
+  rocksdb_options_t* options = rocksdb_options_create();
+  if (from_code) {
+    protean_block_based_options_set_filter_policy(
+        table, "{id=protean.Proteus;sample_every=1}", &err);
+    REQUIRE_OK();
+    protean_options_set_table_factory(options, table, &err);
+  } else {
+    rocksdb_get_options_from_string(
+        empty,
+        "table_factory={id=ProteanTable;block_size=1024;"
+        "filter_policy={sample_every=1;id=protean.Proteus}}",
+        options, &err);
+  }
+  REQUIRE_OK();
+  rocksdb_options_set_create_if_missing(options, 1);
+  protean_options_set_sample_group(options, group, &err);
+  REQUIRE_OK();
+  rocksdb_options_destroy(empty);
+  rocksdb_block_based_options_destroy(table);
+  return options;
+}
+
+/* A second DB begins with what the first of its group has learned. */
+static void test_sample_groups(const char* path) {
+  rocksdb_options_t* plain = rocksdb_options_create();
+  rocksdb_options_t* first = options_of_group("days", 1);
+  rocksdb_options_t* second = options_of_group("days", 0);
+  rocksdb_options_t* other = options_of_group("nights", 1);
+  int samples = count_samples(first, path, 200);
+  REQUIRE(samples > 100);
+  REQUIRE(count_samples(second, path, 0) == samples);
+  REQUIRE(count_samples(other, path, 0) == 0);
+  rocksdb_destroy_db(other, path, &err);
+  REQUIRE_OK();
+  protean_options_set_sample_group(other, "", &err);
+  REQUIRE_ERROR("sample group is empty");
+  protean_options_set_sample_group(plain, "days", &err);
+  REQUIRE_ERROR("BlockBasedTable");
+  protean_options_set_table_factory_without_filters(plain, NULL, &err);
+  protean_options_set_sample_group(plain, "days", &err);
+  REQUIRE_ERROR("without one");
+  rocksdb_options_destroy(first);
+  rocksdb_options_destroy(second);
+  rocksdb_options_destroy(other);
+  rocksdb_options_destroy(plain);
+}
+
+/* Files without filters: whatever the table options have. */
+static void test_without_filters(const char* path) {
+  rocksdb_block_based_table_options_t* table =
+      rocksdb_block_based_options_create();
+  rocksdb_options_t* options = rocksdb_options_create();
+  int i;
+  for (i = 0; i < 3; i++) {
+    rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+    rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+    rocksdb_t* db;
+    rocksdb_options_set_create_if_missing(options, 1);
+    protean_block_based_options_set_filter_policy(
+        table, i < 2 ? "proteus:12" : "nullptr", &err);
+    REQUIRE_OK();
+    if (i == 0) {
+      protean_options_set_table_factory_without_filters(options, table, &err);
+    } else if (i == 1) {
+      protean_options_set_table_factory_without_filters(options, NULL, &err);
+    } else {
+      /* Another table gets the filter that is recommended. */
+      protean_options_set_table_factory(options, table, &err);
+    }
+    REQUIRE_OK();
+    db = rocksdb_open(options, path, &err);
+    REQUIRE_OK();
+    rocksdb_put(db, write, "key", 3, "value", 5, &err);
+    rocksdb_flush(db, flush, &err);
+    REQUIRE_OK();
+    REQUIRE(has(protean_statistics_json(db, NULL, &err),
+                i < 2 ? "\"used\": 0" : "\"used\": 1"));
+    rocksdb_close(db);
+    rocksdb_destroy_db(options, path, &err);
+    REQUIRE_OK();
+    rocksdb_writeoptions_destroy(write);
+    rocksdb_flushoptions_destroy(flush);
+  }
+  rocksdb_options_destroy(options);
+  rocksdb_block_based_options_destroy(table);
+}
+
 static unsigned char stop_at_once(void* state, size_t files,
                                   size_t files_decided, uint64_t bytes_read,
                                   uint64_t bytes_rewritten) {
@@ -248,6 +447,17 @@ static void test_refresh(rocksdb_t* db,
   protean_refresh_result_destroy(result);
 
   protean_refresh_options_set_range(options, NULL, 0, NULL, 0);
+  protean_refresh_options_set_all_files(options, 1);
+  protean_refresh_options_set_dry_run(options, 1);
+  result = protean_refresh_filters(db, family, options, &err);
+  REQUIRE_OK();
+  REQUIRE(protean_refresh_result_files_rewritten(result) == RUNS);
+  REQUIRE(protean_refresh_result_bytes_rewritten(result) > 0);
+  REQUIRE(has(protean_refresh_result_json(result), "\"would be rewritten\""));
+  protean_refresh_result_destroy(result);
+  protean_refresh_options_set_all_files(options, 0);
+  protean_refresh_options_set_dry_run(options, 0);
+
   protean_refresh_options_set_progress(options, &calls, stop_at_once);
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_ERROR("told to end");
@@ -280,8 +490,8 @@ static void test_refresher(rocksdb_t* db,
   protean_refresh_options_t* options = protean_refresh_options_create();
   protean_filter_refresher_t* refresher;
   protean_refresh_options_set_dry_run(options, 1);
-  refresher = protean_filter_refresher_create(db, family, options, 1, &reports,
-                                              report, &err);
+  refresher = protean_filter_refresher_create(db, family, options, 1, 0,
+                                              &reports, report, &err);
   REQUIRE_OK();
   protean_refresh_options_destroy(options);
   pthread_mutex_lock(&mutex);
@@ -312,6 +522,7 @@ int main(int argc, char** argv) {
   rocksdb_options_t* proteus;
   const rocksdb_options_t* family_options[2];
   rocksdb_column_family_handle_t* families[2];
+  char sst_file[1000];
   char* value;
   rocksdb_t* db;
   if (argc != 2) return 2;
@@ -335,6 +546,7 @@ int main(int argc, char** argv) {
   test_count(db, families[0]);
   test_existence(db, families[0]);
   test_existence(db, families[1]);
+  test_scopes(db, families[0]);
   test_refresh(db, families[1]);
   test_refresher(db, families[1]);
   rocksdb_column_family_handle_destroy(families[0]);
@@ -342,9 +554,13 @@ int main(int argc, char** argv) {
   rocksdb_close(db);
   rocksdb_destroy_db(surf, argv[1], &err);
   REQUIRE_OK();
+  snprintf(sst_file, sizeof(sst_file), "%s.sst", argv[1]);
+  test_sst_file(surf, sst_file);
   rocksdb_options_destroy(surf);
   rocksdb_options_destroy(proteus);
   test_other_table(argv[1]);
+  test_sample_groups(argv[1]);
+  test_without_filters(argv[1]);
   printf("all is well\n");
   return 0;
 }

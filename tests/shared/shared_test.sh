@@ -126,6 +126,31 @@ expect "nothing in memory is executed" "registered yes" "" \
 compile "$work/c_program.o" -o "$work/c_program" "$binding" "$shared" -lpthread
 expect "the C API" "all is well" "" env LD_LIBRARY_PATH="$lib:$LD_LIBRARY_PATH" "$work/c_program" "$work/c_db"
 
+# The examples of other languages. $1: the name; the others: the command.
+expect_readings() {
+  local name=$1
+  shift
+  if LD_LIBRARY_PATH="$lib:$LD_LIBRARY_PATH" "$@" >"$work/out" 2>"$work/err" && [ ! -s "$work/err" ] &&
+    grep -q '^21600 readings' "$work/out" && grep -q '720 .*on a day' "$work/out"; then
+    passed=$((passed + 1))
+  else
+    failures=$((failures + 1))
+    echo "the example in $name fails: $(cat "$work/out" "$work/err")"
+  fi
+}
+examples=$project/docs/examples
+if command -v python3 >/dev/null; then
+  expect_readings Python python3 "$examples/python/filters.py" "$work/python_db" "$shared" "$binding"
+fi
+if command -v go >/dev/null; then
+  mkdir "$work/go"
+  ln -s "$shared" "$work/go/librocksdb.so"
+  ln -s "$binding" "$work/go/libprotean-rocksdb-9.10.0.so"
+  (cd "$examples/go" && CGO_CFLAGS="-I$include -I$build/include" CGO_LDFLAGS="-L$work/go" GOFLAGS=-mod=mod GOPROXY=off \
+    go build -o "$work/go/filters" .) >"$work/err" 2>&1 || cat "$work/err"
+  expect_readings Go "$work/go/filters" "$work/go_db"
+fi
+
 # ---- What does not ----
 
 none="there is no RocksDB in this process .*; Protean is not registered"

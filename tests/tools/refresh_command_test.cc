@@ -89,6 +89,45 @@ TEST_F(RefreshCommandTest, AllFiles) {
   EXPECT_EQ(1u, run.Rows().back()["files_rewritten"]) << run.out;
 }
 
+TEST_F(RefreshCommandTest, SomeFiles) {
+  FillForOthers();
+  const auto rewritten_of = [&](const std::vector<std::string>& flags) {
+    const ToolRun run = RefreshDefault(flags);
+    EXPECT_EQ(kFine, run.code) << run.err;
+    std::set<int> levels;
+    for (const Json& row : run.Rows()) {
+      if (!row.contains("file")) continue;
+      if (row["outcome"] == "would be rewritten") {
+        levels.insert(row["level"].get<int>());
+      } else {
+        EXPECT_EQ("not selected", row["outcome"]) << row;
+      }
+    }
+    return levels;
+  };
+  using Levels = std::set<int>;
+  EXPECT_EQ(Levels({0, 3}), rewritten_of({"--all", "--dry_run"}));
+  EXPECT_EQ(Levels({0}), rewritten_of({"--all", "--dry_run", "--levels=0"}));
+  EXPECT_EQ(Levels({3}), rewritten_of({"--all", "--dry_run", "--levels=2,3"}));
+  // Key 0 is in level 0, key 1 in level 3.
+  const std::string key_1 = "0x" + Slice(KeyOf(1)).ToString(/*hex=*/true);
+  EXPECT_EQ(Levels({0}),
+            rewritten_of({"--all", "--dry_run", "--limit=" + key_1}));
+  EXPECT_EQ(Levels({0, 3}), rewritten_of({"--all", "--dry_run", "--start=0x00",
+                                          "--limit=" + key_1 + "00"}));
+  EXPECT_EQ(Levels(), rewritten_of({"--all", "--dry_run", "--start=~"}));
+
+  const auto before = Files("default");
+  const ToolRun run = RefreshDefault({"--all", "--levels=3", "--parallel=2"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(1u, run.Rows().back()["files_rewritten"]) << run.out;
+  const auto after = Files("default");
+  ASSERT_EQ(2u, after.size());
+  EXPECT_EQ(1, std::count(before.begin(), before.end(), after[0]) +
+                   std::count(before.begin(), before.end(), after[1]));
+  ExpectAllKeys(0);
+}
+
 TEST_F(RefreshCommandTest, RewritesWhatPays) {
   FillForOthers();
   const std::string options_before = OptionsOnDisk();
@@ -208,6 +247,13 @@ TEST_F(RefreshCommandTest, Refusals) {
       .ExpectRefused({"takes no samples"});
   RefreshDefault({"--samples=/no/such/file"}).ExpectRefused({"/no/such/file"});
   Refresh({"--max_bytes=lots"}).ExpectRefused({"--max_bytes=lots"});
+  for (const char* levels : {"--levels=one", "--levels=0,-1", "--levels=9999"})
+    Refresh({levels}).ExpectRefused({"--levels=", "numbers of levels"});
+  Refresh({"--parallel=65"}).ExpectRefused({"--parallel=65", "1 to 64"});
+  Refresh({"--start=0x0"}).ExpectRefused({"--start=0x0", "hexadecimal"});
+  Refresh({"--limit=0xzz"}).ExpectRefused({"--limit=0xzz", "hexadecimal"});
+  for (const char* flag : {"--levels=0", "--limit=a", "--parallel=2", "--all"})
+    Refresh({"--live", flag}).ExpectRefused({"--live", "FilterRefresher"});
   EXPECT_EQ(before, Disk());
 
   Open();

@@ -4,12 +4,14 @@
 //  statistics, another filter policy, refreshing.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plugin/filter_statistics.h"
 #include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
+#include "plugin/java/native/refresh_options_jni.h"
 #include "plugin/may_exist.h"
 #include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
@@ -225,18 +227,21 @@ JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
 // Returns the members of a CountResult, in their order, or null if it throws.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jbyteArray begin_bytes, jbyteArray end_bytes) {
+    jlong read_options, jbyteArray begin_bytes, jbyteArray end_bytes) {
   return Guarded(env, [&]() -> jbyteArray {
-    std::string begin;
-    std::string end;
-    if (!CopyBytes(env, begin_bytes, &begin) ||
-        !CopyBytes(env, end_bytes, &end)) {
+    std::optional<std::string> begin;
+    std::optional<std::string> end;
+    if (!CopyOptionalBytes(env, begin_bytes, &begin) ||
+        !CopyOptionalBytes(env, end_bytes, &end)) {
       return nullptr;
     }
+    const Slice start = begin ? Slice(*begin) : Slice();
+    const Slice limit = end ? Slice(*end) : Slice();
     CountResult result;
-    const Status s =
-        ApproximateCount(AsDB(db), AsColumnFamily(AsDB(db), column_family),
-                         Range(begin, end), &result);
+    const Status s = ApproximateCount(
+        AsDB(db), AsReadOptions(read_options),
+        AsColumnFamily(AsDB(db), column_family),
+        {begin ? &start : nullptr, end ? &limit : nullptr}, &result);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return nullptr;
@@ -322,16 +327,11 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_setFilterPolicy(
 // throws ends refreshing, and is passed on to the caller. The result begins
 // with whether refreshing was complete.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
-    JNIEnv* env, jclass native, jlong db, jlong column_family, jboolean dry_run,
-    jlong max_bytes, jlong bytes_per_second, jdouble min_gain,
-    jdouble payback_seconds, jobject progress) {
+    JNIEnv* env, jclass native, jlong db, jlong column_family,
+    jobject java_options, jobject progress) {
   return Guarded(env, [&]() -> jbyteArray {
     RefreshOptions options;
-    options.dry_run = dry_run == JNI_TRUE;
-    options.max_bytes = static_cast<uint64_t>(max_bytes);
-    options.bytes_per_second = static_cast<uint64_t>(bytes_per_second);
-    options.min_gain = min_gain;
-    options.payback_seconds = payback_seconds;
+    if (!ReadRefreshOptions(env, java_options, &options)) return nullptr;
     if (progress != nullptr) {
       const jmethodID report =
           env->GetMethodID(env->GetObjectClass(progress), "report", "(JJJJ)Z");

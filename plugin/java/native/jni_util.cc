@@ -35,6 +35,12 @@ bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text) {
   return !env->ExceptionCheck();
 }
 
+bool CopyOptionalBytes(JNIEnv* env, jbyteArray bytes,
+                       std::optional<std::string>* text) {
+  text->reset();
+  return bytes == nullptr || CopyBytes(env, bytes, &text->emplace());
+}
+
 bool CopyArrays(JNIEnv* env, jobjectArray arrays,
                 std::vector<std::string>* texts) {
   const jsize size = env->GetArrayLength(arrays);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ void ThrowStatus(JNIEnv* env, jclass native, const Status& status);
 // Stores the bytes of an array that is not null. Returns false if an exception
 // is pending.
 bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text);
+
+// Stores the bytes of an array, or nothing if it is null. Returns false if an
+// exception is pending.
+bool CopyOptionalBytes(JNIEnv* env, jbyteArray bytes,
+                       std::optional<std::string>* text);
 
 // Stores the bytes of an array of arrays, none of which is null. Returns false
 // if an exception is pending.

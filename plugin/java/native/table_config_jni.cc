@@ -4,15 +4,13 @@
 //  ProteanTableConfig and for OptionsUtil of RocksDB's binding, which reads
 //  OPTIONS files.
 
-#include <iterator>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "plugin/build_info.h"
 #include "plugin/java/native/jni_util.h"
+#include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
@@ -38,46 +36,6 @@ ConfigOptions StrictOptions() {
   config.ignore_unknown_options = false;
   config.ignore_unsupported_options = false;
   return config;
-}
-
-// The filter policies that the tables of a group share, and with them the
-// samples of their queries, as long as one of these tables exists.
-class SharedPolicies {
- public:
-  // The policy of a group with this name, or nullptr.
-  std::shared_ptr<const FilterPolicy> Find(const std::string& group,
-                                           const std::string& name) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = policies_.find({group, name});
-    return found == policies_.end() ? nullptr : found->second.lock();
-  }
-
-  // Adds the policy of a group, unless another table has been faster; returns
-  // the group's policy.
-  std::shared_ptr<const FilterPolicy> Share(
-      const std::string& group, const std::string& name,
-      std::shared_ptr<const FilterPolicy> policy) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto other = policies_.begin(); other != policies_.end();) {
-      other =
-          other->second.expired() ? policies_.erase(other) : std::next(other);
-    }
-    std::weak_ptr<const FilterPolicy>& shared = policies_[{group, name}];
-    if (auto others = shared.lock()) return others;
-    shared = policy;
-    return policy;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>,
-           std::weak_ptr<const FilterPolicy>>
-      policies_;
-};
-
-SharedPolicies& AllSharedPolicies() {
-  static auto* const all = new SharedPolicies;
-  return *all;
 }
 
 // Stores a ProteanTable with the options of another block-based table and the
@@ -109,17 +67,10 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
   // partitioned, which DB::Open refuses.
   if (partition_filters) own->partition_filters = true;
   const ConfigOptions config = StrictOptions();
-  SharedPolicies& shared = AllSharedPolicies();
-  if (!sample_group.empty()) {
-    own->filter_policy = shared.Find(sample_group, filter_policy);
-  }
-  if (own->filter_policy == nullptr) {
-    s = (*table)->ConfigureOption(config, kFilterPolicy, filter_policy);
-    if (s.ok() && !sample_group.empty() && own->filter_policy != nullptr) {
-      own->filter_policy =
-          shared.Share(sample_group, filter_policy, own->filter_policy);
-    }
-  }
+  s = sample_group.empty()
+          ? (*table)->ConfigureOption(config, kFilterPolicy, filter_policy)
+          : GetSharedFilterPolicy(sample_group, filter_policy,
+                                  &own->filter_policy);
   return s.ok() ? (*table)->PrepareOptions(config) : s;
 }
 

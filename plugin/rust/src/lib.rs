@@ -20,6 +20,10 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`ColumnFamily`] is what Protean knows of an open DB and does to it: statistics, counts, what may
+//! exist, new filters. [`SearchBounds`] is for iterators that the application does not create, [`SstFileFilter`] for
+//! files that no DB has. All of it stands on the C API in `plugin/protean_c.h`.
 
 use std::ffi::{c_char, CStr};
 use std::fmt;
@@ -28,16 +32,29 @@ use std::sync::OnceLock;
 // Links RocksDB, which nothing else here refers to.
 use librocksdb_sys as _;
 
-mod db;
+mod column_family;
+mod ffi;
+mod refresh;
+mod search_bounds;
+mod sst_file_filter;
 
-pub use db::{
-    approximate_count, refresh_filters, statistics_json, Count, RefreshOptions, Refreshed,
+pub use column_family::{ColumnFamily, Count};
+pub use refresh::{
+    FilterRefresher, RefreshError, RefreshOptions, RefreshProgress, Refreshed, RefreshedFile,
 };
+pub use search_bounds::SearchBounds;
+pub use sst_file_filter::SstFileFilter;
 
 /// Why Protean has not been registered, or could not do what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     message: String,
+}
+
+impl Error {
+    fn new(message: String) -> Self {
+        Error { message }
+    }
 }
 
 impl fmt::Display for Error {
@@ -65,6 +82,32 @@ pub fn register() -> Result<(), Error> {
     REGISTERED.get_or_init(register_now).clone()
 }
 
+/// The version of Protean, and the RocksDB that it was compiled for, in one line.
+pub fn build_info() -> String {
+    // SAFETY: the string is taken over.
+    unsafe { ffi::take(ffi::protean_build_info()) }
+}
+
+/// Puts the tables of options into a sample group: all DBs whose options have an equal filter policy
+/// in the same group share the samples of their queries, by column family. So the next DB of a series,
+/// such as one with a DB for each day, begins with what the others have learned. A group exists as long
+/// as one of its tables does.
+///
+/// # Errors
+///
+/// If the table factory of the options is not `ProteanTable` with a filter policy, or if the group is empty.
+///
+/// # Safety
+///
+/// `options` are options of RocksDB, such as `Options::as_raw_ptr` of the `rocksdb` crate returns.
+pub unsafe fn set_sample_group(
+    options: *mut librocksdb_sys::rocksdb_options_t,
+    group: &str,
+) -> Result<(), Error> {
+    let group = ffi::c_string(group)?;
+    ffi::attempt(|error| ffi::protean_options_set_sample_group(options, group.as_ptr(), error))
+}
+
 extern "C" {
     fn protean_rocksdb_register(reason: *mut c_char, size: usize) -> bool;
 }
@@ -76,7 +119,8 @@ fn register_now() -> Result<(), Error> {
         return Ok(());
     }
     let reason = CStr::from_bytes_until_nul(&reason).unwrap_or_default();
-    Err(Error {
-        message: format!("Protean is not registered: {}", reason.to_string_lossy()),
-    })
+    Err(Error::new(format!(
+        "Protean is not registered: {}",
+        reason.to_string_lossy()
+    )))
 }

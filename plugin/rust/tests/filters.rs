@@ -9,10 +9,9 @@ use std::fs;
 use std::ops::Bound;
 use std::path::PathBuf;
 
-use protean_rocksdb::RefreshOptions;
 use rocksdb::perf::{set_perf_stats, PerfContext, PerfMetric, PerfStatsLevel};
 use rocksdb::statistics::Ticker;
-use rocksdb::{AsRawPtr, Cache, Env, Options, ReadOptions, DB};
+use rocksdb::{Cache, Env, Options, ReadOptions, DB};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -247,53 +246,6 @@ fn policies_with_all_their_options() -> Result<(), Box<dyn Error>> {
             assert_eq!(db.get(&stored)?.as_ref(), model.get(&stored), "{policy}");
         }
     }
-    Ok(())
-}
-
-/// The C API sees the DB of the crate.
-#[test]
-fn statistics_counts_and_refreshing() -> Result<(), Box<dyn Error>> {
-    protean_rocksdb::register()?;
-    let folder = new_folder("c_api");
-    let options = Options::default().get_options_from_string(
-        "create_if_missing=true;disable_auto_compactions=true;\
-         table_factory={id=ProteanTable;filter_policy=surf:0:8}",
-    )?;
-    let db = DB::open(&options, &folder)?;
-    let model = fill(&db)?;
-    let default = std::ptr::null_mut();
-    // SAFETY: the DB is open as long as its pointer is used.
-    unsafe {
-        let raw: *mut librocksdb_sys::rocksdb_t = db.as_raw_ptr();
-        let all = protean_rocksdb::approximate_count(raw, default, None, None)?;
-        assert_eq!(all.count, model.len() as u64);
-        assert_eq!(all.files_scanned, 0);
-        assert!(!all.is_exact, "the DB has several sorted runs");
-        let (start, limit) = (key(100 * DISTANCE), key(1_100 * DISTANCE));
-        let some = protean_rocksdb::approximate_count(raw, default, Some(&start), Some(&limit))?;
-        assert_eq!(some.count, 1_000);
-        let statistics = protean_rocksdb::statistics_json(raw, default)?;
-        assert!(statistics.contains("\"live_files\": 3"), "{statistics}");
-        let refreshed = protean_rocksdb::refresh_filters(
-            raw,
-            default,
-            &RefreshOptions {
-                dry_run: true,
-                ..RefreshOptions::default()
-            },
-        )?;
-        assert_eq!(refreshed.files as u64, SORTED_RUNS);
-    }
-
-    // Another table is an error.
-    let folder = new_folder("c_api_plain");
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    let db = DB::open(&options, &folder)?;
-    // SAFETY: as above.
-    let refused =
-        unsafe { protean_rocksdb::approximate_count(db.as_raw_ptr(), default, None, None) };
-    assert!(refused.unwrap_err().to_string().contains("ProteanTable"));
     Ok(())
 }
 

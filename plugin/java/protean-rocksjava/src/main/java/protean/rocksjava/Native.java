@@ -22,9 +22,10 @@ final class Native {
   static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup, boolean partitionFilters)
       throws RocksDBException;
 
-  static native byte[] approximateCount(long db, long columnFamily, byte[] begin, byte[] end) throws RocksDBException;
+  /** {@code readOptions} is 0 for the default ones; {@code begin} and {@code end} may be null. */
+  static native byte[] approximateCount(long db, long columnFamily, long readOptions, byte[] begin, byte[] end)
+      throws RocksDBException;
 
-  /** {@code readOptions} is 0 for the default ones. */
   static native boolean[] keysMayExist(long db, long columnFamily, long readOptions, byte[][] keys)
       throws RocksDBException;
 
@@ -48,8 +49,9 @@ final class Native {
 
   static native void setFilterPolicy(long db, long columnFamily, byte[] policy) throws RocksDBException;
 
-  static native byte[] refreshFilters(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
-      double minGain, double paybackSeconds, RefreshOptions.Progress progress) throws RocksDBException;
+  /** {@code progress} is that of the options, and may be null. */
+  static native byte[] refreshFilters(long db, long columnFamily, RefreshOptions options, RefreshOptions.Progress progress)
+      throws RocksDBException;
 
   /** Returns what {@link #closeFilterRefresher} frees. */
   static native long openFilterRefresher(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,

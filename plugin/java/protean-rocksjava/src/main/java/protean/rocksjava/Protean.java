@@ -131,11 +131,32 @@ public final class Protean {
    */
   public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final byte[] begin, final byte[] end) throws RocksDBException {
-    final ColumnFamily family = new ColumnFamily(db, columnFamily);
     Objects.requireNonNull(begin, "begin");
     Objects.requireNonNull(end, "end");
+    return approximateCount(db, columnFamily, null, begin, end);
+  }
+
+  /**
+   * Counts in the same way, with options for the reads, and without a bound where a key is null.
+   *
+   * @param db an open DB
+   * @param columnFamily as above
+   * @param readOptions which all reads of files obey: deadline, read tier, {@code fillCache}, {@code verifyChecksums} and
+   *     readahead size. Their bounds and prefix modes have no effect; null for the default ones
+   * @param begin the first key; null to count from the first key of the column family on
+   * @param end the first key behind the range; null to count to the last key
+   * @return the count, and how exact it is
+   * @throws RocksDBException as above, and {@code NotSupported} for a snapshot, a timestamp, or the read tier {@code
+   *     PERSISTED_TIER}, {@code TimedOut} after the deadline, and {@code Incomplete} if {@code BLOCK_CACHE_TIER} does not
+   *     suffice
+   * @throws IllegalStateException if the DB, the column family's handle or the options are closed
+   */
+  public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
+      final ReadOptions readOptions, final byte[] begin, final byte[] end) throws RocksDBException {
+    final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    return new ApproximateCount(new Decoder(Native.approximateCount(family.dbHandle(), family.handle(), begin, end)));
+    return new ApproximateCount(new Decoder(
+        Native.approximateCount(family.dbHandle(), family.handle(), handleOf(readOptions), begin, end)));
   }
 
   /**
@@ -280,8 +301,8 @@ public final class Protean {
       final RefreshOptions options) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    return new RefreshResult(new Decoder(Native.refreshFilters(family.dbHandle(), family.handle(), options.dryRun(),
-        options.maxBytes(), options.bytesPerSecond(), options.minGain(), options.paybackSeconds(), options.progress())));
+    return new RefreshResult(new Decoder(
+        Native.refreshFilters(family.dbHandle(), family.handle(), options, options.progress())));
   }
 
   /**

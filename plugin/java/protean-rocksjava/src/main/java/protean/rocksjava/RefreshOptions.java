@@ -3,6 +3,7 @@
 package protean.rocksjava;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /** Options of {@link Protean#refreshFilters}. Immutable; each function returns new options. */
 public final class RefreshOptions {
@@ -17,31 +18,42 @@ public final class RefreshOptions {
      * @param filesDecided the files whose outcome is known
      * @param bytesRead from files, to learn their keys
      * @param bytesRewritten of files
-     * @return false to end refreshing, after the current file if that is being rewritten
+     * @return false to end refreshing, after the files that are being rewritten
      */
     boolean report(long files, long filesDecided, long bytesRead, long bytesRewritten);
   }
 
-  private final boolean dryRun;
-  private final long maxBytes;
-  private final long bytesPerSecond;
-  private final double minGain;
-  private final double paybackSeconds;
-  private final Progress progress;
+  // plugin/java/native/refresh_options_jni.cc reads these.
+  private boolean dryRun;
+  private boolean allFiles;
+  private int[] levels = {};
+  private byte[] start;
+  private byte[] limit;
+  private int maxParallelRewrites = 1;
+  private long maxBytes = Long.MAX_VALUE;
+  private long bytesPerSecond;
+  private double minGain = 0.02;
+  private double paybackSeconds = Duration.ofDays(1).toSeconds();
+  private Progress progress;
 
-  private RefreshOptions(final boolean dryRun, final long maxBytes, final long bytesPerSecond, final double minGain,
-      final double paybackSeconds, final Progress progress) {
-    this.dryRun = dryRun;
-    this.maxBytes = maxBytes;
-    this.bytesPerSecond = bytesPerSecond;
-    this.minGain = minGain;
-    this.paybackSeconds = paybackSeconds;
-    this.progress = progress;
-  }
+  /** No dry run, no limits, a gain of 0.02, payback within a day, one file at a time, and no progress callback. */
+  public RefreshOptions() {}
 
-  /** No dry run, no limits, a gain of 0.02, payback within a day, and no progress callback. */
-  public RefreshOptions() {
-    this(false, Long.MAX_VALUE, 0, 0.02, Duration.ofDays(1).toSeconds(), null);
+  private RefreshOptions with(final Consumer<RefreshOptions> change) {
+    final RefreshOptions changed = new RefreshOptions();
+    changed.dryRun = dryRun;
+    changed.allFiles = allFiles;
+    changed.levels = levels;
+    changed.start = start;
+    changed.limit = limit;
+    changed.maxParallelRewrites = maxParallelRewrites;
+    changed.maxBytes = maxBytes;
+    changed.bytesPerSecond = bytesPerSecond;
+    changed.minGain = minGain;
+    changed.paybackSeconds = paybackSeconds;
+    changed.progress = progress;
+    change.accept(changed);
+    return changed;
   }
 
   /**
@@ -51,7 +63,64 @@ public final class RefreshOptions {
    * @return new options
    */
   public RefreshOptions withDryRun(final boolean value) {
-    return new RefreshOptions(value, maxBytes, bytesPerSecond, minGain, paybackSeconds, progress);
+    return with(options -> options.dryRun = value);
+  }
+
+  /**
+   * Sets whether to rewrite all files, whatever their filters do, from level 0 down: for a change of the filter policy, not of
+   * the queries. The gain and the payback have no effect then.
+   *
+   * @param value true: all files
+   * @return new options
+   */
+  public RefreshOptions withAllFiles(final boolean value) {
+    return with(options -> options.allFiles = value);
+  }
+
+  /**
+   * Sets the levels whose files may be rewritten.
+   *
+   * @param value their numbers; none for all levels
+   * @return new options
+   * @throws IllegalArgumentException if a number is negative
+   */
+  public RefreshOptions withLevels(final int... value) {
+    final int[] copy = value.clone();
+    for (final int level : copy) {
+      notNegative("level", level);
+    }
+    return with(options -> options.levels = copy);
+  }
+
+  /**
+   * Sets the range of keys: only files that may have keys in it are rewritten.
+   *
+   * @param first the first key that belongs to the range, in the column family's order and without a timestamp; null: there is
+   *     no bound on that side
+   * @param behind the first key behind the range; null: there is no bound on that side
+   * @return new options
+   */
+  public RefreshOptions withRange(final byte[] first, final byte[] behind) {
+    final byte[] from = first == null ? null : first.clone();
+    final byte[] to = behind == null ? null : behind.clone();
+    return with(options -> {
+      options.start = from;
+      options.limit = to;
+    });
+  }
+
+  /**
+   * Sets how many files are rewritten at the same time, each in a thread of its own if there is more than one.
+   *
+   * @param value at least 1
+   * @return new options
+   * @throws IllegalArgumentException if it is less
+   */
+  public RefreshOptions withMaxParallelRewrites(final int value) {
+    if (value < 1) {
+      throw new IllegalArgumentException("maxParallelRewrites=" + value + " is not allowed; it must be at least 1");
+    }
+    return with(options -> options.maxParallelRewrites = value);
   }
 
   /**
@@ -62,7 +131,8 @@ public final class RefreshOptions {
    * @throws IllegalArgumentException if it is negative
    */
   public RefreshOptions withMaxBytes(final long value) {
-    return new RefreshOptions(dryRun, notNegative("maxBytes", value), bytesPerSecond, minGain, paybackSeconds, progress);
+    notNegative("maxBytes", value);
+    return with(options -> options.maxBytes = value);
   }
 
   /**
@@ -73,7 +143,8 @@ public final class RefreshOptions {
    * @throws IllegalArgumentException if it is negative
    */
   public RefreshOptions withBytesPerSecond(final long value) {
-    return new RefreshOptions(dryRun, maxBytes, notNegative("bytesPerSecond", value), minGain, paybackSeconds, progress);
+    notNegative("bytesPerSecond", value);
+    return with(options -> options.bytesPerSecond = value);
   }
 
   /**
@@ -88,7 +159,7 @@ public final class RefreshOptions {
     if (!(value >= 0 && value <= 1)) {
       throw new IllegalArgumentException("minGain=" + value + " is not allowed; allowed: 0 to 1");
     }
-    return new RefreshOptions(dryRun, maxBytes, bytesPerSecond, value, paybackSeconds, progress);
+    return with(options -> options.minGain = value);
   }
 
   /**
@@ -100,7 +171,8 @@ public final class RefreshOptions {
    * @throws IllegalArgumentException if it is negative
    */
   public RefreshOptions withPayback(final Duration value) {
-    return new RefreshOptions(dryRun, maxBytes, bytesPerSecond, minGain, notNegative("payback", value.toSeconds()), progress);
+    final long seconds = notNegative("payback", value.toSeconds());
+    return with(options -> options.paybackSeconds = seconds);
   }
 
   /**
@@ -110,7 +182,7 @@ public final class RefreshOptions {
    * @return new options
    */
   public RefreshOptions withProgress(final Progress value) {
-    return new RefreshOptions(dryRun, maxBytes, bytesPerSecond, minGain, paybackSeconds, value);
+    return with(options -> options.progress = value);
   }
 
   private static long notNegative(final String name, final long value) {
@@ -118,26 +190,6 @@ public final class RefreshOptions {
       throw new IllegalArgumentException(name + "=" + value + " is not allowed; it must not be negative");
     }
     return value;
-  }
-
-  boolean dryRun() {
-    return dryRun;
-  }
-
-  long maxBytes() {
-    return maxBytes;
-  }
-
-  long bytesPerSecond() {
-    return bytesPerSecond;
-  }
-
-  double minGain() {
-    return minGain;
-  }
-
-  double paybackSeconds() {
-    return paybackSeconds;
   }
 
   Progress progress() {

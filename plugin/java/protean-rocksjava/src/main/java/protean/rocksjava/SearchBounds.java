@@ -51,20 +51,47 @@ public final class SearchBounds {
    *
    * @param lower the first key that matters; null for the beginning
    * @param upper the first key behind those that matter; null for the end
-   * @return what removes the thread's bounds when it is closed, in the same thread. In a virtual thread no bounds are set
+   * @return what sets the bounds that the thread had before, or none, when it is closed. In a virtual thread no bounds are set
    * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
    */
   public static Scope within(final byte[] lower, final byte[] upper) {
-    set(lower, upper);
-    return SearchBounds::clear;
+    if (VirtualThreads.isVirtual()) {
+      return () -> {};
+    }
+    Protean.load();
+    return new ThreadScope(lower, upper);
   }
 
-  /** The time for which a thread has bounds. Scopes cannot be nested: closing one removes all bounds of the thread. */
+  /** The time for which a thread has bounds. Scopes may be nested: the inner one counts. */
   @FunctionalInterface
   public interface Scope extends AutoCloseable {
-    /** Removes the bounds of this thread. */
+    /**
+     * Sets the bounds that the thread had before, or none. Can be called more than once.
+     *
+     * @throws IllegalStateException in another thread than the one that made the scope; nothing has changed then
+     */
     @Override
     void close();
+  }
+
+  private static final class ThreadScope implements Scope {
+    private final Thread owner = Thread.currentThread();
+    private long handle; // 0 when closed
+
+    ThreadScope(final byte[] lower, final byte[] upper) {
+      handle = openScope(lower, upper);
+    }
+
+    @Override
+    public void close() {
+      if (Thread.currentThread() != owner) {
+        throw new IllegalStateException("the bounds are those of thread " + owner.getName());
+      }
+      if (handle != 0) {
+        closeScope(handle);
+        handle = 0;
+      }
+    }
   }
 
   /** Removes the bounds of this thread. */
@@ -77,4 +104,8 @@ public final class SearchBounds {
   private static native void set0(byte[] lower, byte[] upper);
 
   private static native void clear0();
+
+  private static native long openScope(byte[] lower, byte[] upper);
+
+  private static native void closeScope(long scope);
 }

@@ -67,6 +67,24 @@ class DatabaseTest {
       assertEquals(0, Protean.approximateCount(db, null, BEHIND_LAST, FIRST).count());
       assertEquals(0, Protean.approximateCount(db, null, new byte[0], new byte[0]).count());
       assertThrows(NullPointerException.class, () -> Protean.approximateCount(db, null, null, BEHIND_LAST));
+      // Open ends.
+      final long count = Protean.approximateCount(db, null, FIRST, BEHIND_LAST).count();
+      assertEquals(count, Protean.approximateCount(db, null, null, null, null).count());
+      final long below = Protean.approximateCount(db, null, null, null, Records.bytes(700)).count();
+      assertEquals(Protean.approximateCount(db, null, FIRST, Records.bytes(700)).count(), below);
+      assertEquals(count - below, Protean.approximateCount(db, null, null, Records.bytes(700), null).count());
+      // Options of the reads.
+      try (Snapshot snapshot = db.getSnapshot(); ReadOptions old = new ReadOptions().setSnapshot(snapshot);
+          ReadOptions checked = new ReadOptions().setVerifyChecksums(true).setFillCache(false)) {
+        assertEquals(count, Protean.approximateCount(db, null, checked, null, null).count());
+        final RocksDBException e =
+            assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, old, null, null));
+        assertEquals(Status.Code.NotSupported, e.getStatus().getCode());
+        db.releaseSnapshot(snapshot);
+      }
+      final ReadOptions closed = new ReadOptions();
+      closed.close();
+      assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, closed, null, null));
       assertThrows(NullPointerException.class, () -> Protean.approximateCount(null, null, FIRST, BEHIND_LAST));
     }
   }
@@ -344,10 +362,49 @@ class DatabaseTest {
   }
 
   @Test
+  void refreshOfSomeFiles() throws RocksDBException {
+    final Records records = new Records(5);
+    try (Options options = options("surf:0:4"); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 2, 2000);
+      try (CompactRangeOptions down = new CompactRangeOptions().setChangeLevel(true).setTargetLevel(3)) {
+        db.compactRange(null, null, null, down);
+      }
+      records.write(db, 2, 2000);
+      final RefreshOptions all = new RefreshOptions().withAllFiles(true);
+      final RefreshOptions dry = all.withDryRun(true);
+      assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry)));
+      assertEquals(List.of(3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withLevels(2, 3))));
+      assertEquals(List.of(0, 0), rewrittenLevels(Protean.refreshFilters(db, null, dry.withLevels(0))));
+      assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withLevels(0).withLevels())));
+      assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(BEHIND_LAST, null))));
+      assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(null, new byte[0]))));
+      assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(FIRST, BEHIND_LAST))));
+
+      final byte[] first = FIRST.clone();
+      final RefreshOptions copied = dry.withRange(first, null);
+      Arrays.fill(first, (byte) -1);
+      assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, copied)));
+
+      final RefreshResult done = Protean.refreshFilters(db, null, all.withLevels(0).withMaxParallelRewrites(2));
+      assertEquals(2, done.filesRewritten(), done.files().toString());
+      assertTrue(done.files().stream().anyMatch(file -> file.level() == 3 && file.outcome().equals("not selected")),
+          done.files().toString());
+      records.checkAll(db);
+    }
+  }
+
+  private static List<Integer> rewrittenLevels(final RefreshResult result) {
+    return result.files().stream().filter(file -> file.outcome().equals("would be rewritten"))
+        .map(RefreshResult.File::level).toList();
+  }
+
+  @Test
   void badRefreshOptions() {
     final RefreshOptions options = new RefreshOptions();
     assertThrows(IllegalArgumentException.class, () -> options.withMaxBytes(-1));
     assertThrows(IllegalArgumentException.class, () -> options.withBytesPerSecond(-1));
+    assertThrows(IllegalArgumentException.class, () -> options.withLevels(0, -1));
+    assertThrows(IllegalArgumentException.class, () -> options.withMaxParallelRewrites(0));
     assertThrows(IllegalArgumentException.class, () -> options.withMinGain(-0.1));
     assertThrows(IllegalArgumentException.class, () -> options.withMinGain(Double.NaN));
     assertThrows(IllegalArgumentException.class, () -> options.withPayback(Duration.ofSeconds(-1)));

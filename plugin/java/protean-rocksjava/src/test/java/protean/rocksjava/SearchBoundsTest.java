@@ -175,15 +175,52 @@ class SearchBoundsTest {
       db.put(Records.bytes(1), new byte[1]);
       db.put(Records.bytes(100), new byte[1]);
       db.flush(flush);
-      try (SearchBounds.Scope bounds = SearchBounds.within(Records.bytes(50), Records.bytes(60));
-          RocksIterator iterator = db.newIterator()) {
-        iterator.seek(Records.bytes(50));
-        assertFalse(iterator.isValid());
-      }
       try (RocksIterator iterator = db.newIterator()) {
-        iterator.seek(Records.bytes(50));
-        assertTrue(iterator.isValid());
+        final Runnable findsNothing = () -> {
+          iterator.seek(Records.bytes(50));
+          assertFalse(iterator.isValid());
+        };
+        final Runnable findsNext = () -> {
+          iterator.seek(Records.bytes(50));
+          assertTrue(iterator.isValid());
+        };
+        final SearchBounds.Scope narrow = SearchBounds.within(Records.bytes(50), Records.bytes(60));
+        findsNothing.run();
+        // The inner scope counts until it is closed.
+        try (SearchBounds.Scope wide = SearchBounds.within(null, Records.bytes(101))) {
+          findsNext.run();
+          assertEquals(IllegalStateException.class, closedElsewhere(wide));
+          findsNext.run();
+        }
+        findsNothing.run();
+        narrow.close();
+        findsNext.run();
+        // Once it is closed, it is done.
+        SearchBounds.set(Records.bytes(50), Records.bytes(60));
+        narrow.close();
+        findsNothing.run();
+        SearchBounds.clear();
+        findsNext.run();
       }
     }
+  }
+
+  /** What closing a scope throws in another thread. */
+  private static Class<?> closedElsewhere(final SearchBounds.Scope scope) {
+    final AtomicReference<Class<?>> thrown = new AtomicReference<>();
+    final Thread other = new Thread(() -> {
+      try {
+        scope.close();
+      } catch (final IllegalStateException e) {
+        thrown.set(e.getClass());
+      }
+    });
+    other.start();
+    try {
+      other.join();
+    } catch (final InterruptedException e) {
+      throw new AssertionError(e);
+    }
+    return thrown.get();
   }
 }

@@ -1,0 +1,3 @@
+module protean.example/filters
+
+go 1.20

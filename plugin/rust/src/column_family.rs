@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//! What Protean knows of a column family of an open DB, and does to it.
+
+use std::ffi::{c_char, c_uchar};
+use std::marker::PhantomData;
+use std::ptr;
+use std::time::Duration;
+
+use librocksdb_sys::{rocksdb_column_family_handle_t, rocksdb_readoptions_t, rocksdb_t};
+
+use crate::refresh::{refresh, FilterRefresher, RefreshError, RefreshProgress, Refreshed};
+use crate::{ffi, Error, RefreshOptions};
+
+/// The number of keys in a range, as far as it is known without reading them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// The number of keys: a key that is in several sorted runs counts in each.
+    pub count: u64,
+    /// The part of `count` that the memtables hold.
+    pub in_memtables: u64,
+    /// The number of sorted runs of files that hold the other keys.
+    pub sorted_runs: u64,
+    /// Files that were asked.
+    pub files: u64,
+    /// Files that had to be scanned, because their filters cannot count.
+    pub files_scanned: u64,
+    /// Deletions, which may be counted as keys, and hide others.
+    pub deletions: u64,
+    /// Whether `count` is certainly the number of live keys.
+    pub is_exact: bool,
+}
+
+/// A column family of an open DB.
+///
+/// ```
+/// # use rocksdb::{Options, DB};
+/// use protean_rocksdb::ColumnFamily;
+/// use rocksdb::AsRawPtr; // the feature `raw-ptr` of rocksdb
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = std::env::temp_dir().join(format!("protean-family-{}", std::process::id()));
+/// # protean_rocksdb::register()?;
+/// # let options = Options::default()
+/// #     .get_options_from_string("create_if_missing=true;table_factory=ProteanTable")?;
+/// # let db = DB::open(&options, &path)?;
+/// // SAFETY: `family` is dropped before the DB.
+/// let family = unsafe { ColumnFamily::of_default(db.as_raw_ptr()) };
+/// db.put(b"2026-11-20 08:00", b"21.5 degrees")?;
+/// let day = (b"2026-11-20".as_slice(), b"2026-11-21".as_slice());
+/// assert_eq!(family.approximate_count(Some(day.0), Some(day.1))?.count, 1);
+/// assert_eq!(family.ranges_may_exist(&[day])?, [true]);
+/// println!("{}", family.statistics()?);
+/// # drop(db);
+/// # DB::destroy(&options, &path)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnFamily<'db> {
+    db: *mut rocksdb_t,
+    handle: *mut rocksdb_column_family_handle_t,
+    read_options: *const rocksdb_readoptions_t,
+    _db: PhantomData<&'db ()>,
+}
+
+// SAFETY: a DB may be used by any number of threads, and so may these functions.
+unsafe impl Send for ColumnFamily<'_> {}
+// SAFETY: as above. The read options are not changed, as `with_read_options` demands.
+unsafe impl Sync for ColumnFamily<'_> {}
+
+impl<'db> ColumnFamily<'db> {
+    /// The column family with this handle, such as `AsColumnFamilyRef::inner` of the `rocksdb` crate
+    /// returns, of the DB with this pointer, which `AsRawPtr::as_raw_ptr` returns.
+    ///
+    /// # Safety
+    ///
+    /// The DB and the handle are open as long as the value is used, and a [`FilterRefresher`] that it
+    /// has made exists.
+    pub unsafe fn new(db: *mut rocksdb_t, handle: *mut rocksdb_column_family_handle_t) -> Self {
+        ColumnFamily {
+            db,
+            handle,
+            read_options: ptr::null(),
+            _db: PhantomData,
+        }
+    }
+
+    /// The default column family of a DB.
+    ///
+    /// # Safety
+    ///
+    /// As for [`ColumnFamily::new`].
+    pub unsafe fn of_default(db: *mut rocksdb_t) -> Self {
+        ColumnFamily::new(db, ptr::null_mut())
+    }
+
+    /// This column family, whose counts and checks of existence read with these options: with a
+    /// snapshot, for instance, or without reading filters that are not in memory.
+    ///
+    /// # Safety
+    ///
+    /// The options live, and are not changed, as long as the value is used.
+    #[must_use]
+    pub unsafe fn with_read_options(self, read_options: *const rocksdb_readoptions_t) -> Self {
+        ColumnFamily {
+            read_options,
+            ..self
+        }
+    }
+
+    pub(crate) fn db(&self) -> *mut rocksdb_t {
+        self.db
+    }
+
+    pub(crate) fn handle(&self) -> *mut rocksdb_column_family_handle_t {
+        self.handle
+    }
+
+    /// What the filters do, as a table for people. No file is read.
+    ///
+    /// # Errors
+    ///
+    /// If the C API of RocksDB is not that of the version that Protean was compiled for.
+    pub fn statistics(&self) -> Result<String, Error> {
+        // SAFETY: the DB is open.
+        unsafe {
+            let text =
+                ffi::attempt(|error| ffi::protean_statistics_text(self.db, self.handle, error))?;
+            Ok(ffi::take(text))
+        }
+    }
+
+    /// What the filters do, as a JSON object.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::statistics`].
+    pub fn statistics_json(&self) -> Result<String, Error> {
+        // SAFETY: the DB is open.
+        unsafe {
+            let text =
+                ffi::attempt(|error| ffi::protean_statistics_json(self.db, self.handle, error))?;
+            Ok(ffi::take(text))
+        }
+    }
+
+    /// What the filters do, in the text format of Prometheus (0.0.4).
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::statistics`].
+    pub fn statistics_prometheus(&self) -> Result<String, Error> {
+        // SAFETY: the DB is open.
+        unsafe {
+            let text = ffi::attempt(|error| {
+                ffi::protean_statistics_prometheus(self.db, &self.handle, 1, error)
+            })?;
+            Ok(ffi::take(text))
+        }
+    }
+
+    /// Counts the keys from `start` on, or from the first one, that are below `limit`, if there is one,
+    /// without reading them.
+    ///
+    /// # Errors
+    ///
+    /// If the column family has another table factory than `ProteanTable`, if the read options have a
+    /// snapshot, or if a read fails.
+    pub fn approximate_count(
+        &self,
+        start: Option<&[u8]>,
+        limit: Option<&[u8]>,
+    ) -> Result<Count, Error> {
+        let (start, start_len) = ffi::pointer(start);
+        let (limit, limit_len) = ffi::pointer(limit);
+        // SAFETY: the DB is open, and the keys have that many bytes.
+        unsafe {
+            let result = ffi::attempt(|error| {
+                ffi::protean_approximate_count(
+                    self.db,
+                    self.read_options,
+                    self.handle,
+                    start,
+                    start_len,
+                    limit,
+                    limit_len,
+                    error,
+                )
+            })?;
+            let count = Count {
+                count: ffi::protean_count_result_count(result),
+                in_memtables: ffi::protean_count_result_in_memtables(result),
+                sorted_runs: ffi::protean_count_result_sorted_runs(result),
+                files: ffi::protean_count_result_files(result),
+                files_scanned: ffi::protean_count_result_files_scanned(result),
+                deletions: ffi::protean_count_result_deletions(result),
+                is_exact: ffi::protean_count_result_is_exact(result) != 0,
+            };
+            ffi::protean_count_result_destroy(result);
+            Ok(count)
+        }
+    }
+
+    /// Whether each of the keys may exist: false says that it certainly does not. Memtables and filters
+    /// answer; no data block is read. Ask for many keys at once.
+    ///
+    /// # Errors
+    ///
+    /// If the column family has another table factory than `ProteanTable`, or a read fails.
+    pub fn keys_may_exist<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<bool>, Error> {
+        let (keys, sizes) = pointers(keys.iter().map(AsRef::as_ref));
+        let mut exist: Vec<c_uchar> = vec![1; keys.len()];
+        // SAFETY: the DB is open, and all lists have that many elements.
+        unsafe {
+            ffi::attempt(|error| {
+                ffi::protean_keys_may_exist(
+                    self.db,
+                    self.read_options,
+                    self.handle,
+                    keys.len(),
+                    keys.as_ptr(),
+                    sizes.as_ptr(),
+                    exist.as_mut_ptr(),
+                    error,
+                );
+            })?;
+        }
+        Ok(exist.into_iter().map(|may| may != 0).collect())
+    }
+
+    /// Whether each of the ranges, from its first key to below its second one, may hold a key that
+    /// exists.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::keys_may_exist`].
+    pub fn ranges_may_exist<K: AsRef<[u8]>>(&self, ranges: &[(K, K)]) -> Result<Vec<bool>, Error> {
+        let (starts, start_sizes) = pointers(ranges.iter().map(|range| range.0.as_ref()));
+        let (limits, limit_sizes) = pointers(ranges.iter().map(|range| range.1.as_ref()));
+        let mut exist: Vec<c_uchar> = vec![1; ranges.len()];
+        // SAFETY: as in `keys_may_exist`.
+        unsafe {
+            ffi::attempt(|error| {
+                ffi::protean_ranges_may_exist(
+                    self.db,
+                    self.read_options,
+                    self.handle,
+                    ranges.len(),
+                    starts.as_ptr(),
+                    start_sizes.as_ptr(),
+                    limits.as_ptr(),
+                    limit_sizes.as_ptr(),
+                    exist.as_mut_ptr(),
+                    error,
+                );
+            })?;
+        }
+        Ok(exist.into_iter().map(|may| may != 0).collect())
+    }
+
+    /// Rewrites the files whose filters should be redesigned.
+    ///
+    /// # Errors
+    ///
+    /// What `RefreshFilters` in `plugin/refresh_filters.h` returns.
+    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<Refreshed, RefreshError> {
+        self.refresh_filters_watched(options, |_| true)
+    }
+
+    /// Does the same, and calls `watch` now and then, from this thread. Refreshing ends when it returns
+    /// false, after the files that are being rewritten.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::refresh_filters`]; also if `watch` has ended it.
+    ///
+    /// # Panics
+    ///
+    /// If `watch` panics, which ends refreshing, too.
+    pub fn refresh_filters_watched(
+        &self,
+        options: &RefreshOptions,
+        mut watch: impl FnMut(RefreshProgress) -> bool,
+    ) -> Result<Refreshed, RefreshError> {
+        refresh(self, options, &mut watch)
+    }
+
+    /// Refreshes the column family `period` after this call, and again that long after each refresh has
+    /// ended, in a thread of its own, until the value is dropped. `report` is told what each refresh has
+    /// done. It is not called again once it has panicked.
+    ///
+    /// With `answers_requests`, an operator can ask for refreshes and statistics by the command `protean` with
+    /// its flag `--live`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::statistics`].
+    pub fn refresh_periodically(
+        &self,
+        options: &RefreshOptions,
+        period: Duration,
+        answers_requests: bool,
+        report: impl FnMut(Result<Refreshed, RefreshError>) + Send + 'static,
+    ) -> Result<FilterRefresher<'db>, Error> {
+        FilterRefresher::start(self, options, period, answers_requests, Box::new(report))
+    }
+}
+
+/// The pointers and the sizes of keys.
+fn pointers<'a>(keys: impl Iterator<Item = &'a [u8]>) -> (Vec<*const c_char>, Vec<usize>) {
+    keys.map(|key| (key.as_ptr().cast::<c_char>(), key.len()))
+        .unzip()
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/refresh_scope.h"
+
+#include <optional>
+
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr uint64_t kMaxParallel = 64;
+
+Status Refuse(const std::string& name, const std::string& text,
+              const std::string& allowed) {
+  return Status::InvalidArgument("--" + name + "=" + text +
+                                 " is not allowed; allowed: " + allowed);
+}
+
+// Stores a key that is text, or hexadecimal behind 0x, as in files of queries.
+// No text is no key.
+Status ParseKey(const std::string& name, const std::string& text,
+                std::optional<std::string>* key) {
+  if (text.empty()) return Status::OK();
+  Slice digits(text);
+  if (!digits.starts_with("0x")) {
+    *key = text;
+    return Status::OK();
+  }
+  digits.remove_prefix(2);
+  std::string bytes;
+  if (!digits.DecodeHex(&bytes)) {
+    return Refuse(name, text,
+                  "keys as text, or 0x and pairs of hexadecimal digits");
+  }
+  *key = bytes;
+  return Status::OK();
+}
+
+}  // namespace
+
+void RefreshScope::AddFlags(Arguments* arguments) {
+  arguments->Add("levels", "N,...",
+                 "only files of these levels, such as 0,1; default: all levels",
+                 &levels_);
+  arguments->Add("start", "KEY",
+                 "only files that may have keys from KEY on, which is text, or "
+                 "hexadecimal behind 0x; default: the first key",
+                 &start_);
+  arguments->Add("limit", "KEY",
+                 "only files that may have keys below KEY; default: no limit",
+                 &limit_);
+  arguments->Add("parallel", "N",
+                 "rewrite up to N files at the same time, 1 to 64; default: 1",
+                 &parallel_);
+}
+
+bool RefreshScope::IsGiven() const {
+  return !levels_.empty() || !start_.empty() || !limit_.empty() ||
+         parallel_ != 0;
+}
+
+Status RefreshScope::Apply(RefreshOptions* options) const {
+  for (const std::string& text : levels_) {
+    constexpr size_t kMaxDigits = 3;
+    if (text.size() > kMaxDigits ||
+        text.find_first_not_of("0123456789") != std::string::npos) {
+      return Refuse("levels", text, "numbers of levels, such as 0 or 0,1,6");
+    }
+    options->levels.push_back(std::stoi(text));
+  }
+  if (parallel_ > kMaxParallel) {
+    return Refuse("parallel", std::to_string(parallel_), "1 to 64");
+  }
+  if (parallel_ > 0) {
+    options->max_parallel_rewrites = static_cast<uint32_t>(parallel_);
+  }
+  Status s = ParseKey("start", start_, &options->start);
+  return s.ok() ? ParseKey("limit", limit_, &options->limit) : s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The part of a DB that protean refresh works on, and how many files at a
+//  time.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugin/refresh_filters.h"
+#include "rocksdb/status.h"
+#include "tools/arguments.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class RefreshScope {
+ public:
+  void AddFlags(Arguments* arguments);
+
+  // Whether any of the flags has been given.
+  bool IsGiven() const;
+  // Sets the options that the flags stand for. Returns InvalidArgument if a
+  // flag has a bad value.
+  Status Apply(RefreshOptions* options) const;
+
+ private:
+  std::vector<std::string> levels_;
+  std::string start_;
+  std::string limit_;
+  uint64_t parallel_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
