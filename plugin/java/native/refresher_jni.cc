@@ -8,6 +8,7 @@
 
 #include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
+#include "plugin/java/native/refresh_options_jni.h"
 #include "plugin/refresh_filters.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -70,15 +71,10 @@ extern "C" {
 // Returns a handle.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openFilterRefresher(
     JNIEnv* env, jclass /*native*/, jlong db_handle, jlong column_family,
-    jboolean dry_run, jlong max_bytes, jlong bytes_per_second, jdouble min_gain,
-    jdouble payback_seconds, jlong period_seconds, jboolean answers_requests) {
+    jobject java_options, jlong period_seconds, jboolean answers_requests) {
   return Guarded(env, [&]() -> jlong {
     RefreshOptions options;
-    options.dry_run = dry_run == JNI_TRUE;
-    options.max_bytes = static_cast<uint64_t>(max_bytes);
-    options.bytes_per_second = static_cast<uint64_t>(bytes_per_second);
-    options.min_gain = min_gain;
-    options.payback_seconds = payback_seconds;
+    if (!ReadRefreshOptions(env, java_options, &options)) return 0;
     DB* const db = AsDB(db_handle);
     return reinterpret_cast<jlong>(new Refresher(
         db, AsColumnFamily(db, column_family), options,

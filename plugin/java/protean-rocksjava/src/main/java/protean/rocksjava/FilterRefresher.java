@@ -87,8 +87,7 @@ public final class FilterRefresher implements AutoCloseable {
     }
     Protean.load();
     return new FilterRefresher(family,
-        Native.openFilterRefresher(family.dbHandle(), family.handle(), options.dryRun(), options.maxBytes(),
-            options.bytesPerSecond(), options.minGain(), options.paybackSeconds(), period.toSeconds(), answersRequests));
+        Native.openFilterRefresher(family.dbHandle(), family.handle(), options, period.toSeconds(), answersRequests));
   }
 
   /**

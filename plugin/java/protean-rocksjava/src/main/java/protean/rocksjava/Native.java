@@ -54,8 +54,8 @@ final class Native {
       throws RocksDBException;
 
   /** Returns what {@link #closeFilterRefresher} frees. */
-  static native long openFilterRefresher(long db, long columnFamily, boolean dryRun, long maxBytes, long bytesPerSecond,
-      double minGain, double paybackSeconds, long periodSeconds, boolean answersRequests);
+  static native long openFilterRefresher(long db, long columnFamily, RefreshOptions options, long periodSeconds,
+      boolean answersRequests);
 
   /** Waits for the file that is being rewritten. */
   static native void closeFilterRefresher(long refresher);
