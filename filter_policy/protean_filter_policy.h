@@ -13,7 +13,6 @@
 #include "filter_policy/building/finished_filter.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
@@ -29,19 +28,14 @@ class ProteanFilterBitsReader : public FilterBitsReader {
   explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
 
   bool MayMatch(const Slice& entry) override {
-    const bool may_match = block_.EntryMayMatch(entry);
-    ThreadGets::Note(may_match);
-    return may_match;
+    return block_.EntryMayMatch(entry);
   }
   void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
     if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
-      for (int i = 0; i < num_keys; i++) {
-        may_match[i] = block_.EntryMayMatch(*keys[i]);
-      }
+      for (int i = 0; i < num_keys; i++) may_match[i] = MayMatch(*keys[i]);
     } else {
       block_.KeysMayMatch(static_cast<size_t>(num_keys), keys, may_match);
     }
-    ThreadGets::NoteBatch(may_match, static_cast<size_t>(num_keys));
   }
 
   const FilterBlock& block() const { return block_; }

@@ -60,7 +60,8 @@
 //                    key is there, but all of its versions are newer than the
 //                    snapshot.
 //    unasked         No filter answered: the file has none, the filter could
-//                    not be read, or optimize_filters_for_hits spared it.
+//                    not be read, or optimize_filters_for_hits spared it. Under
+//                    the perf level kDisable, no answer is known.
 //
 //  Unlike seeks, Gets are counted for RocksDB's own filters, too, such as those
 //  of files that were written before the DB came to Protean. Each counts at

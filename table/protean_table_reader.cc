@@ -49,10 +49,10 @@ Status ProteanTableReader::GetMore(const ReadOptions& read_options,
                                    const SliceTransform* prefix_extractor,
                                    bool skip_filters) {
   const size_t before = ProgressOf(*get_context);
-  ThreadGets::Begin();
+  const FilterAnswers answer;
   Status s = table_->Get(read_options, key, get_context, prefix_extractor,
                          skip_filters);
-  ThreadGets::Count(get_counter_, ProgressOf(*get_context) != before);
+  ThreadGets::Count(get_counter_, answer, ProgressOf(*get_context) != before);
   return s;
 }
 
@@ -60,9 +60,9 @@ Status ProteanTableReader::MultiGetFilter(
     const ReadOptions& read_options, const SliceTransform* prefix_extractor,
     MultiGetContext::Range* range) {
   MultiGetContext::Range dropped(*range, range->begin(), range->end());
-  ThreadGets::BeginBatch();
+  const FilterAnswers answers;
   Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
-  ThreadGets::CountBatchOfFilter(get_counter_);
+  ThreadGets::CountBatchOfFilter(get_counter_, answers);
   if (s.ok() && queue_ != nullptr) {
     for (auto key = range->begin(); key != range->end(); ++key) {
       dropped.SkipKey(key);

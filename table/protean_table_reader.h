@@ -62,14 +62,14 @@ class ProteanTableReader : public TableReader {
       return GetMore(read_options, key, get_context, prefix_extractor,
                      skip_filters);
     }
-    ThreadGets::Begin();
+    const FilterAnswers answer;
     Status s = table_->Get(read_options, key, get_context, prefix_extractor,
                            skip_filters);
     if (get_context->State() == GetContext::kNotFound) {
-      ThreadGets::Count(get_counter_, /*found=*/false);
+      ThreadGets::Count(get_counter_, answer, /*found=*/false);
       if (queue_ != nullptr && s.ok()) Sample(key);
     } else {
-      ThreadGets::Count(get_counter_, /*found=*/true);
+      ThreadGets::Count(get_counter_, answer, /*found=*/true);
     }
     return s;
   }
@@ -78,9 +78,10 @@ class ProteanTableReader : public TableReader {
                 const SliceTransform* prefix_extractor,
                 bool skip_filters) override {
     const BatchProgress before(*range);
-    ThreadGets::BeginBatch();
+    const FilterAnswers answers;
     table_->MultiGet(read_options, range, prefix_extractor, skip_filters);
-    ThreadGets::CountBatch(get_counter_, before.keys(), before.CountFound());
+    ThreadGets::CountBatch(get_counter_, answers, before.keys(),
+                           before.CountFound());
     if (queue_ != nullptr) Sample(*range);
   }
 #if USE_COROUTINES

@@ -169,21 +169,25 @@ void ThreadGets::Add(size_t counter, uint64_t times) {
                std::memory_order_relaxed);
 }
 
-void ThreadGets::CountBatch(size_t first_counter, size_t keys, size_t found) {
-  const size_t asked = here_.negatives + here_.positives;
+void ThreadGets::CountBatch(size_t first_counter, const FilterAnswers& answers,
+                            size_t keys, size_t found) {
+  const uint64_t negatives = answers.negatives();
+  const uint64_t positives = answers.positives();
   // Keys for which the filter was not asked, or could not be read.
-  const size_t unasked = keys - std::min(keys, asked);
+  const uint64_t unasked =
+      keys - std::min<uint64_t>(keys, negatives + positives);
   // If some keys got an answer and others none, it is unknown which were found.
-  const size_t true_positives = std::min(found, here_.positives);
+  const uint64_t true_positives = std::min<uint64_t>(found, positives);
   Add(first_counter + kNoAnswer, unasked);
-  Add(first_counter + kNegative, here_.negatives);
-  Add(first_counter + kPositive, here_.positives - true_positives);
+  Add(first_counter + kNegative, negatives);
+  Add(first_counter + kPositive, positives - true_positives);
   Add(first_counter + kFound + kPositive, true_positives);
 }
 
-void ThreadGets::CountBatchOfFilter(size_t first_counter) {
-  Add(first_counter + kNegative, here_.negatives);
-  Add(first_counter + kPositive, here_.positives);
+void ThreadGets::CountBatchOfFilter(size_t first_counter,
+                                    const FilterAnswers& answers) {
+  Add(first_counter + kNegative, answers.negatives());
+  Add(first_counter + kPositive, answers.positives());
 }
 
 void ThreadGets::CountFound(size_t first_counter, size_t found) {

@@ -4,10 +4,11 @@
 //
 //  Counting must not slow down reads, so no two threads write to the same
 //  memory: each thread has a row of counters for each level, and a reader of
-//  the sums adds up the rows of all threads. The filter notes its answer in the
-//  thread's memory, because RocksDB's table, which asks it, does not pass the
-//  answer on; the table's reader, which knows the level and what was found,
-//  counts it.
+//  the sums adds up the rows of all threads. RocksDB's table, which asks the
+//  filter, does not pass the answer on, but counts it in the thread's perf
+//  context; the table's reader, which knows the level and what was found, looks
+//  there. A perf level below kEnableCount, which is the default, leaves Gets
+//  without an answer.
 
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rocksdb/perf_context.h"
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -51,37 +53,43 @@ class GetTally {
   const GetCounts before_;
 };
 
-// The answers that this thread gets.
+// The answers that this thread has got from filters since this was made.
+class FilterAnswers {
+ public:
+  uint64_t negatives() const {
+    return counters_.bloom_sst_miss_count - negatives_before_;
+  }
+  uint64_t positives() const {
+    return counters_.bloom_sst_hit_count - positives_before_;
+  }
+
+ private:
+  const PerfContext& counters_ = *get_perf_context();
+  const uint64_t negatives_before_ = counters_.bloom_sst_miss_count;
+  const uint64_t positives_before_ = counters_.bloom_sst_hit_count;
+};
+
+// What this thread counts.
 class ThreadGets {
  public:
-  // Called before a table is asked for a key, or for several keys.
-  static void Begin() { here_.answer = kNoAnswer; }
-  static void BeginBatch() { here_.negatives = here_.positives = 0; }
-
-  // Called by filters.
-  static void Note(bool may_match) {
-    here_.answer = may_match ? kPositive : kNegative;
-  }
-  static void NoteBatch(const bool* may_match, size_t keys) {
-    size_t positives = 0;
-    for (size_t i = 0; i < keys; i++) positives += may_match[i] ? 1 : 0;
-    here_.positives += positives;
-    here_.negatives += keys - positives;
-  }
-
-  // Counts the answer since Begin; `found` is whether the file has told
-  // something of the key.
-  static void Count(size_t first_counter, bool found) {
-    const size_t counter = first_counter + (found ? kFound : 0) + here_.answer;
+  // Counts the answer for a key, made when the table was about to be asked.
+  // `found` is whether the file has told something of the key.
+  static void Count(size_t first_counter, const FilterAnswers& answer,
+                    bool found) {
+    const size_t counter = first_counter + (found ? kFound : 0) +
+                           (answer.negatives() > 0   ? kNegative
+                            : answer.positives() > 0 ? kPositive
+                                                     : kNoAnswer);
     if (counter >= here_.size) return CountSlowly(counter, 1);
     std::atomic<uint64_t>& number = here_.counters[counter];
     number.store(number.load(std::memory_order_relaxed) + 1,
                  std::memory_order_relaxed);
   }
-  // Counts the answers since BeginBatch to `keys` keys, or to all that have
-  // got one.
-  static void CountBatch(size_t first_counter, size_t keys, size_t found);
-  static void CountBatchOfFilter(size_t first_counter);
+  // Counts the answers for `keys` keys, or for all that have got one.
+  static void CountBatch(size_t first_counter, const FilterAnswers& answers,
+                         size_t keys, size_t found);
+  static void CountBatchOfFilter(size_t first_counter,
+                                 const FilterAnswers& answers);
   // Counts keys that were found after CountBatchOfFilter.
   static void CountFound(size_t first_counter, size_t found);
 
@@ -99,14 +107,10 @@ class ThreadGets {
   static constexpr size_t kFoundLater = kFound - 1;
   static constexpr size_t kRow = 8;
 
+  // The counters of this thread, which only this thread changes.
   struct Here {
-    size_t answer;
-    // The counters of this thread, which only this thread changes.
     size_t size;
     std::atomic<uint64_t>* counters;
-    // The answers to the keys of a batch.
-    size_t negatives;
-    size_t positives;
   };
 
   // Counts where the thread has no counter yet.

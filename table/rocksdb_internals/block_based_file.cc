@@ -76,49 +76,6 @@ class CountingPolicy : public FilterPolicy {
   const std::shared_ptr<SharedFilterLoads> loads_;
 };
 
-// The reader of another policy's filter, whose answers to Get are noted.
-class NotedReader : public FilterBitsReader {
- public:
-  explicit NotedReader(FilterBitsReader* reader) : reader_(reader) {}
-
-  bool MayMatch(const Slice& entry) override {
-    const bool may_match = reader_->MayMatch(entry);
-    ThreadGets::Note(may_match);
-    return may_match;
-  }
-  void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
-    reader_->MayMatch(num_keys, keys, may_match);
-    ThreadGets::NoteBatch(may_match, static_cast<size_t>(num_keys));
-  }
-
- private:
-  const std::unique_ptr<FilterBitsReader> reader_;
-};
-
-// A policy that is not Protean's, as RocksDB reads the filter of one file by
-// it. Protean's own filters note their answers themselves.
-class NotingPolicy : public FilterPolicy {
- public:
-  explicit NotingPolicy(std::shared_ptr<const FilterPolicy> policy)
-      : policy_(std::move(policy)) {}
-
-  const char* Name() const override { return policy_->Name(); }
-  const char* CompatibilityName() const override {
-    return policy_->CompatibilityName();
-  }
-  FilterBitsBuilder* GetBuilderWithContext(
-      const FilterBuildingContext& context) const override {
-    return policy_->GetBuilderWithContext(context);
-  }
-  FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
-    FilterBitsReader* const reader = policy_->GetFilterBitsReader(contents);
-    return reader == nullptr ? nullptr : new NotedReader(reader);
-  }
-
- private:
-  const std::shared_ptr<const FilterPolicy> policy_;
-};
-
 // Opens a file as `factory` does, but for the filter policy.
 Status OpenTable(const BlockBasedTableFactory& factory,
                  std::shared_ptr<const FilterPolicy> policy,
@@ -179,13 +136,10 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                             bool prefetch_index_and_filter_in_cache,
                             std::unique_ptr<BlockBasedFile>* opened) {
   const auto loads = std::make_shared<SharedFilterLoads>();
-  const auto counted = [&loads](std::shared_ptr<const FilterPolicy> policy)
-      -> std::shared_ptr<const FilterPolicy> {
-    if (policy == nullptr) return nullptr;
-    if (AsProteanFilterPolicy(policy.get()) == nullptr) {
-      return std::make_shared<NotingPolicy>(std::move(policy));
-    }
-    return std::make_shared<CountingPolicy>(std::move(policy), loads);
+  const auto counted = [&loads](std::shared_ptr<const FilterPolicy> policy) {
+    return AsProteanFilterPolicy(policy.get()) == nullptr
+               ? std::move(policy)
+               : std::make_shared<CountingPolicy>(std::move(policy), loads);
   };
   std::shared_ptr<const FilterPolicy> policy =
       factory.GetOptions<BlockBasedTableOptions>()->filter_policy;

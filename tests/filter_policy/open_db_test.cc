@@ -137,6 +137,19 @@ TEST(DBSessionTest, FiltersBuilt) {
   EXPECT_EQ(0u, DBSession::Join("db")->BuiltFor(&family).filters);
 }
 
+// As RocksDB counts what a filter answers to this thread.
+void Answer(uint64_t negatives, uint64_t positives) {
+  get_perf_context()->bloom_sst_miss_count += negatives;
+  get_perf_context()->bloom_sst_hit_count += positives;
+}
+
+void CountGet(const GetTally& level, uint64_t negatives, uint64_t positives,
+              bool found) {
+  const FilterAnswers answer;
+  Answer(negatives, positives);
+  ThreadGets::Count(level.first_counter(), answer, found);
+}
+
 // A level has its own counters, whatever an earlier one has counted there.
 TEST(GetTallyTest, RowsAreUsedAgain) {
   for (int i = 0; i < 3; i++) {
@@ -145,16 +158,10 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
       levels.push_back(std::make_unique<GetTally>());
       EXPECT_TRUE(levels.back()->Load().IsZero());
       for (uint64_t j = 0; j <= level; j++) {
-        ThreadGets::Begin();
-        ThreadGets::Count(levels.back()->first_counter(), false);
-        for (const bool found : {false, true}) {
-          ThreadGets::Begin();
-          ThreadGets::Note(true);
-          ThreadGets::Count(levels.back()->first_counter(), found);
-        }
-        ThreadGets::Begin();
-        ThreadGets::Note(false);
-        ThreadGets::Count(levels.back()->first_counter(), false);
+        CountGet(*levels.back(), 0, 0, /*found=*/false);
+        CountGet(*levels.back(), 0, 1, /*found=*/false);
+        CountGet(*levels.back(), 0, 1, /*found=*/true);
+        CountGet(*levels.back(), 1, 0, /*found=*/false);
       }
     }
     for (uint64_t level = 0; level < 50; level++) {
@@ -170,18 +177,15 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
 // RocksDB asks the filter for a batch, and for the values later.
 TEST(GetTallyTest, Batches) {
   const GetTally level;
-  const bool answers[] = {true, false, true, true};
-  ThreadGets::BeginBatch();
-  ThreadGets::NoteBatch(answers, 4);
-  ThreadGets::CountBatch(level.first_counter(), 5, 2);
+  const FilterAnswers answers;
+  Answer(/*negatives=*/1, /*positives=*/3);
+  ThreadGets::CountBatch(level.first_counter(), answers, 5, 2);
   GetCounts counts = level.Load();
   EXPECT_EQ(1u, counts.unasked);
   EXPECT_EQ(1u, counts.negatives);
   EXPECT_EQ(3u, counts.positives);
   EXPECT_EQ(2u, counts.true_positives);
-  ThreadGets::BeginBatch();
-  ThreadGets::NoteBatch(answers, 4);
-  ThreadGets::CountBatchOfFilter(level.first_counter());
+  ThreadGets::CountBatchOfFilter(level.first_counter(), answers);
   ThreadGets::CountFound(level.first_counter(), 1);
   counts = level.Load();
   EXPECT_EQ(1u, counts.unasked);
@@ -196,8 +200,7 @@ TEST(GetTallyTest, ThreadsThatEnd) {
   struct Last {
     ~Last() {
       if (counter == 0) return;
-      ThreadGets::Begin();
-      ThreadGets::Count(counter - 1, false);
+      ThreadGets::Count(counter - 1, FilterAnswers(), false);
     }
     size_t counter = 0;
   };
@@ -205,8 +208,7 @@ TEST(GetTallyTest, ThreadsThatEnd) {
     // Destroyed after what was made later: the counters of the thread.
     static thread_local Last last;
     last.counter = level.first_counter() + 1;
-    ThreadGets::Begin();
-    ThreadGets::Count(level.first_counter(), false);
+    CountGet(level, 0, 0, /*found=*/false);
   }).join();
   EXPECT_EQ(2u, level.Load().unasked);
 }
