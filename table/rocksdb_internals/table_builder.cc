@@ -30,7 +30,7 @@ class PropertiesOfFilter : public InternalTblPropColl {
   void BlockAdd(uint64_t, uint64_t, uint64_t) override {}
   Status Finish(UserCollectedProperties* properties) override {
     properties->insert(properties_->begin(), properties_->end());
-    if (!properties_->empty()) {
+    if (!properties_->empty() && properties_->count(kKeptDesignProperty) == 0) {
       properties->insert(known_->begin(), known_->end());
     }
     return Status::OK();
