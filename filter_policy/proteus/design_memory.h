@@ -140,7 +140,7 @@ class DesignMemory {
 class DesignMemories {
  public:
   // A tree that goes unused for long is forgotten.
-  static constexpr size_t kMaxTrees = 64;
+  static constexpr size_t kMaxTrees = 256;
 
   // The memory of the tree: a column family of the DB with that log. While
   // designs are searched anew, returns a new one, and `*is_shared` is false.

@@ -125,6 +125,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
       for (const Rates& promised : {kPerfect, kBad}) {
+        if (promised.all < rates.all && rates.all < 0.002) continue;
         Plant(odd, promised);
         EXPECT_EQ(SearchedDesignOf(third, asked), DesignOf(third, asked));
         settings_.memory = std::make_shared<DesignMemory>();
@@ -388,35 +389,25 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
 // The parts of a file are designed in groups, and the next group takes the
 // design of the one before. Parts whose tries are too large need a second one.
 TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
-  settings_.bits_per_key = 9;
   const Keys keys = KeysOf(1);
-  ProteusGroup first(settings_, nullptr);
-  ProteusGroup second(settings_, nullptr);
-  const ProteusDesign odd = TrieAndSet(0, 47);
-  settings_.bits_per_key = 8.0 * 1100 / 1000;
-  const Rates rates = RatesOf(odd, keys, {});
-  std::string designs[2];
-  for (ProteusGroup* group : {&first, &second}) {
+  const auto design_of_parts = [&] {
+    ProteusGroup group(settings_, nullptr);
     for (size_t i = 0; i < keys.size(); i++) {
       if (i % 1000 == 0) {
-        if (i > 0) group->EndPart(1100, /*is_part=*/true, false);
-        group->BeginPart();
+        if (i > 0) group.EndPart(1100, /*is_part=*/true, false);
+        group.BeginPart();
       }
-      group->AddKey(keys[i]);
+      group.AddKey(keys[i]);
     }
-    group->EndPart(1100, /*is_part=*/true, false);
-    ASSERT_OK(group->Design());
-    designs[group == &second] = group->header().design.Describe();
-    if (group == &first) {
-      std::vector<KeptDesign> kept = settings_.memory->Designs();
-      ASSERT_EQ(1u, kept.size());
-      kept[0].design = odd;
-      kept[0].rates = rates;
-      settings_.memory->Keep(kept[0]);
-      designs[0] = odd.Describe();
-    }
-  }
-  EXPECT_EQ(designs[0], designs[1]);
+    group.EndPart(1100, /*is_part=*/true, false);
+    EXPECT_OK(group.Design());
+    return group.header().design.Describe();
+  };
+  design_of_parts();
+  settings_.bits_per_key = 8.0 * 1100 / 1000;
+  const ProteusDesign odd = TrieAndSet(0, 47);
+  const std::string planted = Plant(odd, RatesOf(odd, keys, {}));
+  EXPECT_EQ(planted, design_of_parts());
 }
 
 TEST(SampleShapeTest, SamplesOfOneDistributionAreAlike) {
