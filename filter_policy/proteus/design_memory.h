@@ -77,9 +77,9 @@ struct KeptDesign {
 };
 
 // Whether a design for one of them may suit the other: the keys are as many, up
-// to a factor of 2, and share as much; there are as many bits, up to a tenth,
-// and as many samples, up to a factor of 2; and the samples lie at the same
-// places, as far as those that have been looked at can tell.
+// to a factor of 1.3, and share as much; there are as many bits, up to a
+// twentieth, and as many samples, up to a factor of 2; and the samples lie at
+// the same places, as far as those that have been looked at can tell.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
 // How much a rate that a model predicts may be off by chance, for this
