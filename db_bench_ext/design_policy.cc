@@ -105,7 +105,10 @@ std::unique_ptr<RangeFilterBuilder> DesignPolicy::NewRangeFilterBuilder(
   const std::shared_ptr<QueryQueue> queue =
       samples_->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
-      settings_, [queue] { return queue->Snapshot(); });
+      settings_,
+      [queue](const Slice& smallest, const Slice& largest, size_t most) {
+        return queue->SnapshotFor(smallest, largest, most);
+      });
 }
 
 std::string DesignSpaceForm() {

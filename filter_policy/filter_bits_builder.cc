@@ -12,6 +12,7 @@
 #include "filter_policy/building/building_charge.h"
 #include "filter_policy/building/file_report.h"
 #include "filter_policy/decimal.h"
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/segments/segmented_filter.h"
 #include "rocksdb/env.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -27,7 +28,9 @@ std::string LogLine(const FilterReport& report) {
   std::string text = report.design + " " + report.basis;
   if (report.predicted_fpr < 0) return text;
   return text + ": predicted false positive rate " +
-         DecimalText(report.predicted_fpr, 5) + ", modelled in " +
+         DecimalText(report.predicted_fpr, 5) +
+         (report.origin == DesignOrigin::kSearched ? ", searched in "
+                                                   : ", kept in ") +
          DecimalText(static_cast<double>(report.model_micros) / 1000, 1) +
          " ms";
 }
@@ -166,6 +169,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
         !text.empty() && (!block.header().is_part || report.model_micros > 0)) {
       Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
     }
+    is_kept_ = is_kept_ || report.origin == DesignOrigin::kKept;
     report_.Add(block.header().kind, block.header().num_keys, block.size(),
                 report);
     if (block.KeepsRange()) {
@@ -181,6 +185,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
   void PublishReport() {
     if (built_ == nullptr) return;
     built_->properties = report_.Properties();
+    if (is_kept_) built_->properties[kKeptDesignProperty] = "1";
     BuildCounts& counts = built_->counts;
     counts.filters = 1;
     counts.keys = report_.keys();
@@ -199,6 +204,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
   BuildingCharge charge_;
   size_t uncharged_bytes_ = 0;  // of keys since the last charge
   FileReport report_;
+  bool is_kept_ = false;  // whether a design is that of another file
   std::string failure_;
 };
 

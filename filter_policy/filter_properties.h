@@ -25,7 +25,11 @@ inline constexpr char kBasisProperty[] = "protean.basis";
 inline constexpr char kSamplesProperty[] = "protean.samples";
 inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
+// Present if the design is that of a file before, which was found to be as good
+// as it was promised to be.
+inline constexpr char kKeptDesignProperty[] = "protean.kept_design";
 // What the filter was designed for (PurposeOf in protean_filter_policy.h).
+// Absent if the design was kept: a search might find another one.
 inline constexpr char kPurposeProperty[] = "protean.purpose";
 // The first kMaxRangeBytes bytes of the smallest and of the largest key, in
 // hexadecimal. Only if the filters have a budget (filter_budget.h).

@@ -257,6 +257,15 @@ std::shared_ptr<TreeFilters> LevelsFilterPolicy::Filters() const {
   return budgeted == nullptr ? nullptr : budgeted->Filters();
 }
 
+std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
+  const auto all = std::make_shared<std::vector<std::shared_ptr<void>>>();
+  for (const Options::Entry& entry : options_.policies) {
+    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
+    if (own != nullptr) all->push_back(own->SearchAllDesigns());
+  }
+  return all;
+}
+
 uint64_t LevelsFilterPolicy::FilterMemory() const {
   const ProteanFilterPolicy* const budgeted = Budgeted();
   return budgeted == nullptr ? 0 : budgeted->FilterMemory();

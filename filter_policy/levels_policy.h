@@ -72,6 +72,7 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   // The registry and the budget of the policy that has a budget, which is for
   // all of Protean's filters of the tree.
   std::shared_ptr<TreeFilters> Filters() const override;
+  std::shared_ptr<void> SearchAllDesigns() const override;
   uint64_t FilterMemory() const override;
 
  private:

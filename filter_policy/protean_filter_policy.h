@@ -101,6 +101,11 @@ class ProteanFilterPolicy : public FilterPolicy {
   // this policy has no use for it. Always the same object.
   virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
 
+  // While the result lives, each filter gets the best design that a search
+  // finds, and none is kept from a file before. nullptr if the policy keeps no
+  // designs.
+  virtual std::shared_ptr<void> SearchAllDesigns() const { return nullptr; }
+
   // The size in bytes that all of Protean's filters of a tree may take; 0 if
   // there is no limit.
   virtual uint64_t FilterMemory() const { return 0; }
@@ -108,8 +113,8 @@ class ProteanFilterPolicy : public FilterPolicy {
 
 // What the policy designs filters of the column family for at this moment: a
 // hash of its options and of the samples, as text. While it stays the same, the
-// same keys get the same design. `logger` is told of samples that cannot be
-// read, if this is the first use of them. Thread safe.
+// same keys get the same design if it is searched. `logger` is told of samples
+// that cannot be read, if this is the first use of them. Thread safe.
 std::string PurposeOf(const ProteanFilterPolicy& policy,
                       const std::string& column_family, Env* env,
                       Logger* logger);

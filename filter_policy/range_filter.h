@@ -48,6 +48,13 @@ inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
   return true;
 }
 
+// How a builder has come to a design that depends on the keys.
+enum class DesignOrigin : uint8_t {
+  kSearched,
+  kKeptInFile,  // that of other keys of the file
+  kKept,        // that of another file
+};
+
 // A filter's description of itself, for logs and tools.
 struct FilterReport {
   std::string design;
@@ -60,6 +67,8 @@ struct FilterReport {
   // Predicted false positive rate of queries like the samples that lie among
   // the keys; negative if unknown.
   double predicted_fpr = -1;
+  // Known to the builder alone.
+  DesignOrigin origin = DesignOrigin::kSearched;
 };
 
 // An opened filter. Immutable, and so safe for any number of threads at once.

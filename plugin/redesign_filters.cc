@@ -393,6 +393,8 @@ Status Refresh::Run() {
       {family_options_.info_log.get(), run_.column_family()->GetName()},
       options_.all_files && !options_.dry_run ? FilesOfTree()
                                               : std::vector<FileFilter>());
+  const std::shared_ptr<void> searching =
+      AsProteanFilterPolicy(policy())->SearchAllDesigns();
   std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting(
       ComesAfter{options_.all_files});
   for (Candidate& candidate : candidates_) {

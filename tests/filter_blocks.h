@@ -99,7 +99,10 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusSettings& settings,
                                      std::vector<SampleQuery> samples = {},
                                      const FilterSalt& salt = {}) {
-  ProteusBuilder builder(settings, [&samples] { return samples; });
+  ProteusBuilder builder(
+      settings, [&samples](const Slice&, const Slice&, size_t /*most*/) {
+        return SamplesOfFile{samples};
+      });
   builder.SetSalt(salt);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;

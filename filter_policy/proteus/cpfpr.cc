@@ -182,9 +182,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
   order.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
     if (IsInverted(sample.lo, sample.hi, sample.hi_inclusive)) continue;
-    const int upper = Slice(sample.hi).compare(smallest);
-    if (upper < 0 || (upper == 0 && !sample.hi_inclusive) ||
-        Slice(sample.lo).compare(largest) > 0) {
+    if (LiesBeyond(sample, smallest, largest)) {
       outside_++;
       continue;
     }
@@ -242,10 +240,11 @@ bool CpfprModel::MakeQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
     last = inclusive;
   }
   *query = {};
+  std::string decoded;
   // keys_below - 1 is above all indexes if there is no key below.
   for (size_t neighbour : {keys_below - 1, next}) {
     if (neighbour >= keys.size()) continue;
-    const std::string key = keys[neighbour];
+    const Slice key = keys.Get(neighbour, &decoded);
     query->lo_shared = std::max(query->lo_shared, SharedBits(lo, key));
     query->hi_shared = std::max(query->hi_shared, SharedBits(last, key));
   }

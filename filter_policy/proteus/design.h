@@ -25,6 +25,7 @@
 #include <string>
 
 #include "filter_policy/amq/amq.h"
+#include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -85,6 +86,8 @@ struct DesignReport {
   // prior with its weight. Negative if the model did not choose the design.
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
+  // Not stored with the filter.
+  DesignOrigin origin = DesignOrigin::kSearched;
 
   // What the design rests on, in words, such as "from the keys alone".
   std::string Basis() const;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -11,6 +13,42 @@ namespace {
 
 bool AreWithin(double factor, double a, double b) {
   return a <= factor * b && b <= factor * a;
+}
+
+double Doublings(const DesignSituation& a, const DesignSituation& b) {
+  return std::abs(std::log2(static_cast<double>(a.num_keys) /
+                            static_cast<double>(b.num_keys)));
+}
+
+// Twice as many keys share a bit more with each other if they are numbers, and
+// a few if they are text.
+bool ShareAlike(const DesignSituation& a, const DesignSituation& b) {
+  constexpr double kSame = 2;
+  constexpr double kPerDoubling = 2;
+  constexpr double kOfLength = 1.0 / 16;
+  for (size_t i = 0; i < a.shared_by_share.size(); i++) {
+    const double in_a = a.shared_by_share[i];
+    const double in_b = b.shared_by_share[i];
+    if (std::abs(in_a - in_b) > kSame + kPerDoubling * Doublings(a, b) +
+                                    kOfLength * std::max(in_a, in_b)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether a search has found nothing better than what was kept.
+bool IsNoBetter(const CpfprModel::Rates& searched,
+                const CpfprModel::Rates& kept) {
+  constexpr double kFactor = 0.9;
+  constexpr double kLess = 0.0005;
+  return searched.all >= kFactor * kept.all - kLess;
+}
+
+// How far two situations that are alike lie apart.
+double Distance(const DesignSituation& a, const DesignSituation& b) {
+  return Doublings(a, b) + a.shape.Distance(b.shape) +
+         std::abs(a.bits_per_key / b.bits_per_key - 1);
 }
 
 }  // namespace
@@ -21,7 +59,7 @@ size_t SampleShape::BinOf(uint32_t bits) {
 }
 
 SampleShape::SampleShape(const CpfprModel& model) {
-  const double share = 1 / static_cast<double>(model.num_samples());
+  const float share = 1 / static_cast<float>(model.num_samples());
   for (size_t i = 0; i < model.num_samples(); i++) {
     const CpfprModel::Query& query = model.queries()[i];
     by_bounds_[BinOf(query.bounds_shared)] += share;
@@ -40,12 +78,14 @@ double SampleShape::Distance(const SampleShape& other) const {
 }
 
 bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
-  if (a.prefixes_only != b.prefixes_only ||
-      !AreWithin(4, static_cast<double>(a.num_keys),
+  // Twice as many keys need prefixes that are a bit longer, or more.
+  if (a.prefixes_only != b.prefixes_only || a.key_size != b.key_size ||
+      !AreWithin(1.3, static_cast<double>(a.num_keys),
                  static_cast<double>(b.num_keys)) ||
-      !AreWithin(1.1, a.bits_per_key, b.bits_per_key) ||
+      !AreWithin(1.05, a.bits_per_key, b.bits_per_key) ||
       !AreWithin(2, static_cast<double>(a.num_samples),
-                 static_cast<double>(b.num_samples))) {
+                 static_cast<double>(b.num_samples)) ||
+      !ShareAlike(a, b)) {
     return false;
   }
   if (a.num_samples == 0) return true;
@@ -57,20 +97,135 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
   return a.shape.Distance(b.shape) <= kSame + 4 / std::sqrt(size);
 }
 
-bool IsAsGood(const CpfprModel::Rates& now, const CpfprModel::Rates& kept) {
-  constexpr double kFactor = 1.1;
-  constexpr double kMore = 0.0005;
-  return now.all <= kFactor * kept.all + kMore &&
-         now.promised <= kFactor * kept.promised + kMore;
+double ChanceOf(double rate, const CpfprModel& model) {
+  constexpr size_t kEnoughSamples = 20;
+  constexpr double kMost = 0.002;
+  double weights = 0;
+  double squares = 0;
+  for (const CpfprModel::Query& query : model.queries()) {
+    weights += query.weight;
+    squares += query.weight * query.weight;
+  }
+  if (weights == 0) return 0;
+  const double p = std::clamp(rate, 0.0, 1.0);
+  const double error = std::sqrt(p * (1 - p) * squares) / weights;
+  return model.num_samples() < kEnoughSamples ? error : std::min(error, kMost);
 }
 
-std::optional<KeptDesign> DesignMemory::Recall() {
-  return ++uses_ < kMaxUses ? kept_ : std::nullopt;
+bool IsAsPromised(const CpfprModel::Rates& now,
+                  const CpfprModel::Rates& promised, double chance,
+                  double bloom_rate) {
+  constexpr double kFactor = 1.1;
+  constexpr double kLeast = 0.6;
+  constexpr double kMore = 0.0005;
+  const double more = kMore + chance;
+  const double most_promised = promised.promised <= bloom_rate
+                                   ? bloom_rate
+                                   : kFactor * promised.promised + kMore;
+  return now.all <= kFactor * promised.all + more &&
+         now.all >= kLeast * promised.all - more &&
+         now.promised <= most_promised;
+}
+
+std::vector<KeptDesign> DesignMemory::Recall(
+    const DesignSituation& situation) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::pair<double, const Entry*>> alike;
+  for (const Entry& entry : entries_) {
+    if (AreAlike(entry.kept.situation, situation)) {
+      alike.emplace_back(Distance(entry.kept.situation, situation), &entry);
+    }
+  }
+  std::sort(alike.begin(), alike.end());
+  std::vector<KeptDesign> designs;
+  if (alike.empty() || alike[0].second->IsDue()) return designs;
+  for (const auto& [distance, entry] : alike) {
+    if (designs.size() < kMaxTried) designs.push_back(entry->kept);
+  }
+  return designs;
+}
+
+void DesignMemory::CountUse(uint64_t number) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Entry& entry : entries_) {
+    if (entry.kept.number != number) continue;
+    entry.uses++;
+    entry.last_use = ++time_;
+  }
 }
 
 void DesignMemory::Keep(const KeptDesign& design) {
-  kept_ = design;
-  uses_ = 0;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Entry* nearest = nullptr;
+  double least = 0;
+  for (Entry& entry : entries_) {
+    if (!AreAlike(entry.kept.situation, design.situation)) continue;
+    const double distance = Distance(entry.kept.situation, design.situation);
+    if (nearest != nullptr && distance >= least) continue;
+    nearest = &entry;
+    least = distance;
+  }
+  uint32_t most = kMinUses;
+  if (nearest != nullptr && nearest->IsDue()) {
+    if (IsNoBetter(design.rates, nearest->kept.rates)) {
+      most = std::min(2 * nearest->most, kMaxUses);
+    }
+    nearest->uses = 0;
+  }
+  if (nearest == nullptr ||
+      !IsAsPromised(design.rates, nearest->kept.rates, /*chance=*/0,
+                    design.rates.promised)) {
+    if (entries_.size() == kMaxDesigns) {
+      entries_.erase(std::min_element(entries_.begin(), entries_.end(),
+                                      [](const Entry& a, const Entry& b) {
+                                        return a.last_use < b.last_use;
+                                      }));
+    }
+    nearest = &entries_.emplace_back();
+  }
+  nearest->kept = design;
+  nearest->kept.number = nearest->last_use = ++time_;
+  nearest->uses = 0;
+  nearest->most = most;
+}
+
+std::vector<KeptDesign> DesignMemory::Designs() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<KeptDesign> designs;
+  for (const Entry& entry : entries_) designs.push_back(entry.kept);
+  return designs;
+}
+
+std::shared_ptr<DesignMemory> DesignMemories::Of(
+    const void* info_log, const std::string& column_family, bool* is_shared) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  *is_shared = searching_anew_ == 0;
+  if (!*is_shared) return std::make_shared<DesignMemory>();
+  const auto key = std::make_pair(info_log, column_family);
+  if (trees_.size() == kMaxTrees && trees_.count(key) == 0) {
+    trees_.erase(std::min_element(
+        trees_.begin(), trees_.end(), [](const auto& a, const auto& b) {
+          return a.second.last_use < b.second.last_use;
+        }));
+  }
+  Tree& tree = trees_[key];
+  if (tree.memory == nullptr) tree.memory = std::make_shared<DesignMemory>();
+  tree.last_use = ++time_;
+  return tree.memory;
+}
+
+std::shared_ptr<void> DesignMemories::SearchAnew(
+    const std::shared_ptr<DesignMemories>& memories) {
+  {
+    const std::lock_guard<std::mutex> lock(memories->mutex_);
+    memories->searching_anew_++;
+  }
+  return std::shared_ptr<void>(nullptr, [memories](void*) {
+    const std::lock_guard<std::mutex> lock(memories->mutex_);
+    // What was kept is older than what has been found meanwhile.
+    memories->trees_.clear();
+    memories->searching_anew_--;
+  });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The design that the groups of a file have in common. The parts of a large
-//  file are designed in groups (proteus_group.h), and the search for a design
-//  takes tens of milliseconds. So the last design of the file is tried first:
-//  it is kept if the group's keys and samples look like those that it was
-//  chosen for, and if it is as good for them. One evaluation on a part of the
-//  samples tells.
+//  The designs of the last files, which the next file may keep. The search for
+//  a design takes tens of milliseconds. To check a design takes one or two: one
+//  pass over the keys, a part of the samples, and one evaluation by the model.
 //
-//  A design that is as good as it was need no longer be the best one. So every
-//  kMaxUses-th group is searched anew, and so is each file: files of other keys
-//  deserve designs of their own.
+//  A design is kept where it is as good as it was promised to be: for keys and
+//  samples that look like those that it was searched for, with the same false
+//  positive rates. What it was searched for counts, and not the last file that
+//  has kept it. So small changes from file to file add up until one file is
+//  searched anew.
+//
+//  A design that is as good as it was need no longer be the best one. So some
+//  files are searched in any case: one file in kMinUses, and fewer each time
+//  that the search finds nothing better, down to one file in kMaxUses.
+//
+//  The parts and segments of a large file are designed in groups
+//  (proteus_group.h), each of which counts as a file here.
 
 #pragma once
 
 #include <array>
-#include <optional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "filter_policy/proteus/cpfpr.h"
 
@@ -32,7 +43,7 @@ class SampleShape {
 
  private:
   static constexpr size_t kBins = 34;
-  using Shares = std::array<double, kBins>;
+  using Shares = std::array<float, kBins>;
 
   // The bin of a number of bits: fine among the first 64.
   static size_t BinOf(uint32_t bits);
@@ -46,6 +57,9 @@ struct DesignSituation {
   uint64_t num_keys = 0;
   double bits_per_key = 0;
   bool prefixes_only = false;
+  // The length of all keys, or 0 if they differ; and what keys share.
+  size_t key_size = 0;
+  std::array<uint32_t, 3> shared_by_share = {};
   // The samples that the file would be asked, and how many of them the model
   // has looked at.
   uint64_t num_samples = 0;
@@ -59,31 +73,95 @@ struct KeptDesign {
   ProteusDesign fallback;
   CpfprModel::Rates rates;  // as predicted
   DesignSituation situation;
+  uint64_t number = 0;  // in its memory, which sets it
 };
 
 // Whether a design for one of them may suit the other: the keys are as many, up
-// to a factor of 4, and the samples up to one of 2; there are as many bits, up
-// to a tenth; and the samples lie at the same places, as far as those that have
-// been looked at can tell.
+// to a factor of 1.3, and share as much; there are as many bits, up to a
+// twentieth, and as many samples, up to a factor of 2; and the samples lie at
+// the same places, as far as those that have been looked at can tell.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
-// Whether a design with these rates is as good as it was.
-bool IsAsGood(const CpfprModel::Rates& now, const CpfprModel::Rates& kept);
+// How much a rate that a model predicts may be off by chance, for this
+// tolerance: a standard error, but not much where there are enough samples to
+// tell. The rate without samples is an average over the prior, whose queries
+// are few.
+double ChanceOf(double rate, const CpfprModel& model);
 
-// The last design of a file. Not thread safe.
+// Whether the rates of a design are those that were promised, but for `chance`:
+// neither worse nor so much better that another design may be better still.
+// Promised queries pass no more often than with a Bloom filter, whose rate is
+// `bloom_rate`, unless they have done so before.
+bool IsAsPromised(const CpfprModel::Rates& now,
+                  const CpfprModel::Rates& promised, double chance,
+                  double bloom_rate);
+
+// The designs of the files of one tree. Thread safe.
 class DesignMemory {
  public:
-  static constexpr uint32_t kMaxUses = 16;
-  // The number of samples that are looked at.
-  static constexpr size_t kSamplesLookedAt = 1024;
+  static constexpr size_t kMaxDesigns = 16;
+  // One file in this number is searched anew, at most and at least.
+  static constexpr uint32_t kMinUses = 16;
+  static constexpr uint32_t kMaxUses = 256;
+  // The number of designs that are tried for a file.
+  static constexpr size_t kMaxTried = 3;
 
-  // The design that was kept last, or nullopt if it is time to search.
-  std::optional<KeptDesign> Recall();
+  // Whether there is any design.
+  bool IsEmpty() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return entries_.empty();
+  }
+  // The designs that may suit, the likeliest one first; none if it is time to
+  // search.
+  std::vector<KeptDesign> Recall(const DesignSituation& situation) const;
+  // Counts that a file has kept the design with that number.
+  void CountUse(uint64_t number);
+  // Remembers a design that has been searched.
   void Keep(const KeptDesign& design);
+  // All designs.
+  std::vector<KeptDesign> Designs() const;
 
  private:
-  std::optional<KeptDesign> kept_;
-  uint32_t uses_ = 0;  // since the search
+  struct Entry {
+    KeptDesign kept;
+    uint32_t uses = 0;  // since the search
+    uint32_t most = kMinUses;
+    uint64_t last_use = 0;
+
+    bool IsDue() const { return uses + 1 >= most; }
+  };
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;
+  uint64_t time_ = 0;  // counts uses and searches
+};
+
+// The memories of the trees that use one filter policy. Thread safe.
+class DesignMemories {
+ public:
+  // A tree that goes unused for long is forgotten.
+  static constexpr size_t kMaxTrees = 256;
+
+  // The memory of the tree: a column family of the DB with that log. While
+  // designs are searched anew, returns a new one, and `*is_shared` is false.
+  std::shared_ptr<DesignMemory> Of(const void* info_log,
+                                   const std::string& column_family,
+                                   bool* is_shared);
+
+  // While the result lives, all designs are searched anew.
+  static std::shared_ptr<void> SearchAnew(
+      const std::shared_ptr<DesignMemories>& memories);
+
+ private:
+  struct Tree {
+    std::shared_ptr<DesignMemory> memory;
+    uint64_t last_use = 0;
+  };
+
+  std::mutex mutex_;
+  std::map<std::pair<const void*, std::string>, Tree> trees_;
+  uint64_t time_ = 0;
+  size_t searching_anew_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -52,16 +52,18 @@ double DesignSearch::Candidate::Cost() const {
   return fpr + nanos / kFalsePositiveNanos;
 }
 
+double DesignSearch::BloomRate(uint64_t bytes, uint64_t num_keys) {
+  const double bits =
+      8 * static_cast<double>(bytes) / static_cast<double>(num_keys);
+  return BloomMath::CacheLocalFpRate(
+      bits, FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
+      512);
+}
+
 double DesignSearch::PromisedRate(uint64_t bytes) const {
   // The rate of a design is an estimate from a few queries.
   constexpr double kSafety = 0.9;
-  const double bits = 8 * static_cast<double>(bytes) /
-                      static_cast<double>(statistics_.num_keys());
-  return kSafety *
-         BloomMath::CacheLocalFpRate(
-             bits,
-             FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
-             512);
+  return kSafety * BloomRate(bytes, statistics_.num_keys());
 }
 
 // A broken promise weighs more than all else that the prior may gain. Where

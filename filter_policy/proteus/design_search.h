@@ -46,6 +46,9 @@ class DesignSearch {
     if (weights > 0) promises_ = promised / weights;
   }
 
+  // The rate of RocksDB's Bloom filter of `bytes` bytes.
+  static double BloomRate(uint64_t bytes, uint64_t num_keys);
+
   void ForbidKeySets() { key_sets_ = false; }
   void ForbidTries() { tries_ = false; }
   // From now on, each design has a set of the whole keys, which point queries

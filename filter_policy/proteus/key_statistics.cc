@@ -84,25 +84,52 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
   size_t longest = 0;
   uint32_t shared = 0;    // bits that the last key shares with the previous one
   uint64_t distinct = 0;  // keys so far
+  // Most keys are as long as the one before. They are counted apart, which is
+  // faster: by the bits that they share with it, and by their length, as long
+  // as that does not change.
+  std::vector<uint64_t> shared_alike(65);
+  size_t alike_size = 0;
+  uint64_t num_alike = 0;
+  const auto add_alike = [&] {
+    long_changes[std::min<size_t>(8 * alike_size, kMaxBits) + 1] -= num_alike;
+    num_alike = 0;
+  };
   // The step is odd, since the last bytes of counters recur with powers of two.
   const size_t step = num_keys_ / kAlphabetKeys | 1;
   size_t skip = 0;
   Slice last;
   keys.ForEach(begin, end, [&](const Slice& key, size_t known_shared) {
+    if (skip-- == 0) {
+      skip = step - 1;
+      seen.Add(key);
+    }
+    if (key.size() == last.size() && distinct > 0) {
+      const uint32_t now = SharedBits(last, key, known_shared);
+      if (now < kMaxBits) {
+        if (key.size() != alike_size) {
+          add_alike();
+          alike_size = key.size();
+        }
+        num_alike++;
+        shared_alike[now]++;
+        shared_most[std::max(shared, now)]++;
+        shared = now;
+        last = key;
+        distinct++;
+        return;
+      }
+    }
     if (key.size() > longest) {
       longest = key.size();
       const size_t bits = std::min<size_t>(8 * longest, kMaxBits);
       if (bits >= shared_before.size()) {
         shared_before.resize(bits + 1);
+        shared_alike.resize(bits + 1);
         shared_most.resize(bits + 1);
         long_changes.resize(bits + 2);
       }
     }
     shortest = std::min(shortest, key.size());
-    if (skip-- == 0) {
-      skip = step - 1;
-      seen.Add(key);
-    }
     uint32_t now = distinct == 0 ? 0 : SharedBits(last, key, known_shared);
     const auto key_bits =
         static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxBits));
@@ -129,6 +156,11 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
     last = key;
     distinct++;
   });
+  add_alike();
+  for (size_t bits = 0; bits < shared_alike.size(); bits++) {
+    shared_before[bits] += shared_alike[bits];
+    long_changes[bits + 1] += shared_alike[bits];
+  }
   if (num_keys_ == 0) shortest = 0;
   if (distinct > 0) shared_most[shared]++;
   shortest_key_ = shortest;
@@ -154,6 +186,20 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
   alphabets_ = seen.Alphabets();
   const auto symbols = static_cast<unsigned>(seen.Symbols());
   code_bits_ = symbols <= 2 ? 1 : BitsFor(symbols - 1);
+}
+
+std::array<uint32_t, 3> KeyStatistics::SharedByShare() const {
+  std::array<uint32_t, 3> bits = {};
+  constexpr double kShares[] = {0.1, 0.5, 0.9};
+  for (size_t i = 0; i < bits.size(); i++) {
+    // unique_ has the keys that share less.
+    const auto less = static_cast<uint64_t>((1 - kShares[i]) *
+                                            static_cast<double>(distinct_));
+    bits[i] = static_cast<uint32_t>(
+        std::upper_bound(unique_.begin(), unique_.end(), less) -
+        unique_.begin() - 1);
+  }
+  return bits;
 }
 
 uint32_t KeyStatistics::NeighbourBits() const {

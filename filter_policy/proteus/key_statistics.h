@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -50,6 +51,9 @@ class KeyStatistics {
   uint64_t KeysSharing(uint32_t bits) const {
     return distinct_ - unique_[std::min<size_t>(bits, unique_.size() - 1)];
   }
+  // The bits that a key shares with the nearer of its neighbors: the most that
+  // a tenth of the keys, a half, and nine tenths share at least.
+  std::array<uint32_t, 3> SharedByShare() const;
   // The number of bits that a key shares with the next one, roughly: the
   // smallest length at which there are half as many prefixes as keys.
   uint32_t NeighbourBits() const;

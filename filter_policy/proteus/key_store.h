@@ -45,9 +45,19 @@ class KeyStore {
   size_t size() const { return size_; }
 
   std::string operator[](size_t index) const {
+    std::string decoded;
+    const Slice key = Get(index, &decoded);
+    if (decoded.empty()) decoded.assign(key.data(), key.size());
+    return decoded;
+  }
+  // A key without a copy of it, unless its chunk is coded: then `decoded` has
+  // the copy.
+  Slice Get(size_t index, std::string* decoded) const {
     const Chunk& chunk = chunks_[index / kChunkKeys];
     const size_t place = index % kChunkKeys;
-    return chunk.coded ? Decode(chunk, place) : At(chunk, place).ToString();
+    if (!chunk.coded) return At(chunk, place);
+    *decoded = Decode(chunk, place);
+    return *decoded;
   }
 
   // Compares a key, given by its index, with another one, as Slice::compare.

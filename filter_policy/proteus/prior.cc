@@ -382,12 +382,15 @@ class PriorMaker {
 
   // The number of bits that a key shares with the nearer of its neighbors.
   uint32_t Shared(size_t index) const {
+    std::string decoded[2];
+    const Slice key = keys_.Get(index, &decoded[0]);
     uint32_t shared = 0;
-    if (index > 0) shared = SharedBits(keys_[index - 1], keys_[index]);
+    if (index > 0) shared = SharedBits(keys_.Get(index - 1, &decoded[1]), key);
     if (index + 1 < keys_.size()) {
-      shared = std::max(shared, SharedBits(keys_[index], keys_[index + 1]));
+      shared =
+          std::max(shared, SharedBits(key, keys_.Get(index + 1, &decoded[1])));
     }
-    return std::min(shared, BitsOf(keys_[index]));
+    return std::min(shared, BitsOf(key));
   }
   // The last bit of the number of 8 bytes in which a key differs from others
   // that share `shared` bits with it.

@@ -238,6 +238,7 @@ FilterReport ProteusHeader::Report() const {
   text.samples = report.samples;
   text.model_micros = report.model_micros;
   text.predicted_fpr = report.predicted_fpr;
+  text.origin = report.origin;
   return text;
 }
 

@@ -3,12 +3,35 @@
 #include "filter_policy/proteus/proteus_group.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "filter_policy/proteus/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// Few keys deserve little time: a design is checked with less samples, and
+// searched with a part of those that predict its rate.
+constexpr uint64_t kFewKeys = 8192;
+constexpr size_t kSamplesForFew = 4096;
+constexpr size_t kSearchedForFew = 1024;
+
+size_t SamplesToCheck(uint64_t num_keys) {
+  return std::clamp<size_t>(num_keys / 8, 256, 2048);
+}
+size_t SamplesToSearch(uint64_t num_keys) {
+  return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
+}
+
+// Roughly `most` of the samples, evenly spread.
+std::vector<SampleQuery> PartOf(const std::vector<SampleQuery>& samples,
+                                size_t most) {
+  std::vector<SampleQuery> part;
+  const size_t step = std::max<size_t>(1, samples.size() / most);
+  for (size_t i = 0; i < samples.size(); i += step) part.push_back(samples[i]);
+  return part;
+}
 
 // What a trie has to leave, of `most` bytes, to the set that points ask alone.
 uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
@@ -123,8 +146,13 @@ void ProteusGroup::AcceptTries(DesignSearch* search) {
   }
 }
 
+SamplesOfFile ProteusGroup::TakeSamples(size_t most) const {
+  if (samples_ == nullptr || keys_.size() == 0) return {};
+  return samples_(keys_[0], keys_[keys_.size() - 1], most);
+}
+
 DesignSituation ProteusGroup::SituationOf(
-    const CpfprModel& model, size_t samples_per_look,
+    const CpfprModel& model, const SamplesOfFile& samples,
     const KeyStatistics& statistics) const {
   DesignSituation situation;
   situation.num_keys = statistics.num_keys();
@@ -132,74 +160,99 @@ DesignSituation ProteusGroup::SituationOf(
       8 * static_cast<double>(bytes_) /
       static_cast<double>(std::max<uint64_t>(situation.num_keys, 1));
   situation.prefixes_only = prefixes_only_;
+  if (statistics.shortest_key() == statistics.longest_key()) {
+    situation.key_size = statistics.longest_key();
+  }
+  situation.shared_by_share = statistics.SharedByShare();
   situation.num_looked_at = model.num_samples();
-  situation.num_samples = samples_per_look * model.num_samples();
+  situation.num_samples = samples.per_query * model.num_samples();
   situation.shape = SampleShape(model);
   return situation;
 }
 
-// Stores what is known of the design, if the model has looked at one of
-// `samples_per_look` samples.
+// Stores what is known of the design, if the model has these samples.
 void ProteusGroup::ReportDesign(const CpfprModel& model,
-                                size_t samples_per_look,
-                                const CpfprModel::Rates& rates) {
+                                const SamplesOfFile& samples,
+                                double predicted) {
   DesignReport& report = header_.report;
-  report.outside = static_cast<uint32_t>(samples_per_look * model.outside());
+  report.outside = static_cast<uint32_t>(samples.outside +
+                                         samples.per_query * model.outside());
   report.samples =
-      static_cast<uint32_t>(samples_per_look * model.num_samples());
+      static_cast<uint32_t>(samples.per_query * model.num_samples());
   if (!model.queries().empty()) {
-    report.predicted_fpr = static_cast<float>(rates.all);
+    report.predicted_fpr = static_cast<float>(predicted);
   }
 }
 
-// Takes the design that the group before had, and builds its tries, if it suits
-// this one.
-bool ProteusGroup::TakeKept(const KeptDesign& kept,
-                            const KeyStatistics& statistics,
-                            const std::vector<SampleQuery>& samples) {
-  const size_t per_look =
-      std::max<size_t>(1, samples.size() / DesignMemory::kSamplesLookedAt);
-  std::vector<SampleQuery> looked_at;
-  for (size_t i = 0; i < samples.size(); i += per_look) {
-    looked_at.push_back(samples[i]);
+// Whether a design is as good as it was promised to be. Its tries are then
+// built.
+bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
+                         const KeyStatistics& statistics,
+                         CpfprModel::Rates* rates) {
+  const double bloom_rate =
+      DesignSearch::BloomRate(bytes_, statistics.num_keys());
+  const auto is_as_promised = [&](uint64_t tries_size) {
+    const uint64_t room =
+        BytesOfPoints(kept.design, statistics.num_keys(), bytes_);
+    if (tries_size + room > bytes_) return false;
+    *rates = model.Average(
+        kept.design,
+        PlanPrefixSets(kept.design, statistics, bytes_ - tries_size), 1);
+    return IsAsPromised(*rates, kept.rates, ChanceOf(kept.rates.all, model),
+                        bloom_rate);
+  };
+  if (kept.design.trie_bits == 0) return is_as_promised(0);
+  // The estimate spares building tries in vain.
+  const uint64_t estimate =
+      statistics.SizeOfTrie(kept.design.trie_bits, bytes_).bytes;
+  if (!is_as_promised(std::min(estimate, bytes_))) return false;
+  if (BuildTries(kept.design) && is_as_promised(tries_size_) &&
+      (!HasDroppedTries() || kept.fallback.prefix_bits > 0)) {
+    return true;
   }
+  DropTries();
+  return false;
+}
+
+// Takes a design that a file before had, and builds its tries, if there is one
+// that suits this group.
+bool ProteusGroup::TakeKept(const KeyStatistics& statistics) {
+  if (settings_.memory == nullptr || settings_.memory->IsEmpty()) return false;
+  const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   const CpfprModel model(
-      keys_, statistics, looked_at,
-      MakePrior(keys_, statistics, looked_at.size(), prefixes_only_),
+      keys_, statistics, samples.queries,
+      MakePrior(keys_, statistics, samples.queries.size(), prefixes_only_),
       prefixes_only_);
-  if (!AreAlike(kept.situation, SituationOf(model, per_look, statistics))) {
-    return false;
+  for (const KeptDesign& kept :
+       settings_.memory->Recall(SituationOf(model, samples, statistics))) {
+    CpfprModel::Rates rates;
+    if (!Suits(kept, model, statistics, &rates)) continue;
+    settings_.memory->CountUse(kept.number);
+    header_.design = kept.design;
+    fallback_ = kept.fallback;
+    header_.report.origin = settings_.memory_is_shared
+                                ? DesignOrigin::kKept
+                                : DesignOrigin::kKeptInFile;
+    // The search has looked at more samples.
+    const bool may_be_chance =
+        std::abs(rates.all - kept.rates.all) <= ChanceOf(kept.rates.all, model);
+    ReportDesign(model, samples, may_be_chance ? kept.rates.all : rates.all);
+    return true;
   }
-  if (kept.design.trie_bits > 0 &&
-      (!BuildTries(kept.design) ||
-       tries_size_ + BytesOfPoints(kept.design, statistics.num_keys(), bytes_) >
-           bytes_)) {
-    DropTries();
-    return false;
-  }
-  const CpfprModel::Rates rates = model.Average(
-      kept.design, PlanPrefixSets(kept.design, statistics, SetBytes()), 1);
-  const bool needs_fallback = kept.design.trie_bits > 0 && HasDroppedTries();
-  const bool has_fallback = kept.fallback.prefix_bits > 0;
-  if (!IsAsGood(rates, kept.rates) || (needs_fallback && !has_fallback)) {
-    DropTries();
-    return false;
-  }
-  header_.design = kept.design;
-  fallback_ = kept.fallback;
-  ReportDesign(model, per_look, rates);
-  return true;
+  return false;
 }
 
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
-Status ProteusGroup::Search(const KeyStatistics& statistics,
-                            const std::vector<SampleQuery>& samples) {
+Status ProteusGroup::Search(const KeyStatistics& statistics) {
+  const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
   std::vector<CpfprModel::Query> prior;
   if (!settings_.forced.has_value()) {
-    prior = MakePrior(keys_, statistics, samples.size(), prefixes_only_);
+    prior =
+        MakePrior(keys_, statistics, samples.queries.size(), prefixes_only_);
   }
-  const CpfprModel model(keys_, statistics, samples, prior, prefixes_only_);
+  const CpfprModel model(keys_, statistics, samples.queries, prior,
+                         prefixes_only_);
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -210,17 +263,24 @@ Status ProteusGroup::Search(const KeyStatistics& statistics,
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTries(design);
   } else {
-    built = BuildChosen(model, statistics);
+    const bool is_small = keys_.size() < kFewKeys &&
+                          samples.queries.size() >= 2 * kSearchedForFew;
+    built = is_small ? BuildChosen(
+                           CpfprModel(keys_, statistics,
+                                      PartOf(samples.queries, kSearchedForFew),
+                                      prior, prefixes_only_),
+                           statistics)
+                     : BuildChosen(model, statistics);
   }
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");
   }
   const CpfprModel::Rates rates =
       model.Average(design, PlanPrefixSets(design, statistics, SetBytes()), 1);
-  ReportDesign(model, 1, rates);
+  ReportDesign(model, samples, rates.all);
   if (settings_.memory != nullptr && !model.queries().empty()) {
     settings_.memory->Keep(
-        {design, fallback_, rates, SituationOf(model, 1, statistics)});
+        {design, fallback_, rates, SituationOf(model, samples, statistics)});
   }
   return Status::OK();
 }
@@ -235,15 +295,11 @@ Status ProteusGroup::Design() {
     bytes_ += part.bytes() - std::min(part.bytes(), header_size);
   }
   const KeyStatistics statistics(keys_);
-  const std::vector<SampleQuery> samples =
-      samples_ == nullptr ? std::vector<SampleQuery>() : samples_();
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   header_.neighbour_bits = statistics.NeighbourBits();
-  const std::optional<KeptDesign> kept =
-      settings_.memory == nullptr ? std::nullopt : settings_.memory->Recall();
-  if (!kept.has_value() || !TakeKept(*kept, statistics, samples)) {
-    const Status s = Search(statistics, samples);
+  if (!TakeKept(statistics)) {
+    const Status s = Search(statistics);
     if (!s.ok()) return s;
   }
   if (!header_.is_part) {

@@ -42,8 +42,10 @@ struct ProteusSettings {
   bool keys_alone = false;
   // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
-  // If set, remembers the design of the file, for its next group.
+  // If set, remembers the designs of files, or of the groups of one file, for
+  // the next ones.
   std::shared_ptr<DesignMemory> memory;
+  bool memory_is_shared = false;  // by several files
   // The keys of a group take this much memory at most. Some 60 MB of records of
   // 100 bytes, which is one file of RocksDB's default size, has one design.
   size_t max_key_memory = 16 << 20;
@@ -52,8 +54,9 @@ struct ProteusSettings {
 // Not thread safe.
 class ProteusGroup {
  public:
-  // `samples` is called once, when all keys have come.
-  using Samples = std::function<std::vector<SampleQuery>()>;
+  // Gives QueryQueue::SnapshotFor, when all keys have come.
+  using Samples = std::function<SamplesOfFile(
+      const Slice& smallest, const Slice& largest, size_t most)>;
   ProteusGroup(ProteusSettings settings, Samples samples)
       : settings_(std::move(settings)), samples_(std::move(samples)) {}
   ProteusGroup(const ProteusGroup&) = delete;
@@ -110,14 +113,17 @@ class ProteusGroup {
 
  private:
   uint64_t SetBytes() const { return bytes_ - std::min(bytes_, tries_size_); }
-  DesignSituation SituationOf(const CpfprModel& model, size_t samples_per_look,
+  // About `most` of the samples that the group would be asked.
+  SamplesOfFile TakeSamples(size_t most) const;
+  DesignSituation SituationOf(const CpfprModel& model,
+                              const SamplesOfFile& samples,
                               const KeyStatistics& statistics) const;
-  bool TakeKept(const KeptDesign& kept, const KeyStatistics& statistics,
-                const std::vector<SampleQuery>& samples);
-  Status Search(const KeyStatistics& statistics,
-                const std::vector<SampleQuery>& samples);
-  void ReportDesign(const CpfprModel& model, size_t samples_per_look,
-                    const CpfprModel::Rates& rates);
+  bool TakeKept(const KeyStatistics& statistics);
+  bool Suits(const KeptDesign& kept, const CpfprModel& model,
+             const KeyStatistics& statistics, CpfprModel::Rates* rates);
+  Status Search(const KeyStatistics& statistics);
+  void ReportDesign(const CpfprModel& model, const SamplesOfFile& samples,
+                    double predicted);
 
   bool BuildTries(const ProteusDesign& design);
   void DropTries();

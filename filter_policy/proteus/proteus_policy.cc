@@ -435,7 +435,14 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
     bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
   }
   settings.keeps_range = options.filter_memory > 0;
-  settings.memory = std::make_shared<DesignMemory>();
+  // Filters on trial, which have no log, and files that are written outside of
+  // a DB get the best designs.
+  const bool keeps_designs =
+      context.level_at_creation >= 0 && context.info_log != nullptr;
+  settings.memory =
+      keeps_designs ? designs_->Of(context.info_log, ColumnFamilyOf(context),
+                                   &settings.memory_is_shared)
+                    : std::make_shared<DesignMemory>();
   const auto file = std::make_shared<KeysOfFile>();
   if (bits_of_file != nullptr) {
     // The groups of a file share one function, which keeps what it has found.
@@ -454,7 +461,10 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
   return [settings, file, queue] {
     file->StartGroup();
     return std::make_unique<ProteusBuilder>(
-        settings, [queue] { return queue->Snapshot(); });
+        settings,
+        [queue](const Slice& smallest, const Slice& largest, size_t most) {
+          return queue->SnapshotFor(smallest, largest, most);
+        });
   };
 }
 

@@ -90,6 +90,9 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
     std::call_once(samples_made_, [&] { samples_ = samples; });
   }
   std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
+  std::shared_ptr<void> SearchAllDesigns() const override {
+    return DesignMemories::SearchAnew(designs_);
+  }
   uint64_t FilterMemory() const override { return options_.filter_memory; }
 
  private:
@@ -103,6 +106,8 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   mutable std::shared_ptr<SampleStore> samples_;
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
   const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
+  const std::shared_ptr<DesignMemories> designs_ =
+      std::make_shared<DesignMemories>();
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

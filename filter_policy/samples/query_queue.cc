@@ -102,6 +102,33 @@ std::vector<SampleQuery> QueryQueue::Snapshot() const {
   return {queries_.begin(), queries_.end()};
 }
 
+SamplesOfFile QueryQueue::SnapshotFor(const Slice& smallest,
+                                      const Slice& largest, size_t most) const {
+  SamplesOfFile samples;
+  std::vector<const SampleQuery*> asked;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // A file with keys from everywhere is asked most queries, and a part of the
+  // queue is enough.
+  size_t step =
+      std::max<size_t>(1, queries_.size() / std::max(most, size_t{1}));
+  for (;; step = (step + 1) / 2) {
+    asked.clear();
+    size_t looked_at = 0;
+    for (size_t i = 0; i < queries_.size(); i += step) {
+      looked_at++;
+      if (!LiesBeyond(queries_[i], smallest, largest)) {
+        asked.push_back(&queries_[i]);
+      }
+    }
+    samples.outside = step * (looked_at - asked.size());
+    if (step == 1 || 2 * asked.size() >= most) break;
+  }
+  samples.per_query = step;
+  samples.queries.reserve(asked.size());
+  for (const SampleQuery* query : asked) samples.queries.push_back(*query);
+  return samples;
+}
+
 uint64_t QueryQueue::Fingerprint() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return queries_.size() + hashes_;

@@ -43,6 +43,22 @@ inline bool IsInverted(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   return order > 0 || (order == 0 && !hi_inclusive);
 }
 
+// The queries of a queue for which a file with keys from `smallest` to
+// `largest` would be asked.
+struct SamplesOfFile {
+  std::vector<SampleQuery> queries;
+  size_t per_query = 1;  // of those in the queue for which each query stands
+  size_t outside = 0;    // queries in the queue that lie beyond the keys
+};
+
+// True if the query finds nothing in a file because it lies beyond all keys.
+inline bool LiesBeyond(const SampleQuery& query, const Slice& smallest,
+                       const Slice& largest) {
+  const int upper = Slice(query.hi).compare(smallest);
+  return upper < 0 || (upper == 0 && !query.hi_inclusive) ||
+         Slice(query.lo).compare(largest) > 0;
+}
+
 // Thread safe.
 class QueryQueue {
  public:
@@ -87,6 +103,11 @@ class QueryQueue {
 
   // All queries, oldest first.
   std::vector<SampleQuery> Snapshot() const;
+  // About `most` of the queries that do not lie beyond these keys: between half
+  // and twice as many, evenly spread from the oldest to the latest, or all if
+  // there are fewer.
+  SamplesOfFile SnapshotFor(const Slice& smallest, const Slice& largest,
+                            size_t most) const;
   // A hash of all queries, whatever their order.
   uint64_t Fingerprint() const;
 

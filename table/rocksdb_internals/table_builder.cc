@@ -42,7 +42,9 @@ class PropertiesOfFilter : public InternalTblPropColl {
     const UserCollectedProperties& finished = facts_->built.properties;
     if (finished.empty()) return Status::OK();
     properties->insert(finished.begin(), finished.end());
-    properties->insert(facts_->known.begin(), facts_->known.end());
+    if (finished.count(kKeptDesignProperty) == 0) {
+      properties->insert(facts_->known.begin(), facts_->known.end());
+    }
     DBSession::AddBuilt(facts_->db_session, facts_->family, facts_->family_name,
                         facts_->built.counts);
     return Status::OK();

@@ -95,6 +95,33 @@ TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
   EXPECT_EQ(5u, queue.dropped());
 }
 
+TEST(QueryQueueTest, SnapshotsForAFile) {
+  QueryQueue queue(100);
+  for (char c = 'a'; c <= 'z'; c++) queue.Add(Point(std::string(1, c)));
+  queue.Add({"a", "c", /*hi_inclusive=*/false});
+  queue.Add({"a", "c", /*hi_inclusive=*/true});
+  queue.Add({"x", "z", /*hi_inclusive=*/true});
+  const SamplesOfFile all = queue.SnapshotFor("c", "x", 100);
+  EXPECT_EQ(24u, all.queries.size());
+  EXPECT_EQ(Point("c"), all.queries.front());
+  EXPECT_EQ((SampleQuery{"x", "z", true}), all.queries.back());
+  EXPECT_EQ(5u, all.outside);
+  EXPECT_EQ(1u, all.per_query);
+  const SamplesOfFile some = queue.SnapshotFor("c", "x", 5);
+  EXPECT_EQ(5u, some.per_query);
+  EXPECT_EQ((Queries{Point("f"), Point("k"), Point("p"), Point("u")}),
+            some.queries);
+  EXPECT_EQ(10u, some.outside);
+  // For a narrow file, a larger part of the queue is looked at.
+  const SamplesOfFile few = queue.SnapshotFor("k", "n", 5);
+  EXPECT_EQ(1u, few.per_query);
+  EXPECT_EQ((Queries{Point("k"), Point("l"), Point("m"), Point("n")}),
+            few.queries);
+  EXPECT_EQ(25u, few.outside);
+  EXPECT_EQ(29u, queue.SnapshotFor("a", "z", 20).queries.size());
+  EXPECT_TRUE(queue.SnapshotFor("zz", "zzz", 5).queries.empty());
+}
+
 TEST(QueryQueueTest, LongQueriesAreFewer) {
   constexpr size_t kCapacity = 100;
   constexpr size_t kMaxBytes = kCapacity * QueryQueue::kMaxBytesPerQuery;

@@ -7,7 +7,9 @@
 
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/seed_samples.h"
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/proteus/proteus_policy.h"
+#include "plugin/refresh_filters.h"
 #include "rocksdb/statistics.h"
 #include "tests/table/empty_seeks.h"
 #include "tests/table/twin_db.h"
@@ -304,7 +306,7 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   EXPECT_EQ(2u, DesignLines());
   const Keys lines = log_->Lines({"sample queries and the keys: predicted"});
   ASSERT_EQ(1u, lines.size());
-  EXPECT_NE(std::string::npos, lines[0].find("modelled in"));
+  EXPECT_NE(std::string::npos, lines[0].find("searched in"));
 
   CompactionOptions compaction;
   compaction.output_file_size_limit = 100 << 10;
@@ -331,6 +333,140 @@ TEST_F(AdaptationTest, LogFile) {
     lines++;
   }
   EXPECT_EQ(1u, lines);
+}
+
+// ---- Designs that are kept from file to file ----
+
+namespace {
+
+// A DB whose every flush writes other keys into a file of level 0.
+class KeptDesignsTest : public testing::Test {
+ protected:
+  KeptDesignsTest() {
+    policy_options_.sample_every = 1;
+    policy_options_.sample_capacity = 2000;
+    policy_options_.level_bits = "equal";
+    policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
+                                                    policy_options_);
+    BlockBasedTableOptions table;
+    table.filter_policy = policy_;
+    options_.table_factory = NewProteanTableFactory(table);
+    options_.create_if_missing = true;
+    options_.disable_auto_compactions = true;
+    options_.info_log = log_;
+    EXPECT_OK(DestroyDB(path_, Options()));
+    EXPECT_OK(OpenDB(&db_, options_, path_));
+  }
+  ~KeptDesignsTest() override {
+    db_.reset();
+    EXPECT_OK(DestroyDB(path_, Options()));
+  }
+
+  // Writes a file of random numbers below 2^bits.
+  void WriteFile(int bits = 64) {
+    constexpr int kKeysOfFile = 2000;
+    for (int i = 0; i < kKeysOfFile; i++) {
+      ASSERT_OK(
+          db_->Put(WriteOptions(), BigEndian(random_() >> (64 - bits)), "v"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+  }
+  size_t Searched() const {
+    return log_->Lines({"Protean: ", ", searched in "}).size();
+  }
+  size_t Kept() const {
+    return log_->Lines({"Protean: ", ", kept in "}).size();
+  }
+  // The number of files whose properties say what the filter was designed for,
+  // and of those whose properties say that the design was kept.
+  std::pair<size_t, size_t> Properties() const {
+    TablePropertiesCollection all;
+    EXPECT_OK(db_->GetPropertiesOfAllTables(&all));
+    std::pair<size_t, size_t> counts;
+    for (const auto& [file, properties] : all) {
+      const auto& own = properties->user_collected_properties;
+      counts.first += own.count(kPurposeProperty);
+      counts.second += own.count(kKeptDesignProperty);
+    }
+    return counts;
+  }
+
+  const std::string path_ = test::PerThreadDBPath("kept_designs");
+  const std::shared_ptr<RecordingLogger> log_ =
+      std::make_shared<RecordingLogger>();
+  ProteusPolicyOptions policy_options_;
+  std::shared_ptr<ProteusFilterPolicy> policy_;
+  Options options_;
+  Rng random_{17};
+  std::unique_ptr<DB> db_;
+};
+
+}  // namespace
+
+TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
+  const auto expect = [&](size_t searched, size_t kept) {
+    EXPECT_EQ(searched, Searched());
+    EXPECT_EQ(kept, Kept());
+    EXPECT_EQ(std::make_pair(searched, kept), Properties());
+  };
+  for (int i = 0; i < 6; i++) WriteFile();
+  expect(1, 5);
+  // The keys shift.
+  WriteFile(30);
+  expect(2, 5);
+  WriteFile(30);
+  expect(2, 6);
+  // The keys before are still known.
+  WriteFile();
+  expect(2, 7);
+  // Samples come.
+  std::vector<Query> queries;
+  for (int i = 0; i < 2000; i++) {
+    const uint64_t lo = random_();
+    queries.push_back({BigEndian(lo), BigEndian(lo | 0xffff)});
+  }
+  SeekEmptyRanges(db_.get(), queries);
+  WriteFile();
+  expect(3, 7);
+  WriteFile();
+  expect(3, 8);
+  // The samples shift.
+  for (Query& query : queries) query.hi = query.lo;
+  for (const Query& query : queries) {
+    std::string value;
+    ASSERT_TRUE(db_->Get(ReadOptions(), query.lo, &value).IsNotFound());
+  }
+  WriteFile();
+  expect(4, 8);
+}
+
+TEST_F(KeptDesignsTest, FilesThatAreRefreshedAreSearched) {
+  for (int i = 0; i < 4; i++) WriteFile();
+  EXPECT_EQ(1u, Searched());
+  EXPECT_EQ(std::make_pair(size_t{1}, size_t{3}), Properties());
+  RefreshOptions all;
+  all.all_files = true;
+  RefreshResult result;
+  ASSERT_OK(
+      RefreshFilters(db_.get(), db_->DefaultColumnFamily(), all, &result));
+  EXPECT_EQ(5u, Searched());
+  EXPECT_EQ(std::make_pair(size_t{4}, size_t{0}), Properties());
+  // What was known before the refresh is forgotten.
+  WriteFile();
+  EXPECT_EQ(6u, Searched());
+}
+
+// Policies that were made by themselves know nothing of each other, nor do
+// column families.
+TEST_F(KeptDesignsTest, ColumnFamiliesAreApart) {
+  WriteFile();
+  ColumnFamilyHandle* other = nullptr;
+  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  ASSERT_OK(db_->Put(WriteOptions(), other, "a", "v"));
+  ASSERT_OK(db_->Flush(FlushOptions(), other));
+  EXPECT_EQ(2u, Searched());
+  EXPECT_EQ(0u, Kept());
+  ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -298,7 +298,7 @@ TEST(InspectPageTest, PrefixesOfADesign) {
 TEST(InspectPageTest, DesignsOfALog) {
   const auto designs = ReadDesigns(
       "2026/11/22-05:49:53.123456 140 Protean: trie 69, ribbon 128 from the "
-      "keys alone: predicted false positive rate 0.00018, modelled in 23.6 ms\n"
+      "keys alone: predicted false positive rate 0.00018, searched in 23.6 ms\n"
       "2026/11/22-05:49:53.123456 140 [db] Compacting Protean: things\n"
       "predicted false positive rate\n"
       ": predicted false positive rate 0.1 Protean: x\n");
