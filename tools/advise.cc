@@ -502,8 +502,8 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
   }
   if (report.files_not_asked > 0) {
     output->Line(
-        Format("As it is: %zu files have partitioned filters, which cannot be "
-               "replayed, so Gets read less than shown",
+        Format("As it is: %zu files have filters that the column family's "
+               "filter policy does not know, so reads do not ask them",
                report.files_not_asked));
   }
   if (report.range_deletions > 0) {

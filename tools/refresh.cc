@@ -155,7 +155,8 @@ A column family without any samples is left alone unless --without_samples is gi
 read completely, and perhaps rewritten, for queries that the application has not asked.
 
 With --all, all files are rewritten, also those whose filters would do no better. After protean apply, the
-DB then has the filters that protean advise has promised: of that policy, and of that size.
+DB then has the filters that protean advise has promised: of that policy, and of that size. Files that have
+these filters already are left alone, so the same command does the rest after an interruption.
 
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column

@@ -71,6 +71,17 @@ TEST_F(ApplyTest, ChangesTheTable) {
   ExpectAllKeys(2);
 }
 
+// Its application opens it once, with options that only suit a new DB.
+TEST_F(ApplyTest, ErrorIfExists) {
+  options_.error_if_exists = true;
+  Fill();
+  options_.error_if_exists = false;
+  const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(kFine, RunTool({"refresh", "--db=" + path_, "--all"}).code);
+  ExpectAllKeys(1);
+}
+
 TEST_F(ApplyTest, PrintsTheCall) {
   Fill();
   const auto before = Disk();
