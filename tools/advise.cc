@@ -496,6 +496,11 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
         "Filters of small levels have the size that level_bits=auto gives "
         "them once all files have been rewritten");
   }
+  if (family.table_options().partition_filters) {
+    output->Line(
+        "New filters are tried whole, although partition_filters is set: open "
+        "seeks may need more blocks");
+  }
   if (report.built_files < all.files) {
     output->Line(
         "The other files are assumed to be like these, level by level");

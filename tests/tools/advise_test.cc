@@ -160,13 +160,15 @@ class AdviseTest : public testing::Test {
     Recreate(table);
     Write(keys);
   }
-  // Writes with flushes and compactions of RocksDB's own.
+  // Writes with flushes and compactions of RocksDB's own. No more follow, so
+  // that the tree stays as it is.
   void WriteOnly(const Keys& keys) {
     for (const std::string& key : keys) {
       ASSERT_OK(db_->Put(WriteOptions(), key, std::string(100, 'v')));
     }
     ASSERT_OK(db_->Flush(FlushOptions()));
     ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
+    ASSERT_OK(db_->SetOptions({{"disable_auto_compactions", "true"}}));
   }
 
   void Get(const std::string& key) {
@@ -287,6 +289,10 @@ class AdviseTest : public testing::Test {
     Keys arguments = {"--db=" + path_, "--trace=" + trace_,
                       "--policies=" + policies};
     const Called text = Call(arguments);
+    const bool in_parts =
+        options_.table_factory->GetOptions<BlockBasedTableOptions>()
+            ->partition_filters;
+    EXPECT_EQ(in_parts, text.out.find("tried whole") != std::string::npos);
     arguments.push_back("--json");
     const std::vector<Json> rows = Rows(Call(arguments));
     ASSERT_NO_FATAL_FAILURE(Follow(text.out));
@@ -306,7 +312,9 @@ class AdviseTest : public testing::Test {
     ASSERT_EQ(kinds.size(), promised.size());
     for (const auto& [name, make] : kinds) {
       const double blocks = BlocksPerRead(/*seed=*/2, kReads, make);
-      EXPECT_NEAR(promised.at(name), blocks, 0.01 + 0.05 * blocks) << name;
+      // Filters in parts are tried whole, which open seeks notice.
+      const double share = in_parts && name == "open seeks" ? 0.15 : 0.05;
+      EXPECT_NEAR(promised.at(name), blocks, 0.01 + share * blocks) << name;
     }
     for (const auto& [level, bits] : BitsOfLevels()) {
       for (const Json& row : rows) {
@@ -319,10 +327,10 @@ class AdviseTest : public testing::Test {
     }
   }
   // Keys of users and their items.
-  static Keys TextKeys() {
+  static Keys TextKeys(int count) {
     Random64 random(9);
     Keys keys;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < count; i++) {
       keys.push_back(Format("user%05d/item%07d",
                             static_cast<int>(random.Uniform(3000)),
                             static_cast<int>(random.Uniform(10000000))));
@@ -472,7 +480,7 @@ TEST_F(AdviseTest, MixedReads) {
 // Following the printed text, and nothing else, gives what it promises: for
 // each kind of read, and each level.
 TEST_F(AdviseTest, FollowingThePrintedText) {
-  const Keys keys = TextKeys();
+  const Keys keys = TextKeys(100000);
   const Kinds kinds = KindsOfReads(keys);
   for (const auto& [table, policies] :
        std::vector<std::pair<std::string, std::string>>{
@@ -488,10 +496,10 @@ TEST_F(AdviseTest, FollowingThePrintedText) {
   }
 }
 
-// So it is where RocksDB itself has made the tree, where the policy is a budget
-// for all filters, and where partitioned filters are larger than the cache.
+// So it is where RocksDB itself has made the tree, and where the policy is a
+// budget for all filters.
 TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
-  const Keys keys = TextKeys();
+  const Keys keys = TextKeys(60000);
   const Kinds kinds = KindsOfReads(keys);
   const std::string budget =
       "{id=protean.Proteus;filter_memory=" + std::to_string(keys.size()) + "}";
@@ -500,10 +508,7 @@ TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
   for (const auto& [table, policies, universal] :
        std::vector<std::tuple<std::string, std::string, bool>>{
            {bloom + "}", "proteus:10,surf:0:8", true},
-           {bloom + "}", budget, false},
-           {bloom + ";partition_filters=true;index_type=kTwoLevelIndexSearch;"
-                    "cache_index_and_filter_blocks=true}",
-            "proteus:12", false}}) {
+           {bloom + "}", budget, false}}) {
     SCOPED_TRACE(policies + " after " + table);
     if (universal) {
       options_.compaction_style = kCompactionStyleUniversal;
@@ -516,6 +521,18 @@ TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
     options_.compaction_style = kCompactionStyleLevel;
     options_.disable_auto_compactions = true;
   }
+}
+
+// So it is where filters are partitioned, and larger than the block cache: both
+// before, when they are RocksDB's, and after.
+TEST_F(AdviseTest, FollowingThePrintedTextInParts) {
+  const Keys keys = TextKeys(100000);
+  Recreate(
+      "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10;"
+      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+      "cache_index_and_filter_blocks=true}",
+      keys);
+  CheckPromise(KindsOfReads(keys), "proteus:12");
 }
 
 // Where reads get whole filters through the block cache, the advice says which

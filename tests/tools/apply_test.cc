@@ -71,7 +71,8 @@ TEST_F(ApplyTest, ChangesTheTable) {
   ExpectAllKeys(2);
 }
 
-// Its application opens it once, with options that only suit a new DB.
+// A DB whose OPTIONS file says that it must not exist, which suited it when it
+// was new.
 TEST_F(ApplyTest, ErrorIfExists) {
   options_.error_if_exists = true;
   Fill();
@@ -79,6 +80,7 @@ TEST_F(ApplyTest, ErrorIfExists) {
   const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_EQ(kFine, RunTool({"refresh", "--db=" + path_, "--all"}).code);
+  EXPECT_EQ(kFine, Apply({"--undo", "--column_family=surf"}).code);
   ExpectAllKeys(1);
 }
 
