@@ -7,10 +7,14 @@
 #include <cmath>
 #include <queue>
 
+#include "file/filename.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/tree_plan.h"
 #include "filter_policy/samples/empty_queries.h"
+#include "rocksdb/convenience.h"
 #include "table/filter_trial.h"
+#include "table/rocksdb_internals/column_family.h"
+#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -28,8 +32,16 @@ using Queries = std::vector<const SampleQuery*>;
 // rewritten when it comes first again. The files behind it cannot be better,
 // and need not be read if the limit is reached.
 //
+// A file that was read in vain is not read again while its filter lets through
+// the same part of its samples: the queries are like those of that time. That
+// is no proof, since a filter that knows nothing lets through all queries of
+// any kind. So one of these files is read now and then, and if that pays, all
+// of them are.
+//
 // If all files are to be rewritten, they come level by level, and have the
-// sizes of a tree of which all is rewritten (tree_plan.h).
+// sizes of a tree of which all is rewritten (tree_plan.h). Files that have the
+// filter which they would get are left alone, so that a refresh which was
+// interrupted goes on where it was.
 class Refresh {
  public:
   explicit Refresh(RefreshRun* run)
@@ -43,10 +55,12 @@ class Refresh {
  private:
   struct Candidate {
     RefreshedFile* file;
+    FileFilter in_tree;  // without bits
     std::string path;
-    Queries queries;   // within its keys, ordered by lower bound
-    double asked = 0;  // its share of all questions to filters
-    double saved = 0;  // part of `asked`; an upper limit until `is_tried`
+    Queries queries;       // within its keys, ordered by lower bound
+    PassedSamples passed;  // the part of the queries
+    double asked = 0;      // its share of all questions to filters
+    double saved = 0;      // part of `asked`; an upper limit until `is_tried`
     bool is_tried = false;
 
     double Value() const {
@@ -63,7 +77,16 @@ class Refresh {
     }
   };
 
+  using Waiting =
+      std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter>;
+
+  // Number of calls of RefreshFilters in one of which a file is read that was
+  // read in vain before.
+  static constexpr uint64_t kRunsPerLook = 4;
+
   Status Check() const;
+  void Remember();
+  void Recall();
   void TakeSamples();
   void ListCandidates();
   void ListQueries(const ColumnFamilyMetaData& metadata);
@@ -73,12 +96,20 @@ class Refresh {
   Status Screen(Candidate* candidate);
   Status Try(Candidate* candidate);
 
+  // Decides about files that were read in vain before. Now and then, reads one
+  // of them, which may make all of them wait.
+  Status LookAtFutile(std::vector<Candidate*> futile, Waiting* waiting);
+
   // Opens the candidate's file, or decides about it if it cannot be opened.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
 
   // Whether the file would get the same filter again: it was designed for what
   // the policy designs filters for now, and has the size that it would get.
-  bool IsDesignedForNow(const RefreshedFile& file, const FilterTrial& trial);
+  bool IsDesignedForNow(const Candidate& candidate, const FilterTrial& trial);
+  // Whether the file was read in vain before, and nothing has changed since
+  // then that would make a difference.
+  bool IsFutile(const Candidate& candidate) const;
+  bool PaysBack(const RefreshedFile& file, double saved) const;
 
   // The share of `queries` in all questions that the samples stand for.
   double Share(const Queries& queries) const;
@@ -88,7 +119,6 @@ class Refresh {
                  key.size() - family_options_.comparator->timestamp_size());
   }
 
-  // All files, with their levels and keys.
   std::vector<FileFilter> FilesOfTree() const;
 
   const FilterPolicy* policy() const {
@@ -105,6 +135,7 @@ class Refresh {
   std::vector<double> weights_;
   double questions_per_second_ = 0;  // that all samples stand for
   std::vector<Candidate> candidates_;
+  RefreshMemory memory_;
 };
 
 Status Refresh::Check() const {
@@ -118,6 +149,43 @@ Status Refresh::Check() const {
         BytewiseComparator()->Name() + " and whole_key_filtering");
   }
   return run_.CheckWritable();
+}
+
+void Refresh::Recall() {
+  const std::shared_ptr<DBSession> session = SessionOf(run_.db());
+  if (session != nullptr) {
+    memory_ = session->refresh_memories()->Of(FamilyOf(run_.column_family()));
+  }
+  const std::string text = policy()->ToString(ConfigOptions());
+  if (memory_.policy != text) memory_ = RefreshMemory();
+  memory_.policy = text;
+  memory_.runs++;
+  if (!options_.all_files || options_.dry_run || memory_.first_new_file > 0) {
+    return;
+  }
+  for (const RefreshedFile& file : result_->files) {
+    memory_.first_new_file = std::max<uint64_t>(
+        memory_.first_new_file, TableFileNameToNumber(file.name) + 1);
+  }
+}
+
+void Refresh::Remember() {
+  const std::shared_ptr<DBSession> session = SessionOf(run_.db());
+  if (session == nullptr) return;
+  // Files that are gone, or have been rewritten, are forgotten.
+  std::map<std::string, FutileTrial> futile;
+  bool all_reached = true;
+  for (const RefreshedFile& file : result_->files) {
+    all_reached = all_reached && file.outcome != Outcome::kNotReached &&
+                  file.outcome != Outcome::kLimitReached;
+    const auto trial = memory_.futile.find(file.name);
+    if (trial != memory_.futile.end()) futile.insert(*trial);
+  }
+  memory_.futile = std::move(futile);
+  if (options_.all_files && !options_.dry_run && all_reached) {
+    memory_.first_new_file = 0;
+  }
+  session->refresh_memories()->Set(FamilyOf(run_.column_family()), memory_);
 }
 
 void Refresh::TakeSamples() {
@@ -146,6 +214,9 @@ void Refresh::ListCandidates() {
       Candidate candidate;
       candidate.file = &result_->files[candidates_.size()];
       candidate.path = file.directory + "/" + file.relative_filename;
+      candidate.in_tree = {level.level, file.num_entries, 0,
+                           UserKey(file.smallestkey).ToString(),
+                           UserKey(file.largestkey).ToString()};
       // A default, which ListQueries replaces if there are samples.
       candidate.asked =
           static_cast<double>(file.size) /
@@ -208,8 +279,8 @@ double Refresh::Share(const Queries& queries) const {
 
 std::vector<FileFilter> Refresh::FilesOfTree() const {
   std::vector<FileFilter> files;
-  for (const RefreshedFile& file : result_->files) {
-    files.push_back({file.level, file.entries, 0, "", ""});
+  for (const Candidate& candidate : candidates_) {
+    files.push_back(candidate.in_tree);
   }
   return files;
 }
@@ -225,52 +296,86 @@ std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   return trial;
 }
 
-bool Refresh::IsDesignedForNow(const RefreshedFile& file,
+bool Refresh::IsDesignedForNow(const Candidate& candidate,
                                const FilterTrial& trial) {
-  // Where fewer bits than these are missing, more of them hardly pay.
+  // Where fewer bits than these are missing, more of them hardly pay. Small
+  // filters are less exact: their sizes are rounded, and they have headers.
   constexpr double kSameBits = 0.5;
+  constexpr double kMoreBits = 1;
+  constexpr double kRoundedBits = 1024;  // of the filter
+  const RefreshedFile& file = *candidate.file;
   const UserCollectedProperties properties = trial.old_properties();
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy());
   std::shared_ptr<const FilterPolicy> of_level;
   if (own->ForLevel(file.level, &of_level)) {
     own = AsProteanFilterPolicy(of_level.get());
   }
-  // Under a budget, sizes depend on all other files.
-  if (own == nullptr || own->FilterMemory() > 0) return false;
+  const std::string purpose = PropertyText(properties, kPurposeProperty);
+  if (own == nullptr || purpose.empty() ||
+      !trial.OldFilterHasFormOf(family_options_)) {
+    return false;
+  }
   const std::string& family = run_.column_family()->GetName();
-  if (PropertyText(properties, kPurposeProperty) !=
-      PurposeOf(*own, family, run_.db()->GetEnv(),
-                family_options_.info_log.get())) {
+  Env* const env = run_.db()->GetEnv();
+  Logger* const log = family_options_.info_log.get();
+  // While the DB is open, its samples go on changing.
+  const bool is_of_this_refresh =
+      options_.all_files && memory_.first_new_file > 0 &&
+      TableFileNameToNumber(file.name) >= memory_.first_new_file;
+  if (!is_of_this_refresh && purpose != PurposeOf(*own, family, env, log)) {
     return false;
   }
   const double bits_now =
-      BitsOfFileNow(*own, {family_options_.info_log.get(), family},
-                    {file.level, /*is_bottommost=*/false, file.entries});
-  return bits_now - PropertyNumber(properties, kBitsPerKeyProperty, 0) <
-         kSameBits;
+      BitsOfFileNow(*own, {log, family}, candidate.in_tree, env);
+  if (bits_now == 0) return true;
+  const double more =
+      PropertyNumber(properties, kBitsPerKeyProperty, 0) - bits_now;
+  const double rounded =
+      kRoundedBits / std::max<double>(1, static_cast<double>(file.entries));
+  return -more < kSameBits + rounded &&
+         (!options_.all_files || more < kMoreBits + rounded);
+}
+
+bool Refresh::PaysBack(const RefreshedFile& file, double saved) const {
+  const double cost =
+      2 * static_cast<double>(file.bytes) /
+      static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
+  return !result_->rate_known ||
+         saved * questions_per_second_ * options_.payback_seconds >= cost;
+}
+
+bool Refresh::IsFutile(const Candidate& candidate) const {
+  const auto found = memory_.futile.find(candidate.file->name);
+  if (found == memory_.futile.end()) return false;
+  const FutileTrial& trial = found->second;
+  if (candidate.passed.DiffersFrom(trial.passed, options_.min_gain)) {
+    return false;
+  }
+  return trial.gain < options_.min_gain || trial.saved <= 0 ||
+         !PaysBack(*candidate.file, trial.saved);
 }
 
 Status Refresh::Screen(Candidate* candidate) {
   RefreshedFile* const file = candidate->file;
-  if (options_.all_files) return Status::OK();
-  if (!samples_.empty() && candidate->queries.empty()) {
+  if (!options_.all_files && !samples_.empty() && candidate->queries.empty()) {
     run_.Decide(file, Outcome::kNotAsked);
     return Status::OK();
   }
   const std::unique_ptr<FilterTrial> trial = Open(*candidate);
   if (trial == nullptr) return Status::OK();
-  if (IsDesignedForNow(*file, *trial)) {
+  if (IsDesignedForNow(*candidate, *trial)) {
     run_.Decide(file, Outcome::kTooLittleGain);
     return run_.GoOn(trial->opened_bytes());
   }
-  if (samples_.empty()) return Status::OK();
+  if (options_.all_files || samples_.empty()) return Status::OK();
   Queries positives;
   for (const SampleQuery* query : candidate->queries) {
     if (trial->old_filter().MayMatch(*query)) positives.push_back(query);
   }
   candidate->saved = Share(positives);
-  file->old_fpr = static_cast<double>(positives.size()) /
-                  static_cast<double>(candidate->queries.size());
+  const auto asked = static_cast<double>(candidate->queries.size());
+  file->old_fpr = static_cast<double>(positives.size()) / asked;
+  candidate->passed = {file->old_fpr, asked};
   if (file->old_fpr < options_.min_gain) {
     run_.Decide(file, Outcome::kTooLittleGain);
   }
@@ -364,19 +469,35 @@ Status Refresh::Try(Candidate* candidate) {
   // would be denied by either with equal probability: this is two standard
   // deviations of chance.
   const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
-  const double cost =
-      2 * static_cast<double>(file->bytes) /
-      static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
-  const bool pays_back =
-      !result_->rate_known ||
-      file->saved_reads_per_second * options_.payback_seconds >= cost;
-  const bool is_worth_it = !by_chance &&
-                           file->old_fpr - file->new_fpr >= options_.min_gain &&
-                           candidate->saved > 0 && pays_back;
+  const double gain = by_chance ? 0 : file->old_fpr - file->new_fpr;
+  const bool is_worth_it = gain >= options_.min_gain && candidate->saved > 0 &&
+                           PaysBack(*file, candidate->saved);
   if (!is_worth_it && !options_.all_files) {
     run_.Decide(file, Outcome::kTooLittleGain);
+    memory_.futile[file->name] = {candidate->passed, gain, candidate->saved};
   }
   return Status::OK();
+}
+
+Status Refresh::LookAtFutile(std::vector<Candidate*> futile, Waiting* waiting) {
+  Status s;
+  bool pays = false;
+  if (!futile.empty() && memory_.runs % kRunsPerLook == 0) {
+    Random64 random(memory_.runs);
+    Candidate* const drawn = futile[random.Uniform(futile.size())];
+    if (!run_.ExceedsLimit(*drawn->file)) s = Try(drawn);
+    pays = drawn->is_tried && drawn->file->outcome == Outcome::kNotReached;
+  }
+  for (Candidate* candidate : futile) {
+    if (!s.ok()) break;
+    if (candidate->file->outcome != Outcome::kNotReached) continue;
+    if (pays) {
+      waiting->push(candidate);
+    } else {
+      run_.Decide(candidate->file, Outcome::kTooLittleGain);
+    }
+  }
+  return s;
 }
 
 Status Refresh::Run() {
@@ -384,6 +505,7 @@ Status Refresh::Run() {
   if (!s.ok()) return s;
   TakeSamples();
   ListCandidates();
+  Recall();
 
   const auto is_undecided = [](const Candidate* candidate) {
     return candidate->file->outcome == Outcome::kNotReached;
@@ -391,16 +513,21 @@ Status Refresh::Run() {
   const TreePlan plan(
       *AsProteanFilterPolicy(policy()),
       {family_options_.info_log.get(), run_.column_family()->GetName()},
-      options_.all_files && !options_.dry_run ? FilesOfTree()
-                                              : std::vector<FileFilter>());
+      options_.all_files ? FilesOfTree() : std::vector<FileFilter>());
   const std::shared_ptr<void> searching =
       AsProteanFilterPolicy(policy())->SearchAllDesigns();
-  std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting(
-      ComesAfter{options_.all_files});
+  Waiting waiting(ComesAfter{options_.all_files});
+  std::vector<Candidate*> futile;
   for (Candidate& candidate : candidates_) {
     if (s.ok() && is_undecided(&candidate)) s = Screen(&candidate);
-    if (is_undecided(&candidate)) waiting.push(&candidate);
+    if (!is_undecided(&candidate)) continue;
+    if (!options_.all_files && IsFutile(candidate)) {
+      futile.push_back(&candidate);
+    } else {
+      waiting.push(&candidate);
+    }
   }
+  if (s.ok()) s = LookAtFutile(std::move(futile), &waiting);
   while (s.ok() && !waiting.empty()) {
     Candidate* const best = waiting.top();
     waiting.pop();
@@ -411,7 +538,9 @@ Status Refresh::Run() {
       if (s.ok() && is_undecided(best)) waiting.push(best);
     }
   }
-  return run_.Finish(s);
+  s = run_.Finish(s);
+  Remember();
+  return s;
 }
 
 }  // namespace

@@ -65,6 +65,13 @@ struct RefreshOptions {
   // of the queries: files get the size of filters that the new policy gives
   // them, also where it is smaller. Files are read all the same, since a
   // compaction that comes upon damage would stop all writes to the DB.
+  //
+  // A file is left alone if it would get the filter that it has: of these
+  // options, designed for the present samples, and of the size that it would
+  // have in a tree of which all is rewritten. So a call after one that ended
+  // early, or after a crash, does the rest. While the DB is open, samples
+  // change; a file that was written since a call began that ended early is then
+  // left alone for any samples.
   bool all_files = false;
 
   // Maximum bytes of files to rewrite.
@@ -97,7 +104,8 @@ enum class RefreshOutcome {
   kRewritten,
   kWouldRewrite,    // but for the dry run
   kNotAsked,        // there is no sample query that its filter decides
-  kTooLittleGain,   // its filter does well, or a new one would do no better
+  kTooLittleGain,   // its filter does well, or a new one would do no better, or
+                    // be the same
   kUnfiltered,      // it has no keys, or its level has no filters
                     // (optimize_filters_for_hits)
   kLimitReached,    // it is larger than the rest of max_bytes

@@ -122,9 +122,11 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   // A filter of prefixes knows no keys.
   if (!file.whole_key_filtering()) return asked;
   asked.separate_ = SeparateFilter::Open(file);
-  if (asked.separate_ == nullptr &&
-      file.filter_state() == BlockBasedFile::FilterState::kFull) {
+  if (asked.separate_ != nullptr) return asked;
+  if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
     asked.reader_ = file.GetPinnedFilter();
+  } else if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
+    asked.in_parts_ = &file;
   }
   return asked;
 }
@@ -132,6 +134,9 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
   if (query.lo == query.hi) {
     if (separate_ != nullptr) return separate_->MayMatch(query.lo, query.lo);
+    if (in_parts_ != nullptr) {
+      return in_parts_->PartsMayMatch(ReadOptions(), query.lo);
+    }
     return reader_ == nullptr || reader_->MayMatch(query.lo);
   }
   const FileRangeFilter* const filter = range_filter();
@@ -151,12 +156,16 @@ FilterKind AskedFilter::kind() const {
                               : block_->header().kind;
 }
 
+bool AskedFilter::IsDamaged() const {
+  if (separate_ != nullptr) return !separate_->status().ok();
+  return block_ != nullptr && !block_->status().ok();
+}
+
 std::string AskedFilter::Describe() const {
+  if (in_parts_ != nullptr) return "RocksDB's";
   if (separate_ == nullptr && reader_ == nullptr) return "none";
   if (separate_ == nullptr && block_ == nullptr) return "RocksDB's";
-  const Status& s =
-      separate_ != nullptr ? separate_->status() : block_->status();
-  if (!s.ok()) return "damaged";
+  if (IsDamaged()) return "damaged";
   if (kind() == FilterKind::kAlwaysTrue) return "none, for these keys";
   const FilterType* type = FindFilterType(kind());
   // All policies of a type make the same kind of filter.
@@ -187,6 +196,18 @@ UserCollectedProperties FilterTrial::old_properties() const {
   const auto properties = file_.table()->GetTableProperties();
   return properties == nullptr ? UserCollectedProperties()
                                : properties->user_collected_properties;
+}
+
+bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
+  const auto properties = file_.table()->GetTableProperties();
+  const auto& table =
+      *options.table_factory->GetOptions<BlockBasedTableOptions>();
+  const std::string prefixes = options.prefix_extractor == nullptr
+                                   ? "nullptr"
+                                   : options.prefix_extractor->AsString();
+  return properties != nullptr && !old_filter_.IsDamaged() &&
+         old_filter_.IsInParts() == table.partition_filters &&
+         properties->prefix_extractor_name == prefixes;
 }
 
 Status FilterTrial::Build(const Place& place,

@@ -27,8 +27,8 @@ class AskedFilter {
   // `reader`, which may be nullptr, must outlive this object. `by_protean`
   // tells whether a policy of Protean has made it.
   AskedFilter(FilterBitsReader* reader, bool by_protean);
-  // The filter of a file, if it has one: whole, or in parts of Protean's. The
-  // file must outlive the result.
+  // The filter of a file, if it has one, whole or in parts. The file must
+  // outlive the result.
   static AskedFilter Of(const BlockBasedFile& file);
 
   bool MayMatch(const SampleQuery& query) const;
@@ -38,6 +38,11 @@ class AskedFilter {
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
   }
   FilterReport Report() const;
+  bool IsDamaged() const;
+  bool IsInParts() const {
+    return in_parts_ != nullptr ||
+           (separate_ != nullptr && separate_->num_parts() > 0);
+  }
   // The filter's kind and design, for people to read.
   std::string Describe() const;
 
@@ -46,6 +51,8 @@ class AskedFilter {
 
   FilterBitsReader* reader_ = nullptr;
   const FilterBlock* block_ = nullptr;  // if it is one of Protean's
+  // The file, if its filter is RocksDB's and in parts.
+  const BlockBasedFile* in_parts_ = nullptr;
   // The filter of a file instead, if it is one of Protean's.
   std::shared_ptr<const SeparateFilter> separate_;
 };
@@ -87,6 +94,9 @@ class FilterTrial {
   // The filter that the file has, and its properties (filter_properties.h).
   const AskedFilter& old_filter() const { return old_filter_; }
   UserCollectedProperties old_properties() const;
+  // Whether the old filter is intact, and of the form that filters get now:
+  // whole or in parts, and with the same prefixes.
+  bool OldFilterHasFormOf(const Options& options) const;
 
   // Reads the file, verifying its checksums, and stores the filter that each of
   // the policies would give it. No policy is nullptr. `on_entry` gets the key

@@ -496,14 +496,19 @@ void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
         "Filters of small levels have the size that level_bits=auto gives "
         "them once all files have been rewritten");
   }
+  if (family.table_options().partition_filters) {
+    output->Line(
+        "New filters are tried whole, although partition_filters is set: open "
+        "seeks may need more blocks");
+  }
   if (report.built_files < all.files) {
     output->Line(
         "The other files are assumed to be like these, level by level");
   }
   if (report.files_not_asked > 0) {
     output->Line(
-        Format("As it is: %zu files have partitioned filters, which cannot be "
-               "replayed, so Gets read less than shown",
+        Format("As it is: %zu files have filters that the column family's "
+               "filter policy does not know, so reads do not ask them",
                report.files_not_asked));
   }
   if (report.range_deletions > 0) {

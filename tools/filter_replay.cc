@@ -211,9 +211,7 @@ class Replay {
   std::vector<std::vector<uint32_t>> asked_;  // questions, by file
   std::vector<bool> chosen_;                  // by file
   std::vector<uint64_t> keys_;                // by file
-  // What the policies know of the tree: a plan, or its files.
-  std::list<TreePlan> plans_;
-  std::list<TreeEntry> trees_;
+  std::list<TreePlan> plans_;  // what the policies know of the tree
   double to_do_ = 0;
   double done_ = 0;
 };
@@ -356,7 +354,8 @@ void Replay::TellTrees() {
   std::set<int> runs;
   for (uint32_t i = 0; i < family_.files.size(); i++) {
     if (LevelOf(i) < 0) continue;
-    tree.push_back({LevelOf(i), keys_[i], 0, "", ""});
+    const TargetFile& file = family_.files[i];
+    tree.push_back({file.level, keys_[i], 0, file.smallest, file.largest});
     runs.insert(LevelOf(i) > 0 ? LevelOf(i) : -static_cast<int>(i));
   }
   const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
@@ -365,13 +364,8 @@ void Replay::TellTrees() {
         AsProteanFilterPolicy(candidate.policy.get());
     if (policy == nullptr || policy->Filters() == nullptr) continue;
     const TreePlan& plan = plans_.emplace_back(*policy, name, tree);
-    if (plan.is_planned() || policy->FilterMemory() > 0) {
+    if (plan.is_planned()) {
       report_.levels_settled = report_.levels_settled || runs.size() > 1;
-    }
-    if (policy->FilterMemory() == 0) continue;
-    // Each file gets what it would have in a tree of which all is rewritten.
-    for (const FileFilter& file : tree) {
-      trees_.emplace_back(policy->Filters(), name, file);
     }
   }
 }

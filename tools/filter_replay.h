@@ -97,8 +97,8 @@ struct ReplayReport {
   uint64_t built_bytes = 0;
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
-  // Files whose existing filters could not be asked, because they are
-  // partitioned.
+  // Files whose existing filters are not asked, because the column family's
+  // policy does not know them.
   size_t files_not_asked = 0;
   uint64_t range_deletions = 0;  // which are ignored
   // Whether filters of some chosen files were not built, since a stop was

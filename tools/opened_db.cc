@@ -96,6 +96,8 @@ Status LoadOptions(const std::string& path, Env* env, bool strictly,
         s.ToString());
   }
   if (env != Env::Default()) options->env = env;
+  // The DB that is to be opened exists.
+  options->error_if_exists = false;
   // The OPTIONS file is written after the MANIFEST, so only the MANIFEST says
   // which column families there are.
   std::vector<ManifestFamily> manifest;

@@ -157,7 +157,8 @@ A column family without any samples is left alone unless --without_samples is gi
 read completely, and perhaps rewritten, for queries that the application has not asked.
 
 With --all, all files are rewritten, also those whose filters would do no better. After protean apply, the
-DB then has the filters that protean advise has promised: of that policy, and of that size.
+DB then has the filters that protean advise has promised: of that policy, and of that size. Files that have
+these filters already are left alone, so the same command does the rest after an interruption.
 
 --levels, --start and --limit choose files, such as those of the last level, or of one tenant's keys; the
 others are "not selected". --parallel rewrites several files at a time: faster, and more work at once.

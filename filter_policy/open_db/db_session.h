@@ -2,7 +2,7 @@
 
 //  What an open DB knows of its files: the column families with their open
 //  files (open_families.h), the queues of sample queries that the DB uses, and
-//  how its filters were refreshed (refresh_ledger.h).
+//  how its filters were refreshed (refresh_ledger.h, refresh_memory.h).
 //
 //  RocksDB tells neither a filter policy nor a table factory when a DB opens or
 //  closes. The readers of its SST files tell: each holds the DB's session
@@ -21,6 +21,7 @@
 #include "filter_policy/open_db/build_counts.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/open_db/refresh_ledger.h"
+#include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/samples/sample_store.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -74,6 +75,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   OpenFamilies* families() { return &families_; }
   RefreshLedger* refreshes() { return &refreshes_; }
+  RefreshMemories* refresh_memories() { return &refresh_memories_; }
 
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
@@ -95,6 +97,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   std::vector<UsedQueue> queues_;
   OpenFamilies families_;
   RefreshLedger refreshes_;
+  RefreshMemories refresh_memories_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -59,6 +59,14 @@ TreeFilters::Tree TreeFilters::FindTree(
 BudgetedTree TreeFilters::Budgeted(const Tree& tree, int level,
                                    FileFilter* before) const {
   BudgetedTree result;
+  {
+    const Lock lock(mutex_);
+    const auto plan = plans_.find(tree);
+    if (plan != plans_.end()) {
+      result.files = plan->second;
+      return result;
+    }
+  }
   const Lock lock_all(All().mutex);
   for (const TreeFilters* filters : All().all) {
     // Without a log, trees of different DBs are not told apart.

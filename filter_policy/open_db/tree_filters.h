@@ -61,7 +61,8 @@ class TreeFilters {
 
   // The open files of a tree, whichever policy has opened them, and the files
   // that have been written to it. `*before` is the sum of those that this
-  // thread has written to `level`, which are not in the result.
+  // thread has written to `level`, which are not in the result. If the tree has
+  // a plan, only the files of that.
   BudgetedTree Budgeted(const Tree& tree, int level, FileFilter* before) const;
 
   // Counts a file that this thread has written, until a file of its level is

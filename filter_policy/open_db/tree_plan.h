@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The tree as it will be once all of its files have been rewritten under a
-//  policy that gives small runs more bits (level_bits.h). The bits of a file
-//  depend on the filters of all others, so files that are rewritten one after
-//  the other, beginning under another policy, would reach their sizes only when
-//  all have been rewritten several times. While a plan lives, each new file
-//  gets its final size at once.
+//  policy whose filters share their memory: level_bits=auto (level_bits.h) or
+//  filter_memory (filter_budget.h). The bits of a file depend on the filters of
+//  all others, so files that are rewritten one after the other, beginning under
+//  another policy, would reach their sizes only when all have been rewritten
+//  several times. While a plan lives, each new file gets its final size at
+//  once. Old filters that are larger take their memory until they are
+//  rewritten.
 
 #pragma once
 
@@ -19,16 +21,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanFilterPolicy;
 
-// The bits per key that the policy would now give a file of the tree; 0 if its
-// rule is another one than level_bits=auto.
+// The bits per key that the policy would now give a file of the tree, which is
+// of the DB with this Env; 0 if they do not depend on other files.
 double BitsOfFileNow(const ProteanFilterPolicy& policy,
-                     const TreeFilters::Tree& tree, const NewFile& file);
+                     const TreeFilters::Tree& tree, const FileFilter& file,
+                     Env* env);
 
 class TreePlan {
  public:
-  // Plans the tree, which has these files, of which levels and keys count. Does
-  // nothing if there are none, or if the policy has another rule than
-  // level_bits=auto.
+  // Plans the tree, which has these files, whatever their bits are. Does
+  // nothing if there are none, or if bits do not depend on other files.
   TreePlan(const ProteanFilterPolicy& policy, const TreeFilters::Tree& tree,
            const std::vector<FileFilter>& files);
   ~TreePlan();

@@ -211,4 +211,17 @@ FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
   return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
 }
 
+bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,
+                                   const Slice& key) const {
+  // Parts are found by internal keys, of which those of a key are ordered by
+  // their timestamps, if there are any, the highest first.
+  std::string newest = key.ToString();
+  newest.append(user_comparator()->timestamp_size(), '\xff');
+  const InternalKey target(newest, kMaxSequenceNumber, kValueTypeForSeek);
+  const Slice encoded = target.Encode();
+  BlockCacheLookupContext lookup_context{TableReaderCaller::kUncategorized};
+  return rep()->filter->KeyMayMatch(key, &encoded, /*get_context=*/nullptr,
+                                    &lookup_context, read_options);
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -102,6 +102,10 @@ class BlockBasedFile {
   // else nullptr, without a read or a look-up. REQUIRES: filter_state() ==
   // kFull
   FilterBitsReader* GetPinnedFilter() const;
+  // Whether the file's partitioned filter, which a policy of RocksDB has made,
+  // lets through a user key without timestamp. Reads a part of the filter.
+  // REQUIRES: filter_state() == kPartitioned, whole_key_filtering()
+  bool PartsMayMatch(const ReadOptions& read_options, const Slice& key) const;
 
  private:
   friend class FileIterator;

@@ -46,6 +46,7 @@ expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
 expect_help quotient_bench quotient_bench.cc
 expect_help read_paths read_paths.cc
+expect_help operator_bench operator_bench.cc
 expect_help cascade_bench cascade_bench.cc
 expect_help updates_bench updates_bench.cc
 

@@ -274,6 +274,105 @@ TEST_F(RefreshTest, Cancelled) {
   EXPECT_GT(Count(Outcome::kNotReached), 1u);
 }
 
+// ---- Once converged ----
+
+// While queries of the same kind come, files that were read in vain are not
+// read again, but for one now and then.
+TEST_F(RefreshTest, ConvergedFilesAreNotReadAgain) {
+  // No filter of this size does well with close queries.
+  ASSERT_OK(policy_->ConfigureFromMap(ConfigOptions(), {{"bits_per_key", "4"}},
+                                      nullptr));
+  FillForWide();
+  Run(Queries(/*close=*/true, 2));
+  ASSERT_OK(Refresh());
+  EXPECT_GT(result_.files_rewritten, 2u);
+  Run(Queries(/*close=*/true, 3));
+  ASSERT_OK(Refresh());
+  // Read in vain, since their filters let through too much.
+  const uint64_t read_at_first = result_.bytes_read;
+  EXPECT_GT(read_at_first, 5 * kSstBytes);
+  EXPECT_EQ(0u, result_.files_rewritten);
+
+  uint64_t read = 0;
+  constexpr int kRuns = 8;
+  for (int i = 0; i < kRuns; i++) {
+    Run(Queries(/*close=*/true, 10 + i));
+    ASSERT_OK(Refresh());
+    EXPECT_EQ(0u, result_.files_rewritten) << i;
+    EXPECT_LE(result_.bytes_read, 2 * kSstBytes) << i;
+    read += result_.bytes_read;
+  }
+  printf("read at first: %llu, then in %d runs together: %llu\n",
+         static_cast<unsigned long long>(read_at_first), kRuns,
+         static_cast<unsigned long long>(read));
+  EXPECT_GT(read, 0u);
+  EXPECT_LE(read, 3 * kSstBytes);
+
+  // The shift back is seen at once.
+  Run(Queries(/*close=*/false, 5));
+  ASSERT_OK(Refresh());
+  EXPECT_GT(result_.files_rewritten, 2u);
+}
+
+// A filter that knows nothing lets through all queries of any kind, so it is
+// looked at again although that does not change.
+TEST_F(RefreshTest, FutileFilesAreLookedAt) {
+  FillForWide();
+  // Right above keys, where a filter of this size has nothing to say.
+  const auto right_above = [this](uint64_t seed) {
+    Random64 random(seed);
+    std::vector<Query> queries;
+    while (queries.size() < 3000) {
+      const uint64_t lo = NumberOf(keys_[random.Uniform(keys_.size())]) + 1;
+      queries.push_back({BigEndian(lo), BigEndian(lo + (uint64_t{1} << 44))});
+      if (Holds(keys_, queries.back())) queries.pop_back();
+    }
+    return queries;
+  };
+  Run(right_above(1));
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_GT(result_.bytes_read, Bytes() / 2);
+  uint64_t rewritten = 0;
+  for (int i = 0; i < 4; i++) {
+    Run(Queries(/*close=*/true, 20 + i, 3000, /*lowest=*/1));
+    ASSERT_OK(Refresh());
+    rewritten += result_.files_rewritten;
+  }
+  EXPECT_GT(rewritten, Files().size() / 2);
+}
+
+// A refresh of all files that ended early goes on where it was, although the
+// samples have changed meanwhile; one that came to its end begins again.
+TEST_F(RefreshTest, AllFilesGoOn) {
+  FillForWide();
+  Run(Queries(/*close=*/true, 2));
+  RefreshOptions options;
+  options.all_files = true;
+  options.progress = [](const RefreshProgress& progress) {
+    return progress.bytes_rewritten < 5 * kSstBytes;
+  };
+  EXPECT_TRUE(Refresh(options).IsIncomplete());
+  const uint64_t before = result_.bytes_rewritten;
+  const uint64_t all = result_.files.size();
+  const uint64_t files_before = result_.files_rewritten;
+  EXPECT_GE(files_before, 4u);
+  Run(Queries(/*close=*/true, 3, 100));
+  options.progress = nullptr;
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(all - files_before, result_.files_rewritten);
+  EXPECT_LE(before + result_.bytes_rewritten, Bytes() * 21 / 20);
+  // The samples are others than those of most files.
+  Run(Queries(/*close=*/true, 4, 100));
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(all, result_.files_rewritten);
+  // All files are what they would be again.
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(0u, result_.bytes_read);
+  ExpectAllKeys();
+}
+
 // ---- In the background ----
 
 TEST_F(RefreshTest, InTheBackground) {

@@ -71,6 +71,19 @@ TEST_F(ApplyTest, ChangesTheTable) {
   ExpectAllKeys(2);
 }
 
+// A DB whose OPTIONS file says that it must not exist, which suited it when it
+// was new.
+TEST_F(ApplyTest, ErrorIfExists) {
+  options_.error_if_exists = true;
+  Fill();
+  options_.error_if_exists = false;
+  const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(kFine, RunTool({"refresh", "--db=" + path_, "--all"}).code);
+  EXPECT_EQ(kFine, Apply({"--undo", "--column_family=surf"}).code);
+  ExpectAllKeys(1);
+}
+
 TEST_F(ApplyTest, PrintsTheCall) {
   Fill();
   const auto before = Disk();

@@ -2,6 +2,8 @@
 
 //  protean refresh: RefreshFilters on a DB that the command opens.
 
+#include <sys/wait.h>
+
 #include <set>
 #include <sstream>
 
@@ -45,6 +47,65 @@ class RefreshCommandTest : public ToolDBTest {
     EXPECT_EQ(files, rows) << run.out << run.err;
   }
 
+  // Ends a refresh of all files by a signal. The same command then does the
+  // rest, and no more.
+  void AllFilesGoOnAfter(int signal) {
+    Family(0).target_file_size_base = 4 << 10;
+    FillForOthers();
+    Open();
+    CompactRangeOptions anew;
+    anew.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+    ASSERT_OK(db_->CompactRange(anew, handles_[0], nullptr, nullptr));
+    Close();
+    ASSERT_OK(WriteQueryFile(Env::Default(), samples_file_, queries_));
+    const auto files = [this] {
+      const std::vector<std::string> now = Files("default");
+      return std::set<std::string>(now.begin(), now.end());
+    };
+    const std::set<std::string> old = files();
+    ASSERT_GT(old.size(), 6u);
+    const auto rewritten = [&] {
+      std::set<std::string> now = files();
+      for (const std::string& file : old) now.erase(file);
+      return now;
+    };
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      RefreshDefault({"--all", "--bytes_per_second=100K"});
+      _exit(0);
+    }
+    int ended = 0;
+    while (rewritten().size() < 2) {
+      ASSERT_EQ(0, waitpid(child, &ended, WNOHANG));
+      usleep(10 * 1000);
+    }
+    kill(child, signal);
+    waitpid(child, &ended, 0);
+    EXPECT_EQ(signal == SIGKILL, WIFSIGNALED(ended));
+    const std::set<std::string> done = rewritten();
+    ASSERT_LT(done.size(), old.size());
+    uint64_t bytes_left = 0;
+    for (const std::string& file : files()) {
+      uint64_t bytes = 0;
+      ASSERT_OK(Env::Default()->GetFileSize(file, &bytes));
+      if (done.count(file) == 0) bytes_left += bytes;
+    }
+
+    const ToolRun run = RefreshDefault({"--all"});
+    EXPECT_EQ(kFine, run.code) << run.err;
+    const Json totals = run.Rows().back();
+    EXPECT_EQ(bytes_left, totals["bytes_rewritten"]) << run.out;
+    EXPECT_NEAR(static_cast<double>(bytes_left),
+                totals["bytes_read"].get<double>(), 100)
+        << run.out;
+    const std::set<std::string> all = files();
+    EXPECT_EQ(old.size(), all.size());
+    for (const std::string& file : all) EXPECT_EQ(0u, old.count(file)) << file;
+    for (const std::string& file : done) EXPECT_EQ(1u, all.count(file)) << file;
+    ExpectAllKeys(0);
+  }
+
   const std::string today_ = path_ + ".today";
   const std::string samples_file_ = path_ + ".samples";
   const std::vector<SampleQuery> queries_ = QueriesAboveKeys();
@@ -74,15 +135,27 @@ TEST_F(RefreshCommandTest, AllFiles) {
   FillForOthers();
   ExpectOutcomes(RefreshDefault({"--all", "--dry_run"}), 2,
                  "would be rewritten");
-  for (int i = 0; i < 2; i++) {
-    const auto old = Files("default");
-    const ToolRun run = RefreshDefault({"--all"});
-    EXPECT_EQ(kFine, run.code) << run.err;
-    ExpectOutcomes(run, 2, "rewritten");
-    EXPECT_NE(old, Files("default"));
+  const auto old = Files("default");
+  const ToolRun run = RefreshDefault({"--all"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectOutcomes(run, 2, "rewritten");
+  EXPECT_NE(old, Files("default"));
+  // Files that have the filter they would get are left alone.
+  for (const std::string dry_run : {"--dry_run", "--json"}) {
+    const ToolRun again = RefreshDefault({"--all", dry_run});
+    EXPECT_EQ(kFine, again.code) << again.err;
+    ExpectOutcomes(again, 2, "too little gain");
+    EXPECT_EQ(0u, again.Rows().back()["bytes_read"]);
   }
   ExpectAllKeys(0);
-  // A damaged file stays as it is, and the others are rewritten.
+  // With other samples, they would get others.
+  const ToolRun sampled = RefreshDefault({"--all", "--samples=" + today_});
+  ExpectOutcomes(sampled, 2, "rewritten");
+}
+
+// A damaged file stays as it is, and the others are rewritten.
+TEST_F(RefreshCommandTest, AllFilesButDamagedOnes) {
+  FillForOthers();
   FlipByte(Files("default")[0], 20);
   const ToolRun run = RefreshDefault({"--all"});
   EXPECT_EQ(kFoundSomething, run.code) << run.err;
@@ -226,6 +299,18 @@ TEST_F(RefreshCommandTest, InterruptEndsIt) {
     ExpectAllKeys(0);
     ExpectOutcomes(RefreshDefault(), 2, "rewritten");
   }
+}
+
+TEST_F(RefreshCommandTest, AllFilesGoOnAfterCtrlC) {
+  AllFilesGoOnAfter(SIGINT);
+}
+
+TEST_F(RefreshCommandTest, AllFilesGoOnAfterSigterm) {
+  AllFilesGoOnAfter(SIGTERM);
+}
+
+TEST_F(RefreshCommandTest, AllFilesGoOnAfterKill) {
+  AllFilesGoOnAfter(SIGKILL);
 }
 
 TEST_F(RefreshCommandTest, Refusals) {

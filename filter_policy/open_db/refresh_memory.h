@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What RefreshFilters (plugin/refresh_filters.h) remembers of its calls while
+//  a DB is open, so that the next call need not do the same again.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The part of a file's sample queries that its filter lets through. Some of
+// them may be true positives.
+struct PassedSamples {
+  double share = 0;
+  double samples = 0;  // their number; 0 if there are none
+
+  // Whether the shares differ by at least `least`, and by more than chance
+  // explains: three standard deviations.
+  bool DiffersFrom(const PassedSamples& other, double least) const {
+    if (samples == 0 || other.samples == 0) return samples != other.samples;
+    const double all = samples + other.samples;
+    const double mean = (share * samples + other.share * other.samples) / all;
+    const double deviation =
+        std::sqrt(mean * (1 - mean) * (1 / samples + 1 / other.samples));
+    return std::fabs(share - other.share) >= std::max(least, 3 * deviation);
+  }
+};
+
+// A file whose keys were read, and whose filter a new one could not replace
+// with enough gain.
+struct FutileTrial {
+  PassedSamples passed;
+  // What the new filter would have gained: in its false positive rate (0 if
+  // that may be chance), and as a share of all questions to filters.
+  double gain = 0;
+  double saved = 0;
+};
+
+// What is remembered of a column family.
+struct RefreshMemory {
+  std::string policy;  // its options: all else holds only while they are these
+  uint64_t runs = 0;
+  std::map<std::string, FutileTrial> futile;  // by the name of the file
+  // Files with this number and later ones have been written since a refresh of
+  // all files began that has not come to its end; 0 if there is none.
+  uint64_t first_new_file = 0;
+};
+
+// Thread safe.
+class RefreshMemories {
+ public:
+  // A column family is identified as in FileDescription::family.
+  RefreshMemory Of(const void* family) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto memory = families_.find(family);
+    return memory == families_.end() ? RefreshMemory() : memory->second;
+  }
+  // If refreshes of a column family overlap, the one that ends last counts.
+  void Set(const void* family, RefreshMemory memory) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    families_[family] = std::move(memory);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<const void*, RefreshMemory> families_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
