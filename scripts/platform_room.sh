@@ -76,6 +76,8 @@ run_tests() {
   there ctest --test-dir "$build" --output-on-failure --parallel "$(job_count)" -R "^($(IFS='|' && echo "$*"))\$"
 }
 
+# Two at once would share the machine and the folders of builds.
+lock "$(cache_folder)/rooms.lock" "another run in a room"
 shared=$project
 [ -d "$room" ] || furnish
 connect "$room"

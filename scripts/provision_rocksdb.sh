@@ -121,18 +121,25 @@ distribution_library() {
   dpkg-query -L librocksdb-dev | sed -n '/\/librocksdb\.so$/p'
 }
 
+macros=""
 if [ -n "$library" ]; then
   library=$(realpath "$library" 2>/dev/null || echo "$library")
   [ -f "$library" ] || die "there is no library $library"
+  # Nothing is compiled or linked: what RocksDB compresses with need not be there, and its macros are given by hand.
+  for option in GFLAGS SNAPPY LZ4 ZSTD ZLIB BZ2; do
+    flags+=("-DWITH_$option=OFF")
+  done
+  macros="-DGFLAGS=1 -DSNAPPY -DLZ4 -DZSTD -DZLIB -DBZIP2 "
 elif [ $compile = 0 ]; then
   library=$(distribution_library)
 fi
 if [ -n "$library" ]; then
   # How RocksDB was compiled decides the layout of its classes, and also which symbols it exports.
   symbols=$("$(${CXX:-c++} -print-prog-name=nm)" -D --defined-only "$library") || die "$library is not a shared library"
+  how=$macros
   case $symbols in
-    *GetRocksVersionAsStringB5cxx11Eb*) how="" ;;
-    *GetRocksVersionAsStringEb*) how="-D_GLIBCXX_USE_CXX11_ABI=0 " ;;
+    *GetRocksVersionAsStringB5cxx11Eb*) ;;
+    *GetRocksVersionAsStringEb*) how+="-D_GLIBCXX_USE_CXX11_ABI=0 " ;;
     *) die "$library does not export RocksDB's symbols: nothing can be bound to it" ;;
   esac
   case $symbols in *SyncPoint11GetInstance*) how+=-UNDEBUG ;; *) how+=-DNDEBUG ;; esac

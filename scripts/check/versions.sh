@@ -6,7 +6,8 @@
 #   scripts/check.sh versions [--minutes=N] [TREE|VERSION ...]
 #
 #   --minutes=N     time of the differential test with each version; default: 30; 0: none
-#   TREE|VERSION    RocksDB source trees, or versions out of 9.10.0, 10.4.2 and 11.8.1; default: these three versions
+#   TREE|VERSION    RocksDB source trees, or versions out of 9.10.0, 10.1.3, 10.4.2, 10.10.1, 11.8.1 and 11.12.0; default:
+#                   9.10.0, 10.4.2 and 11.8.1
 #
 # 9.10.0 comes from where scripts/provision_rocksdb.sh gets it, the others from the Rust crates that carry them, by cargo. A
 # version takes 1 GB of the cache, and the first time about 20 minutes on 2 cores besides the differential test.
@@ -14,10 +15,11 @@
 . "$project/scripts/check/tested_build.sh"
 
 readonly provided=9.10.0
-readonly known="$provided 10.4.2 11.8.1"
+readonly usual="$provided 10.4.2 11.8.1"
 
 minutes=30 wanted=()
 parse_options '--minutes=N|0' 'TREE|VERSION...' -- "$@"
+known=$(printf '%s\n' $provided "${!rocksdb_crates[@]}" | sort -V | paste -sd' ')
 for argument in "${arguments[@]}"; do
   if [ -f "$argument/include/rocksdb/version.h" ]; then
     wanted+=("$(realpath "$argument")")
@@ -27,7 +29,7 @@ for argument in "${arguments[@]}"; do
     die "'$argument' is neither a RocksDB source tree nor a version that can be fetched ($known)"
   fi
 done
-[ ${#wanted[@]} -gt 0 ] || read -r -a wanted <<<"$known"
+[ ${#wanted[@]} -gt 0 ] || read -r -a wanted <<<"$usual"
 
 cache=$(cache_folder)
 

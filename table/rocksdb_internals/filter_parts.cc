@@ -49,6 +49,33 @@ const PartsReader& ReaderOf(const BlockBasedTable::Rep& rep) {
   return *static_cast_with_check<PartsReader>(rep.filter.get());
 }
 
+// Puts an iterator on the index of a filter's parts, whose entries files with
+// format_version 8 encode in another way. RocksDB reads such files since 11.10,
+// and has then a function that tells them apart. A last argument of 0 picks the
+// first of the two functions where it compiles.
+template <typename Index, typename Rep>
+auto Iterate(Index& index, const Rep& rep, IndexBlockIter* cursor, int)
+    -> decltype(void(
+        FormatVersionUsesValueDeltaEscape(rep.footer.format_version()))) {
+  index.NewIndexIterator(
+      rep.internal_comparator.user_comparator(),
+      rep.get_global_seqno(BlockType::kFilterPartitionIndex), cursor,
+      /*stats=*/nullptr, /*total_order_seek=*/true, /*have_first_key=*/false,
+      rep.index_key_includes_seq, rep.index_value_is_full,
+      /*block_contents_pinned=*/false, rep.user_defined_timestamps_persisted,
+      /*prefix_index=*/nullptr, /*index_block_search_type=*/{},
+      FormatVersionUsesValueDeltaEscape(rep.footer.format_version()));
+}
+template <typename Index, typename Rep>
+void Iterate(Index& index, const Rep& rep, IndexBlockIter* cursor, long) {
+  index.NewIndexIterator(
+      rep.internal_comparator.user_comparator(),
+      rep.get_global_seqno(BlockType::kFilterPartitionIndex), cursor,
+      /*stats=*/nullptr, /*total_order_seek=*/true, /*have_first_key=*/false,
+      rep.index_key_includes_seq, rep.index_value_is_full,
+      /*block_contents_pinned=*/false, rep.user_defined_timestamps_persisted);
+}
+
 }  // namespace
 
 Status FilterParts::Open() {
@@ -61,12 +88,7 @@ Status FilterParts::Open() {
   if (index_.GetValue()->size() == 0) {
     return Status::Corruption("the index of the filter's parts is damaged");
   }
-  index_.GetValue()->NewIndexIterator(
-      rep.internal_comparator.user_comparator(),
-      rep.get_global_seqno(BlockType::kFilterPartitionIndex), &cursor_,
-      /*stats=*/nullptr, /*total_order_seek=*/true, /*have_first_key=*/false,
-      rep.index_key_includes_seq, rep.index_value_is_full,
-      /*block_contents_pinned=*/false, rep.user_defined_timestamps_persisted);
+  Iterate(*index_.GetValue(), rep, &cursor_, 0);
   return cursor_.status();
 }
 

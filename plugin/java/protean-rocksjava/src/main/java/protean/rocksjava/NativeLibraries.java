@@ -16,7 +16,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -37,7 +36,9 @@ final class NativeLibraries {
   /** A folder with the native libraries, instead of those in the JAR. */
   static final String PATH_PROPERTY = "protean.library.path";
 
-  private static final String PLATFORM = "linux-x86_64";
+  /** The folder in the JAR that has one with libraries for each platform. */
+  static final String RESOURCES = "/protean/native/";
+
   private static final String LOADER = "libprotean-jni.so.1";
   private static final Pattern PROTEAN = Pattern.compile("libprotean-rocksdb-([0-9.]+)(-[a-z-]+)?\\.so\\.1");
 
@@ -51,14 +52,15 @@ final class NativeLibraries {
   /** The libraries for this machine. */
   NativeLibraries() {
     this(System.getProperty("os.name"), System.getProperty("os.arch"), Environment.isMuslLibc(),
-        System.getProperty(PATH_PROPERTY), System.getProperty("java.library.path"), "/protean/native/" + PLATFORM + "/");
+        System.getProperty(PATH_PROPERTY), System.getProperty("java.library.path"), RESOURCES);
   }
 
   /**
    * The libraries for another machine, in tests.
    *
    * @param path the folder to load from; null for none
-   * @param resources the folder of the libraries in the JAR, with a file {@code index} that lists them
+   * @param resources the folder in the JAR that has one with libraries for each platform, and in it a file {@code index}
+   *     that lists them
    */
   NativeLibraries(final String os, final String architecture, final boolean musl, final String path,
       final String javaLibraryPath, final String resources) {
@@ -70,20 +72,9 @@ final class NativeLibraries {
     this.resources = resources;
   }
 
-  /** Throws if there can be no library for this machine. */
-  void checkPlatform() {
-    final String machine = architecture.toLowerCase(Locale.ROOT);
-    if (!os.toLowerCase(Locale.ROOT).contains("linux")) {
-      throw new UnsatisfiedLinkError("Protean's native libraries are for Linux; this is " + os);
-    }
-    if (!Set.of("amd64", "x86_64", "x86-64").contains(machine)) {
-      throw new UnsatisfiedLinkError("Protean's native libraries are for x86-64; this CPU is " + architecture
-          + ". plugin/java/build_native.sh describes how they are built");
-    }
-    if (musl) {
-      throw new UnsatisfiedLinkError("Protean's native libraries need glibc, and this system has musl (as Alpine Linux has)."
-          + " Take a container image with glibc, such as one that is based on Debian or Ubuntu");
-    }
+  /** The name of this machine's platform. Throws if there can be no library for it. */
+  String platform() {
+    return Platform.of(os, architecture, musl);
   }
 
   /**
@@ -118,7 +109,7 @@ final class NativeLibraries {
     throw noneFor(version, packed, "the JAR of protean-rocksjava");
   }
 
-  private static UnsatisfiedLinkError noneFor(final String version, final List<String> names, final String where) {
+  private UnsatisfiedLinkError noneFor(final String version, final List<String> names, final String where) {
     final Set<String> versions = new TreeSet<>();
     for (final String name : names) {
       final Matcher matcher = PROTEAN.matcher(name);
@@ -126,10 +117,11 @@ final class NativeLibraries {
         versions.add(matcher.group(1));
       }
     }
-    final String remedy = " Build them with plugin/java/build_native.sh " + version + " and name their folder in the system"
-        + " property " + PATH_PROPERTY;
+    final String option = Platform.DEFAULT.equals(platform()) ? "" : "--platform=" + platform() + " ";
+    final String remedy = " Build them with plugin/java/build_native.sh " + option + version + " and name their folder in the"
+        + " system property " + PATH_PROPERTY;
     return new UnsatisfiedLinkError(versions.isEmpty()
-        ? where + " has no native libraries of Protean." + remedy
+        ? where + " has no native libraries of Protean for " + platform() + "." + remedy
         : "there are no native libraries of Protean for RocksDB " + version + "; " + where + " has those for "
             + String.join(", ", versions) + ". Take rocksdbjni of one of these versions." + remedy);
   }
@@ -153,8 +145,13 @@ final class NativeLibraries {
     }
   }
 
+  /** Where a file of this machine's platform is in the JAR. */
+  String resource(final String name) {
+    return resources + platform() + "/" + name;
+  }
+
   private List<String> namesInResources() {
-    try (InputStream index = NativeLibraries.class.getResourceAsStream(resources + "index")) {
+    try (InputStream index = NativeLibraries.class.getResourceAsStream(resource("index"))) {
       if (index == null) {
         return List.of();
       }
@@ -200,7 +197,7 @@ final class NativeLibraries {
   }
 
   private void extract(final String name, final Path file) throws IOException {
-    try (InputStream library = NativeLibraries.class.getResourceAsStream(resources + name)) {
+    try (InputStream library = NativeLibraries.class.getResourceAsStream(resource(name))) {
       if (library == null) {
         throw new UnsatisfiedLinkError("the JAR of protean-rocksjava names " + name + " in its index, but does not have it;"
             + " build it anew");
@@ -209,7 +206,7 @@ final class NativeLibraries {
     }
   }
 
-  private static void loadFrom(final Path folder, final List<String> names, final String version, final long env,
+  private void loadFrom(final Path folder, final List<String> names, final String version, final long env,
       final String where) {
     if (forVersion(names, version).isEmpty()) {
       throw noneFor(version, names, where);

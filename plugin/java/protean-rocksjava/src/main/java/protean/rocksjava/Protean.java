@@ -49,7 +49,7 @@ public final class Protean {
     if (loaded) {
       return;
     }
-    libraries.checkPlatform();
+    libraries.platform();
     loadRocksDB();
     final RocksDB.Version version = RocksDB.rocksdbVersion();
     // Other class loaders may have this class, too, and the same RocksDB, in which one of them registers Protean.

@@ -87,7 +87,8 @@ public final class LoadMain {
       case "threads" -> loadByManyThreads();
       case "no resources" -> {
         try {
-          Protean.load(new NativeLibraries("Linux", "amd64", false, null, System.getProperty("java.library.path"), "/no/"));
+          Protean.load(new NativeLibraries("Linux", System.getProperty("os.arch"), false, null,
+              System.getProperty("java.library.path"), "/no/"));
         } catch (final UnsatisfiedLinkError e) {
           System.out.println("reason: " + e.getMessage());
           return;

@@ -23,7 +23,7 @@ import org.rocksdb.RocksDB;
 
 /** Loading the native libraries, and what is said where that cannot be. */
 class LoadTest {
-  private static final String RESOURCES = "/protean/native/linux-x86_64/";
+  private static final NativeLibraries LIBRARIES = new NativeLibraries();
 
   @TempDir Path folder;
   private static String version;
@@ -34,13 +34,13 @@ class LoadTest {
     Protean.load();
     final RocksDB.Version number = RocksDB.rocksdbVersion();
     version = number.getMajor() + "." + number.getMinor() + "." + number.getPatch();
-    try (InputStream index = LoadTest.class.getResourceAsStream(RESOURCES + "index")) {
+    try (InputStream index = LoadTest.class.getResourceAsStream(LIBRARIES.resource("index"))) {
       names = new String(index.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8).lines().toList();
     }
   }
 
   private void copy(final String name, final String target) throws IOException {
-    try (InputStream library = LoadTest.class.getResourceAsStream(RESOURCES + name)) {
+    try (InputStream library = LoadTest.class.getResourceAsStream(LIBRARIES.resource(name))) {
       Files.copy(library, folder.resolve(target));
     }
   }
@@ -163,8 +163,7 @@ class LoadTest {
 
   @Test
   void otherVersions() {
-    final NativeLibraries libraries = new NativeLibraries("Linux", "amd64", false, null, null, RESOURCES);
-    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3", 0));
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> LIBRARIES.load("9.7.3", 0));
     assertTrue(e.getMessage().startsWith("there are no native libraries of Protean for RocksDB 9.7.3; the JAR of"
         + " protean-rocksjava has those for "), e.getMessage());
     assertTrue(e.getMessage().contains(version), e.getMessage());
@@ -175,11 +174,31 @@ class LoadTest {
   @CsvSource(delimiter = '|', value = {
       "Windows 11 | amd64 | false | are for Linux; this is Windows 11",
       "Mac OS X | aarch64 | false | are for Linux; this is Mac OS X",
-      "Linux | aarch64 | false | are for x86-64; this CPU is aarch64",
-      "Linux | amd64 | true | need glibc, and this system has musl"})
+      "Linux | s390x | false | are for x86-64 and aarch64; this CPU is s390x",
+      "Linux | aarch64 | true | for aarch64 need glibc, and this system has musl"})
   void otherMachines(final String os, final String architecture, final boolean musl, final String reason) {
-    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class,
-        () -> new NativeLibraries(os, architecture, musl, null, null, RESOURCES).checkPlatform());
+    final UnsatisfiedLinkError e =
+        assertThrows(UnsatisfiedLinkError.class, () -> Platform.of(os, architecture, musl));
     assertTrue(e.getMessage().contains(reason), e.getMessage());
+  }
+
+  /** The test's own resources say that there are libraries for different versions. */
+  @ParameterizedTest
+  @CsvSource({"amd64, false, linux-x86_64, 0.0.1", "x86_64, false, linux-x86_64, 0.0.1", "aarch64, false, linux-aarch64, 0.0.2",
+      "amd64, true, linux-x86_64-musl, 0.0.3"})
+  void chosenByTheMachine(final String architecture, final boolean musl, final String platform, final String there) {
+    final NativeLibraries libraries = new NativeLibraries("Linux", architecture, musl, null, null, "/platforms/");
+    assertEquals(platform, libraries.platform());
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3", 0));
+    assertTrue(e.getMessage().contains("the JAR of protean-rocksjava has those for " + there + ". "), e.getMessage());
+  }
+
+  @Test
+  void noneForTheMachine() {
+    final NativeLibraries libraries = new NativeLibraries("Linux", "aarch64", false, null, null, "/no/");
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.10.0", 0));
+    assertEquals("the JAR of protean-rocksjava has no native libraries of Protean for linux-aarch64. Build them with"
+        + " plugin/java/build_native.sh --platform=linux-aarch64 9.10.0 and name their folder in the system property"
+        + " protean.library.path", e.getMessage());
   }
 }

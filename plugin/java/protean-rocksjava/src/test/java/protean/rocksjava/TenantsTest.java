@@ -27,7 +27,7 @@ class TenantsTest {
   /** The JAR of another version of {@code rocksdbjni}. */
   private static final String OTHER = "protean.other.rocksdbjni";
 
-  private static final String RESOURCES = "/protean/native/linux-x86_64/";
+  private static final NativeLibraries LIBRARIES = new NativeLibraries();
 
   @TempDir Path folder;
 
@@ -74,7 +74,7 @@ class TenantsTest {
   @Test
   void librariesInOneFolder() throws Exception {
     final Path libraries = Files.createDirectory(folder.resolve("libraries"));
-    try (InputStream index = TenantsTest.class.getResourceAsStream(RESOURCES + "index")) {
+    try (InputStream index = TenantsTest.class.getResourceAsStream(LIBRARIES.resource("index"))) {
       for (final String name : new String(index.readAllBytes(), StandardCharsets.UTF_8).lines().toList()) {
         copy(name, libraries.resolve(name));
       }
@@ -83,7 +83,7 @@ class TenantsTest {
   }
 
   private static void copy(final String name, final Path target) throws IOException {
-    try (InputStream library = TenantsTest.class.getResourceAsStream(RESOURCES + name)) {
+    try (InputStream library = TenantsTest.class.getResourceAsStream(LIBRARIES.resource(name))) {
       Files.copy(library, target);
     }
   }
