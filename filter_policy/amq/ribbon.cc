@@ -84,7 +84,10 @@ struct Group {
 
   // The fingerprint of a neighbour; kMaxColumns bits of it count.
   uint32_t Fingerprint(unsigned neighbour) const {
-    return static_cast<uint32_t>(fingerprints >> neighbour);
+    const auto low = static_cast<uint64_t>(fingerprints);
+    const auto high = static_cast<uint64_t>(fingerprints >> 64);
+    return static_cast<uint32_t>(low >> neighbour | high << 1
+                                                         << (63 - neighbour));
   }
 
   uint64_t start;
@@ -168,31 +171,11 @@ constexpr unsigned kAllOfStripe = (1u << kStripe) - 1;
 // is the bit which has the slot's number modulo 192, so equations that begin at
 // different slots are added up without moving their bits.
 //
-// Equations are read, written and added up as a whole: a CPU waits for parts
-// that it has just written to get to its cache before it reads the whole.
+// Equations are copied and added up as a whole: a CPU waits for parts that it
+// has just written to get to its cache before it reads the whole.
 struct alignas(32) Equation {
   using Words = uint64_t __attribute__((vector_size(32)));
 
-  Equation() = default;
-  Equation(Row coefficients, uint64_t slot, uint32_t fingerprint) {
-    const unsigned shift = slot % 64;
-    const uint64_t word = slot / 64 % 3;
-    const auto low = static_cast<uint64_t>(coefficients);
-    const auto high = static_cast<uint64_t>(coefficients >> 64);
-    const uint64_t first = low << shift;
-    const uint64_t second = high << shift | low >> 1 >> (63 - shift);
-    const uint64_t third = high >> 1 >> (63 - shift);
-    words = Words{word == 0   ? first
-                  : word == 1 ? third
-                              : second,
-                  word == 0   ? second
-                  : word == 1 ? first
-                              : third,
-                  word == 0   ? third
-                  : word == 1 ? second
-                              : first,
-                  fingerprint};
-  }
   bool HasNone() const { return (words[0] | words[1] | words[2]) == 0; }
   bool IsWrong() const { return words[3] != 0; }
 
@@ -204,22 +187,36 @@ struct alignas(32) Equation {
 struct Stripe {
   explicit Stripe(uint64_t number)
       : word(number / 8 % 3),
+        next_word(word == 2 ? 0 : word + 1),
+        last_word(word == 0 ? 2 : word - 1),
         shift(8 * (number % 8)),
         is_odd(number / 8 % 2 != 0) {}
 
   unsigned ByteOf(const Equation& equation) const {
     return static_cast<unsigned>(equation.words[word] >> shift) & 0xff;
   }
+  // Writes an equation that begins at a slot of the stripe.
+  void Write(Row coefficients, unsigned slot, uint32_t fingerprint,
+             Equation* equation) const {
+    const unsigned moved = shift + slot;
+    const auto low = static_cast<uint64_t>(coefficients);
+    const auto high = static_cast<uint64_t>(coefficients >> 64);
+    equation->words[word] = low << moved;
+    equation->words[next_word] = high << moved | low >> 1 >> (63 - moved);
+    equation->words[last_word] = high >> 1 >> (63 - moved);
+    equation->words[3] = fingerprint;
+  }
   // The coefficients from a slot of the stripe on: that of each slot is the bit
   // with its number modulo 128.
   Row RowOf(const Equation& equation) const {
-    const uint64_t own =
-        equation.words[word] | equation.words[word == 0 ? 2 : word - 1];
-    const uint64_t next = equation.words[word == 2 ? 0 : word + 1];
+    const uint64_t own = equation.words[word] | equation.words[last_word];
+    const uint64_t next = equation.words[next_word];
     return is_odd ? Row{own} << 64 | next : Row{next} << 64 | own;
   }
 
   uint64_t word;
+  uint64_t next_word;
+  uint64_t last_word;
   unsigned shift;
   bool is_odd;  // of a block's two words
 };
@@ -241,31 +238,41 @@ class Elimination {
       waiting_.resize(2 * (num_waiting_ + count));
     }
   }
-  // Adds an equation that begins at a slot of the stripe.
-  void Add(const Equation& equation, unsigned slot) {
+  // The place for an equation that begins at a slot of the stripe.
+  Equation* Add(unsigned slot) {
     const unsigned is_taken = taken_ >> slot & 1;
     Equation* const places[] = {&equations_[slot], &waiting_[num_waiting_]};
-    places[is_taken]->words = equation.words;
     num_waiting_ += is_taken;
     taken_ |= 1u << slot;
+    return places[is_taken];
   }
   // Eliminates a stripe, and writes the equation of each of its slots, or
-  // zeros. False if the equations contradict each other.
-  bool Finish(const Stripe& stripe, Row* rows, uint32_t* results) {
+  // zeros.
+  void Finish(const Stripe& stripe, Row* rows, uint32_t* results) {
     size_t left = num_waiting_;
     for (unsigned slot = 0; slot < kStripe; slot++) {
       bytes_[slot] = stripe.ByteOf(equations_[slot]);
     }
-    while (taken_ != kAllOfStripe && left > 0) {
-      if (!TakeLast(stripe, &left)) return false;
-    }
-    if (left > 0 && !ReduceFirst(stripe, left)) return false;
+    while (taken_ != kAllOfStripe && left > 0) TakeLast(stripe, &left);
+    if (left > 0) ReduceFirst(stripe, left);
     for (unsigned slot = 0; slot < kStripe; slot++) {
       rows[slot] = stripe.RowOf(equations_[slot]);
       results[slot] = static_cast<uint32_t>(equations_[slot].words[3]);
       equations_[slot].words = Equation::Words{};
     }
     taken_ = 0;
+  }
+  // Drops the equations that wait and have no coefficients left: those of
+  // repeated hashes, and a few others. False if one contradicts the others.
+  bool DropSolved() {
+    for (size_t i = 0; i < num_waiting_;) {
+      if (!waiting_[i].HasNone()) {
+        i++;
+        continue;
+      }
+      if (waiting_[i].IsWrong()) return false;
+      waiting_[i].words = waiting_[--num_waiting_].words;
+    }
     return true;
   }
   bool IsDone() const { return num_waiting_ == 0; }
@@ -278,7 +285,7 @@ class Elimination {
  private:
   // Gives a free slot, if it can, the last of the first `left` equations that
   // wait.
-  bool TakeLast(const Stripe& stripe, size_t* left) {
+  void TakeLast(const Stripe& stripe, size_t* left) {
     Equation& equation = waiting_[--*left];
     for (unsigned byte = stripe.ByteOf(equation); byte != 0;) {
       const auto slot = static_cast<unsigned>(__builtin_ctz(byte));
@@ -287,18 +294,14 @@ class Elimination {
         bytes_[slot] = byte;
         taken_ |= 1u << slot;
         equation.words = waiting_[--num_waiting_].words;
-        return true;
+        return;
       }
       equation.words ^= equations_[slot].words;
       byte ^= bytes_[slot];
     }
-    if (!equation.HasNone()) return true;
-    if (equation.IsWrong()) return false;
-    equation.words = waiting_[--num_waiting_].words;
-    return true;
   }
   // Reduces the first `left` equations that wait, when all slots are taken.
-  bool ReduceFirst(const Stripe& stripe, size_t left) {
+  void ReduceFirst(const Stripe& stripe, size_t left) {
     constexpr unsigned kHalf = kStripe / 2;
     constexpr unsigned kSums = 1u << kHalf;
     // For each half of a byte, the sum of equations that has it, and for the
@@ -322,18 +325,12 @@ class Elimination {
         second[sum].words = high.words ^ second[sum ^ high_byte].words;
       }
     }
-    for (size_t i = 0; i < left; i++) {
-      Equation& equation = waiting_[i];
-      const unsigned byte = stripe.ByteOf(equation);
-      equation.words ^= first[byte % kSums].words ^
-                        second[byte >> kHalf ^ other[byte % kSums]].words;
-      if (!equation.HasNone()) continue;
-      if (equation.IsWrong()) return false;
-      equation.words = waiting_[--left].words;
-      waiting_[left].words = waiting_[--num_waiting_].words;
-      i--;
+    Equation* const end = &waiting_[0] + left;
+    for (Equation* equation = &waiting_[0]; equation != end; equation++) {
+      const unsigned byte = stripe.ByteOf(*equation);
+      equation->words ^= first[byte % kSums].words ^
+                         second[byte >> kHalf ^ other[byte % kSums]].words;
     }
-    return true;
   }
 
   unsigned taken_ = 0;  // slots of the stripe
@@ -387,6 +384,22 @@ inline void WriteSegments(const uint32_t* solved, uint64_t columns, char* out) {
 #endif
 }
 
+// All sums of some of four numbers. Compilers would write one after the other
+// if these were arrays.
+using SumsOfFour = uint32_t __attribute__((vector_size(64)));
+
+inline void SumUp(const uint32_t* numbers, SumsOfFour* sums) {
+  constexpr uint32_t k = ~uint32_t{0};
+  *sums =
+      (SumsOfFour{0, k, 0, k, 0, k, 0, k, 0, k, 0, k, 0, k, 0, k} &
+       numbers[0]) ^
+      (SumsOfFour{0, 0, k, k, 0, 0, k, k, 0, 0, k, k, 0, 0, k, k} &
+       numbers[1]) ^
+      (SumsOfFour{0, 0, 0, 0, k, k, k, k, 0, 0, 0, 0, k, k, k, k} &
+       numbers[2]) ^
+      (SumsOfFour{0, 0, 0, 0, 0, 0, 0, 0, k, k, k, k, k, k, k, k} & numbers[3]);
+}
+
 // Solves equations from the last slot to the first one. Bits that no equation
 // decides are zeros.
 //
@@ -395,7 +408,11 @@ inline void WriteSegments(const uint32_t* solved, uint64_t columns, char* out) {
 // them, tables have the sum of what it selects in its stripe.
 PROTEAN_CLONED void Solve(const Row* rows, const uint32_t* results,
                           const Columns& columns, char* segments) {
-  uint32_t sums[kStripesPerBlock][kAllOfStripe + 1] = {};
+  // For each byte, the sums that differ in its last four bits.
+  SumsOfFour sums[kStripesPerBlock][1u << (kStripe / 2)] = {};
+  const auto sum_of = [&](uint64_t i, uint64_t byte) {
+    return reinterpret_cast<const uint32_t*>(sums[i])[byte & 0xff];
+  };
   uint32_t solved[kSlotsPerBlock];
   for (uint64_t block = columns.blocks; block-- > 0;) {
     for (uint64_t stripe = kStripesPerBlock; stripe-- > 0;) {
@@ -403,6 +420,9 @@ PROTEAN_CLONED void Solve(const Row* rows, const uint32_t* results,
       const Row* const row = rows + block * kSlotsPerBlock + kStripe * stripe;
       const uint32_t* const result =
           results + block * kSlotsPerBlock + kStripe * stripe;
+      // The sums of the solutions of each half of the stripe's slots.
+      constexpr unsigned kHalf = kStripe / 2;
+      SumsOfFour halves[2];
 #pragma GCC unroll 8
       for (unsigned slot = kStripe; slot-- > 0;) {
         uint64_t words[] = {static_cast<uint64_t>(row[slot]),
@@ -415,21 +435,18 @@ PROTEAN_CLONED void Solve(const Row* rows, const uint32_t* results,
         with_own &= ~(uint64_t{kAllOfStripe - LowBits(slot)} << shift);
         uint32_t sum = result[slot];
         for (unsigned i = 0; i < 8; i++) {
-          sum ^= sums[i][words[0] >> (8 * i) & 0xff] ^
-                 sums[8 + i][words[1] >> (8 * i) & 0xff];
+          sum ^= sum_of(i, words[0] >> (8 * i)) ^
+                 sum_of(8 + i, words[1] >> (8 * i));
         }
-        for (unsigned i = kStripe - 1; i > slot; i--) {
+        if (slot < kHalf) sum ^= halves[1][selected >> kHalf & 0xf];
+        for (unsigned i = slot | (kHalf - 1); i > slot; i--) {
           sum ^= own[i] & (0 - static_cast<uint32_t>(selected >> i & 1));
         }
         own[slot] = sum;
+        if (slot % kHalf == 0) SumUp(&own[slot], &halves[slot / kHalf]);
       }
-      uint32_t* const of_stripe = sums[stripe];
-#pragma GCC unroll 8
-      for (unsigned slot = 0; slot < kStripe; slot++) {
-#pragma GCC unroll 8
-        for (unsigned i = 0; i < 1u << slot; i++) {
-          of_stripe[(1u << slot) + i] = of_stripe[i] ^ own[slot];
-        }
+      for (unsigned i = 0; i < 1u << kHalf; i++) {
+        sums[stripe][i] = halves[0] ^ halves[1][i];
       }
     }
     WriteSegments(solved, columns.In(block),
@@ -445,20 +462,23 @@ PROTEAN_CLONED bool Eliminate(const uint64_t* hashes, const Shard& shard,
                               Equations* equations) {
   const uint64_t starts = shard.Starts();
   uint32_t next = 0;
-  for (uint64_t stripe = 0; stripe < shard.blocks * kStripesPerBlock;
-       stripe++) {
-    elimination->Reserve(ends[stripe] - next);
-    for (; next < ends[stripe]; next++) {
+  for (uint64_t number = 0; number < shard.blocks * kStripesPerBlock;
+       number++) {
+    const Stripe stripe(number);
+    elimination->Reserve(ends[number] - next);
+    for (; next < ends[number]; next++) {
       const uint64_t hash = hashes[next];
       const Group group(hash >> shard.groups.bits, shard.seed, starts);
       const unsigned neighbour = shard.NeighbourOf(hash);
-      const uint64_t slot = group.start + neighbour;
-      elimination->Add(
-          Equation(group.coefficients, slot, group.Fingerprint(neighbour)),
-          static_cast<unsigned>(slot % kStripe));
+      const auto slot =
+          static_cast<unsigned>((group.start + neighbour) % kStripe);
+      stripe.Write(group.coefficients, slot, group.Fingerprint(neighbour),
+                   elimination->Add(slot));
     }
-    if (!elimination->Finish(Stripe(stripe), &equations->rows[kStripe * stripe],
-                             &equations->results[kStripe * stripe])) {
+    elimination->Finish(stripe, &equations->rows[kStripe * number],
+                        &equations->results[kStripe * number]);
+    if (number % kStripesPerBlock == kStripesPerBlock - 1 &&
+        !elimination->DropSolved()) {
       return false;
     }
   }
@@ -552,19 +572,46 @@ class Builder : public AmqSetBuilder {
 
  private:
   // Groups that are not harder to solve than single hashes.
-  static NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
-                                   uint64_t distinct) {
+  NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
+                            uint64_t distinct) {
     // Every eighth group of many shows how full they are.
     constexpr size_t kMany = 1 << 14;
     const uint64_t skipped =
         hashes.size() < kMany ? 0 : uint64_t{7} << kNeighbourBits;
-    std::vector<uint64_t> some;
+    some_.resize(hashes.size() + 1);
+    size_t count = 0;
     for (const uint64_t hash : hashes) {
-      if ((hash & skipped) == 0) some.push_back(hash);
+      some_[count] = hash;
+      count += (hash & skipped) == 0 ? 1 : 0;
     }
-    std::sort(some.begin(), some.end());
-    some.erase(std::unique(some.begin(), some.end()), some.end());
-    return LargestGroups(some, MaxGroupBits(distinct), kMaxInGroup);
+    some_.resize(count);
+    Sort(&some_);
+    some_.erase(std::unique(some_.begin(), some_.end()), some_.end());
+    return LargestGroups(some_, MaxGroupBits(distinct), kMaxInGroup);
+  }
+
+  // Sorts hashes of one shard: groups, whose numbers are random, by the highest
+  // bits that are not those of all, and then the few with the same ones.
+  void Sort(std::vector<uint64_t>* hashes) {
+    const unsigned log = plan_.small[0];
+    const unsigned bits = std::min(BitsFor(hashes->size()), 32u);
+    const auto bucket = [&](uint64_t hash) {
+      return hash << log >> 1 >> (63 - bits);
+    };
+    ends_.assign((size_t{1} << bits) + 1, 0);
+    for (const uint64_t hash : *hashes) ends_[bucket(hash) + 1]++;
+    for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
+    sorted_.resize(hashes->size());
+    for (const uint64_t hash : *hashes) sorted_[ends_[bucket(hash)]++] = hash;
+    size_t begin = 0;
+    for (size_t i = 0; i + 1 < ends_.size(); i++) {
+      const size_t end = ends_[i];
+      if (end - begin > 1) {
+        std::sort(&sorted_[begin], &sorted_[begin] + (end - begin));
+      }
+      begin = end;
+    }
+    hashes->swap(sorted_);
   }
 
   // Finds a seed with which the equations can be solved. If there is none,
@@ -619,6 +666,7 @@ class Builder : public AmqSetBuilder {
   const AmqPlan plan_;
   char* const data_;
   std::vector<std::vector<uint64_t>> shards_;
+  std::vector<uint64_t> some_;  // hashes of a shard
   // The local hashes of a shard, sorted by their stripes.
   std::vector<uint64_t> sorted_;
   std::vector<uint32_t> stripes_;  // of the hashes, in their own order
