@@ -14,8 +14,8 @@
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/neighbours.h"
 #include "filter_policy/amq/ribbon_types.h"
+#include "port/port.h"
 #include "util/coding_lean.h"
-#include "util/fastrange.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -73,7 +73,7 @@ struct Group {
   Group(uint64_t number, uint32_t seed, uint64_t starts) {
     const uint64_t hash =
         NeighbourGroups::Mix(number + (seed + 1) * 0x9e3779b97f4a7c15u);
-    start = FastRange64(hash, starts);
+    start = static_cast<uint64_t>(Row{hash} * starts >> 64);
     const uint64_t low = hash * 0xc2b2ae3d27d4eb4fu;
     const uint64_t high = (low ^ low >> 32) * 0x165667b19e3779f9u;
     coefficients = Row{high ^ high >> 29} << 64 | (low ^ low >> 32) | 1;
@@ -578,40 +578,39 @@ class Builder : public AmqSetBuilder {
     constexpr size_t kMany = 1 << 14;
     const uint64_t skipped =
         hashes.size() < kMany ? 0 : uint64_t{7} << kNeighbourBits;
-    some_.resize(hashes.size() + 1);
+    sorted_.resize(hashes.size() + 1);
     size_t count = 0;
     for (const uint64_t hash : hashes) {
-      some_[count] = hash;
+      sorted_[count] = hash;
       count += (hash & skipped) == 0 ? 1 : 0;
     }
-    some_.resize(count);
-    Sort(&some_);
+    SortInto(sorted_.data(), count, &some_);
     some_.erase(std::unique(some_.begin(), some_.end()), some_.end());
     return LargestGroups(some_, MaxGroupBits(distinct), kMaxInGroup);
   }
 
   // Sorts hashes of one shard: groups, whose numbers are random, by the highest
   // bits that are not those of all, and then the few with the same ones.
-  void Sort(std::vector<uint64_t>* hashes) {
+  void SortInto(const uint64_t* hashes, size_t count,
+                std::vector<uint64_t>* sorted) {
     const unsigned log = plan_.small[0];
-    const unsigned bits = std::min(BitsFor(hashes->size()), 32u);
-    const auto bucket = [&](uint64_t hash) {
-      return hash << log >> 1 >> (63 - bits);
+    const unsigned bits = BitsFor(count);
+    const auto bucket = [&](size_t i) {
+      return hashes[i] << log >> 1 >> (63 - bits);
     };
     ends_.assign((size_t{1} << bits) + 1, 0);
-    for (const uint64_t hash : *hashes) ends_[bucket(hash) + 1]++;
+    for (size_t i = 0; i < count; i++) ends_[bucket(i) + 1]++;
     for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
-    sorted_.resize(hashes->size());
-    for (const uint64_t hash : *hashes) sorted_[ends_[bucket(hash)]++] = hash;
-    size_t begin = 0;
+    sorted->resize(count);
+    for (size_t i = 0; i < count; i++) {
+      (*sorted)[ends_[bucket(i)]++] = hashes[i];
+    }
+    uint64_t* begin = sorted->data();
     for (size_t i = 0; i + 1 < ends_.size(); i++) {
-      const size_t end = ends_[i];
-      if (end - begin > 1) {
-        std::sort(&sorted_[begin], &sorted_[begin] + (end - begin));
-      }
+      uint64_t* const end = sorted->data() + ends_[i];
+      if (end - begin > 1) std::sort(begin, end);
       begin = end;
     }
-    hashes->swap(sorted_);
   }
 
   // Finds a seed with which the equations can be solved. If there is none,
@@ -638,16 +637,24 @@ class Builder : public AmqSetBuilder {
     stripes_.resize(hashes.size());
     sorted_.resize(hashes.size());
     const uint64_t starts = shard.Starts();
-    for (size_t i = 0; i < hashes.size(); i++) {
+    const size_t count = hashes.size();
+    uint32_t* const stripes = stripes_.data();
+    uint32_t* const ends = ends_.data();
+    uint64_t* const sorted = sorted_.data();
+    for (size_t i = 0; i < count; i++) {
       const uint64_t local = shard.groups.HashOf(hashes[i]);
       const Group group(local >> shard.groups.bits, shard.seed, starts);
-      stripes_[i] = static_cast<uint32_t>(
-          (group.start + shard.NeighbourOf(local)) / kStripe);
-      ends_[stripes_[i] + 1]++;
+      const uint64_t slot = group.start + shard.NeighbourOf(local);
+      stripes[i] = static_cast<uint32_t>(slot / kStripe);
+      ends[stripes[i] + 1]++;
     }
-    for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
-    for (size_t i = 0; i < hashes.size(); i++) {
-      sorted_[ends_[stripes_[i]]++] = shard.groups.HashOf(hashes[i]);
+    for (size_t i = 1; i < ends_.size(); i++) ends[i] += ends[i - 1];
+    // Hashes whose places are prefetched before the first one is written.
+    constexpr size_t kAhead = 16;
+    for (size_t i = 0; i < count; i++) {
+      const size_t ahead = std::min(i + kAhead, count - 1);
+      PREFETCH(&sorted[ends[stripes[ahead]]], 1, 3);
+      sorted[ends[stripes[i]]++] = shard.groups.HashOf(hashes[i]);
     }
     elimination_.Reset();
     return Eliminate(sorted_.data(), shard, ends_.data(), &elimination_,
@@ -666,7 +673,7 @@ class Builder : public AmqSetBuilder {
   const AmqPlan plan_;
   char* const data_;
   std::vector<std::vector<uint64_t>> shards_;
-  std::vector<uint64_t> some_;  // hashes of a shard
+  std::vector<uint64_t> some_;  // of the hashes of a shard
   // The local hashes of a shard, sorted by their stripes.
   std::vector<uint64_t> sorted_;
   std::vector<uint32_t> stripes_;  // of the hashes, in their own order
@@ -931,11 +938,15 @@ const AmqType& RibbonAmqType() {
         const uint64_t mean = plan.hashes >> plan.small[0];
         const uint64_t slots =
             BlocksFor(mean + mean / 16, kNeighbourBits) * kSlotsPerBlock;
+        // Of each hash, itself, a copy in its shard and the number of its
+        // stripe; of each slot, its equation; then the ends of stripes, and a
+        // sample of the hashes.
         return sizeof(Builder) +
-               (plan.hashes + plan.hashes / 16 + mean) * sizeof(uint64_t) +
-               mean * sizeof(uint32_t) +
+               (plan.hashes + plan.hashes / 16) * sizeof(uint64_t) +
+               mean * (sizeof(uint64_t) + sizeof(uint32_t)) +
                slots * (sizeof(Row) + sizeof(uint32_t)) +
-               slots / kStripe * sizeof(uint32_t);
+               slots / kStripe * sizeof(uint32_t) +
+               std::min(mean, uint64_t{1} << 14) * sizeof(uint64_t);
       },
       IsSane,
       [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
