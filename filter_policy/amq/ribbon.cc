@@ -17,6 +17,13 @@
 #include "port/port.h"
 #include "util/coding_lean.h"
 
+// Unrolls the loop that follows, of at most 8 turns.
+#if defined(__clang__)
+#define PROTEAN_UNROLL _Pragma("unroll")
+#else
+#define PROTEAN_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -311,13 +318,13 @@ class Elimination {
     unsigned other[kSums];
     first[0].words = second[0].words = Equation::Words{};
     other[0] = 0;
-#pragma GCC unroll 4
+    PROTEAN_UNROLL
     for (unsigned slot = kHalf; slot-- > 0;) {
       const Equation& low = equations_[slot];
       const Equation& high = equations_[slot + kHalf];
       const unsigned low_byte = bytes_[slot];
       const unsigned high_byte = bytes_[slot + kHalf] >> kHalf;
-#pragma GCC unroll 8
+      PROTEAN_UNROLL
       for (unsigned sum = 1u << slot; sum < kSums; sum += 2u << slot) {
         const unsigned before = sum ^ (low_byte % kSums);
         first[sum].words = low.words ^ first[before].words;
@@ -423,7 +430,7 @@ PROTEAN_CLONED void Solve(const Row* rows, const uint32_t* results,
       // The sums of the solutions of each half of the stripe's slots.
       constexpr unsigned kHalf = kStripe / 2;
       SumsOfFour halves[2];
-#pragma GCC unroll 8
+      PROTEAN_UNROLL
       for (unsigned slot = kStripe; slot-- > 0;) {
         uint64_t words[] = {static_cast<uint64_t>(row[slot]),
                             static_cast<uint64_t>(row[slot] >> 64)};
