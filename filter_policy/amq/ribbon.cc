@@ -945,9 +945,8 @@ const AmqType& RibbonAmqType() {
         const uint64_t mean = plan.hashes >> plan.small[0];
         const uint64_t slots =
             BlocksFor(mean + mean / 16, kNeighbourBits) * kSlotsPerBlock;
-        // Of each hash, itself, a copy in its shard and the number of its
-        // stripe; of each slot, its equation; then the ends of stripes, and a
-        // sample of the hashes.
+        // Each hash, its copy in a shard and the number of its stripe; each
+        // slot's equation; the ends of stripes; a sample of the hashes.
         return sizeof(Builder) +
                (plan.hashes + plan.hashes / 16) * sizeof(uint64_t) +
                mean * (sizeof(uint64_t) + sizeof(uint32_t)) +
