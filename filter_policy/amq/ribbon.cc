@@ -14,8 +14,15 @@
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/neighbours.h"
 #include "filter_policy/amq/ribbon_types.h"
+#include "port/port.h"
 #include "util/coding_lean.h"
-#include "util/fastrange.h"
+
+// Unrolls the loop that follows, of at most 8 turns.
+#if defined(__clang__)
+#define PROTEAN_UNROLL _Pragma("unroll")
+#else
+#define PROTEAN_UNROLL _Pragma("GCC unroll 8")
+#endif
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -73,7 +80,7 @@ struct Group {
   Group(uint64_t number, uint32_t seed, uint64_t starts) {
     const uint64_t hash =
         NeighbourGroups::Mix(number + (seed + 1) * 0x9e3779b97f4a7c15u);
-    start = FastRange64(hash, starts);
+    start = static_cast<uint64_t>(Row{hash} * starts >> 64);
     const uint64_t low = hash * 0xc2b2ae3d27d4eb4fu;
     const uint64_t high = (low ^ low >> 32) * 0x165667b19e3779f9u;
     coefficients = Row{high ^ high >> 29} << 64 | (low ^ low >> 32) | 1;
@@ -84,19 +91,16 @@ struct Group {
 
   // The fingerprint of a neighbour; kMaxColumns bits of it count.
   uint32_t Fingerprint(unsigned neighbour) const {
-    return static_cast<uint32_t>(fingerprints >> neighbour);
+    const auto low = static_cast<uint64_t>(fingerprints);
+    const auto high = static_cast<uint64_t>(fingerprints >> 64);
+    return static_cast<uint32_t>(low >> neighbour | high << 1
+                                                         << (63 - neighbour));
   }
 
   uint64_t start;
   Row coefficients;
   Row fingerprints;
 };
-
-inline unsigned Parity(Row row) {
-  return static_cast<unsigned>(PopCount(static_cast<uint64_t>(row) ^
-                                        static_cast<uint64_t>(row >> 64))) &
-         1;
-}
 
 // What the data says of a shard.
 struct Shard {
@@ -164,73 +168,328 @@ struct Columns {
   uint64_t blocks_with_fewer;
 };
 
-// The equations of a shard, which are added and then solved.
-class Equations {
+// Slots that are eliminated, and then solved, together. The bits of an equation
+// in them are a byte of it.
+constexpr unsigned kStripe = 8;
+constexpr uint64_t kStripesPerBlock = kSlotsPerBlock / kStripe;
+constexpr unsigned kAllOfStripe = (1u << kStripe) - 1;
+
+// An equation whose coefficients belong to 128 slots in a row. That of a slot
+// is the bit which has the slot's number modulo 192, so equations that begin at
+// different slots are added up without moving their bits.
+//
+// Equations are copied and added up as a whole: a CPU waits for parts that it
+// has just written to get to its cache before it reads the whole.
+struct alignas(32) Equation {
+  using Words = uint64_t __attribute__((vector_size(32)));
+
+  bool HasNone() const { return (words[0] | words[1] | words[2]) == 0; }
+  bool IsWrong() const { return words[3] != 0; }
+
+  // The coefficients, and the fingerprint.
+  Words words;
+};
+
+// Where equations have the coefficients of a stripe.
+struct Stripe {
+  explicit Stripe(uint64_t number)
+      : word(number / 8 % 3),
+        next_word(word == 2 ? 0 : word + 1),
+        last_word(word == 0 ? 2 : word - 1),
+        shift(8 * (number % 8)),
+        is_odd(number / 8 % 2 != 0) {}
+
+  unsigned ByteOf(const Equation& equation) const {
+    return static_cast<unsigned>(equation.words[word] >> shift) & 0xff;
+  }
+  // Writes an equation that begins at a slot of the stripe.
+  void Write(Row coefficients, unsigned slot, uint32_t fingerprint,
+             Equation* equation) const {
+    const unsigned moved = shift + slot;
+    const auto low = static_cast<uint64_t>(coefficients);
+    const auto high = static_cast<uint64_t>(coefficients >> 64);
+    equation->words[word] = low << moved;
+    equation->words[next_word] = high << moved | low >> 1 >> (63 - moved);
+    equation->words[last_word] = high >> 1 >> (63 - moved);
+    equation->words[3] = fingerprint;
+  }
+  // The coefficients from a slot of the stripe on: that of each slot is the bit
+  // with its number modulo 128.
+  Row RowOf(const Equation& equation) const {
+    const uint64_t own = equation.words[word] | equation.words[last_word];
+    const uint64_t next = equation.words[next_word];
+    return is_odd ? Row{own} << 64 | next : Row{next} << 64 | own;
+  }
+
+  uint64_t word;
+  uint64_t next_word;
+  uint64_t last_word;
+  unsigned shift;
+  bool is_odd;  // of a block's two words
+};
+
+// Eliminates the coefficients of one stripe after the other, in equations that
+// begin there or before.
+//
+// Each slot takes an equation whose first coefficient is the slot's, if there
+// is one. Which slots take one, and the solution, do not depend on the order of
+// the equations. So those that begin in a stripe take free slots first, without
+// a branch that no CPU could predict, and only the slots that are left are
+// looked for among the equations that wait. The others are then reduced by
+// tables of all sums of the equations taken ("method of the four Russians").
+class Elimination {
  public:
-  void Reset(uint64_t slots) {
-    rows_.assign(slots, 0);
-    results_.assign(slots, 0);
-  }
-
-  // False if the equations contradict each other. The lowest coefficient is
-  // one.
-  bool Add(uint64_t start, Row row, uint32_t result) {
-    for (;;) {
-      Row& at = rows_[start];
-      if (at == 0) {
-        at = row;
-        results_[start] = result;
-        return true;
-      }
-      row ^= at;
-      result ^= results_[start];
-      if (row == 0) return result == 0;
-      const auto low = static_cast<uint64_t>(row);
-      const unsigned zeros = low != 0
-                                 ? static_cast<unsigned>(__builtin_ctzll(low))
-                                 : 64 + static_cast<unsigned>(__builtin_ctzll(
-                                            static_cast<uint64_t>(row >> 64)));
-      row >>= zeros;
-      start += zeros;
+  // Room for equations that begin in a stripe.
+  void Reserve(size_t count) {
+    if (waiting_.size() < num_waiting_ + count) {
+      waiting_.resize(2 * (num_waiting_ + count));
     }
   }
-
-  // Writes the solution. Bits that no equation decides are zeros.
-  void Solve(const Columns& columns, char* segments) const {
-    Row solved[kMaxColumns] = {};  // of each column, the bits from a slot on
-    for (uint64_t block = columns.blocks; block-- > 0;) {
-      const uint64_t count = columns.In(block);
-      SolveBlock(block * kSlotsPerBlock, count, solved);
-      char* out = segments + columns.Begin(block) * kSegmentBytes;
-      for (uint64_t i = 0; i < count; i++, out += kSegmentBytes) {
-        EncodeFixed64(out, static_cast<uint64_t>(solved[i]));
-        EncodeFixed64(out + 8, static_cast<uint64_t>(solved[i] >> 64));
-      }
+  // The place for an equation that begins at a slot of the stripe.
+  Equation* Add(unsigned slot) {
+    const unsigned is_taken = taken_ >> slot & 1;
+    Equation* const places[] = {&equations_[slot], &waiting_[num_waiting_]};
+    num_waiting_ += is_taken;
+    taken_ |= 1u << slot;
+    return places[is_taken];
+  }
+  // Eliminates a stripe, and writes the equation of each of its slots, or
+  // zeros.
+  void Finish(const Stripe& stripe, Row* rows, uint32_t* results) {
+    size_t left = num_waiting_;
+    for (unsigned slot = 0; slot < kStripe; slot++) {
+      bytes_[slot] = stripe.ByteOf(equations_[slot]);
     }
+    while (taken_ != kAllOfStripe && left > 0) TakeLast(stripe, &left);
+    if (left > 0) ReduceFirst(stripe, left);
+    for (unsigned slot = 0; slot < kStripe; slot++) {
+      rows[slot] = stripe.RowOf(equations_[slot]);
+      results[slot] = static_cast<uint32_t>(equations_[slot].words[3]);
+      equations_[slot].words = Equation::Words{};
+    }
+    taken_ = 0;
+  }
+  // Drops the equations that wait and have no coefficients left: those of
+  // repeated hashes, and a few others. False if one contradicts the others.
+  bool DropSolved() {
+    for (size_t i = 0; i < num_waiting_;) {
+      if (!waiting_[i].HasNone()) {
+        i++;
+        continue;
+      }
+      if (waiting_[i].IsWrong()) return false;
+      waiting_[i].words = waiting_[--num_waiting_].words;
+    }
+    return true;
+  }
+  bool IsDone() const { return num_waiting_ == 0; }
+  void Reset() {
+    taken_ = 0;
+    num_waiting_ = 0;
+    std::fill_n(equations_, kStripe, Equation{});
   }
 
  private:
-  void SolveBlock(uint64_t begin, uint64_t columns, Row* solved) const;
+  // Gives a free slot, if it can, the last of the first `left` equations that
+  // wait.
+  void TakeLast(const Stripe& stripe, size_t* left) {
+    Equation& equation = waiting_[--*left];
+    for (unsigned byte = stripe.ByteOf(equation); byte != 0;) {
+      const auto slot = static_cast<unsigned>(__builtin_ctz(byte));
+      if ((taken_ >> slot & 1) == 0) {
+        equations_[slot].words = equation.words;
+        bytes_[slot] = byte;
+        taken_ |= 1u << slot;
+        equation.words = waiting_[--num_waiting_].words;
+        return;
+      }
+      equation.words ^= equations_[slot].words;
+      byte ^= bytes_[slot];
+    }
+  }
+  // Reduces the first `left` equations that wait, when all slots are taken.
+  void ReduceFirst(const Stripe& stripe, size_t left) {
+    constexpr unsigned kHalf = kStripe / 2;
+    constexpr unsigned kSums = 1u << kHalf;
+    // For each half of a byte, the sum of equations that has it, and for the
+    // first half, the other half of that sum.
+    Equation first[kSums];
+    Equation second[kSums];
+    unsigned other[kSums];
+    first[0].words = second[0].words = Equation::Words{};
+    other[0] = 0;
+    PROTEAN_UNROLL
+    for (unsigned slot = kHalf; slot-- > 0;) {
+      const Equation& low = equations_[slot];
+      const Equation& high = equations_[slot + kHalf];
+      const unsigned low_byte = bytes_[slot];
+      const unsigned high_byte = bytes_[slot + kHalf] >> kHalf;
+      PROTEAN_UNROLL
+      for (unsigned sum = 1u << slot; sum < kSums; sum += 2u << slot) {
+        const unsigned before = sum ^ (low_byte % kSums);
+        first[sum].words = low.words ^ first[before].words;
+        other[sum] = low_byte >> kHalf ^ other[before];
+        second[sum].words = high.words ^ second[sum ^ high_byte].words;
+      }
+    }
+    Equation* const end = &waiting_[0] + left;
+    for (Equation* equation = &waiting_[0]; equation != end; equation++) {
+      const unsigned byte = stripe.ByteOf(*equation);
+      equation->words ^= first[byte % kSums].words ^
+                         second[byte >> kHalf ^ other[byte % kSums]].words;
+    }
+  }
 
-  std::vector<Row> rows_;
-  std::vector<uint32_t> results_;
+  unsigned taken_ = 0;  // slots of the stripe
+  Equation equations_[kStripe] = {};
+  unsigned bytes_[kStripe] = {};
+  size_t num_waiting_ = 0;
+  std::vector<Equation> waiting_;
 };
 
-PROTEAN_CLONED void SolveSlots(const Row* rows, const uint32_t* results,
-                               uint64_t columns, Row* solved) {
-  for (uint64_t slot = kSlotsPerBlock; slot-- > 0;) {
-    const Row row = rows[slot];
-    const uint32_t result = results[slot];
-    for (uint64_t i = 0; i < columns; i++) {
-      const Row shifted = solved[i] << 1;
-      solved[i] = shifted | ((Parity(shifted & row) ^ result >> i) & 1);
+// The equations of a shard, one for each slot or none, and their solution.
+struct Equations {
+  std::vector<Row> rows;
+  std::vector<uint32_t> results;
+};
+
+// Turns the solutions of the slots of a block, which are numbers, into segments
+// of a bit for each slot.
+inline void WriteSegments(const uint32_t* solved, uint64_t columns, char* out) {
+#if defined(__SSE2__)
+  constexpr uint64_t kAtOnce = 16;
+  for (uint64_t slot = 0; slot < kSlotsPerBlock; slot += kAtOnce) {
+    const auto* const from = reinterpret_cast<const __m128i*>(solved + slot);
+    for (unsigned begin = 0; begin < columns; begin += 8) {
+      const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(begin));
+      const __m128i mask = _mm_set1_epi32(0xff);
+      const auto part = [&](int i) {
+        return _mm_and_si128(_mm_srl_epi32(_mm_loadu_si128(from + i), shift),
+                             mask);
+      };
+      __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(part(0), part(1)),
+                                       _mm_packs_epi32(part(2), part(3)));
+      for (unsigned column = begin + 8; column-- > begin;) {
+        if (column < columns) {
+          EncodeFixed16(out + column * kSegmentBytes + slot / 8,
+                        static_cast<uint16_t>(_mm_movemask_epi8(bytes)));
+        }
+        bytes = _mm_add_epi8(bytes, bytes);
+      }
     }
+  }
+#else
+  for (uint64_t column = 0; column < columns; column++) {
+    for (uint64_t word = 0; word < 2; word++) {
+      uint64_t bits = 0;
+      for (uint64_t i = 64; i-- > 0;) {
+        bits = bits << 1 | (solved[64 * word + i] >> column & 1);
+      }
+      EncodeFixed64(out + column * kSegmentBytes + 8 * word, bits);
+    }
+  }
+#endif
+}
+
+// All sums of some of four numbers. Compilers would write one after the other
+// if these were arrays.
+using SumsOfFour = uint32_t __attribute__((vector_size(64)));
+
+inline void SumUp(const uint32_t* numbers, SumsOfFour* sums) {
+  constexpr uint32_t k = ~uint32_t{0};
+  *sums =
+      (SumsOfFour{0, k, 0, k, 0, k, 0, k, 0, k, 0, k, 0, k, 0, k} &
+       numbers[0]) ^
+      (SumsOfFour{0, 0, k, k, 0, 0, k, k, 0, 0, k, k, 0, 0, k, k} &
+       numbers[1]) ^
+      (SumsOfFour{0, 0, 0, 0, k, k, k, k, 0, 0, 0, 0, k, k, k, k} &
+       numbers[2]) ^
+      (SumsOfFour{0, 0, 0, 0, 0, 0, 0, 0, k, k, k, k, k, k, k, k} & numbers[3]);
+}
+
+// Solves equations from the last slot to the first one. Bits that no equation
+// decides are zeros.
+//
+// The solution of a slot is a number, whose bits are those of all columns. An
+// equation adds up the numbers that its coefficients select: for each byte of
+// them, tables have the sum of what it selects in its stripe.
+PROTEAN_CLONED void Solve(const Row* rows, const uint32_t* results,
+                          const Columns& columns, char* segments) {
+  // For each byte, the sums that differ in its last four bits.
+  SumsOfFour sums[kStripesPerBlock][1u << (kStripe / 2)] = {};
+  const auto sum_of = [&](uint64_t i, uint64_t byte) {
+    return reinterpret_cast<const uint32_t*>(sums[i])[byte & 0xff];
+  };
+  uint32_t solved[kSlotsPerBlock];
+  for (uint64_t block = columns.blocks; block-- > 0;) {
+    for (uint64_t stripe = kStripesPerBlock; stripe-- > 0;) {
+      uint32_t* const own = &solved[kStripe * stripe];
+      const Row* const row = rows + block * kSlotsPerBlock + kStripe * stripe;
+      const uint32_t* const result =
+          results + block * kSlotsPerBlock + kStripe * stripe;
+      // The sums of the solutions of each half of the stripe's slots.
+      constexpr unsigned kHalf = kStripe / 2;
+      SumsOfFour halves[2];
+      PROTEAN_UNROLL
+      for (unsigned slot = kStripe; slot-- > 0;) {
+        uint64_t words[] = {static_cast<uint64_t>(row[slot]),
+                            static_cast<uint64_t>(row[slot] >> 64)};
+        uint64_t& with_own = words[stripe / 8];
+        const unsigned shift = 8 * (stripe % 8);
+        const uint64_t selected = with_own >> shift;
+        // The coefficients before the slot are those of the stripe one block
+        // further on.
+        with_own &= ~(uint64_t{kAllOfStripe - LowBits(slot)} << shift);
+        uint32_t sum = result[slot];
+        for (unsigned i = 0; i < 8; i++) {
+          sum ^= sum_of(i, words[0] >> (8 * i)) ^
+                 sum_of(8 + i, words[1] >> (8 * i));
+        }
+        if (slot < kHalf) sum ^= halves[1][selected >> kHalf & 0xf];
+        for (unsigned i = slot | (kHalf - 1); i > slot; i--) {
+          sum ^= own[i] & (0 - static_cast<uint32_t>(selected >> i & 1));
+        }
+        own[slot] = sum;
+        if (slot % kHalf == 0) SumUp(&own[slot], &halves[slot / kHalf]);
+      }
+      for (unsigned i = 0; i < 1u << kHalf; i++) {
+        sums[stripe][i] = halves[0] ^ halves[1][i];
+      }
+    }
+    WriteSegments(solved, columns.In(block),
+                  segments + columns.Begin(block) * kSegmentBytes);
   }
 }
 
-void Equations::SolveBlock(uint64_t begin, uint64_t columns,
-                           Row* solved) const {
-  SolveSlots(&rows_[begin], &results_[begin], columns, solved);
+// Adds the equations of a shard, stripe by stripe: `hashes` has local hashes,
+// those of a stripe up to its end in `ends`. False if they contradict each
+// other.
+PROTEAN_CLONED bool Eliminate(const uint64_t* hashes, const Shard& shard,
+                              const uint32_t* ends, Elimination* elimination,
+                              Equations* equations) {
+  const uint64_t starts = shard.Starts();
+  uint32_t next = 0;
+  for (uint64_t number = 0; number < shard.blocks * kStripesPerBlock;
+       number++) {
+    const Stripe stripe(number);
+    elimination->Reserve(ends[number] - next);
+    for (; next < ends[number]; next++) {
+      const uint64_t hash = hashes[next];
+      const Group group(hash >> shard.groups.bits, shard.seed, starts);
+      const unsigned neighbour = shard.NeighbourOf(hash);
+      const auto slot =
+          static_cast<unsigned>((group.start + neighbour) % kStripe);
+      stripe.Write(group.coefficients, slot, group.Fingerprint(neighbour),
+                   elimination->Add(slot));
+    }
+    elimination->Finish(stripe, &equations->rows[kStripe * number],
+                        &equations->results[kStripe * number]);
+    if (number % kStripesPerBlock == kStripesPerBlock - 1 &&
+        !elimination->DropSolved()) {
+      return false;
+    }
+  }
+  return elimination->IsDone();
 }
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
@@ -310,7 +569,8 @@ class Builder : public AmqSetBuilder {
       if (!Fit(shards_[i], &equations, &shard)) return FinishAsBloom();
       const Columns columns(shard.end - begin, shard.blocks);
       shard.columns = static_cast<uint32_t>(columns.most);
-      equations.Solve(columns, solutions + begin * kSegmentBytes);
+      Solve(equations.rows.data(), equations.results.data(), columns,
+            solutions + begin * kSegmentBytes);
       shard.EncodeTo(data_ + kEntryBytes * i);
       begin = shard.end;
     }
@@ -319,19 +579,45 @@ class Builder : public AmqSetBuilder {
 
  private:
   // Groups that are not harder to solve than single hashes.
-  static NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
-                                   uint64_t distinct) {
+  NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
+                            uint64_t distinct) {
     // Every eighth group of many shows how full they are.
     constexpr size_t kMany = 1 << 14;
     const uint64_t skipped =
         hashes.size() < kMany ? 0 : uint64_t{7} << kNeighbourBits;
-    std::vector<uint64_t> some;
+    sorted_.resize(hashes.size() + 1);
+    size_t count = 0;
     for (const uint64_t hash : hashes) {
-      if ((hash & skipped) == 0) some.push_back(hash);
+      sorted_[count] = hash;
+      count += (hash & skipped) == 0 ? 1 : 0;
     }
-    std::sort(some.begin(), some.end());
-    some.erase(std::unique(some.begin(), some.end()), some.end());
-    return LargestGroups(some, MaxGroupBits(distinct), kMaxInGroup);
+    SortInto(sorted_.data(), count, &some_);
+    some_.erase(std::unique(some_.begin(), some_.end()), some_.end());
+    return LargestGroups(some_, MaxGroupBits(distinct), kMaxInGroup);
+  }
+
+  // Sorts hashes of one shard: groups, whose numbers are random, by the highest
+  // bits that are not those of all, and then the few with the same ones.
+  void SortInto(const uint64_t* hashes, size_t count,
+                std::vector<uint64_t>* sorted) {
+    const unsigned log = plan_.small[0];
+    const unsigned bits = BitsFor(count);
+    const auto bucket = [&](size_t i) {
+      return hashes[i] << log >> 1 >> (63 - bits);
+    };
+    ends_.assign((size_t{1} << bits) + 1, 0);
+    for (size_t i = 0; i < count; i++) ends_[bucket(i) + 1]++;
+    for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
+    sorted->resize(count);
+    for (size_t i = 0; i < count; i++) {
+      (*sorted)[ends_[bucket(i)]++] = hashes[i];
+    }
+    uint64_t* begin = sorted->data();
+    for (size_t i = 0; i + 1 < ends_.size(); i++) {
+      uint64_t* const end = sorted->data() + ends_[i];
+      if (end - begin > 1) std::sort(begin, end);
+      begin = end;
+    }
   }
 
   // Finds a seed with which the equations can be solved. If there is none,
@@ -348,33 +634,38 @@ class Builder : public AmqSetBuilder {
     }
   }
 
-  // Adds the equations of all hashes, block by block, since those of a block
-  // are near each other.
+  // Adds the equations of all hashes, which are sorted by their stripes before.
   bool AddAll(const std::vector<uint64_t>& hashes, const Shard& shard,
               Equations* equations) {
-    equations->Reset(shard.blocks * kSlotsPerBlock);
-    ends_.assign(shard.blocks + 1, 0);
-    const auto block = [&](uint64_t hash) {
-      return shard.GroupOf(hash).start / kSlotsPerBlock;
-    };
+    const uint64_t slots = shard.blocks * kSlotsPerBlock;
+    equations->rows.resize(slots);
+    equations->results.resize(slots);
+    ends_.assign(slots / kStripe + 1, 0);
+    stripes_.resize(hashes.size());
     sorted_.resize(hashes.size());
-    for (const uint64_t hash : hashes) {
-      ends_[block(shard.groups.HashOf(hash)) + 1]++;
+    const uint64_t starts = shard.Starts();
+    const size_t count = hashes.size();
+    uint32_t* const stripes = stripes_.data();
+    uint32_t* const ends = ends_.data();
+    uint64_t* const sorted = sorted_.data();
+    for (size_t i = 0; i < count; i++) {
+      const uint64_t local = shard.groups.HashOf(hashes[i]);
+      const Group group(local >> shard.groups.bits, shard.seed, starts);
+      const uint64_t slot = group.start + shard.NeighbourOf(local);
+      stripes[i] = static_cast<uint32_t>(slot / kStripe);
+      ends[stripes[i] + 1]++;
     }
-    for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
-    for (const uint64_t hash : hashes) {
-      const uint64_t local = shard.groups.HashOf(hash);
-      sorted_[ends_[block(local)]++] = local;
+    for (size_t i = 1; i < ends_.size(); i++) ends[i] += ends[i - 1];
+    // Hashes whose places are prefetched before the first one is written.
+    constexpr size_t kAhead = 16;
+    for (size_t i = 0; i < count; i++) {
+      const size_t ahead = std::min(i + kAhead, count - 1);
+      PREFETCH(&sorted[ends[stripes[ahead]]], 1, 3);
+      sorted[ends[stripes[i]]++] = shard.groups.HashOf(hashes[i]);
     }
-    for (const uint64_t hash : sorted_) {
-      const Group group = shard.GroupOf(hash);
-      const unsigned neighbour = shard.NeighbourOf(hash);
-      if (!equations->Add(group.start + neighbour, group.coefficients,
-                          group.Fingerprint(neighbour))) {
-        return false;
-      }
-    }
-    return true;
+    elimination_.Reset();
+    return Eliminate(sorted_.data(), shard, ends_.data(), &elimination_,
+                     equations);
   }
 
   AmqHeader FinishAsBloom() const {
@@ -389,8 +680,12 @@ class Builder : public AmqSetBuilder {
   const AmqPlan plan_;
   char* const data_;
   std::vector<std::vector<uint64_t>> shards_;
+  std::vector<uint64_t> some_;  // of the hashes of a shard
+  // The local hashes of a shard, sorted by their stripes.
   std::vector<uint64_t> sorted_;
-  std::vector<uint32_t> ends_;  // of the blocks in sorted_
+  std::vector<uint32_t> stripes_;  // of the hashes, in their own order
+  std::vector<uint32_t> ends_;     // of the stripes in sorted_
+  Elimination elimination_;
 };
 
 // The solution of a shard.
@@ -650,9 +945,14 @@ const AmqType& RibbonAmqType() {
         const uint64_t mean = plan.hashes >> plan.small[0];
         const uint64_t slots =
             BlocksFor(mean + mean / 16, kNeighbourBits) * kSlotsPerBlock;
+        // Each hash, its copy in a shard and the number of its stripe; each
+        // slot's equation; the ends of stripes; a sample of the hashes.
         return sizeof(Builder) +
-               (plan.hashes + plan.hashes / 16 + mean) * sizeof(uint64_t) +
-               slots * (sizeof(Row) + sizeof(uint32_t));
+               (plan.hashes + plan.hashes / 16) * sizeof(uint64_t) +
+               mean * (sizeof(uint64_t) + sizeof(uint32_t)) +
+               slots * (sizeof(Row) + sizeof(uint32_t)) +
+               slots / kStripe * sizeof(uint32_t) +
+               std::min(mean, uint64_t{1} << 14) * sizeof(uint64_t);
       },
       IsSane,
       [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {

@@ -2,8 +2,8 @@
 
 //  Ribbon filters (Dillinger and Walzer, "Ribbon filter: practically smaller
 //  than Bloom and Xor", 2021) that keep neighbours together. They take about 30
-//  % fewer bits than Bloom filters of the same false positive rate, but several
-//  times as long to build.
+//  % fewer bits than Bloom filters of the same false positive rate, but three
+//  to four times as long to build.
 //
 //  A Ribbon filter solves an equation over GF(2) for each hash: of the bits of
 //  a column of the solution, 128 in a row from the hash's *start* on, those

@@ -64,7 +64,7 @@ void KeyStore::AddChunk(size_t key_size) {
   chunks_.emplace_back();
   chunks_.back().key_size = key_size;
   // Reserves the size of the previous chunk, and a little for longer keys.
-  chunks_.back().bytes.reserve(expected + expected / 16);
+  chunks_.back().bytes.Reserve(expected + expected / 16);
 }
 
 void KeyStore::Encode(Chunk* chunk) {
@@ -88,8 +88,8 @@ void KeyStore::Encode(Chunk* chunk) {
   coded.coded = true;
   coded.key_size = chunk->bytes.size();
   coded.ends.reserve(kChunkKeys / kGroupKeys);
-  coded.bytes.resize(size);
-  char* out = coded.bytes.data();
+  char* const begin = coded.bytes.Add(size);
+  char* out = begin;
   for (size_t i = 0; i < kChunkKeys; i++) {
     const Slice key = At(*chunk, i);
     const size_t rest = key.size() - shared[i];
@@ -98,7 +98,7 @@ void KeyStore::Encode(Chunk* chunk) {
     memcpy(out, key.data() + shared[i], rest);
     out += rest;
     if (i % kGroupKeys == kGroupKeys - 1) {
-      coded.ends.push_back(static_cast<uint32_t>(out - coded.bytes.data()));
+      coded.ends.push_back(static_cast<uint32_t>(out - begin));
     }
   }
   *chunk = std::move(coded);

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -35,10 +37,7 @@ class KeyStore {
     if (key.size() != chunk.key_size || !chunk.ends.empty()) {
       AppendEnd(&chunk, key.size());
     }
-    if (key.size() > chunk.bytes.capacity() - chunk.bytes.size()) {
-      Grow(&chunk.bytes, key.size());
-    }
-    chunk.bytes.append(key.data(), key.size());
+    chunk.bytes.Append(key);
     size_++;
   }
 
@@ -136,8 +135,53 @@ class KeyStore {
   static constexpr size_t kGroupKeys = 8;
   static_assert(kChunkKeys % kGroupKeys == 0, "chunks are full when coded");
 
+  // A std::string would do, but the calls that appending takes cost as much as
+  // all else that is done with a short key.
+  class Bytes {
+   public:
+    size_t size() const { return size_; }
+    size_t capacity() const { return capacity_; }
+    const char* data() const { return bytes_.get(); }
+
+    void Reserve(size_t capacity) {
+      std::unique_ptr<char[]> grown(new char[capacity]);
+      if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
+      bytes_ = std::move(grown);
+      capacity_ = capacity;
+    }
+    // Makes room for `size` bytes, and returns where they are to be written.
+    char* Add(size_t size) {
+      if (size > capacity_ - size_) Grow(size);
+      char* const added = bytes_.get() + size_;
+      size_ += size;
+      return added;
+    }
+    void Append(const Slice& key) {
+      char* const to = Add(key.size());
+      if (key.size() >= 8 && key.size() <= 16) {
+        // Two words, which may overlap.
+        const uint64_t head = DecodeFixed64(key.data());
+        const uint64_t tail = DecodeFixed64(key.data() + key.size() - 8);
+        EncodeFixed64(to, head);
+        EncodeFixed64(to + key.size() - 8, tail);
+      } else if (key.size() > 0) {
+        memcpy(to, key.data(), key.size());
+      }
+    }
+
+   private:
+    // Grows in smaller steps than a string would.
+    [[gnu::noinline]] void Grow(size_t size) {
+      Reserve(size_ + size_ / 8 + size);
+    }
+
+    std::unique_ptr<char[]> bytes_;
+    size_t size_ = 0;
+    size_t capacity_ = 0;
+  };
+
   struct Chunk {
-    std::string bytes;
+    Bytes bytes;
     size_t key_size = 0;         // length of every key, if there are no ends
     std::vector<uint32_t> ends;  // else where each key ends in `bytes`
     // Whether the keys are front coded, each after two varints: the length of
@@ -178,18 +222,15 @@ class KeyStore {
 
   // Begins a chunk whose first key has `key_size` bytes.
   void AddChunk(size_t key_size);
-  // Grows in smaller steps than a string would by itself.
-  [[gnu::noinline]] static void Grow(std::string* bytes, size_t size) {
-    bytes->reserve(bytes->size() + bytes->size() / 8 + size);
-  }
-  [[gnu::noinline]] void AppendEnd(Chunk* chunk, size_t size) {
-    if (chunk->ends.empty()) {
-      chunk->ends.reserve(kChunkKeys);
-      for (size_t i = 1; i <= size_ % kChunkKeys; i++) {
-        chunk->ends.push_back(static_cast<uint32_t>(i * chunk->key_size));
-      }
-    }
+  void AppendEnd(Chunk* chunk, size_t size) {
+    if (chunk->ends.empty()) BeginEnds(chunk);
     chunk->ends.push_back(static_cast<uint32_t>(chunk->bytes.size() + size));
+  }
+  [[gnu::noinline]] void BeginEnds(Chunk* chunk) {
+    chunk->ends.reserve(kChunkKeys);
+    for (size_t i = 1; i <= size_ % kChunkKeys; i++) {
+      chunk->ends.push_back(static_cast<uint32_t>(i * chunk->key_size));
+    }
   }
 
   std::vector<Chunk> chunks_;

@@ -380,12 +380,20 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
             suffix.prefix_bits > 0 ? CodedKey::kDigitBits : 0}) {}
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
-  const size_t depth = Depth(key, shared, next_shared);
   key_bytes_ += key.size();
-  fst_.Add(key, shared, next_shared,
-           suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
-           Draft(key, depth));
-  if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
+  if (suffix_.bits() == 0) {
+    fst_.Add(key, shared, next_shared, /*value=*/0);
+    return;
+  }
+  // Out of line, so that a key without a suffix needs no registers for it.
+  const auto add_with_suffix = [&]() __attribute__((noinline)) {
+    const size_t depth = Depth(key, shared, next_shared);
+    fst_.Add(key, shared, next_shared,
+             suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
+             Draft(key, depth));
+    if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
+  };
+  add_with_suffix();
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {

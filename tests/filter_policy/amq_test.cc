@@ -337,6 +337,32 @@ TEST(AmqTest, RepeatedHashes) {
   }
 }
 
+// A Ribbon set depends neither on the order of its hashes nor on their copies,
+// be there a few of all or very many of one.
+TEST(AmqTest, OrderAndCopiesMakeNoDifference) {
+  constexpr size_t kHashes = 3000;
+  constexpr size_t kInGroup = 4;
+  const AmqPlan plan = PlanAmq(kRibbonAmq, kHashes, 14 * kHashes / 8);
+  for (bool in_groups : {false, true}) {
+    Hashes hashes = RandomHashes(kHashes, 1);
+    for (size_t i = 0; in_groups && i < kHashes; i++) {
+      hashes[i] = (hashes[i - i % kInGroup] & ~LowBits(kNeighbourBits)) |
+                  (i % kInGroup * 9);
+    }
+    const BuiltAmq set(plan, hashes);
+    ExpectAllFound(*set, hashes);
+    Hashes copies(hashes.rbegin(), hashes.rend());
+    const BuiltAmq reversed(plan, copies);
+    EXPECT_EQ(set.data(), reversed.data());
+    copies.insert(copies.end(), hashes.begin(), hashes.end());
+    copies.insert(copies.begin() + kHashes / 2, 10000, hashes[7]);
+    const BuiltAmq repeated(plan, copies);
+    EXPECT_EQ(set.data(), repeated.data());
+    copies.insert(copies.end(), 300000, hashes[kHashes - 1]);
+    ExpectAllFound(*BuiltAmq(plan, copies), hashes);
+  }
+}
+
 // A Ribbon that cannot hold its hashes becomes a Bloom filter of the same size,
 // and the header says so.
 TEST(AmqTest, MoreHashesThanPlanned) {
