@@ -202,8 +202,8 @@ TEST(TimeFieldTest, IsFoundWhereverItStands) {
     return Format("%llu", AnyTime(rnd, 1000));
   };
   const auto word = [](class Random64* rnd) {
-    return std::string(1 + rnd->Uniform(5),
-                       static_cast<char>('a' + rnd->Uniform(20)));
+    const auto letter = static_cast<char>('a' + rnd->Uniform(20));
+    return std::string(1 + rnd->Uniform(5), letter);
   };
   EXPECT_EQ("decimal ms", FormOf(Make([&](auto* rnd) {
               return word(rnd) + "/" + word(rnd) + "/" + time(rnd);
@@ -215,7 +215,8 @@ TEST(TimeFieldTest, IsFoundWhereverItStands) {
               return "t/" + time(rnd) + word(rnd) + "/" + word(rnd);
             })));
   EXPECT_EQ("binary ns", FormOf(Make([&](auto* rnd) {
-              return word(rnd) + '\0' + BytesOf(AnyTime(rnd, 1000000000), 8);
+              const std::string ns = BytesOf(AnyTime(rnd, 1000000000), 8);
+              return word(rnd) + '\0' + ns;
             })));
   // The first of two times is the same in many keys.
   const std::optional<TimeField> second = FieldOf(Make([&](auto* rnd) {
@@ -294,9 +295,12 @@ TEST(TimeFieldTest, IsNotFoundInOtherKeys) {
 
 TEST(TimeWindowsTest, GoFromAKeyToALaterTime) {
   const Keys keys = Make([](auto* rnd) {
-    return Format("user:%02d|", static_cast<int>(rnd->Uniform(40))) +
-           Format("%llu", AnyTime(rnd, 1000)) +
-           Format("|%02d", static_cast<int>(rnd->Uniform(100)));
+    // Compilers evaluate operands in different orders: the numbers are drawn
+    // one by one, so that the keys are the same on all platforms.
+    const auto last = static_cast<int>(rnd->Uniform(100));
+    const std::string time = Format("%llu", AnyTime(rnd, 1000));
+    const auto user = static_cast<int>(rnd->Uniform(40));
+    return Format("user:%02d|", user) + time + Format("|%02d", last);
   });
   const KeyStore store = Stored(keys);
   const std::optional<TimeWindows> windows = TimeWindows::Find(store, 8);

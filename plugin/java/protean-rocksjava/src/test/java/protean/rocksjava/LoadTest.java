@@ -153,7 +153,8 @@ class LoadTest {
   void noneAnywhere() throws IOException, InterruptedException {
     String said = load("no resources", "-Djava.library.path=" + folder);
     assertTrue(said.contains("reason: the JAR of protean-rocksjava has no native libraries"), said);
-    assertTrue(said.contains("plugin/java/build_native.sh " + version), said);
+    assertTrue(said.contains("Build them with plugin/java/build_native.sh "), said);
+    assertTrue(said.contains(" " + version + " and name their folder"), said);
     said = load("", "-Dprotean.library.path=" + folder);
     assertTrue(said.contains("reason: the folder " + folder + " (system property protean.library.path) has no"), said);
     said = load("", "-Dprotean.library.path=" + folder + "/nowhere");
