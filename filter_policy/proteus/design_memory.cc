@@ -89,6 +89,9 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
     return false;
   }
   if (a.num_samples == 0) return true;
+  // Fewer samples cannot tell whether a design suits.
+  constexpr uint64_t kMinLookedAt = 256;
+  if (std::min(a.num_looked_at, b.num_looked_at) < kMinLookedAt) return false;
   // Two samples of the same distribution are about 4 / sqrt(n) apart, if n is
   // the size of the smaller one and there are some 20 bins.
   constexpr double kSame = 0.15;
@@ -98,8 +101,7 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
 }
 
 double ChanceOf(double rate, const CpfprModel& model) {
-  constexpr size_t kEnoughSamples = 20;
-  constexpr double kMost = 0.002;
+  constexpr double kMost = 0.0015;
   double weights = 0;
   double squares = 0;
   for (const CpfprModel::Query& query : model.queries()) {
@@ -109,7 +111,7 @@ double ChanceOf(double rate, const CpfprModel& model) {
   if (weights == 0) return 0;
   const double p = std::clamp(rate, 0.0, 1.0);
   const double error = std::sqrt(p * (1 - p) * squares) / weights;
-  return model.num_samples() < kEnoughSamples ? error : std::min(error, kMost);
+  return model.num_samples() == 0 ? error : std::min(error, kMost);
 }
 
 bool IsAsPromised(const CpfprModel::Rates& now,

@@ -18,7 +18,7 @@ constexpr size_t kSamplesForFew = 4096;
 constexpr size_t kSearchedForFew = 1024;
 
 size_t SamplesToCheck(uint64_t num_keys) {
-  return std::clamp<size_t>(num_keys / 8, 256, 2048);
+  return std::clamp<size_t>(num_keys / 8, 1024, 2048);
 }
 size_t SamplesToSearch(uint64_t num_keys) {
   return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
@@ -221,7 +221,7 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics) {
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   const CpfprModel model(
       keys_, statistics, samples.queries,
-      MakePrior(keys_, statistics, samples.queries.size(), prefixes_only_),
+      MakePrior(keys_, statistics, samples.InQueue(), prefixes_only_),
       prefixes_only_);
   for (const KeptDesign& kept :
        settings_.memory->Recall(SituationOf(model, samples, statistics))) {
@@ -248,8 +248,7 @@ Status ProteusGroup::Search(const KeyStatistics& statistics) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
   std::vector<CpfprModel::Query> prior;
   if (!settings_.forced.has_value()) {
-    prior =
-        MakePrior(keys_, statistics, samples.queries.size(), prefixes_only_);
+    prior = MakePrior(keys_, statistics, samples.InQueue(), prefixes_only_);
   }
   const CpfprModel model(keys_, statistics, samples.queries, prior,
                          prefixes_only_);

@@ -49,6 +49,9 @@ struct SamplesOfFile {
   std::vector<SampleQuery> queries;
   size_t per_query = 1;  // of those in the queue for which each query stands
   size_t outside = 0;    // queries in the queue that lie beyond the keys
+
+  // The number of queries in the queue, roughly.
+  size_t InQueue() const { return per_query * queries.size() + outside; }
 };
 
 // True if the query finds nothing in a file because it lies beyond all keys.
