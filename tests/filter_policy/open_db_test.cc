@@ -137,7 +137,7 @@ TEST(DBSessionTest, FiltersBuilt) {
   EXPECT_EQ(0u, DBSession::Join("db")->BuiltFor(&family).filters);
 }
 
-// As RocksDB counts what a filter answers to this thread.
+// Counts answers of a filter to this thread, as RocksDB does.
 void Answer(uint64_t negatives, uint64_t positives) {
   get_perf_context()->bloom_sst_miss_count += negatives;
   get_perf_context()->bloom_sst_hit_count += positives;
