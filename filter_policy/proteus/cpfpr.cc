@@ -168,7 +168,8 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
 
 CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
                        const std::vector<SampleQuery>& samples,
-                       const std::vector<Query>& prior, bool prefixes_only)
+                       const std::vector<Query>& prior, bool prefixes_only,
+                       double sample_weight)
     : statistics_(statistics) {
   if (keys.size() == 0) return;
   const std::string smallest = keys[0];
@@ -211,6 +212,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     Query query;
     if (MakeQuery(sample.lo, sample.hi, sample.hi_inclusive, keys, index, index,
                   statistics, &query)) {
+      query.weight = static_cast<float>(sample_weight);
       queries_.push_back(query);
     }
   }

@@ -53,7 +53,7 @@ class CpfprModel {
     uint32_t hi_shared;      // bits that its upper bound shares with a key
     uint32_t bounds_shared;  // bits that the bounds share
     uint32_t bytes;          // of the longer bound
-    float weight;            // among the other queries; a sample's is 1
+    float weight;            // among the other queries
     // Whether a Bloom filter must not do better on this query (prior.h).
     bool promised;
     // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to
@@ -96,9 +96,12 @@ class CpfprModel {
   // find nothing in it. `keys` ascend; `statistics` are theirs, and must
   // outlive the model. The queries of `prior` (prior.h) count as well. If
   // `prefixes_only`, a point query asks for all keys that start with its key.
+  // Each sample has the weight `sample_weight`: the number of samples that it
+  // stands for.
   CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
              const std::vector<SampleQuery>& samples,
-             const std::vector<Query>& prior = {}, bool prefixes_only = false);
+             const std::vector<Query>& prior = {}, bool prefixes_only = false,
+             double sample_weight = 1);
 
   // Makes a query of weight 1 that lies between two keys: above the first
   // `keys_below` of `keys`, and below the one of index `next` and those after

@@ -222,7 +222,7 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics) {
   const CpfprModel model(
       keys_, statistics, samples.queries,
       MakePrior(keys_, statistics, samples.InQueue(), prefixes_only_),
-      prefixes_only_);
+      prefixes_only_, static_cast<double>(samples.per_query));
   for (const KeptDesign& kept :
        settings_.memory->Recall(SituationOf(model, samples, statistics))) {
     CpfprModel::Rates rates;
@@ -250,8 +250,9 @@ Status ProteusGroup::Search(const KeyStatistics& statistics) {
   if (!settings_.forced.has_value()) {
     prior = MakePrior(keys_, statistics, samples.InQueue(), prefixes_only_);
   }
+  const double weight = static_cast<double>(samples.per_query);
   const CpfprModel model(keys_, statistics, samples.queries, prior,
-                         prefixes_only_);
+                         prefixes_only_, weight);
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -262,14 +263,18 @@ Status ProteusGroup::Search(const KeyStatistics& statistics) {
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTries(design);
   } else {
-    const bool is_small = keys_.size() < kFewKeys &&
-                          samples.queries.size() >= 2 * kSearchedForFew;
-    built = is_small ? BuildChosen(
-                           CpfprModel(keys_, statistics,
-                                      PartOf(samples.queries, kSearchedForFew),
-                                      prior, prefixes_only_),
-                           statistics)
-                     : BuildChosen(model, statistics);
+    const size_t all = samples.queries.size();
+    if (keys_.size() < kFewKeys && all >= 2 * kSearchedForFew) {
+      const std::vector<SampleQuery> part =
+          PartOf(samples.queries, kSearchedForFew);
+      const double weight_in_part =
+          weight * static_cast<double>(all) / static_cast<double>(part.size());
+      const CpfprModel small(keys_, statistics, part, prior, prefixes_only_,
+                             weight_in_part);
+      built = BuildChosen(small, statistics);
+    } else {
+      built = BuildChosen(model, statistics);
+    }
   }
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");

@@ -370,6 +370,9 @@ class DatabaseTest {
         db.compactRange(null, null, null, down);
       }
       records.write(db, 2, 2000);
+    }
+    // The files have the filters of another policy.
+    try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
       final RefreshOptions all = new RefreshOptions().withAllFiles(true);
       final RefreshOptions dry = all.withDryRun(true);
       assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry)));
