@@ -40,11 +40,6 @@ EOF_CARGO
   manifest=$(grep -o "\"manifest_path\":\"[^\"]*/$crate-${requirement#=}[^\"]*/Cargo.toml\"" "$package/metadata" | cut -d'"' -f4)
   cp -R "$(dirname "$manifest")/rocksdb" "$package/rocksdb"
   chmod -R u+w "$package/rocksdb"
-  # Some crates leave out the modules of cmake. Those of 11.8.1 serve for all of these versions.
-  if [ ! -d "$package/rocksdb/cmake" ]; then
-    fetch_rocksdb_crate 11.8.1 "$(dirname "$tree")/rocksdb-11.8.1" "$without"
-    cp -R "$(dirname "$tree")/rocksdb-11.8.1/cmake" "$package/rocksdb/"
-  fi
   [ "$(rocksdb_version "$package/rocksdb")" = "$version" ] ||
     die "the crate $crate ${requirement#=} does not carry RocksDB $version"
   settle "$package/rocksdb" "$tree"
