@@ -6,8 +6,7 @@ declare -A rocksdb_crates=(
   [10.1.3]="rust-librocksdb-sys =0.36.0"
   [10.4.2]="librocksdb-sys =0.17.3"
   [10.10.1]="rust-librocksdb-sys =0.42.0"
-  [11.8.1]="librocksdb-sys =0.19.0"
-  [11.12.0]="rust-librocksdb-sys =0.49.0")
+  [11.8.1]="librocksdb-sys =0.19.0")
 
 # Fetches RocksDB $1 into the folder $2, from the crate that carries it, unless the folder exists. $3: what to do if that
 # fails.

@@ -6,7 +6,7 @@
 #   scripts/check.sh versions [--minutes=N] [TREE|VERSION ...]
 #
 #   --minutes=N     time of the differential test with each version; default: 30; 0: none
-#   TREE|VERSION    RocksDB source trees, or versions out of 9.10.0, 10.1.3, 10.4.2, 10.10.1, 11.8.1 and 11.12.0; default:
+#   TREE|VERSION    RocksDB source trees, or versions out of 9.10.0, 10.1.3, 10.4.2, 10.10.1 and 11.8.1; default:
 #                   9.10.0, 10.4.2 and 11.8.1
 #
 # 9.10.0 comes from where scripts/provision_rocksdb.sh gets it, the others from the Rust crates that carry them, by cargo. A
