@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "db_bench_ext/process_memory.h"
 #include "db_bench_ext/stopwatch.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/iterator.h"
@@ -15,24 +16,6 @@
 #include "rocksdb/perf_level.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
-
-// The amount in a line of /proc/self/status, in MiB.
-double ProcessMiB(const char* field) {
-  FILE* file = fopen("/proc/self/status", "r");
-  if (file == nullptr) return 0;
-  char line[256];
-  double kib = 0;
-  while (fgets(line, sizeof(line), file) != nullptr) {
-    if (Slice(line).starts_with(field))
-      kib = strtod(line + strlen(field), nullptr);
-  }
-  fclose(file);
-  return kib / 1024;
-}
-
-}  // namespace
 
 void Check(bool right, const char* what) {
   if (right) return;
@@ -42,11 +25,7 @@ void Check(bool right, const char* what) {
 
 Cost Measure(const std::function<void()>& work) {
   malloc_trim(0);
-  // This resets the peak.
-  if (FILE* file = fopen("/proc/self/clear_refs", "w")) {
-    fputs("5", file);
-    fclose(file);
-  }
+  ResetPeakMemory();
   Cost cost;
   const double before = ProcessMiB("VmRSS:");
   const Stopwatch stopwatch;

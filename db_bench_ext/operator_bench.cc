@@ -253,11 +253,10 @@ void Load() {
 }
 
 void ReadDB() {
-  Options options;
   std::vector<ColumnFamilyDescriptor> families;
   DBOptions db_options;
   Check(LoadLatestOptions(ConfigOptions(), FLAGS_db, &db_options, &families));
-  options = Options(db_options, families[0].options);
+  Options options(db_options, families[0].options);
   options.statistics = CreateDBStatistics();
   options.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
       NewLRUCache(FLAGS_cache_bytes, /*num_shard_bits=*/0);

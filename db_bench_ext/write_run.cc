@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 
 #include "db_bench_ext/filter_spec.h"
+#include "db_bench_ext/process_memory.h"
 #include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/table_layout.h"
@@ -48,24 +47,6 @@ class CompactionClock : public EventListener {
  private:
   std::atomic<uint64_t> micros_{0};
 };
-
-// The most memory that this process had since it called this function before.
-// 0 where the system does not say.
-double TakePeakMb() {
-  double kib = 0;
-  if (FILE* file = fopen("/proc/self/status", "r")) {
-    char line[256];
-    while (fgets(line, sizeof(line), file) != nullptr) {
-      if (strncmp(line, "VmHWM:", 6) == 0) kib = strtod(line + 6, nullptr);
-    }
-    fclose(file);
-  }
-  if (FILE* file = fopen("/proc/self/clear_refs", "w")) {
-    fputs("5", file);
-    fclose(file);
-  }
-  return kib / 1024;
-}
 
 // The records, the same ones in the same order each time that they are drawn.
 class Records {
@@ -243,13 +224,13 @@ Status Run(const WriteRunOptions& options, WriteCost* cost) {
   Status s = written.Open(options);
   if (s.ok()) s = Seed(options, &records, written.policy());
   if (!s.ok()) return s;
-  TakePeakMb();
+  ResetPeakMemory();
   const Stopwatch wall;
   const CpuStopwatch cpu;
   s = Write(cost->records, &records, written.db());
   cost->wall_seconds = wall.Seconds();
   cost->cpu_seconds = cpu.Seconds();
-  cost->peak_mb = TakePeakMb();
+  cost->peak_mb = ProcessMiB("VmHWM:");
   if (s.ok()) s = written.ReadCosts(cost);
   return s.ok() ? Verify(options.filter, cost->records, &records, written.db())
                 : s;

@@ -36,22 +36,19 @@ BlockBasedTableOptions CopyOf(rocksdb_block_based_table_options_t* options) {
 }
 
 Status SetSampleGroup(const std::string& group, Options* options) {
-  const auto* const table =
-      options->table_factory->GetOptions<BlockBasedTableOptions>();
-  if (table == nullptr || table->filter_policy == nullptr ||
-      !options->table_factory->IsInstanceOf(
-          ProteanTableFactory::kClassName())) {
+  Status s = RequireProteanTable("a sample group", "the Options object",
+                                 options->table_factory.get());
+  if (!s.ok()) return s;
+  BlockBasedTableOptions shared =
+      *options->table_factory->GetOptions<BlockBasedTableOptions>();
+  if (shared.filter_policy == nullptr) {
     return Status::InvalidArgument(
         "a sample group needs ProteanTable with a filter policy; these options "
-        "have " +
-        std::string(options->table_factory->Name()) +
-        (table == nullptr || table->filter_policy == nullptr ? " without one"
-                                                             : ""));
+        "have it without one");
   }
-  BlockBasedTableOptions shared = *table;
-  const Status s = GetSharedFilterPolicy(
-      group, table->filter_policy->ToString(ConfigOptions()),
-      &shared.filter_policy);
+  s = GetSharedFilterPolicy(group,
+                            shared.filter_policy->ToString(ConfigOptions()),
+                            &shared.filter_policy);
   if (s.ok()) options->table_factory = NewProteanTableFactory(shared);
   return s;
 }

@@ -271,8 +271,9 @@ void protean_refresh_options_set_range(protean_refresh_options_t* options,
 void protean_refresh_options_set_max_parallel_rewrites(
     protean_refresh_options_t* options, uint32_t max_parallel_rewrites);
 
-// Rewrites all files, whatever their filters do, after a change of the filter
-// policy. The smallest gain and the payback have no effect.
+// Rewrites all files, after a change of the filter policy, but for those that
+// have the filter which they would get. The smallest gain and the payback have
+// no effect.
 void protean_refresh_options_set_all_files(protean_refresh_options_t* options,
                                            unsigned char all_files);
 

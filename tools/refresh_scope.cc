@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "rocksdb/slice.h"
+#include "filter_policy/samples/query_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -18,24 +18,14 @@ Status Refuse(const std::string& name, const std::string& text,
                                  " is not allowed; allowed: " + allowed);
 }
 
-// Stores a key that is text, or hexadecimal behind 0x, as in files of queries.
-// No text is no key.
-Status ParseKey(const std::string& name, const std::string& text,
-                std::optional<std::string>* key) {
+// Stores the key that a flag gives. No text is no key.
+Status TakeKey(const std::string& name, const std::string& text,
+               std::optional<std::string>* key) {
   if (text.empty()) return Status::OK();
-  Slice digits(text);
-  if (!digits.starts_with("0x")) {
-    *key = text;
-    return Status::OK();
-  }
-  digits.remove_prefix(2);
-  std::string bytes;
-  if (!digits.DecodeHex(&bytes)) {
-    return Refuse(name, text,
-                  "keys as text, or 0x and pairs of hexadecimal digits");
-  }
-  *key = bytes;
-  return Status::OK();
+  return ParseKey(text, &key->emplace())
+             ? Status::OK()
+             : Refuse(name, text,
+                      "keys as text, or 0x and pairs of hexadecimal digits");
 }
 
 }  // namespace
@@ -76,8 +66,8 @@ Status RefreshScope::Apply(RefreshOptions* options) const {
   if (parallel_ > 0) {
     options->max_parallel_rewrites = static_cast<uint32_t>(parallel_);
   }
-  Status s = ParseKey("start", start_, &options->start);
-  return s.ok() ? ParseKey("limit", limit_, &options->limit) : s;
+  const Status s = TakeKey("start", start_, &options->start);
+  return s.ok() ? TakeKey("limit", limit_, &options->limit) : s;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -7,8 +7,8 @@
 //  the sums adds up the rows of all threads. RocksDB's table, which asks the
 //  filter, does not pass the answer on, but counts it in the thread's perf
 //  context; the table's reader, which knows the level and what was found, looks
-//  there. A perf level below kEnableCount, which is the default, leaves Gets
-//  without an answer.
+//  there. RocksDB's default perf level, kEnableCount, suffices; below that,
+//  Gets have no answer.
 
 #pragma once
 

@@ -88,10 +88,10 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 // are few.
 double ChanceOf(double rate, const CpfprModel& model);
 
-// Whether the rates of a design are those that were promised, but for `chance`:
-// neither worse nor so much better that another design may be better still.
-// Promised queries pass no more often than with a Bloom filter, whose rate is
-// `bloom_rate`, unless they have done so before.
+// Whether the rates of a design are those that were promised, but for `chance`.
+// Worse rates are not, and much better ones are not, since another design may
+// then be better still. Promised queries pass no more often than with a Bloom
+// filter, whose rate is `bloom_rate`, unless they have done so before.
 bool IsAsPromised(const CpfprModel::Rates& now,
                   const CpfprModel::Rates& promised, double chance,
                   double bloom_rate);

@@ -33,17 +33,6 @@ Slice TakeUntil(char end, Slice* text) {
   return part;
 }
 
-bool ParseKey(const Slice& field, std::string* key) {
-  if (!field.starts_with(kHexMark)) {
-    key->assign(field.data(), field.size());
-    return true;
-  }
-  Slice digits = field;
-  digits.remove_prefix(sizeof(kHexMark) - 1);
-  key->clear();
-  return digits.DecodeHex(key);
-}
-
 // Parses a line. Returns what is wrong with it, or nullptr.
 const char* ParseQuery(Slice line, SampleQuery* query) {
   Slice fields[3];
@@ -112,6 +101,17 @@ uint64_t Fingerprint(const std::string& contents) {
 }
 
 }  // namespace
+
+bool ParseKey(const Slice& field, std::string* key) {
+  if (!field.starts_with(kHexMark)) {
+    key->assign(field.data(), field.size());
+    return true;
+  }
+  Slice digits = field;
+  digits.remove_prefix(sizeof(kHexMark) - 1);
+  key->clear();
+  return digits.DecodeHex(key);
+}
 
 Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,

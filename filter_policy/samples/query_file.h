@@ -56,6 +56,10 @@ Status WriteQueryFile(Env* env, const std::string& file,
 // there is no such file.
 Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint);
 
+// Stores the key in a field of such a file: text, or hexadecimal digits behind
+// 0x. Returns false if these are no hexadecimal digits, or not in pairs.
+bool ParseKey(const Slice& field, std::string* key);
+
 // A query's line in such a file, without the newline.
 std::string QueryLine(const SampleQuery& query);
 
