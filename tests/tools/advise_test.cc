@@ -160,14 +160,17 @@ class AdviseTest : public testing::Test {
     Recreate(table);
     Write(keys);
   }
-  // Writes with flushes and compactions of RocksDB's own. No more follow, so
-  // that the tree stays as it is.
+  // Writes with compactions of RocksDB's own, each of which ends before the
+  // next keys come, so that the tree is the same in each run. No more follow,
+  // so that it stays as it is.
   void WriteOnly(const Keys& keys) {
-    for (const std::string& key : keys) {
-      ASSERT_OK(db_->Put(WriteOptions(), key, std::string(100, 'v')));
+    constexpr size_t kKeysPerFlush = 4000;
+    for (size_t i = 0; i < keys.size(); i++) {
+      ASSERT_OK(db_->Put(WriteOptions(), keys[i], std::string(100, 'v')));
+      if ((i + 1) % kKeysPerFlush != 0 && i + 1 != keys.size()) continue;
+      ASSERT_OK(db_->Flush(FlushOptions()));
+      ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
     }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
     ASSERT_OK(db_->SetOptions({{"disable_auto_compactions", "true"}}));
   }
 
