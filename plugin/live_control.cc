@@ -7,6 +7,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/replace_file.h"
 #include "plugin/filter_statistics.h"
+#include "plugin/live_limits.h"
 #include "plugin/utf8_text.h"
 #include "rocksdb/table.h"
 
@@ -29,22 +30,6 @@ LiveAnswer Made(State state, const std::string& message,
   answer.message = message;
   answer.body = body;
   return answer;
-}
-
-// The stricter one of the limits of the application and of the operator.
-RefreshOptions Limited(const RefreshOptions& own, const RefreshOptions& asked) {
-  RefreshOptions options = own;
-  options.progress = nullptr;
-  options.dry_run = own.dry_run || asked.dry_run;
-  options.max_bytes = std::min(own.max_bytes, asked.max_bytes);
-  if (own.bytes_per_second == 0) {
-    options.bytes_per_second = asked.bytes_per_second;
-  } else if (asked.bytes_per_second > 0) {
-    options.bytes_per_second =
-        std::min(own.bytes_per_second, asked.bytes_per_second);
-  }
-  options.min_gain = std::max(own.min_gain, asked.min_gain);
-  return options;
 }
 
 // The filter policy of a column family; nullptr if it is not one of Protean's.
@@ -281,7 +266,12 @@ LiveAnswer LiveControl::BeginRefresh(const LiveRequest& request) {
     return Made(State::kRefused, "a refresh is of one column family");
   }
   LiveFamily* const family = chosen[0];
-  if (!request.without_samples && !request.refresh.dry_run &&
+  const Comparator* const order = family->column_family()->GetComparator();
+  RefreshOptions options;
+  const Status s =
+      LimitRefresh(family->options(), request.refresh, *order, &options);
+  if (!s.ok()) return Made(State::kRefused, s.getState());
+  if (!request.without_samples && !options.dry_run && !options.all_files &&
       LacksSamples(db_, family->column_family())) {
     return Made(State::kRefused,
                 "column family " + family->column_family()->GetName() +
@@ -290,8 +280,7 @@ LiveAnswer LiveControl::BeginRefresh(const LiveRequest& request) {
                     "their keys; give --without_samples if that is what you "
                     "want, or see first with --dry_run");
   }
-  const auto refresh = std::make_shared<LiveRefresh>(
-      request.id, Limited(family->options(), request.refresh));
+  const auto refresh = std::make_shared<LiveRefresh>(request.id, options);
   if (!family->Begin(refresh)) {
     return Made(State::kRefused, "a refresh of column family " +
                                      family->column_family()->GetName() +

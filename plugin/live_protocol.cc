@@ -9,6 +9,8 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "filter_policy/decimal.h"
 #include "filter_policy/samples/replace_file.h"
@@ -70,6 +72,15 @@ bool Unescape(const Slice& text, std::string* value) {
     i += 2;
   }
   return true;
+}
+
+// Numbers with commas between them.
+std::string Listed(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) {
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  }
+  return text;
 }
 
 // The fields of a request or an answer, while it is written.
@@ -156,6 +167,28 @@ class FieldReader {
     *value = number == 1;
     return true;
   }
+  bool Get(const char* name, std::optional<std::string>* value) {
+    const auto field = fields_.find(name);
+    if (field == fields_.end()) return true;
+    return Get(name, &value->emplace());
+  }
+  // Numbers of at most three digits.
+  bool Get(const char* name, std::vector<int>* value) {
+    std::string text;
+    Get(name, &text);
+    for (size_t begin = 0; begin < text.size();) {
+      constexpr size_t kMaxDigits = 3;
+      const size_t end = std::min(text.find(',', begin), text.size());
+      const std::string digits = text.substr(begin, end - begin);
+      if (digits.empty() || digits.size() > kMaxDigits ||
+          digits.find_first_not_of("0123456789") != std::string::npos) {
+        return false;
+      }
+      value->push_back(std::stoi(digits));
+      begin = end + 1;
+    }
+    return true;
+  }
   // One of `names`, by position.
   template <typename Enum, size_t kNames>
   bool Get(const char* name, const char* const (&names)[kNames], Enum* value) {
@@ -196,6 +229,12 @@ std::string LiveRequest::ToText() const {
   fields.Add("bytes_per_second", refresh.bytes_per_second);
   fields.Add("min_gain", refresh.min_gain);
   fields.Add("without_samples", uint64_t{without_samples});
+  // Processes that do not know these fields refuse the request, so a field is
+  // there only if something is asked with it.
+  if (refresh.all_files) fields.Add("all_files", uint64_t{1});
+  if (!refresh.levels.empty()) fields.Add("levels", Listed(refresh.levels));
+  if (refresh.start) fields.Add("start", *refresh.start);
+  if (refresh.limit) fields.Add("limit", *refresh.limit);
   return fields.text();
 }
 
@@ -220,7 +259,10 @@ Status LiveRequest::Parse(const Slice& text, LiveRequest* request) {
       !fields.Get("bytes_per_second", &request->refresh.bytes_per_second) ||
       !fields.Get("min_gain", &request->refresh.min_gain) ||
       !fields.Get("without_samples", &request->without_samples) ||
-      !fields.IsEmpty()) {
+      !fields.Get("all_files", &request->refresh.all_files) ||
+      !fields.Get("levels", &request->refresh.levels) ||
+      !fields.Get("start", &request->refresh.start) ||
+      !fields.Get("limit", &request->refresh.limit) || !fields.IsEmpty()) {
     return malformed;
   }
   request->written_seconds = static_cast<int64_t>(written);

@@ -46,7 +46,7 @@ struct LiveRequest {
   };
   enum class Format : uint8_t { kText, kJson, kPrometheus };
 
-  static constexpr size_t kMaxBytes = 4096;
+  static constexpr size_t kMaxBytes = 64 << 10;
   static constexpr int64_t kMaxAgeSeconds = 60;
 
   std::string id;               // 1 to 64 letters, digits and hyphens
@@ -56,7 +56,8 @@ struct LiveRequest {
   std::string column_family;
   Format format = Format::kText;  // of statistics
   std::string stopped_id;         // the id of the request that kStop is about
-  // Options of a refresh: dry_run, max_bytes, bytes_per_second and min_gain.
+  // Options of a refresh: dry_run, all_files, levels, start, limit, max_bytes,
+  // bytes_per_second and min_gain.
   RefreshOptions refresh;
   // Whether a column family without samples is refreshed, too.
   bool without_samples = false;

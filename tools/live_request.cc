@@ -79,7 +79,14 @@ class Exchange {
           std::to_string(geteuid()) + "; ask as that user, or as root");
     }
     Status s = env_->GetCurrentTime(&request_.written_seconds);
-    if (s.ok()) s = ReplaceFile(env_, request_file_, request_.ToText());
+    const std::string text = request_.ToText();
+    if (s.ok() && text.size() > LiveRequest::kMaxBytes) {
+      s = Status::InvalidArgument(
+          "the request has " + std::to_string(text.size()) +
+          " bytes, and a process takes up to " +
+          std::to_string(LiveRequest::kMaxBytes) + "; give shorter keys");
+    }
+    if (s.ok()) s = ReplaceFile(env_, request_file_, text);
     if (s.ok() && owner.has_value() &&
         chown(request_file_.c_str(), owner->st_uid, owner->st_gid) != 0) {
       s = Status::IOError(request_file_, strerror(errno));

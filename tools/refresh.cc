@@ -162,8 +162,8 @@ these filters already are left alone, so the same command does the rest after an
 
 --levels, --start and --limit choose files, such as those of the last level, or of one tenant's keys; the
 others are "not selected". --parallel rewrites several files at a time: faster, and more work at once.
-With --live, the application has chosen what its FilterRefresher may do, and neither these four nor --all
-can be asked for.
+With --live, only files that the application allows its FilterRefresher are chosen, and it alone decides
+how many are rewritten at a time.
 
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
@@ -176,6 +176,7 @@ Examples:
   protean refresh --db=/data/db --dry_run
   protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
   protean refresh --live --db=/data/db --bytes_per_second=50M
+  protean refresh --live --db=/data/db --all --levels=5,6
   protean refresh --db=/data/db --without_samples
   protean refresh --db=/data/db --all --parallel=4
   protean refresh --db=/data/db --levels=5,6 --start=tenant7/ --limit=tenant70
@@ -336,11 +337,10 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
         "--samples and --live do not go together: the process that has the DB "
         "open uses its own samples");
   }
-  if (scope_.IsGiven() || options_.all_files) {
+  if (scope_.has_parallel()) {
     return Status::InvalidArgument(
-        "--levels, --start, --limit, --parallel and --all do not go together "
-        "with --live: the application chooses them, in the RefreshOptions of "
-        "its FilterRefresher");
+        "--parallel and --live do not go together: the application chooses, in "
+        "max_parallel_rewrites of the RefreshOptions of its FilterRefresher");
   }
   const Interrupt interrupt;
   Progress progress(err);
@@ -405,8 +405,8 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   }
   std::vector<std::string> families;
   Status s = target_.Open(operands);
-  if (s.ok() && live_.live()) return RunLive(out, err, found);
   if (s.ok()) s = scope_.Apply(&options_);
+  if (s.ok() && live_.live()) return RunLive(out, err, found);
   if (s.ok()) s = Choose(err, &families);
   if (!s.ok()) return s;
   std::vector<SampleQuery> samples;

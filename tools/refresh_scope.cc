@@ -46,11 +46,6 @@ void RefreshScope::AddFlags(Arguments* arguments) {
                  &parallel_);
 }
 
-bool RefreshScope::IsGiven() const {
-  return !levels_.empty() || !start_.empty() || !limit_.empty() ||
-         parallel_ != 0;
-}
-
 Status RefreshScope::Apply(RefreshOptions* options) const {
   for (const std::string& text : levels_) {
     constexpr size_t kMaxDigits = 3;

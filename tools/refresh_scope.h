@@ -19,8 +19,8 @@ class RefreshScope {
  public:
   void AddFlags(Arguments* arguments);
 
-  // Whether any of the flags has been given.
-  bool IsGiven() const;
+  // Whether a number of files at a time has been given.
+  bool has_parallel() const { return parallel_ != 0; }
   // Sets the options that the flags stand for. Returns InvalidArgument if a
   // flag has a bad value.
   Status Apply(RefreshOptions* options) const;

@@ -25,6 +25,10 @@ LiveRequest ExampleRequest() {
   request.refresh.bytes_per_second = 1000;
   request.refresh.min_gain = 0.125;
   request.without_samples = true;
+  request.refresh.all_files = true;
+  request.refresh.levels = {0, 6, 123};
+  request.refresh.start = std::string("a\0,=\n", 5);
+  request.refresh.limit = "";
   return request;
 }
 
@@ -61,7 +65,23 @@ TEST(LiveProtocolTest, RoundTrip) {
   EXPECT_EQ(1000u, read.refresh.bytes_per_second);
   EXPECT_EQ(0.125, read.refresh.min_gain);
   EXPECT_TRUE(read.without_samples);
+  EXPECT_TRUE(read.refresh.all_files);
+  EXPECT_EQ(request.refresh.levels, read.refresh.levels);
+  EXPECT_EQ(request.refresh.start, read.refresh.start);
+  EXPECT_EQ(request.refresh.limit, read.refresh.limit);
   EXPECT_LT(request.ToText().size(), LiveRequest::kMaxBytes / 8);
+
+  // What is not asked is not said, also to a process that knows no such fields.
+  LiveRequest plain;
+  plain.id = "0";
+  ASSERT_OK(LiveRequest::Parse(plain.ToText(), &read));
+  EXPECT_FALSE(read.refresh.all_files);
+  EXPECT_TRUE(read.refresh.levels.empty());
+  EXPECT_FALSE(read.refresh.start.has_value());
+  EXPECT_FALSE(read.refresh.limit.has_value());
+  for (const char* name : {"all_files", "levels", "start", "limit"}) {
+    EXPECT_EQ(std::string::npos, plain.ToText().find(name)) << name;
+  }
 
   const LiveAnswer answer = ExampleAnswer();
   LiveAnswer read_answer;
@@ -83,15 +103,27 @@ TEST(LiveProtocolTest, OtherTextIsRefused) {
     return text.replace(at, old_text.size(), new_text);
   };
   LiveRequest request;
-  for (const std::string& text :
-       {std::string(), with("request 1", "request 2"),
-        with("id=0123", "id=../"), with("id=0123-abcd\n", ""),
-        with("id=", "id=" + std::string(64, 'x')), with("=refresh", "=destroy"),
-        with("=prometheus", "=pdf"), with("dry_run=1", "dry_run=2"),
-        with("=1000", "=-1"), with("=1000", "=18446744073709551616"),
-        with("=1000", "=1e3"), with("min_gain=0.125", "min_gain=x"),
-        with("%25", "%2G"), with("%FF\n", "%F\n"), good + "id=0123-abcd\n",
-        good + "command=rm\n", good + "\n", good + "no end"}) {
+  for (const std::string& text : {std::string(),
+                                  with("request 1", "request 2"),
+                                  with("id=0123", "id=../"),
+                                  with("id=0123-abcd\n", ""),
+                                  with("id=", "id=" + std::string(64, 'x')),
+                                  with("=refresh", "=destroy"),
+                                  with("=prometheus", "=pdf"),
+                                  with("dry_run=1", "dry_run=2"),
+                                  with("=1000", "=-1"),
+                                  with("=1000", "=18446744073709551616"),
+                                  with("=1000", "=1e3"),
+                                  with("levels=0", "levels=-1"),
+                                  with("levels=0", "levels=1000"),
+                                  with("levels=0", "levels="),
+                                  with("min_gain=0.125", "min_gain=x"),
+                                  with("%25", "%2G"),
+                                  with("%FF\n", "%F\n"),
+                                  good + "id=0123-abcd\n",
+                                  good + "command=rm\n",
+                                  good + "\n",
+                                  good + "no end"}) {
     EXPECT_TRUE(LiveRequest::Parse(text, &request).IsInvalidArgument()) << text;
   }
   // The refusal can be sent if there is an id.

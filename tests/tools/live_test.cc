@@ -293,6 +293,36 @@ TEST_F(LiveTest, Limits) {
   EndServing();
 }
 
+// The operator chooses among the files that the application allows.
+TEST_F(LiveTest, ChosenFiles) {
+  FillForOthers();
+  const auto outcomes = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(),
+                 {"refresh", "--json", "--dry_run", "--column_family=default"});
+    std::map<std::string, int> found;
+    for (const Json& row : Ask(flags).Rows()) {
+      if (row.contains("file")) found[row["outcome"]]++;
+    }
+    return found;
+  };
+  const std::map<std::string, int> both = {{"would be rewritten", 2}};
+  const std::map<std::string, int> one = {{"not selected", 1},
+                                          {"would be rewritten", 1}};
+  Serve();
+  EXPECT_EQ(both, outcomes({"--all"}));
+  EXPECT_EQ(one, outcomes({"--levels=3"}));
+  // Only level 0 has a key below that.
+  EXPECT_EQ(one, outcomes({"--limit=0x" + Slice(KeyOf(1)).ToString(true)}));
+  EndServing();
+  RefreshOptions own;
+  own.levels = {0};
+  Serve(1, own);
+  EXPECT_EQ(one, outcomes({"--levels=0,3"}));
+  Ask({"refresh", "--column_family=default", "--levels=3"})
+      .ExpectRefused({"levels 3", "the application allows levels 0"});
+  EndServing();
+}
+
 // While a refresh runs, the process answers, and the operator can end it.
 TEST_F(LiveTest, RefreshThatIsInterrupted) {
   FillForOthers();

@@ -337,8 +337,11 @@ TEST_F(RefreshCommandTest, Refusals) {
   Refresh({"--parallel=65"}).ExpectRefused({"--parallel=65", "1 to 64"});
   Refresh({"--start=0x0"}).ExpectRefused({"--start=0x0", "hexadecimal"});
   Refresh({"--limit=0xzz"}).ExpectRefused({"--limit=0xzz", "hexadecimal"});
-  for (const char* flag : {"--levels=0", "--limit=a", "--parallel=2", "--all"})
-    Refresh({"--live", flag}).ExpectRefused({"--live", "FilterRefresher"});
+  Refresh({"--live", "--parallel=2"})
+      .ExpectRefused({"--live", "FilterRefresher"});
+  Refresh({"--live", "--levels=one"}).ExpectRefused({"numbers of levels"});
+  Refresh({"--live", "--limit=" + std::string(30000, '\xff')})
+      .ExpectRefused({"shorter keys"});
   EXPECT_EQ(before, Disk());
 
   Open();
