@@ -39,7 +39,7 @@ Status LimitLevels(const std::vector<int>& own, const std::vector<int>& asked,
              : Status::OK();
 }
 
-// Of two bounds, the one that comes later in the order, or earlier.
+// The one of two bounds that comes later in the order, or earlier.
 std::optional<std::string> Later(const std::optional<std::string>& a,
                                  const std::optional<std::string>& b,
                                  const Comparator& order) {

@@ -310,12 +310,15 @@ bool Refresh::IsDesignedForNow(const Candidate& candidate,
   if (own->ForLevel(file.level, &of_level)) {
     own = AsProteanFilterPolicy(of_level.get());
   }
+  const std::string& family = run_.column_family()->GetName();
+  if (own == nullptr) {
+    return trial.OldFilterIsLikeThatOf(of_level.get(),
+                                       {family_options_, family, file.level});
+  }
   const std::string purpose = PropertyText(properties, kPurposeProperty);
-  if (own == nullptr || purpose.empty() ||
-      !trial.OldFilterHasFormOf(family_options_)) {
+  if (purpose.empty() || !trial.OldFilterHasFormOf(family_options_)) {
     return false;
   }
-  const std::string& family = run_.column_family()->GetName();
   Env* const env = run_.db()->GetEnv();
   Logger* const log = family_options_.info_log.get();
   // While the DB is open, its samples go on changing.
@@ -424,7 +427,8 @@ Status Refresh::Try(Candidate* candidate) {
     return Status::OK();
   }
   if (built[0].reader == nullptr) {
-    run_.Decide(file, Outcome::kUnfiltered);
+    const bool loses_filter = options_.all_files && trial->has_old_filter();
+    if (!loses_filter) run_.Decide(file, Outcome::kUnfiltered);
     return Status::OK();
   }
 

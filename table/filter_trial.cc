@@ -94,6 +94,19 @@ struct ChargedTable {
   BlockBasedTableOptions options;
 };
 
+// What a policy is told about the filter of a file that a compaction writes.
+// There is no log: these filters are not written.
+FilterBuildingContext ContextOf(const FilterTrial::Place& place,
+                                const BlockBasedTableOptions& table) {
+  FilterBuildingContext context(table);
+  context.column_family_name = place.column_family;
+  context.compaction_style = place.options.compaction_style;
+  context.num_levels = place.options.num_levels;
+  context.level_at_creation = place.level;
+  context.reason = TableFileCreationReason::kCompaction;
+  return context;
+}
+
 // Adds the CPU time of this thread between its construction and its destruction
 // to a sum.
 class CpuNanosTo {
@@ -210,6 +223,33 @@ bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
          properties->prefix_extractor_name == prefixes;
 }
 
+bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
+                                        const Place& place) const {
+  const auto& table =
+      *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
+  std::unique_ptr<FilterBitsBuilder> builder;
+  if (rocksdb_policy != nullptr) {
+    builder.reset(
+        rocksdb_policy->GetBuilderWithContext(ContextOf(place, table)));
+  }
+  const auto properties = file_.table()->GetTableProperties();
+  if (builder == nullptr) return !has_old_filter();
+  if (properties == nullptr || !has_old_filter()) return false;
+  if (AsProteanFilterPolicy(file_.filter_policy()) != nullptr ||
+      !OldFilterHasFormOf(place.options)) {
+    return false;
+  }
+  // Filters are rounded to cache lines, or to what the allocator gives.
+  constexpr uint64_t kLine = 128;
+  const uint64_t slack = properties->filter_size / 10 + kLine;
+  const uint64_t entries = properties->num_filter_entries;
+  return builder->ApproximateNumEntries(properties->filter_size + slack) >=
+             entries &&
+         (properties->filter_size <= slack ||
+          builder->ApproximateNumEntries(properties->filter_size - slack) <=
+              entries);
+}
+
 Status FilterTrial::Build(const Place& place,
                           const std::vector<const FilterPolicy*>& policies,
                           const std::function<bool(const Slice& key)>& on_entry,
@@ -229,14 +269,8 @@ Status FilterTrial::Build(const Place& place,
     if (chosen[i] == nullptr) continue;
     const ChargedTable& table = tables.emplace_back(
         *place.options.table_factory->GetOptions<BlockBasedTableOptions>());
-    // No log: these filters are not written.
-    FilterBuildingContext context(table.options);
-    context.column_family_name = place.column_family;
-    context.compaction_style = place.options.compaction_style;
-    context.num_levels = place.options.num_levels;
-    context.level_at_creation = place.level;
-    context.reason = TableFileCreationReason::kCompaction;
-    builders[i].reset(chosen[i]->GetBuilderWithContext(context));
+    builders[i].reset(
+        chosen[i]->GetBuilderWithContext(ContextOf(place, table.options)));
     charged[i] = table.cache;
   }
   KeyBatch batch;

@@ -91,12 +91,21 @@ class FilterTrial {
   // Roughly the bytes that were read to open the file.
   uint64_t opened_bytes() const;
 
+  // Whether the file has a filter, also one of prefixes alone.
+  bool has_old_filter() const {
+    return file_.filter_state() != BlockBasedFile::FilterState::kNone;
+  }
   // The filter that the file has, and its properties (filter_properties.h).
   const AskedFilter& old_filter() const { return old_filter_; }
   UserCollectedProperties old_properties() const;
   // Whether the old filter is intact, and of the form that filters get now:
   // whole or in parts, and with the same prefixes.
   bool OldFilterHasFormOf(const Options& options) const;
+  // Whether the file has a filter of RocksDB's own, of the form and roughly the
+  // size that a policy of RocksDB's would give it. nullptr stands for no
+  // filter.
+  bool OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
+                             const Place& place) const;
 
   // Reads the file, verifying its checksums, and stores the filter that each of
   // the policies would give it. No policy is nullptr. `on_entry` gets the key

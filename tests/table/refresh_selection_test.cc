@@ -125,6 +125,46 @@ TEST_F(RefreshSelectionTest, Levels) {
   EXPECT_EQ(result_.files.size(), Count(Outcome::kNotSelected));
 }
 
+// Levels whose policy is RocksDB's, or that have no filters, are done with once
+// their files have what the policy gives.
+TEST_F(RefreshSelectionTest, LevelsOfRocksDB) {
+  Fill();
+  WriteLevel0(5);
+  RefreshOptions all;
+  all.all_files = true;
+  const auto open = [this](const std::string& policies, bool in_parts = false) {
+    db_.reset();
+    options_.table_factory = NewTable(
+        "ProteanTable",
+        "filter_policy={id=protean.Levels;policies=" + policies + "};" +
+            (in_parts ? "partition_filters=true;index_type="
+                        "kTwoLevelIndexSearch;metadata_block_size=1024"
+                      : ""));
+    Open();
+  };
+  // Each line differs from the one before it in both levels.
+  const std::vector<std::pair<std::string, bool>> lines = {
+      {"surf:0:4,bloomfilter:10", false},
+      {"bloomfilter:10,bloomfilter:14", false},
+      {"ribbonfilter:10,bloomfilter:10", false},
+      {"nullptr,ribbonfilter:10", false},
+      {"surf:0:4,nullptr", false},
+      {"bloomfilter:10,ribbonfilter:14", true}};
+  for (const auto& [policies, in_parts] : lines) {
+    SCOPED_TRACE(policies);
+    open(policies, in_parts);
+    ASSERT_OK(Refresh(all));
+    EXPECT_EQ(result_.files.size(), result_.files_rewritten);
+    ASSERT_OK(Refresh(all));
+    EXPECT_EQ(0u, result_.files_rewritten);
+    EXPECT_LT(result_.bytes_read, Bytes() / 5);
+  }
+  open("bloomfilter:10,ribbonfilter:14");
+  ASSERT_OK(Refresh(all));
+  EXPECT_EQ(result_.files.size(), result_.files_rewritten);
+  ExpectAllKeys();
+}
+
 TEST_F(RefreshSelectionTest, Ranges) {
   Fill();
   OpenForBloom();
