@@ -69,11 +69,10 @@ struct RefreshOptions {
   // A file is left alone if it would get the filter that it has: of these
   // options, designed for the present samples, and of the size that it would
   // have in a tree of which all is rewritten. A filter of RocksDB's own is told
-  // by its form and size. A file whose level gets no filters, loses the filter
-  // that it has. So a call after one that ended
-  // early, or after a crash, does the rest. While the DB is open, samples
-  // change; a file that was written since a call began that ended early is then
-  // left alone for any samples.
+  // by its form and size. A file whose level gets no filters loses the one that
+  // it has. So a call after one that ended early, or after a crash, does the
+  // rest. While the DB is open, samples change; a file that was written since a
+  // call began that ended early is then left alone for any samples.
   bool all_files = false;
 
   // Maximum bytes of files to rewrite.
