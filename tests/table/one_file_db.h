@@ -26,6 +26,8 @@ class OneFileDB {
             const std::string& name, const std::string& table = "")
       : path_(test::PerThreadDBPath(name)) {
     options_.create_if_missing = true;
+    // Blocks are read again and again.
+    options_.compression = kNoCompression;
     EXPECT_OK(GetColumnFamilyOptionsFromString(
         ConfigOptions(), options_,
         "table_factory={id=ProteanTable;" + table + "filter_policy=" + policy +

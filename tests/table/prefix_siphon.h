@@ -39,7 +39,10 @@ class KeyForm {
   // A random key that shares its first `bits` bits with `key`.
   std::string Complete(std::string key, uint32_t bits, Random* random) const {
     for (size_t i = bits / 8; i < size_; i++) {
-      const std::string bytes = BytesAt(key, i, bits);
+      const bool is_known_in_part = 8 * i < bits;
+      const std::string part =
+          is_known_in_part ? BytesAt(key, i, bits) : std::string();
+      const std::string& bytes = is_known_in_part ? part : alphabet_;
       key[i] = bytes[random->Uniform(static_cast<int>(bytes.size()))];
     }
     return key;
