@@ -236,7 +236,11 @@ Status FilterTrial::Build(const Place& place,
     context.num_levels = place.options.num_levels;
     context.level_at_creation = place.level;
     context.reason = TableFileCreationReason::kCompaction;
-    builders[i].reset(chosen[i]->GetBuilderWithContext(context));
+    own = AsProteanFilterPolicy(chosen[i]);
+    builders[i].reset(own == nullptr ? chosen[i]->GetBuilderWithContext(context)
+                                     : own->NewBuilder(context, Env::Default(),
+                                                       place.price,
+                                                       /*built=*/nullptr));
     charged[i] = table.cache;
   }
   KeyBatch batch;

@@ -548,6 +548,45 @@ TEST(CpfprTest, ChoosesAllowedKinds) {
   }
 }
 
+// Where false positives are cheap, a query tests fewer prefixes, or cheaper
+// ones, for at most so many more false positives.
+TEST(CpfprTest, PriceOfAFalsePositive) {
+  int cheaper = 0;
+  for (const Case& c : CasesOfNumbers()) {
+    const KeyStore store = Stored(c.keys);
+    const KeyStatistics statistics(store);
+    const CpfprModel model(store, statistics, c.samples);
+    const uint64_t bytes = c.keys.size() * 14 / 8;
+    const auto choose = [&](uint64_t price) {
+      return DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq}, price)
+          .Choose(DesignSpace::kProteus, bytes);
+    };
+    const auto rate_of = [&](const ProteusDesign& design) {
+      const uint64_t trie =
+          design.trie_bits > 0
+              ? statistics.SizeOfTrie(design.trie_bits, bytes).bytes
+              : 0;
+      return model.Evaluate(design, bytes - trie);
+    };
+    const ProteusDesign usual = choose(kUsualPrice);
+    EXPECT_EQ(usual.Describe(),
+              DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq})
+                  .Choose(DesignSpace::kProteus, bytes)
+                  .Describe());
+    const ProteusDesign cheap = choose(kCachedPrice);
+    const ProteusDesign dear = choose(10 * kUsualPrice);
+    EXPECT_LE(rate_of(cheap), rate_of(dear) + MaxRateForTime(kCachedPrice))
+        << c.name << ": " << cheap.Describe() << ", not " << dear.Describe();
+    EXPECT_LE(rate_of(dear), rate_of(usual) + 1e-9) << c.name;
+    EXPECT_LE(rate_of(usual), rate_of(cheap) + 1e-9) << c.name;
+    if (usual.amq == kRibbonAmq && cheap.amq != kRibbonAmq) cheaper++;
+    printf("%s: %s, %.5f; %s, %.5f; %s, %.5f\n", c.name.c_str(),
+           dear.Describe().c_str(), rate_of(dear), usual.Describe().c_str(),
+           rate_of(usual), cheap.Describe().c_str(), rate_of(cheap));
+  }
+  EXPECT_GT(cheaper, 0);
+}
+
 // No design fits.
 TEST(CpfprTest, NoBytes) {
   const Case c = CasesOfNumbers()[0];
