@@ -86,6 +86,17 @@ void DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
                    promises_ * kSpreadCost * rates.spread;
 }
 
+void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
+  if (price_ >= kUsualPrice) return;
+  const CpfprModel::Tests tests =
+      model_.CountTests(candidate->design,
+                        PlanPrefixSets(candidate->design, statistics_,
+                                       bytes - candidate->trie_bytes),
+                        StepFor(kRaceQueries));
+  candidate->prefixes = tests.prefixes;
+  candidate->runs = tests.runs;
+}
+
 // The depths of tries that fit into `bytes`, and 0.
 std::vector<uint32_t> DesignSearch::TrieLengths(uint64_t bytes) const {
   // The size grows with the depth.
@@ -369,6 +380,7 @@ DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
   }
   candidate.TestApart(design.prefix_bits > 0 ? kUsualPrefixes : 1);
   Evaluate(bytes, kAllQueries, &candidate);
+  CountTests(bytes, &candidate);
   return candidate;
 }
 
@@ -444,6 +456,7 @@ void DesignSearch::Race(uint64_t bytes, std::vector<Candidate>* found) const {
                found->end());
   for (Candidate& candidate : *found) {
     Evaluate(bytes, kAllQueries, &candidate);
+    CountTests(bytes, &candidate);
   }
 }
 

@@ -118,6 +118,9 @@ class DesignSearch {
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all.
   void Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate) const;
+  // If time weighs more than usual, replaces what is only roughly known of the
+  // prefixes that a query tests.
+  void CountTests(uint64_t bytes, Candidate* candidate) const;
   // Evaluate with the sets that have been planned for the candidate.
   void EvaluateSets(const PrefixSets& sets, uint64_t bytes, size_t num_queries,
                     Candidate* candidate) const;

@@ -21,17 +21,29 @@ constexpr size_t kSmall = 32 << 10;
 class ReadPriceTest : public RefreshTest {
  protected:
   ReadPriceTest() {
-    EXPECT_OK(policy_->ConfigureFromMap(ConfigOptions(),
-                                        {{"bits_per_key", "16"}}, nullptr));
+    EXPECT_OK(policy_->ConfigureFromMap(
+        ConfigOptions(), {{"bits_per_key", "16"}, {"sample_capacity", "20000"}},
+        nullptr));
   }
 
   // A DB with a block cache of that size, each of whose files has the best
-  // filter for close queries.
+  // filter for short ranges.
   void FillWithCache(size_t bytes) {
     UseCache(bytes);
-    SeedSamples(policy_.get(), Queries(/*close=*/true, 1, 3000, /*lowest=*/1));
+    SeedSamples(policy_.get(), ShortRanges());
     Fill();
     ASSERT_OK(RefreshAll());
+  }
+  // Short ranges anywhere, for which one set of prefixes is best.
+  std::vector<Query> ShortRanges() const {
+    Random64 random(7);
+    std::vector<Query> queries;
+    while (queries.size() < 20000) {
+      const uint64_t lo = std::min(random.Next(), ~uint64_t{1000});
+      queries.push_back({BigEndian(lo), BigEndian(lo + random.Uniform(1000))});
+      if (Holds(keys_, queries.back())) queries.pop_back();
+    }
+    return queries;
   }
   void UseCache(size_t bytes) {
     BlockBasedTableOptions table;
