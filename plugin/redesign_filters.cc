@@ -319,7 +319,7 @@ bool Refresh::HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
                             const UserCollectedProperties& properties) {
   // Filters without a model have no price.
   if (PropertyText(properties, kBasisProperty).empty()) return true;
-  // As long as nothing is known of a price, the file's own one stays.
+  // The file's own price stays while nothing is known of its level's.
   const uint64_t of_file = PriceOf(properties);
   const uint64_t known = prices_[level];
   return of_file == policy.PriceFor(known == 0 ? of_file : known);

@@ -72,18 +72,17 @@ class FilterAnswers {
   uint64_t positives() const {
     return counters_.bloom_sst_hit_count - positives_before_;
   }
-  // Blocks that this thread has read from files meanwhile, but for filters.
-  uint64_t blocks() const { return BlocksRead() - blocks_before_; }
-
- private:
-  uint64_t BlocksRead() const {
-    return counters_.block_read_count - counters_.filter_block_read_count;
+  // Blocks that this thread has read from files meanwhile. The block of a
+  // filter counts, too: a cache that does not keep it hardly keeps data.
+  uint64_t blocks() const {
+    return counters_.block_read_count - blocks_before_;
   }
 
+ private:
   const PerfContext& counters_ = *get_perf_context();
   const uint64_t negatives_before_ = counters_.bloom_sst_miss_count;
   const uint64_t positives_before_ = counters_.bloom_sst_hit_count;
-  const uint64_t blocks_before_ = BlocksRead();
+  const uint64_t blocks_before_ = counters_.block_read_count;
 };
 
 // What this thread counts.

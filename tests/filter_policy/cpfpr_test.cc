@@ -548,8 +548,8 @@ TEST(CpfprTest, ChoosesAllowedKinds) {
   }
 }
 
-// Where false positives are cheap, a query tests fewer prefixes, or cheaper
-// ones, for at most so many more false positives.
+// Where false positives are cheap, designs are cheaper to ask, and have at most
+// MaxRateForTime more of them.
 TEST(CpfprTest, PriceOfAFalsePositive) {
   int cheaper = 0;
   for (const Case& c : CasesOfNumbers()) {
