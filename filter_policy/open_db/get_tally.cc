@@ -48,10 +48,10 @@ class ThreadRows {
   }
   ReadCounts SumReads(size_t first_counter) const {
     const Row row = SumRow(first_counter);
-    const uint64_t gets = row[ThreadGets::kPositive] +
-                          row[ThreadGets::kFound + ThreadGets::kPositive] -
-                          row[ThreadGets::kGetUnknown];
     // Threads count on meanwhile.
+    uint64_t gets = row[ThreadGets::kPositive] +
+                    row[ThreadGets::kFound + ThreadGets::kPositive];
+    gets -= std::min(gets, row[ThreadGets::kGetUnknown]);
     const uint64_t gets_from_file =
         std::min(gets, row[ThreadGets::kGetFromFile]);
     return {row[ThreadGets::kSeekFromCache] + gets - gets_from_file,
@@ -169,10 +169,7 @@ GetCounts GetTally::Load() const {
 }
 
 ReadCounts GetTally::LoadReads() const {
-  ReadCounts reads = ThreadRows::Instance().SumReads(first_counter_);
-  reads.from_cache -= reads_before_.from_cache;
-  reads.from_file -= reads_before_.from_file;
-  return reads;
+  return ThreadRows::Instance().SumReads(first_counter_).Since(reads_before_);
 }
 
 void ThreadGets::CountSlowly(size_t counter, uint64_t times) {

@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,13 @@ struct GetCounts {
 struct ReadCounts {
   uint64_t from_cache = 0;
   uint64_t from_file = 0;
+
+  // The reads since an earlier count. While threads read, a read may be counted
+  // as one from the cache first, so that either number may seem to fall.
+  ReadCounts Since(const ReadCounts& before) const {
+    return {from_cache - std::min(from_cache, before.from_cache),
+            from_file - std::min(from_file, before.from_file)};
+  }
 };
 
 // The counts of a level. Thread safe.

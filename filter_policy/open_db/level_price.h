@@ -20,9 +20,8 @@ class LevelPrice {
   // Returns the price after all reads of the level so far; 0 while they are too
   // few. Reads are counted anew when they are enough for the price.
   uint64_t Update(const ReadCounts& so_far, double file_micros) {
-    const RecentReads recent = {so_far.from_cache - before_.from_cache,
-                                so_far.from_file - before_.from_file,
-                                file_micros};
+    const ReadCounts since = so_far.Since(before_);
+    const RecentReads recent = {since.from_cache, since.from_file, file_micros};
     if (recent.all() >= kMinReadsForPrice) {
       price_ = PriceClassOf(PriceOfFalsePositive(recent), price_);
       before_ = so_far;

@@ -117,6 +117,9 @@ TEST_F(ReadPriceTest, CachedReadsMakeCheapDesigns) {
   EXPECT_EQ(kCheap, Prices());
   EXPECT_FALSE(AnyDesignHas("ribbon"));
   EXPECT_EQ(Files().size(), result_.files_rewritten);
+  std::string log;
+  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
+  EXPECT_NE(std::string::npos, log.find(", at 2us a false positive: "));
   ExpectAllKeys();
 
   // The files have what they would get.
