@@ -26,6 +26,9 @@ namespace {
 std::string LogLine(const FilterReport& report) {
   if (report.basis.empty()) return "";
   std::string text = report.design + " " + report.basis;
+  if (report.price != kUsualPrice) {
+    text += ", at " + PriceText(report.price) + " a false positive";
+  }
   if (report.predicted_fpr < 0) return text;
   return text + ": predicted false positive rate " +
          DecimalText(report.predicted_fpr, 5) +

@@ -35,6 +35,9 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
   if (report.predicted_fpr >= 0) {
     properties[kPredictedFprProperty] = DecimalText(report.predicted_fpr, 6);
   }
+  if (report.price != kUsualPrice) {
+    properties[kPriceProperty] = PriceText(report.price);
+  }
   return properties;
 }
 
@@ -50,6 +53,12 @@ double PropertyNumber(const UserCollectedProperties& properties,
   std::replace(decimal.begin(), decimal.end(), ',', '.');
   ParseDecimal(decimal, &otherwise);
   return otherwise;
+}
+
+uint64_t PriceOf(const UserCollectedProperties& properties) {
+  uint64_t price = kUsualPrice;
+  ParsePrice(PropertyText(properties, kPriceProperty), &price);
+  return price;
 }
 
 double PredictedFprOf(const UserCollectedProperties& properties) {

@@ -25,6 +25,9 @@ inline constexpr char kBasisProperty[] = "protean.basis";
 inline constexpr char kSamplesProperty[] = "protean.samples";
 inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
+// What a false positive was taken to cost, such as "2us". Absent if that was
+// kUsualPrice (false_positive_price.h).
+inline constexpr char kPriceProperty[] = "protean.false_positive_price";
 // Present if the design is that of a file before, which was found to be as good
 // as it was promised to be.
 inline constexpr char kKeptDesignProperty[] = "protean.kept_design";
@@ -51,6 +54,9 @@ std::string PropertyText(const UserCollectedProperties& properties,
 // says.
 double PropertyNumber(const UserCollectedProperties& properties,
                       const char* name, double otherwise);
+
+// The price of a false positive that the filter was designed for.
+uint64_t PriceOf(const UserCollectedProperties& properties);
 
 // The false positive rate that the filter's model predicts. Negative if there
 // is no model, or no filter of Protean.

@@ -285,13 +285,14 @@ bool LevelsFilterPolicy::ForLevel(
 }
 
 FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
-    const FilterBuildingContext& context, Env* env,
+    const FilterBuildingContext& context, Env* env, uint64_t price,
     std::shared_ptr<FinishedFilter> built) const {
   std::shared_ptr<const FilterPolicy> policy;
   ForLevel(context.level_at_creation, &policy);
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
-  return own == nullptr ? nullptr
-                        : own->NewBuilder(context, env, std::move(built));
+  return own == nullptr
+             ? nullptr
+             : own->NewBuilder(context, env, price, std::move(built));
 }
 
 std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {

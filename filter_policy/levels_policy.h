@@ -61,7 +61,7 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   // Returns nullptr where the file's policy is one of RocksDB's: ProteanTable
   // calls ForLevel instead.
   FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context, Env* env,
+      const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const override;
 
   bool ForLevel(int level,

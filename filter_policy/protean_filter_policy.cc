@@ -27,9 +27,10 @@ Status ProteanFilterPolicy::ValidateOptions(
 }
 
 FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
-    const FilterBuildingContext& context, Env* env,
+    const FilterBuildingContext& context, Env* env, uint64_t price,
     std::shared_ptr<FinishedFilter> built) const {
-  return NewFilterBitsBuilder(kind(), NewRangeFilterBuilders(context, env),
+  return NewFilterBitsBuilder(kind(),
+                              NewRangeFilterBuilders(context, env, price),
                               context, std::move(built))
       .release();
 }

@@ -65,13 +65,15 @@ class ProteanFilterPolicy : public FilterPolicy {
 
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
-    return NewBuilder(context, Env::Default(), /*built=*/nullptr);
+    return NewBuilder(context, Env::Default(), kUsualPrice, /*built=*/nullptr);
   }
   // GetBuilderWithContext for a DB with the given Env, which RocksDB's context
-  // lacks. Unless `built` is nullptr, the properties of the filter are stored
-  // there when it is finished. Returns nullptr for no filter.
+  // lacks. `price` is that of a false positive in files of the level
+  // (false_positive_price.h), unless the policy's options set another. Unless
+  // `built` is nullptr, the properties of the filter are stored there when it
+  // is finished. Returns nullptr for no filter.
   virtual FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context, Env* env,
+      const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const = 0;
 
   // Whether files written to a level have another policy instead, which is
@@ -106,6 +108,10 @@ class ProteanFilterPolicy : public FilterPolicy {
   // designs.
   virtual std::shared_ptr<void> SearchAllDesigns() const { return nullptr; }
 
+  // The price of a false positive that the policy designs filters for where
+  // reads of the level cost `price`.
+  virtual uint64_t PriceFor(uint64_t /*price*/) const { return kUsualPrice; }
+
   // The size in bytes that all of Protean's filters of a tree may take; 0 if
   // there is no limit.
   virtual uint64_t FilterMemory() const { return 0; }
@@ -125,7 +131,7 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
   // If the filter is partitioned, this policy and context.table_options must
   // outlive the builder, as RocksDB's table builders see to.
   FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context, Env* env,
+      const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const override;
 
   // Returns a builder for the filter of one SST file, or for a part of one if
@@ -136,10 +142,12 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext& context, Env* env) const = 0;
   // Returns a function that makes the builders of one file, one after the other
-  // if its filter is cut: for policies in which they know of each other.
+  // if its filter is cut: for policies in which they know of each other, or
+  // which want to know the price of a false positive.
   using NewBuilders = std::function<std::unique_ptr<RangeFilterBuilder>()>;
   virtual NewBuilders NewRangeFilterBuilders(
-      const FilterBuildingContext& context, Env* env) const {
+      const FilterBuildingContext& context, Env* env,
+      uint64_t /*price*/) const {
     return [this, context, env] { return NewRangeFilterBuilder(context, env); };
   }
 

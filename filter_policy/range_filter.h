@@ -13,6 +13,7 @@
 #include <string>
 
 #include "filter_policy/bits/bit_util.h"
+#include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
@@ -67,8 +68,10 @@ struct FilterReport {
   // Predicted false positive rate of queries like the samples that lie among
   // the keys; negative if unknown.
   double predicted_fpr = -1;
-  // Known to the builder alone.
+  // Known to the builder alone. The price of a false positive is in nanoseconds
+  // (false_positive_price.h).
   DesignOrigin origin = DesignOrigin::kSearched;
+  uint64_t price = kUsualPrice;
 };
 
 // An opened filter. Immutable, and so safe for any number of threads at once.

@@ -71,6 +71,10 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
   named.amq = NameOf(options.amq);
   named.level_bits = NameOf(options.level_bits);
   named.points = NameOf(options.points);
+  if (options.false_positive_micros > 0) {
+    named.false_positive_price =
+        PriceText(uint64_t{1000} * options.false_positive_micros);
+  }
   named.sample_capacity = options.sample_capacity;
   named.sample_every = options.sample_every;
   named.seed_file = options.seed_file;

@@ -64,6 +64,9 @@ struct ProteusOptions {
   Amq amq = Amq::kAuto;
   LevelBits level_bits = LevelBits::kAuto;  // no effect with filter_memory
   Points points = Points::kAuto;
+  // What a false positive costs, in microseconds, 1 to 100,000: the time of the
+  // read that it causes. 0: what reads of a file's level have cost lately.
+  uint32_t false_positive_micros = 0;
 
   // The number of sample queries that are kept in memory for each column
   // family, and of empty queries out of which one is kept. Positive.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <queue>
 
 #include "file/filename.h"
@@ -87,6 +88,7 @@ class Refresh {
   Status Check() const;
   void Remember();
   void Recall();
+  void FindPrices();
   void TakeSamples();
   void ListCandidates();
   void ListQueries(const ColumnFamilyMetaData& metadata);
@@ -106,6 +108,10 @@ class Refresh {
   // Whether the file would get the same filter again: it was designed for what
   // the policy designs filters for now, and has the size that it would get.
   bool IsDesignedForNow(const Candidate& candidate, const FilterTrial& trial);
+  // Whether the filter was designed for the price that a false positive has
+  // now.
+  bool HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
+                     const UserCollectedProperties& properties);
   // Whether the file was read in vain before, and nothing has changed since
   // then that would make a difference.
   bool IsFutile(const Candidate& candidate) const;
@@ -134,6 +140,8 @@ class Refresh {
   // The weight of each sample, for each file that encloses it.
   std::vector<double> weights_;
   double questions_per_second_ = 0;  // that all samples stand for
+  // What a false positive costs in files of each level; 0 if it is unknown.
+  std::map<int, uint64_t> prices_;
   std::vector<Candidate> candidates_;
   RefreshMemory memory_;
 };
@@ -186,6 +194,17 @@ void Refresh::Remember() {
     memory_.first_new_file = 0;
   }
   session->refresh_memories()->Set(FamilyOf(run_.column_family()), memory_);
+}
+
+void Refresh::FindPrices() {
+  const std::shared_ptr<DBSession> session = SessionOf(run_.db());
+  if (session == nullptr) return;
+  for (const RefreshedFile& file : result_->files) {
+    if (prices_.count(file.level) > 0) continue;
+    prices_[file.level] =
+        session->families()->PriceOf(FamilyOf(run_.column_family()), file.level,
+                                     family_options_.statistics.get());
+  }
 }
 
 void Refresh::TakeSamples() {
@@ -296,6 +315,16 @@ std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   return trial;
 }
 
+bool Refresh::HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
+                            const UserCollectedProperties& properties) {
+  // Filters without a model have no price.
+  if (PropertyText(properties, kBasisProperty).empty()) return true;
+  // The file's own price stays while nothing is known of its level's.
+  const uint64_t of_file = PriceOf(properties);
+  const uint64_t known = prices_[level];
+  return of_file == policy.PriceFor(known == 0 ? of_file : known);
+}
+
 bool Refresh::IsDesignedForNow(const Candidate& candidate,
                                const FilterTrial& trial) {
   // Where fewer bits than these are missing, more of them hardly pay. Small
@@ -316,7 +345,8 @@ bool Refresh::IsDesignedForNow(const Candidate& candidate,
                                        {family_options_, family, file.level});
   }
   const std::string purpose = PropertyText(properties, kPurposeProperty);
-  if (purpose.empty() || !trial.OldFilterHasFormOf(family_options_)) {
+  if (purpose.empty() || !HasPriceOfNow(*own, file.level, properties) ||
+      !trial.OldFilterHasFormOf(family_options_)) {
     return false;
   }
   Env* const env = run_.db()->GetEnv();
@@ -408,7 +438,8 @@ Status Refresh::Try(Candidate* candidate) {
   };
   std::vector<BuiltFilter> built;
   Status s = trial->Build(
-      {family_options_, run_.column_family()->GetName(), file->level},
+      {family_options_, run_.column_family()->GetName(), file->level,
+       prices_[file->level] == 0 ? kUsualPrice : prices_[file->level]},
       {policy()},
       [&](const Slice& key) {
         if (samples_.empty()) {
@@ -510,6 +541,7 @@ Status Refresh::Run() {
   TakeSamples();
   ListCandidates();
   Recall();
+  FindPrices();
 
   const auto is_undecided = [](const Candidate* candidate) {
     return candidate->file->outcome == Outcome::kNotReached;

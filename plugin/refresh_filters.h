@@ -67,12 +67,13 @@ struct RefreshOptions {
   // compaction that comes upon damage would stop all writes to the DB.
   //
   // A file is left alone if it would get the filter that it has: of these
-  // options, designed for the present samples, and of the size that it would
-  // have in a tree of which all is rewritten. A filter of RocksDB's own is told
-  // by its form and size. A file whose level gets no filters loses the one that
-  // it has. So a call after one that ended early, or after a crash, does the
-  // rest. While the DB is open, samples change; a file that was written since a
-  // call began that ended early is then left alone for any samples.
+  // options, designed for the present samples and for what a false positive
+  // costs at its level (if that is known), and of the size that it would have
+  // in a tree of which all is rewritten. A filter of RocksDB's own is told by
+  // its form and size. A file whose level gets no filters loses the one that it
+  // has. So a call after one that ended early, or after a crash, does the rest.
+  // While the DB is open, samples change; a file that was written since a call
+  // began that ended early is then left alone for any samples.
   bool all_files = false;
 
   // Maximum bytes of files to rewrite.

@@ -269,8 +269,12 @@ Status FilterTrial::Build(const Place& place,
     if (chosen[i] == nullptr) continue;
     const ChargedTable& table = tables.emplace_back(
         *place.options.table_factory->GetOptions<BlockBasedTableOptions>());
-    builders[i].reset(
-        chosen[i]->GetBuilderWithContext(ContextOf(place, table.options)));
+    own = AsProteanFilterPolicy(chosen[i]);
+    const FilterBuildingContext context = ContextOf(place, table.options);
+    builders[i].reset(own == nullptr ? chosen[i]->GetBuilderWithContext(context)
+                                     : own->NewBuilder(context, Env::Default(),
+                                                       place.price,
+                                                       /*built=*/nullptr));
     charged[i] = table.cache;
   }
   KeyBatch batch;

@@ -81,6 +81,8 @@ class FilterTrial {
     const Options& options;
     std::string column_family;
     int level;
+    // What a false positive costs there.
+    uint64_t price = kUsualPrice;
   };
 
   // Opens the file and its filter. NotFound or PathNotFound if there is no such

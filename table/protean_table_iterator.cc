@@ -200,11 +200,10 @@ void ProteanTableIterator::SeekInner(const Slice& target) {
   inner().Seek(target);
   // Anything else, such as a block that was read ahead, or counters that are
   // switched off, tells nothing.
-  if (counters.block_read_count > read) {
-    outcomes_.backoff().OnRead(/*from_cache=*/false);
-  } else if (DataBlocksInCache(counters) > found) {
-    outcomes_.backoff().OnRead(/*from_cache=*/true);
-  }
+  const bool from_file = counters.block_read_count > read;
+  if (!from_file && DataBlocksInCache(counters) <= found) return;
+  outcomes_.backoff().OnRead(/*from_cache=*/!from_file);
+  ThreadGets::CountSeek(file_->first_get_counter(), /*from_cache=*/!from_file);
 }
 
 // ---- Markers ----

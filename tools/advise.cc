@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/false_positive_price.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
@@ -67,6 +68,15 @@ const std::vector<Column> kKindColumns = {
     {"blocks_per_op", "then", 4},
 };
 
+const std::vector<Column> kPriceColumns = {
+    {"false_positive_price", "price"},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+    {"filter_ns_per_op", "filter ns/op", 0},
+    {"build_ns_per_key", "build ns/key", 0},
+};
+
 // The progress of a step.
 class Step {
  public:
@@ -108,8 +118,9 @@ std::string PolicyText(const Candidate& candidate,
   std::string text =
       "{" + id + ";bits_per_key=" +
       Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
-  for (const char* name : {"amq", "level_bits", "points", "filter_memory",
-                           "sample_capacity", "sample_every"}) {
+  for (const char* name :
+       {"amq", "level_bits", "points", "false_positive_price", "filter_memory",
+        "sample_capacity", "sample_every"}) {
     const std::string value = OptionOf(*policy, name);
     if (value != OptionOf(*plain, name)) {
       text += std::string(";") + name + "=" + value;
@@ -182,6 +193,30 @@ Json MissRow(const TargetFamily& family, const ReplayResult& nearest,
   return row;
 }
 
+// The policy for two prices of a false positive: in the block cache, and on a
+// disk. None if it designs nothing, or if its options set the price.
+std::vector<Candidate> AtBothPrices(const Candidate& candidate) {
+  const std::string kAuto = "false_positive_price=auto";
+  std::vector<Candidate> candidates;
+  if (candidate.policy == nullptr) return candidates;
+  const std::string text = candidate.policy->ToString(ConfigOptions());
+  if (text.find(kAuto) == std::string::npos) return candidates;
+  for (const uint64_t price : {kCachedPrice, kUsualPrice}) {
+    Candidate priced = {PriceText(price), nullptr};
+    std::string pinned = text;
+    for (size_t at; (at = pinned.find(kAuto)) != std::string::npos;) {
+      pinned.replace(at, kAuto.size(),
+                     "false_positive_price=" + PriceText(price));
+    }
+    if (!FilterPolicy::CreateFromString(ConfigOptions(), pinned, &priced.policy)
+             .ok()) {
+      return {};
+    }
+    candidates.push_back(std::move(priced));
+  }
+  return candidates;
+}
+
 class Advise : public Command {
  public:
   const char* name() const override { return "advise"; }
@@ -213,6 +248,10 @@ class Advise : public Command {
                     Output* output) const;
   void PrintLevels(const TargetFamily& family, const ReplayReport& report,
                    size_t recommended, Output* output) const;
+  // Prints what the policy would do where false positives are cheap, and where
+  // they are dear.
+  void PrintTrade(const TargetFamily& family, const Candidate& candidate,
+                  const ReplayReport& report, Output* output) const;
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
@@ -275,6 +314,12 @@ A trace that was cut off is used up to there.
 A second table shows each kind of read, now and then: under the recommended policy. Gets of absent keys
 and Gets of present keys are kinds of their own. If a kind needs more blocks than now, a line says so.
 In --json, the rows "kind" have this for each policy.
+
+If the recommended policy designs its filters, another table shows them for two prices of a false
+positive: 2us, a block in the block cache, and 200us, a read of a disk. While a DB is open, its designs
+follow what its reads cost (false_positive_price=auto); the advice itself is for 200us.
+
+  filter ns/op    the CPU time of asking the filters of all files that a read asks
 
 The search for the advice begins with no filters. The policy that saves the most blocks/op per
 additional bit per key comes next, until a bit saves less than --min_saving percent of the blocks/op
@@ -605,6 +650,25 @@ void Advise::PrintLevels(const TargetFamily& family, const ReplayReport& report,
   output->Line();
 }
 
+void Advise::PrintTrade(const TargetFamily& family, const Candidate& candidate,
+                        const ReplayReport& report, Output* output) const {
+  std::vector<Json> rows;
+  for (size_t i = kAsItIs + 1; i < report.results.size(); i++) {
+    const ReplayResult& result = report.results[i];
+    Json row = {{"row", "price"}};
+    row.update(RowOf(family, report, candidate.name, result.all));
+    row["false_positive_price"] = result.name;
+    row["filter_ns_per_op"] = result.asking_nanos_per_read;
+    rows.push_back(std::move(row));
+  }
+  output->Line("The filters of " + candidate.name +
+               " for two prices of a false positive: a block in the block "
+               "cache, and a read of a disk");
+  output->Line();
+  output->Table(kPriceColumns, rows);
+  output->Line();
+}
+
 std::string Advise::SeedsFor(const TargetFamily& family,
                              const Candidate& candidate) const {
   if (!save_samples_.empty()) return save_samples_;
@@ -812,8 +876,22 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
     output.Line("Without limits, the advice would be " + ruled_out.name +
                 ", which " + TightestLimit(ruled_out, limits_).Text());
   }
-  PrintAdvice(family, candidates[recommended.result - kNone], report,
-              recommended.result, &output);
+  const Candidate& best = candidates[recommended.result - kNone];
+  const std::vector<Candidate> priced = AtBothPrices(best);
+  if (!priced.empty() && !report.stopped) {
+    ReplayReport trade;
+    {
+      const Interrupt interrupt;
+      Step step(err, "building filters for two prices of a false positive");
+      s = ReplayReads(
+          family, reads, truth, priced, max_bytes_,
+          [&](double done) { step.Show(done); },
+          [&] { return interrupt.requested(); }, &trade);
+    }
+    if (!s.ok()) return s;
+    if (!trade.stopped) PrintTrade(family, best, trade, &output);
+  }
+  PrintAdvice(family, best, report, recommended.result, &output);
   if (report.stopped) {
     return Status::Incomplete(
         Format("interrupted; the advice rests on the %zu files whose filters "

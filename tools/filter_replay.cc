@@ -11,6 +11,7 @@
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/tree_plan.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/system_clock.h"
 #include "table/filter_trial.h"
 #include "table/seek/seek_decision.h"
 #include "tools/file_facts.h"
@@ -161,6 +162,9 @@ class Replay {
     const FilterPolicy* policy = nullptr;
     std::vector<FileOutcome> files;
     std::vector<Answer> answers;  // by question
+    // The questions that were asked, and the CPU time that they took.
+    uint64_t asked = 0;
+    uint64_t asking_nanos = 0;
   };
 
   void Prepare();
@@ -308,11 +312,15 @@ void Replay::ChooseFiles() {
 
 void Replay::Ask(const AskedFilter& filter, uint32_t file,
                  Contestant* contestant) {
+  SystemClock& clock = *SystemClock::Default();
+  const uint64_t begin = clock.CPUNanos();
   for (const uint32_t i : asked_[file]) {
     const Question& question = truth_.questions[i];
     contestant->answers[i] =
         AnswerTo(filter, ReadOf(question), truth_.ends[question.read]);
   }
+  contestant->asking_nanos += clock.CPUNanos() - begin;
+  contestant->asked += asked_[file].size();
   FileOutcome& outcome = contestant->files[file];
   outcome.known = true;
   const FileRangeFilter* const asked = filter.range_filter();
@@ -501,6 +509,13 @@ void Replay::Extrapolate(Contestant* contestant) const {
 void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
   result->name = contestant.name;
   result->kinds = kinds_;
+  uint64_t all_asked = 0;
+  for (const auto& of_file : asked_) all_asked += of_file.size();
+  result->asking_nanos_per_read =
+      static_cast<double>(contestant.asking_nanos) /
+      static_cast<double>(std::max<uint64_t>(contestant.asked, 1)) *
+      static_cast<double>(all_asked) /
+      static_cast<double>(std::max<uint64_t>(report_.replayed, 1));
   for (uint32_t i = 0; i < family_.files.size(); i++) {
     ReplaySum& level = result->levels[LevelOf(i)];
     const FileOutcome& outcome = contestant.files[i];

@@ -83,6 +83,9 @@ struct ReplayResult {
   std::map<int, ReplaySum> levels;
   ReplaySum all;
   double blocks_per_read = 0;
+  // CPU time of asking filters, for one read of all files that it asks, as if
+  // files whose filters were not built were like the others.
+  double asking_nanos_per_read = 0;
   // The kinds of the reads that were replayed, in the same order in each
   // result.
   std::vector<ReplayKind> kinds;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/samples/replace_file.h"
 #include "rocksdb/env.h"
 #include "tools/cache_needs.h"
@@ -115,6 +116,7 @@ const std::vector<Column> kFileColumns = {
     {"observed_paid", "in vain"},
     {"design", "design"},
     {"basis", "designed"},
+    {"false_positive_price", "at a price of"},
     {"unfiltered", "ranges are not filtered, because"},
 };
 
@@ -150,6 +152,11 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["kind"] = facts.kind();
   (*row)["design"] = report.design;
   (*row)["basis"] = report.basis;
+  const std::string price = PropertyText(
+      facts.file().table()->GetTableProperties()->user_collected_properties,
+      kPriceProperty);
+  (*row)["false_positive_price"] =
+      report.basis.empty() || price.empty() ? Json() : Json(price);
   (*row)["samples"] = report.basis.empty() ? Json() : Json(report.samples);
   (*row)["filter_bytes"] = facts.filter_bytes();
   (*row)["bits_per_key"] =

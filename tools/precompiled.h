@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What most files of the operator's command include of other projects, compiled
-//  once (CMakeLists.txt). A file includes what it uses all the same: builds with
-//  sanitizers or ccache do without this.
+//  What most files of the operator's command include of other projects,
+//  compiled once (CMakeLists.txt). A file includes what it uses all the same:
+//  builds with sanitizers or ccache do without this.
 
 #pragma once
 

@@ -64,6 +64,17 @@ std::vector<FamilyState> DBSession::StatesIn(const std::string& path_start) {
   return all;
 }
 
+uint64_t DBSession::PriceOf(const std::string& id, const void* family,
+                            int level, const Statistics* statistics) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto found = All().by_id.find(id);
+  const uint64_t price =
+      found == All().by_id.end()
+          ? 0
+          : found->second->families_.PriceOf(family, level, statistics);
+  return price == 0 ? kUsualPrice : price;
+}
+
 void DBSession::AddBuilt(const std::string& id, const void* family,
                          const std::string& family_name,
                          const BuildCounts& counts) {

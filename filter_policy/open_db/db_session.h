@@ -63,6 +63,11 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
       const std::string& column_family, Env* env, Logger* logger);
   static constexpr size_t kMaxIdleQueues = 64;
 
+  // The price of a false positive in files of a level of the DB with the id
+  // (OpenFamilies::PriceOf); kUsualPrice if nothing is known of it.
+  static uint64_t PriceOf(const std::string& id, const void* family, int level,
+                          const Statistics* statistics);
+
   // Counts a filter that has been built for a file of a column family of the DB
   // with the id, which may not have opened any file yet. A column family is
   // identified as in FileDescription.

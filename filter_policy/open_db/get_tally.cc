@@ -3,6 +3,7 @@
 #include "filter_policy/open_db/get_tally.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,19 +33,7 @@ class ThreadRows {
   }
 
   GetCounts Sum(size_t first_counter) const {
-    uint64_t row[ThreadGets::kRow] = {};
-    const auto add = [&](const Counters& counters) {
-      for (size_t i = 0; i < ThreadGets::kRow; i++) {
-        if (first_counter + i >= counters.size) break;
-        row[i] +=
-            counters.numbers[first_counter + i].load(std::memory_order_relaxed);
-      }
-    };
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      for (const auto& [id, counters] : threads_) add(counters);
-      add(ended_);
-    }
+    const Row row = SumRow(first_counter);
     constexpr size_t kFound = ThreadGets::kFound;
     GetCounts counts;
     counts.unasked =
@@ -56,6 +45,17 @@ class ThreadRows {
     counts.positives =
         row[ThreadGets::kPositive] + row[kFound + ThreadGets::kPositive];
     return counts;
+  }
+  ReadCounts SumReads(size_t first_counter) const {
+    const Row row = SumRow(first_counter);
+    // Threads count on meanwhile.
+    uint64_t gets = row[ThreadGets::kPositive] +
+                    row[ThreadGets::kFound + ThreadGets::kPositive];
+    gets -= std::min(gets, row[ThreadGets::kGetUnknown]);
+    const uint64_t gets_from_file =
+        std::min(gets, row[ThreadGets::kGetFromFile]);
+    return {row[ThreadGets::kSeekFromCache] + gets - gets_from_file,
+            row[ThreadGets::kSeekFromFile] + gets_from_file};
   }
 
   // Makes room for a counter of this thread.
@@ -109,6 +109,24 @@ class ThreadRows {
     size_t size = 0;
   };
 
+  using Row = std::array<uint64_t, ThreadGets::kRow>;
+
+  // The sums of the counters of a row, over all threads.
+  Row SumRow(size_t first_counter) const {
+    Row row = {};
+    const auto add = [&](const Counters& counters) {
+      for (size_t i = 0; i < ThreadGets::kRow; i++) {
+        if (first_counter + i >= counters.size) break;
+        row[i] +=
+            counters.numbers[first_counter + i].load(std::memory_order_relaxed);
+      }
+    };
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [id, counters] : threads_) add(counters);
+    add(ended_);
+    return row;
+  }
+
   mutable std::mutex mutex_;
   std::map<const ThreadGets::Here*, Counters> threads_;
   Counters ended_;  // the sums of threads that have ended
@@ -136,7 +154,8 @@ GetCounts& GetCounts::operator+=(const GetCounts& other) {
 
 GetTally::GetTally()
     : first_counter_(ThreadRows::Instance().TakeRow()),
-      before_(ThreadRows::Instance().Sum(first_counter_)) {}
+      before_(ThreadRows::Instance().Sum(first_counter_)),
+      reads_before_(ThreadRows::Instance().SumReads(first_counter_)) {}
 
 GetTally::~GetTally() { ThreadRows::Instance().ReturnRow(first_counter_); }
 
@@ -147,6 +166,10 @@ GetCounts GetTally::Load() const {
   counts.positives -= before_.positives;
   counts.true_positives -= before_.true_positives;
   return counts;
+}
+
+ReadCounts GetTally::LoadReads() const {
+  return ThreadRows::Instance().SumReads(first_counter_).Since(reads_before_);
 }
 
 void ThreadGets::CountSlowly(size_t counter, uint64_t times) {
@@ -182,12 +205,20 @@ void ThreadGets::CountBatch(size_t first_counter, const FilterAnswers& answers,
   Add(first_counter + kNegative, negatives);
   Add(first_counter + kPositive, positives - true_positives);
   Add(first_counter + kFound + kPositive, true_positives);
+  CountGetFromFile(first_counter, answers);
+}
+
+void ThreadGets::CountGetFromFile(size_t first_counter,
+                                  const FilterAnswers& answers) {
+  Add(first_counter + kGetFromFile,
+      std::min(answers.positives(), answers.blocks()));
 }
 
 void ThreadGets::CountBatchOfFilter(size_t first_counter,
                                     const FilterAnswers& answers) {
   Add(first_counter + kNegative, answers.negatives());
   Add(first_counter + kPositive, answers.positives());
+  Add(first_counter + kGetUnknown, answers.positives());
 }
 
 void ThreadGets::CountFound(size_t first_counter, size_t found) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What the filters of a level answered to Get and MultiGet.
+//  What the filters of a level answered to Get and MultiGet, and where reads
+//  of its files found their blocks.
 //
 //  Counting must not slow down reads, so no two threads write to the same
 //  memory: each thread has a row of counters for each level, and a reader of
@@ -12,6 +13,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +37,19 @@ struct GetCounts {
   }
 };
 
+// Reads of a level's files that a filter has let through.
+struct ReadCounts {
+  uint64_t from_cache = 0;
+  uint64_t from_file = 0;
+
+  // The reads since an earlier count. While threads read, a read may be counted
+  // as one from the cache first, so that either number may seem to fall.
+  ReadCounts Since(const ReadCounts& before) const {
+    return {from_cache - std::min(from_cache, before.from_cache),
+            from_file - std::min(from_file, before.from_file)};
+  }
+};
+
 // The counts of a level. Thread safe.
 class GetTally {
  public:
@@ -44,6 +59,8 @@ class GetTally {
   GetTally& operator=(const GetTally&) = delete;
 
   GetCounts Load() const;
+  // Reads by Gets and by iterators.
+  ReadCounts LoadReads() const;
   // Identifies the level to ThreadGets.
   size_t first_counter() const { return first_counter_; }
 
@@ -51,6 +68,7 @@ class GetTally {
   const size_t first_counter_;
   // What was counted there for an earlier level.
   const GetCounts before_;
+  const ReadCounts reads_before_;
 };
 
 // The answers that this thread has got from filters since this was made.
@@ -62,11 +80,17 @@ class FilterAnswers {
   uint64_t positives() const {
     return counters_.bloom_sst_hit_count - positives_before_;
   }
+  // Blocks that this thread has read from files meanwhile. The block of a
+  // filter counts, too: a cache that does not keep it hardly keeps data.
+  uint64_t blocks() const {
+    return counters_.block_read_count - blocks_before_;
+  }
 
  private:
   const PerfContext& counters_ = *get_perf_context();
   const uint64_t negatives_before_ = counters_.bloom_sst_miss_count;
   const uint64_t positives_before_ = counters_.bloom_sst_hit_count;
+  const uint64_t blocks_before_ = counters_.block_read_count;
 };
 
 // What this thread counts.
@@ -80,6 +104,7 @@ class ThreadGets {
                            (answer.negatives() > 0   ? kNegative
                             : answer.positives() > 0 ? kPositive
                                                      : kNoAnswer);
+    if (answer.blocks() > 0) CountGetFromFile(first_counter, answer);
     if (counter >= here_.size) return CountSlowly(counter, 1);
     std::atomic<uint64_t>& number = here_.counters[counter];
     number.store(number.load(std::memory_order_relaxed) + 1,
@@ -92,20 +117,35 @@ class ThreadGets {
                                  const FilterAnswers& answers);
   // Counts keys that were found after CountBatchOfFilter.
   static void CountFound(size_t first_counter, size_t found);
+  // Counts a file's read for a seek.
+  static void CountSeek(size_t first_counter, bool from_cache) {
+    const size_t counter =
+        first_counter + (from_cache ? kSeekFromCache : kSeekFromFile);
+    if (counter >= here_.size) return CountSlowly(counter, 1);
+    std::atomic<uint64_t>& number = here_.counters[counter];
+    number.store(number.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_relaxed);
+  }
 
  private:
   friend class GetTally;
   friend class ThreadRows;
 
   // A row of counters: one for each answer, and again where something was
-  // found. Rows fill a cache line.
+  // found; and then those of reads. The answers fill a cache line.
   static constexpr size_t kNoAnswer = 0;
   static constexpr size_t kNegative = 1;
   static constexpr size_t kPositive = 2;
   static constexpr size_t kFound = 4;
   // A batch whose positives are counted when the filter has answered.
   static constexpr size_t kFoundLater = kFound - 1;
-  static constexpr size_t kRow = 8;
+  static constexpr size_t kSeekFromCache = 8;
+  static constexpr size_t kSeekFromFile = 9;
+  // Positive answers to Gets that led to reads from files, and those that led
+  // to reads of which nothing is known.
+  static constexpr size_t kGetFromFile = 10;
+  static constexpr size_t kGetUnknown = 11;
+  static constexpr size_t kRow = 16;
 
   // The counters of this thread, which only this thread changes.
   struct Here {
@@ -113,6 +153,8 @@ class ThreadGets {
     std::atomic<uint64_t>* counters;
   };
 
+  [[gnu::noinline]] static void CountGetFromFile(size_t first_counter,
+                                                 const FilterAnswers& answers);
   // Counts where the thread has no counter yet.
   [[gnu::noinline]] static void CountSlowly(size_t counter, uint64_t times);
   static void Add(size_t counter, uint64_t times);

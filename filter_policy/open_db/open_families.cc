@@ -54,6 +54,18 @@ std::vector<FamilyState> OpenFamilies::StatesIn(
   return found;
 }
 
+uint64_t OpenFamilies::PriceOf(const void* family, int level,
+                               const Statistics* statistics) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double file_micros = file_read_time_.Update(statistics);
+  const auto found = families_.find(family);
+  if (found == families_.end()) return 0;
+  const auto of_level = found->second.levels.find(level);
+  if (of_level == found->second.levels.end()) return 0;
+  return of_level->second.price.Update(of_level->second.gets.LoadReads(),
+                                       file_micros);
+}
+
 void OpenFamilies::Add(File* file) {
   const FileDescription& description = file->description;
   if (description.log_period_seconds > 0) {

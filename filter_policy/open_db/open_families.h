@@ -28,6 +28,7 @@
 
 #include "filter_policy/open_db/cache_fit.h"
 #include "filter_policy/open_db/get_tally.h"
+#include "filter_policy/open_db/level_price.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/seek_backoff.h"
 #include "port/port.h"
@@ -63,8 +64,11 @@ class OpenFamilies {
     SeekBackoff::CachedReads cached_reads{0};
     // Counts of the level's files that have been closed.
     FileCounts closed_files;
-    // What files of the level answered to Get, open or closed.
+    // What files of the level answered to Get, open or closed, and where reads
+    // of them found their blocks.
     GetTally gets;
+    // What a false positive costs. Not used without OpenFamilies.
+    LevelPrice price;
   };
 
   // RocksDB does not tell a plugin that a column family is dropped, so its
@@ -111,6 +115,12 @@ class OpenFamilies {
   // Writes the line of the file's column family to the log if it is due.
   void LogIfDue(const File& file);
 
+  // What a false positive costs in files of a level, in a class of prices
+  // (false_positive_price.h), by its reads since the price was last found; 0 if
+  // there have been too few. The times of reads from files are those in
+  // `statistics`, unless this is nullptr.
+  uint64_t PriceOf(const void* family, int level, const Statistics* statistics);
+
   // Empty if the column family (FileDescription::family) has had no file.
   FamilyState StateOf(const void* family) const;
   // Returns the column families that have an open file whose path starts with
@@ -139,6 +149,7 @@ class OpenFamilies {
   // one of the DB's files knows is used for all of them.
   std::atomic<uint64_t> log_period_seconds_{0};
   mutable std::mutex mutex_;
+  FileReadTime file_read_time_;
   std::map<const void*, Family> families_;    // by FileDescription::family
   std::map<const void*, CacheUsers> caches_;  // by CachedFilter::cache
 };

@@ -350,6 +350,81 @@ double CpfprModel::Probability(const Query& query, const ProteusDesign& design,
                                             : probability;
 }
 
+namespace {
+
+// Adds tests of `prefixes` prefixes that follow each other, which are made with
+// this probability.
+void AddRun(double probability, uint64_t prefixes, CpfprModel::Tests* tests) {
+  // Sets keep that many neighbors together (design_proteus.md).
+  constexpr uint64_t kNeighbors = 64;
+  const uint64_t tested = std::min(prefixes, kMaxPrefixProbes);
+  tests->prefixes += probability * static_cast<double>(tested);
+  tests->runs += probability * std::ceil(static_cast<double>(tested) /
+                                         static_cast<double>(kNeighbors));
+}
+
+}  // namespace
+
+CpfprModel::Tests CpfprModel::TestsOf(const Query& query,
+                                      const ProteusDesign& design,
+                                      double first_rate) const {
+  Tests tests;
+  double asked = 1;
+  if (design.key_set && query.is_point()) {
+    AddRun(1, 1, &tests);
+    if (design.keys_alone) return tests;
+    asked = first_rate;
+  }
+  if (design.prefix_bits == 0 && design.first_prefix_bits == 0) return tests;
+  const ByteAlphabets& alphabets = AlphabetsOf(design);
+  const uint32_t first = design.first_prefix_bits;
+  if (first > 0) {
+    const auto through = [&](uint32_t shared) {
+      return shared >= first ? 1 : first_rate;
+    };
+    const uint32_t bits = design.prefix_bits;
+    const uint64_t regions = query.CountAll(alphabets, first);
+    AddRun(1, regions, &tests);
+    if (regions <= 1) {
+      AddRun(through(query.shared()), query.CountAll(alphabets, bits), &tests);
+    } else {
+      AddRun(through(query.lo_shared), query.CountLeft(alphabets, first, bits),
+             &tests);
+      AddRun(through(query.hi_shared), query.CountRight(alphabets, first, bits),
+             &tests);
+    }
+    return tests;
+  }
+  if (query.shared() < design.trie_bits) return tests;
+  uint32_t bits = design.LongestPrefix(query.bytes);
+  uint64_t tested = query.CountTested(alphabets, design.trie_bits, bits);
+  while (bits > design.prefix_bits && tested > kMaxPrefixProbes) {
+    bits -= design.stride_bits;
+    tested = query.CountTested(alphabets, design.trie_bits, bits);
+  }
+  AddRun(asked, tested, &tests);
+  return tests;
+}
+
+CpfprModel::Tests CpfprModel::CountTests(const ProteusDesign& design,
+                                         const PrefixSets& sets,
+                                         size_t step) const {
+  Tests sum;
+  double weights = 0;
+  for (size_t i = 0; i < queries_.size(); i += step) {
+    const Query& query = queries_[i];
+    const Tests tests = TestsOf(query, design, sets.first.false_positive_rate);
+    sum.prefixes += query.weight * tests.prefixes;
+    sum.runs += query.weight * tests.runs;
+    weights += query.weight;
+  }
+  if (weights > 0) {
+    sum.prefixes /= weights;
+    sum.runs /= weights;
+  }
+  return sum;
+}
+
 CpfprModel CpfprModel::Ranges() const {
   CpfprModel ranges = *this;
   const auto is_point = [](const Query& query) { return query.is_point(); };

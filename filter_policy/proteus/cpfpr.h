@@ -128,6 +128,16 @@ class CpfprModel {
     double spread = 0;
   };
 
+  // What a query asks of sets: prefixes, and the runs of them of which the
+  // first prefix takes longer.
+  struct Tests {
+    double prefixes = 0;
+    double runs = 0;
+  };
+  // The average over every `step`-th query, if all prefixes are tested.
+  Tests CountTests(const ProteusDesign& design, const PrefixSets& sets,
+                   size_t step) const;
+
   // The false positive rate of a design whose sets take `set_bytes` bytes.
   double Evaluate(const ProteusDesign& design, uint64_t set_bytes) const {
     return Average(design, PlanPrefixSets(design, statistics_, set_bytes), 1)
@@ -173,6 +183,8 @@ class CpfprModel {
                      double first_rate, const RunRates& rates) const;
   double PointsProbability(const ProteusDesign& design, double first_rate,
                            double rate) const;
+  Tests TestsOf(const Query& query, const ProteusDesign& design,
+                double first_rate) const;
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,

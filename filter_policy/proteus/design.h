@@ -25,6 +25,7 @@
 #include <string>
 
 #include "filter_policy/amq/amq.h"
+#include "filter_policy/false_positive_price.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -88,6 +89,7 @@ struct DesignReport {
   uint32_t model_micros = 0;
   // Not stored with the filter.
   DesignOrigin origin = DesignOrigin::kSearched;
+  uint64_t price = kUsualPrice;  // of a false positive
 
   // What the design rests on, in words, such as "from the keys alone".
   std::string Basis() const;

@@ -79,7 +79,8 @@ double SampleShape::Distance(const SampleShape& other) const {
 
 bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
   // Twice as many keys need prefixes that are a bit longer, or more.
-  if (a.prefixes_only != b.prefixes_only || a.key_size != b.key_size ||
+  if (a.prefixes_only != b.prefixes_only || a.price != b.price ||
+      a.key_size != b.key_size ||
       !AreWithin(1.3, static_cast<double>(a.num_keys),
                  static_cast<double>(b.num_keys)) ||
       !AreWithin(1.05, a.bits_per_key, b.bits_per_key) ||

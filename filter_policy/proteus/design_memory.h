@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "filter_policy/false_positive_price.h"
 #include "filter_policy/proteus/cpfpr.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -57,6 +58,7 @@ struct DesignSituation {
   uint64_t num_keys = 0;
   double bits_per_key = 0;
   bool prefixes_only = false;
+  uint64_t price = kUsualPrice;  // of a false positive
   // The length of all keys, or 0 if they differ; and what keys share.
   size_t key_size = 0;
   std::array<uint32_t, 3> shared_by_share = {};
@@ -79,7 +81,8 @@ struct KeptDesign {
 // Whether a design for one of them may suit the other: the keys are as many, up
 // to a factor of 1.3, and share as much; there are as many bits, up to a
 // twentieth, and as many samples, up to a factor of 2; and the samples lie at
-// the same places, as far as those that have been looked at can tell.
+// the same places, as far as those that have been looked at can tell. The
+// prices of a false positive are equal.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
 // How much a rate that a model predicts may be off by chance, for this

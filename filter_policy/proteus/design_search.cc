@@ -29,27 +29,22 @@ constexpr double kSeriesKeyShares[] = {0, 0.5};
 constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
-// What a false positive costs, a read of an SSD.
-constexpr double kFalsePositiveNanos = 200000;
 // Prefixes that a query of a series or of two sets tests, roughly.
 constexpr double kUsualPrefixes = 4;
 // What kinds of ranges of the prior that differ in their rates cost.
 constexpr double kSpreadCost = 1;
-// Limit of the false positives that are added to save time.
-constexpr double kMaxForTime = 0.002;
-
 // Deeper tries are not considered.
 constexpr uint32_t kMaxTrieBits = 512;
 
 }  // namespace
 
-double DesignSearch::Candidate::Cost() const {
+double DesignSearch::Candidate::Nanos() const {
   const AmqType* type = FindAmqType(design.amq);
   double nanos = design.trie_bits > 0 ? kTrieNanos : 0;
   if (type != nullptr) {
     nanos += runs * type->query_nanos + (prefixes - runs) * type->next_nanos;
   }
-  return fpr + nanos / kFalsePositiveNanos;
+  return nanos;
 }
 
 double DesignSearch::BloomRate(uint64_t bytes, uint64_t num_keys) {
@@ -89,6 +84,17 @@ void DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
       model_.Average(candidate->design, sets, StepFor(num_queries));
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
                    promises_ * kSpreadCost * rates.spread;
+}
+
+void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
+  if (price_ >= kUsualPrice) return;
+  const CpfprModel::Tests tests =
+      model_.CountTests(candidate->design,
+                        PlanPrefixSets(candidate->design, statistics_,
+                                       bytes - candidate->trie_bytes),
+                        StepFor(kRaceQueries));
+  candidate->prefixes = tests.prefixes;
+  candidate->runs = tests.runs;
 }
 
 // The depths of tries that fit into `bytes`, and 0.
@@ -138,10 +144,10 @@ bool IsLonger(const Candidate& a, const Candidate& b) {
   return a.design.first_bits() > b.design.first_bits();
 }
 
-// Keeps the candidates of the lowest false positive rates, the best one first,
-// and after them those of the lowest costs.
-template <typename Candidate>
-void KeepBest(size_t most, std::vector<Candidate>* candidates) {
+}  // namespace
+
+void DesignSearch::KeepBest(size_t most,
+                            std::vector<Candidate>* candidates) const {
   auto keep = [&](size_t first, const auto& key) {
     const auto begin = candidates->begin() + first;
     const auto end =
@@ -154,11 +160,9 @@ void KeepBest(size_t most, std::vector<Candidate>* candidates) {
     return static_cast<size_t>(end - candidates->begin());
   };
   size_t kept = keep(0, [](const Candidate& c) { return c.fpr; });
-  kept = keep(kept, [](const Candidate& c) { return c.Cost(); });
+  kept = keep(kept, [this](const Candidate& c) { return CostOf(c); });
   candidates->resize(kept);
 }
-
-}  // namespace
 
 // A set of whole keys, as in a plain Bloom filter, however long the keys are.
 void DesignSearch::AddWholeKeys(uint64_t bytes,
@@ -376,6 +380,7 @@ DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
   }
   candidate.TestApart(design.prefix_bits > 0 ? kUsualPrefixes : 1);
   Evaluate(bytes, kAllQueries, &candidate);
+  CountTests(bytes, &candidate);
   return candidate;
 }
 
@@ -388,7 +393,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
   const CpfprModel ranges = model_.Ranges();
   std::vector<Candidate> found;
   for (AmqKind kind : kinds_) {
-    DesignSearch search(ranges, statistics_, {kind});
+    DesignSearch search(ranges, statistics_, {kind}, price_);
     search.key_sets_ = false;
     search.two_sets_ = false;
     search.tries_ = tries_;
@@ -416,11 +421,20 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
       found.push_back(BesideKeys(search, space, best_bytes, bytes));
     }
   }
-  return std::min_element(found.begin(), found.end(),
-                          [](const Candidate& a, const Candidate& b) {
-                            return a.Cost() < b.Cost();
-                          })
-      ->design;
+  double most = std::numeric_limits<double>::infinity();
+  if (price_ < kUsualPrice) {
+    for (const Candidate& candidate : found) {
+      most = std::min(most, candidate.fpr + MaxRateForTime(price_));
+    }
+  }
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : found) {
+    if (candidate.fpr <= most &&
+        (best == nullptr || CostOf(candidate) < CostOf(*best))) {
+      best = &candidate;
+    }
+  }
+  return best->design;
 }
 
 // All queries decide between the candidates that some of them do not tell
@@ -436,12 +450,13 @@ void DesignSearch::Race(uint64_t bytes, std::vector<Candidate>* found) const {
   const double rate = std::min(best, 1.0);
   const double error =
       2 * std::sqrt(rate * (1 - rate) / static_cast<double>(kRaceQueries));
-  const double most = best + kMaxForTime + error;
+  const double most = best + MaxRateForTime(price_) + error;
   found->erase(std::remove_if(found->begin(), found->end(),
                               [&](const Candidate& c) { return c.fpr > most; }),
                found->end());
   for (Candidate& candidate : *found) {
     Evaluate(bytes, kAllQueries, &candidate);
+    CountTests(bytes, &candidate);
   }
 }
 
@@ -503,10 +518,10 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   KeepBest(kFinalists, &found);
   // The bytes may be too few for anything.
   if (found.empty()) return ProteusDesign();
-  const double most = found.front().fpr + kMaxForTime;
+  const double most = found.front().fpr + MaxRateForTime(price_);
   const Candidate* best = &found.front();
   for (const Candidate& candidate : found) {
-    if (candidate.fpr <= most && candidate.Cost() < best->Cost()) {
+    if (candidate.fpr <= most && CostOf(candidate) < CostOf(*best)) {
       best = &candidate;
     }
   }

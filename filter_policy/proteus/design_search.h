@@ -12,13 +12,14 @@
 //    the lengths; a second round looks at all lengths near the best one; at
 //    last, the best designs meet the whole sample.
 //  - Among those that are nearly as good as the best one, the time of a query
-//    decides too.
+//    decides too, at the price of a false positive (false_positive_price.h).
 
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
+#include "filter_policy/false_positive_price.h"
 #include "filter_policy/proteus/cpfpr.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/prior.h"
@@ -32,11 +33,14 @@ class DesignSearch {
   // AmqType.
   static constexpr double kTrieNanos = 45;
 
-  // `kinds` are the allowed kinds of sets. The model and the statistics must
-  // outlive the search.
+  // `kinds` are the allowed kinds of sets, and `price` is that of a false
+  // positive. The model and the statistics must outlive the search.
   DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
-               std::vector<AmqKind> kinds)
-      : model_(model), statistics_(statistics), kinds_(std::move(kinds)) {
+               std::vector<AmqKind> kinds, uint64_t price = kUsualPrice)
+      : model_(model),
+        statistics_(statistics),
+        kinds_(std::move(kinds)),
+        price_(price) {
     double weights = 0;
     double promised = 0;
     for (const CpfprModel::Query& query : model.queries()) {
@@ -82,9 +86,17 @@ class DesignSearch {
     uint64_t trie_bytes = 0;
 
     void TestApart(double number) { prefixes = runs = number; }
-    // The cost of false positives and of time.
-    double Cost() const;
+    // The time that a query takes, in nanoseconds.
+    double Nanos() const;
   };
+
+  // The cost of false positives and of time, in false positives.
+  double CostOf(const Candidate& candidate) const {
+    return candidate.fpr + candidate.Nanos() / static_cast<double>(price_);
+  }
+  // Keeps the candidates of the lowest false positive rates, the best one
+  // first, and after them those of the lowest costs.
+  void KeepBest(size_t most, std::vector<Candidate>* candidates) const;
 
   // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
   // promised of points.
@@ -106,6 +118,9 @@ class DesignSearch {
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all.
   void Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate) const;
+  // If time weighs more than usual, replaces what is only roughly known of the
+  // prefixes that a query tests.
+  void CountTests(uint64_t bytes, Candidate* candidate) const;
   // Evaluate with the sets that have been planned for the candidate.
   void EvaluateSets(const PrefixSets& sets, uint64_t bytes, size_t num_queries,
                     Candidate* candidate) const;
@@ -131,6 +146,7 @@ class DesignSearch {
   const CpfprModel& model_;
   const KeyStatistics& statistics_;
   const std::vector<AmqKind> kinds_;
+  const uint64_t price_;
   bool key_sets_ = true;
   bool tries_ = true;
   bool two_sets_ = true;

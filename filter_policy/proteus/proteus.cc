@@ -239,6 +239,7 @@ FilterReport ProteusHeader::Report() const {
   text.model_micros = report.model_micros;
   text.predicted_fpr = report.predicted_fpr;
   text.origin = report.origin;
+  text.price = report.price;
   return text;
 }
 

@@ -84,7 +84,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   constexpr double kFactor = 1.1;
   constexpr double kMore = 0.005;
   constexpr uint64_t kMinReserve = 64;
-  DesignSearch search(model, statistics, settings_.kinds);
+  DesignSearch search(model, statistics, settings_.kinds, settings_.price);
   // A set of whole keys does not answer for prefixes.
   if (prefixes_only_) {
     search.ForbidKeySets();
@@ -160,6 +160,7 @@ DesignSituation ProteusGroup::SituationOf(
       8 * static_cast<double>(bytes_) /
       static_cast<double>(std::max<uint64_t>(situation.num_keys, 1));
   situation.prefixes_only = prefixes_only_;
+  situation.price = settings_.price;
   if (statistics.shortest_key() == statistics.longest_key()) {
     situation.key_size = statistics.longest_key();
   }

@@ -40,6 +40,8 @@ struct ProteusSettings {
   // Whether point queries ask a set of the whole keys alone. Not with
   // kTwoPrefixFilters; without effect where keys stand for prefixes.
   bool keys_alone = false;
+  // The price of a false positive (false_positive_price.h).
+  uint64_t price = kUsualPrice;
   // If set, the design to build for any queries.
   std::optional<ProteusDesign> forced;
   // If set, remembers the designs of files, or of the groups of one file, for
@@ -58,7 +60,9 @@ class ProteusGroup {
   using Samples = std::function<SamplesOfFile(
       const Slice& smallest, const Slice& largest, size_t most)>;
   ProteusGroup(ProteusSettings settings, Samples samples)
-      : settings_(std::move(settings)), samples_(std::move(samples)) {}
+      : settings_(std::move(settings)), samples_(std::move(samples)) {
+    header_.report.price = settings_.price;
+  }
   ProteusGroup(const ProteusGroup&) = delete;
   ProteusGroup& operator=(const ProteusGroup&) = delete;
 

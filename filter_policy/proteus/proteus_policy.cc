@@ -25,12 +25,13 @@ const std::string kAmqOption = "amq";
 const std::string kLevelBitsOption = "level_bits";
 const std::string kPointsOption = "points";
 const std::string kMemoryOption = "filter_memory";
+const std::string kPriceOption = "false_positive_price";
 const std::string kCapacityOption = "sample_capacity";
 const std::string kEveryOption = "sample_every";
 const std::string kSeedOption = "seed_file";
 const std::string kSamplesOption = "samples_file";
 
-const std::string kAuto = "auto";  // of amq, of level_bits and of points
+const std::string kAuto = "auto";  // of several options
 const std::string kEqualLevelBits = "equal";
 const std::string kKeysForPoints = "keys";
 
@@ -139,9 +140,19 @@ Status ParseMemory(const std::string& owner, const std::string& text,
   return Status::OK();
 }
 
-// Checks an option whose value is one of a few words.
+Status CheckPrice(const std::string& owner, const std::string& text) {
+  uint64_t price;
+  if (text == kAuto || ParsePrice(text, &price)) return Status::OK();
+  return Status::InvalidArgument(
+      owner + ": " + kPriceOption + "=" + text +
+      " is not allowed; allowed: auto, or a time from 1us to 100ms, such as "
+      "2us or 0.2ms");
+}
+
+// Checks an option whose value is one of a few words, or a price.
 Status CheckWord(const std::string& owner, const std::string& option,
                  const std::string& word) {
+  if (option == kPriceOption) return CheckPrice(owner, word);
   std::vector<std::string> allowed;
   if (option == kAmqOption) {
     for (const AmqType* type : AmqTypes()) allowed.push_back(type->name);
@@ -205,6 +216,7 @@ TypeInfo MakeTypeInfo(const std::string& owner) {
       WordOption(owner, kAmqOption, offsetof(Options, amq)),
       WordOption(owner, kLevelBitsOption, offsetof(Options, level_bits)),
       WordOption(owner, kPointsOption, offsetof(Options, points)),
+      WordOption(owner, kPriceOption, offsetof(Options, false_positive_price)),
       {kCapacityOption,
        BoundedOption(owner, offsetof(Options, sample_capacity), 1, kMaxCount)},
       {kEveryOption,
@@ -299,6 +311,7 @@ Status ProteusFilterPolicy::CheckOptions() const {
   if (s.ok()) s = CheckWord(owner, kAmqOption, options_.amq);
   if (s.ok()) s = CheckWord(owner, kLevelBitsOption, options_.level_bits);
   if (s.ok()) s = CheckWord(owner, kPointsOption, options_.points);
+  if (s.ok()) s = CheckPrice(owner, options_.false_positive_price);
   if (s.ok()) {
     s = CheckOptionRange(owner, kCapacityOption, options_.sample_capacity, 1,
                          kMaxCount);
@@ -404,8 +417,14 @@ BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
 
 }  // namespace
 
+uint64_t ProteusFilterPolicy::PriceFor(uint64_t price) const {
+  // "auto" and invalid values leave the price alone.
+  ParsePrice(options_.false_positive_price, &price);
+  return price;
+}
+
 RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
-    const FilterBuildingContext& context, Env* env) const {
+    const FilterBuildingContext& context, Env* env, uint64_t price) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
   const bool valid = CheckOptions().ok();
@@ -416,6 +435,7 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = ParseAmq(options.amq);
   settings.keys_alone = options.points == kKeysForPoints;
+  settings.price = PriceFor(price);
   BitsOfFileFunction bits_of_file;
   // Files that are written outside of a DB are in no tree.
   if (options.filter_memory > 0 && context.level_at_creation >= 0) {

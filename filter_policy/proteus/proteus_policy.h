@@ -49,6 +49,11 @@ struct ProteusPolicyOptions {
   // and not with a prefix extractor.
   std::string points = "auto";
 
+  // The price of a false positive by which designs are chosen: the time of the
+  // read that it causes (false_positive_price.h), from "1us" to "100ms".
+  // "auto": what reads of the file's level have cost lately.
+  std::string false_positive_price = "auto";
+
   // The number of sample queries that are kept, and the number of empty queries
   // out of which one is kept. Positive.
   uint32_t sample_capacity = QueryQueue::kDefaultCapacity;
@@ -80,10 +85,11 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext& context, Env* env) const override {
-    return NewRangeFilterBuilders(context, env)();
+    return NewRangeFilterBuilders(context, env, kUsualPrice)();
   }
   NewBuilders NewRangeFilterBuilders(const FilterBuildingContext& context,
-                                     Env* env) const override;
+                                     Env* env, uint64_t price) const override;
+  uint64_t PriceFor(uint64_t price) const override;
   std::shared_ptr<SampleStore> Samples() const override;
   void ShareSamples(
       const std::shared_ptr<SampleStore>& samples) const override {

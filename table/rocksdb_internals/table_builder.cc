@@ -70,6 +70,9 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
         DBSession::IdOf(options.db_session_id, options.ioptions.logger);
     facts_->family = &options.ioptions;
     facts_->family_name = options.column_family_name;
+    price_ =
+        DBSession::PriceOf(facts_->db_session, facts_->family,
+                           options.level_at_creation, options.ioptions.stats);
   }
 
   const char* Name() const override { return policy_->Name(); }
@@ -83,7 +86,8 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
         PurposeOf(*own, ColumnFamilyOf(context), env_, context.info_log);
     // The facts own what is built, and are the builder's as long as it lives.
     return own->NewBuilder(
-        context, env_, std::shared_ptr<FinishedFilter>(facts_, &facts_->built));
+        context, env_, price_,
+        std::shared_ptr<FinishedFilter>(facts_, &facts_->built));
   }
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     return policy_->GetFilterBitsReader(contents);
@@ -99,6 +103,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
  private:
   const std::shared_ptr<const FilterPolicy> policy_;
   Env* const env_;
+  uint64_t price_ = kUsualPrice;  // of a false positive in the file
   const SharedFacts facts_ = std::make_shared<FilterFacts>();
 };
 

@@ -548,6 +548,97 @@ TEST(CpfprTest, ChoosesAllowedKinds) {
   }
 }
 
+// Where false positives are cheap, designs are cheaper to ask, and have at most
+// MaxRateForTime more of them.
+TEST(CpfprTest, PriceOfAFalsePositive) {
+  int cheaper = 0;
+  for (const Case& c : CasesOfNumbers()) {
+    const KeyStore store = Stored(c.keys);
+    const KeyStatistics statistics(store);
+    const CpfprModel model(store, statistics, c.samples);
+    const uint64_t bytes = c.keys.size() * 14 / 8;
+    const auto choose = [&](uint64_t price) {
+      return DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq}, price)
+          .Choose(DesignSpace::kProteus, bytes);
+    };
+    const auto rate_of = [&](const ProteusDesign& design) {
+      const uint64_t trie =
+          design.trie_bits > 0
+              ? statistics.SizeOfTrie(design.trie_bits, bytes).bytes
+              : 0;
+      return model.Evaluate(design, bytes - trie);
+    };
+    const ProteusDesign usual = choose(kUsualPrice);
+    EXPECT_EQ(usual.Describe(),
+              DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq})
+                  .Choose(DesignSpace::kProteus, bytes)
+                  .Describe());
+    const ProteusDesign cheap = choose(kCachedPrice);
+    const ProteusDesign dear = choose(10 * kUsualPrice);
+    EXPECT_LE(rate_of(cheap), rate_of(dear) + MaxRateForTime(kCachedPrice))
+        << c.name << ": " << cheap.Describe() << ", not " << dear.Describe();
+    EXPECT_LE(rate_of(dear), rate_of(usual) + 1e-9) << c.name;
+    EXPECT_LE(rate_of(usual), rate_of(cheap) + 1e-9) << c.name;
+    if (usual.amq == kRibbonAmq && cheap.amq != kRibbonAmq) cheaper++;
+  }
+  EXPECT_GT(cheaper, 0);
+}
+
+// What queries ask of the sets of designs.
+TEST(CpfprTest, CountTests) {
+  constexpr uint64_t kNeighbors = 64;
+  for (const Case& c : CasesOfNumbers()) {
+    SCOPED_TRACE(c.name);
+    const KeyStore store = Stored(c.keys);
+    const KeyStatistics statistics(store);
+    const CpfprModel model(store, statistics, c.samples);
+    const auto& queries = model.queries();
+    ASSERT_GT(queries.size(), 50u);
+    PrefixSets sets;
+    sets.first.false_positive_rate = 0.25;
+    const auto tests_of = [&](const ProteusDesign& design) {
+      return model.CountTests(design, sets, /*step=*/1);
+    };
+    // The sums over queries that share at least `first` bits with a key.
+    for (const uint32_t first : {0, 15, 25}) {
+      double prefixes = 0;
+      double runs = 0;
+      for (const CpfprModel::Query& query : queries) {
+        if (query.shared() < first) continue;
+        const uint64_t count =
+            std::min(query.CountTested(statistics.alphabets(), first, 50),
+                     kMaxPrefixProbes);
+        prefixes += static_cast<double>(count);
+        runs += static_cast<double>((count + kNeighbors - 1) / kNeighbors);
+      }
+      ProteusDesign design;
+      design.trie_bits = first;
+      design.prefix_bits = 50;
+      const auto all = static_cast<double>(queries.size());
+      EXPECT_NEAR(prefixes / all, tests_of(design).prefixes, 1e-6);
+      EXPECT_NEAR(runs / all, tests_of(design).runs, 1e-6);
+    }
+    ProteusDesign two;
+    two.first_prefix_bits = 1;
+    two.prefix_bits = 2;
+    // All queries share a bit with a key, but hardly any has several prefixes.
+    EXPECT_GE(tests_of(two).runs, 2);
+    EXPECT_LE(tests_of(two).runs, 3);
+    ProteusDesign keys;
+    keys.key_set = true;
+    keys.prefix_bits = 50;
+    const bool all_points =
+        std::all_of(queries.begin(), queries.end(),
+                    [](const auto& query) { return query.is_point(); });
+    if (all_points) {
+      EXPECT_NEAR(1.25, tests_of(keys).runs, 1e-6);
+      EXPECT_NEAR(1.25, tests_of(keys).prefixes, 1e-6);
+      keys.keys_alone = true;
+      EXPECT_NEAR(1, tests_of(keys).runs, 1e-6);
+    }
+  }
+}
+
 // No design fits.
 TEST(CpfprTest, NoBytes) {
   const Case c = CasesOfNumbers()[0];

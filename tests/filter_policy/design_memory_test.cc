@@ -140,20 +140,22 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   const auto uniform = Samples(keys, 2, QueryDistribution::kUniform, 1000);
   const ProteusDesign odd = TrieAndSet(0, 47);
   const Rates rates = RatesOf(odd, keys, uniform);
-  const auto is_kept = [&](const Keys& file,
-                           const std::vector<SampleQuery>& samples,
-                           double bits_per_key = 14) {
-    settings_.memory = std::make_shared<DesignMemory>();
-    settings_.bits_per_key = 14;
-    DesignOf(keys, uniform);
-    const std::string planted = Plant(odd, rates);
-    settings_.bits_per_key = bits_per_key;
-    const std::string design = DesignOf(file, samples);
-    if (design == planted) return true;
-    EXPECT_EQ(SearchedDesignOf(file, samples), design);
-    EXPECT_EQ(2u, settings_.memory->Designs().size());
-    return false;
-  };
+  const auto is_kept =
+      [&](const Keys& file, const std::vector<SampleQuery>& samples,
+          double bits_per_key = 14, uint64_t price = kUsualPrice) {
+        settings_.memory = std::make_shared<DesignMemory>();
+        settings_.bits_per_key = 14;
+        settings_.price = kUsualPrice;
+        DesignOf(keys, uniform);
+        const std::string planted = Plant(odd, rates);
+        settings_.bits_per_key = bits_per_key;
+        settings_.price = price;
+        const std::string design = DesignOf(file, samples);
+        if (design == planted) return true;
+        EXPECT_EQ(SearchedDesignOf(file, samples), design);
+        EXPECT_EQ(2u, settings_.memory->Designs().size());
+        return false;
+      };
   const auto drawn = [&](QueryDistribution distribution, uint64_t rmax,
                          size_t num = 5000) {
     return Samples(keys, 3, distribution, rmax, num);
@@ -170,6 +172,7 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
       << "points";
   EXPECT_FALSE(is_kept(KeysOf(4, kKeys / 3), uniform)) << "fewer keys";
   EXPECT_FALSE(is_kept(keys, uniform, 10)) << "fewer bits";
+  EXPECT_FALSE(is_kept(keys, uniform, 14, kCachedPrice)) << "cheap reads";
   // Keys that lie closer together share more bits, and those of another length
   // are of another kind.
   Keys close = keys;

@@ -86,6 +86,7 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   options.amq = ProteusOptions::Amq::kRibbon;
   options.level_bits = ProteusOptions::LevelBits::kEqual;
   options.points = ProteusOptions::Points::kWholeKeys;
+  options.false_positive_micros = 20;
   options.sample_capacity = 123;
   options.sample_every = 7;
   options.seed_file = seeds;
@@ -96,6 +97,7 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   EXPECT_EQ("ribbon", Option(proteus, "amq"));
   EXPECT_EQ("equal", Option(proteus, "level_bits"));
   EXPECT_EQ("keys", Option(proteus, "points"));
+  EXPECT_EQ("20us", Option(proteus, "false_positive_price"));
   EXPECT_EQ("123", Option(proteus, "sample_capacity"));
   EXPECT_EQ("7", Option(proteus, "sample_every"));
   EXPECT_EQ(options.seed_file, Option(proteus, "seed_file"));

@@ -326,6 +326,44 @@ TEST_P(ProteusOptionsTest, Points) {
   }
 }
 
+TEST_P(ProteusOptionsTest, FalsePositivePrice) {
+  ColumnFamilyOptions options;
+  ASSERT_OK(Parse(ShortName() + ":12", &options));
+  EXPECT_EQ("auto", Option(PolicyOf(options), "false_positive_price"));
+  EXPECT_EQ(kUsualPrice,
+            AsProteanFilterPolicy(PolicyOf(options))->PriceFor(kUsualPrice));
+  EXPECT_EQ(kCachedPrice,
+            AsProteanFilterPolicy(PolicyOf(options))->PriceFor(kCachedPrice));
+  for (const std::string price : {"2us", "0.1ms", "100ms"}) {
+    ASSERT_OK(DestroyDB(path_, options_));
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(),
+        TableWith(Object("false_positive_price=" + price)), &options_));
+    options_.create_if_missing = true;
+    ASSERT_OK(Open());
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ConfigOptions config;
+    config.ignore_unknown_options = false;
+    config.ignore_unsupported_options = false;
+    ASSERT_OK(LoadLatestOptions(config, path_, &db_options, &families));
+    const FilterPolicy* policy = PolicyOf(families[0].options);
+    EXPECT_EQ(price, Option(policy, "false_positive_price"));
+    uint64_t parsed = 0;
+    ASSERT_TRUE(ParsePrice(price, &parsed));
+    EXPECT_EQ(parsed, AsProteanFilterPolicy(policy)->PriceFor(kUsualPrice));
+  }
+  for (const std::string price : {"2", "0us", "1s", "-1us", "101ms", "cheap"}) {
+    const std::vector<std::string> words = {
+        Id(), "false_positive_price=" + price,
+        "allowed: auto, or a time from 1us to 100ms"};
+    ExpectPolicyRefused(Object("false_positive_price=" + price), words);
+    ProteusPolicyOptions in_code;
+    in_code.false_positive_price = price;
+    ExpectOptionsRefused(in_code, words);
+  }
+}
+
 TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
   for (const char* bits :
        {"1", "1.99", "64.5", "65", "0", "-3", "x", "12x", "nan", "inf", "1e1",

@@ -666,6 +666,48 @@ TEST_F(AdviseTest, PartOfTheFiles) {
   EXPECT_NE(all, part);
 }
 
+// The recommended filters are also shown for two prices of a false positive,
+// unless they have no price, or the options set it.
+TEST_F(AdviseTest, TwoPrices) {
+  Random64 random(5);
+  Keys keys;
+  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  Open();
+  Write(keys);
+  StartTrace();
+  BlocksPerRead(1, 20000, [&](Random64* r) {
+    const uint64_t lo = r->Next();
+    Seek(BigEndian(lo), BigEndian(lo | 0xff));
+  });
+  ASSERT_OK(db_->EndTrace());
+  const auto prices = [&](const std::string& policy) {
+    std::vector<Json> found;
+    for (const Json& row : Rows(Call({"--db=" + path_, "--trace=" + trace_,
+                                      "--json", "--policies=" + policy}))) {
+      if (row["row"] == "price") found.push_back(row);
+    }
+    return found;
+  };
+  const std::vector<Json> rows = prices("proteus:14");
+  ASSERT_EQ(2u, rows.size());
+  EXPECT_EQ("2us", rows[0]["false_positive_price"]);
+  EXPECT_EQ("200us", rows[1]["false_positive_price"]);
+  const auto rate = [&](size_t i) {
+    return rows[i]["measured_fpr"].get<double>();
+  };
+  EXPECT_GT(rate(0), rate(1));
+  EXPECT_LT(rate(0), rate(1) + 0.02);
+  for (const Json& row : rows) {
+    EXPECT_EQ("proteus:14", row["policy"]);
+    EXPECT_GT(row["filter_ns_per_op"].get<double>(), 0);
+    EXPECT_LT(row["blocks_per_op"].get<double>(), 0.1);
+  }
+  EXPECT_TRUE(prices("surf:0:4").empty());
+  EXPECT_TRUE(
+      prices("{id=protean.Proteus;bits_per_key=14;false_positive_price=5us}")
+          .empty());
+}
+
 // The files whose filters were built before the interruption have to do.
 TEST_F(AdviseTest, InterruptEndsIt) {
   Random64 random(5);

@@ -134,6 +134,17 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
+   * Sets what a false positive costs: the time of the read that it causes. By default, it is what reads of a file's level have
+   * cost lately.
+   *
+   * @param micros the price in microseconds; 1 to 100,000
+   * @return the policy
+   */
+  public Proteus falsePositiveMicros(final int micros) {
+    return with("false_positive_price", micros + "us");
+  }
+
+  /**
    * Sets the size of all filters together, from which the bits per key follow; the default is 0, no limit.
    *
    * @param bytes the size; 0, or at least 1024

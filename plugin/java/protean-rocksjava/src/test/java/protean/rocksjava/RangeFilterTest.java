@@ -38,7 +38,7 @@ class RangeFilterTest {
         Proteus.bitsPerKey(12).design(Proteus.Design.ONE_PREFIX).levelBits(Proteus.LevelBits.AUTO),
         Proteus.bitsPerKey(12).design(Proteus.Design.TWO_PREFIXES).amq(Proteus.Amq.BLOOM), Surf.suffixBits(0, 0),
         Surf.suffixBits(32, 32), Surf.suffixBits(16, 32, 16), Proteus.bitsPerKey(14).points(Proteus.Points.AUTO),
-        Proteus.bitsPerKey(14).points(Proteus.Points.KEYS), RangeFilter.none(), RangeFilter.of("bloomfilter:10"), RangeFilter.of("ribbonfilter:10"),
+        Proteus.bitsPerKey(14).points(Proteus.Points.KEYS), Proteus.bitsPerKey(14).falsePositiveMicros(2), RangeFilter.none(), RangeFilter.of("bloomfilter:10"), RangeFilter.of("ribbonfilter:10"),
         Levels.of(RangeFilter.none(), RangeFilter.of("ribbonfilter:10"), Surf.suffixBits(0, 4), Proteus.bitsPerKey(12))};
     final ProteanTableConfig table = new ProteanTableConfig();
     for (final RangeFilter filter : filters) {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/false_positive_price.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "filter_policy/decimal.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr double kNanosPerMicro = 1000;
+constexpr double kNanosPerMilli = 1000 * 1000;
+
+// Removes the end of a text; returns false if the text does not end so.
+bool TakeEnd(const std::string& end, std::string* text) {
+  if (text->size() < end.size() ||
+      text->compare(text->size() - end.size(), end.size(), end) != 0) {
+    return false;
+  }
+  text->resize(text->size() - end.size());
+  return true;
+}
+
+}  // namespace
+
+double PriceOfFalsePositive(const RecentReads& reads) {
+  constexpr double kMinFileMicros = 20;
+  constexpr double kMaxFileMicros = 10 * 1000;
+  if (reads.all() < kMinReadsForPrice) return kUsualPrice;
+  const double of_file =
+      reads.file_micros > 0
+          ? kNanosPerMicro *
+                std::clamp(reads.file_micros, kMinFileMicros, kMaxFileMicros)
+          : static_cast<double>(kUsualPrice);
+  const double share =
+      static_cast<double>(reads.from_file) / static_cast<double>(reads.all());
+  return share * of_file + (1 - share) * static_cast<double>(kCachedPrice);
+}
+
+uint64_t PriceClassOf(double price, uint64_t before) {
+  constexpr uint64_t kClasses[] = {kCachedPrice, 10 * kCachedPrice, kUsualPrice,
+                                   10 * kUsualPrice};
+  // Between two classes, and twice as far.
+  constexpr double kHalfStep = 3.1623;
+  constexpr double kStays = 2 * kHalfStep;
+  const auto now = static_cast<double>(before == 0 ? kUsualPrice : before);
+  if (price <= kStays * now && now <= kStays * price) {
+    return static_cast<uint64_t>(now);
+  }
+  for (const uint64_t nearest : kClasses) {
+    if (price <= kHalfStep * static_cast<double>(nearest)) return nearest;
+  }
+  return *std::rbegin(kClasses);
+}
+
+double MaxRateForTime(uint64_t price) {
+  constexpr double kUsual = 0.002;
+  constexpr double kMost = 0.02;
+  return std::min(kMost, kUsual * (static_cast<double>(kUsualPrice) /
+                                   static_cast<double>(price)));
+}
+
+std::string PriceText(uint64_t price) {
+  const auto nanos = static_cast<double>(price);
+  const bool is_long = nanos >= kNanosPerMilli;
+  std::string text =
+      DecimalText(nanos / (is_long ? kNanosPerMilli : kNanosPerMicro),
+                  /*digits=*/is_long ? 6 : 3);
+  text.resize(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + (is_long ? "ms" : "us");
+}
+
+bool ParsePrice(const std::string& text, uint64_t* price) {
+  std::string digits = text;
+  double unit = kNanosPerMicro;
+  if (!TakeEnd("us", &digits)) {
+    unit = kNanosPerMilli;
+    if (!TakeEnd("ms", &digits)) return false;
+  }
+  double number;
+  if (!ParseDecimal(digits, &number)) return false;
+  const double nanos = number * unit;
+  // Written so that a NaN is refused, too.
+  if (!(nanos >= static_cast<double>(kMinPrice) &&
+        nanos <= static_cast<double>(kMaxPrice))) {
+    return false;
+  }
+  *price = static_cast<uint64_t>(std::llround(nanos));
+  return true;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

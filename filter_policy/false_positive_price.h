@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What a false positive costs: the time of the read that it causes. A read of
+//  an SSD takes about 100 us, a block in the block cache about 2 us. Where
+//  reads are cheap, a design that asks fewer prefixes is better than one that
+//  lets fewer queries through.
+//
+//  The price comes from what reads of the file's level have cost lately. It is
+//  one of a few classes, a factor of 10 apart, and the class changes only when
+//  the cost has left it clearly. So a cost that fluctuates neither makes each
+//  file search for a design of its own nor makes refreshes rewrite files.
+//
+//  Prices are in nanoseconds.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// A read of an SSD: the price where nothing is known.
+inline constexpr uint64_t kUsualPrice = 200 * 1000;
+// A block in the block cache.
+inline constexpr uint64_t kCachedPrice = 2 * 1000;
+// The limits of prices that options may set.
+inline constexpr uint64_t kMinPrice = 1000;
+inline constexpr uint64_t kMaxPrice = 100 * 1000 * 1000;
+
+// The reads of a level's files since some time.
+struct RecentReads {
+  // Reads that found their blocks in the block cache, and all others.
+  uint64_t from_cache = 0;
+  uint64_t from_file = 0;
+  // Mean time of a read from a file, which may come from the operating system's
+  // cache; 0 if it is unknown.
+  double file_micros = 0;
+
+  uint64_t all() const { return from_cache + from_file; }
+};
+
+// Fewer reads tell nothing of what a read costs.
+constexpr uint64_t kMinReadsForPrice = 64;
+
+// The mean cost of one of the reads; kUsualPrice if they are too few. Reads
+// from files count with 20 us to 10 ms, or with kUsualPrice if their time is
+// unknown.
+double PriceOfFalsePositive(const RecentReads& reads);
+
+// The class of prices for reads that cost `price` on average: 2 us, 20 us, 200
+// us or 2 ms. `before` is the class until now, or 0 if there is none, which
+// counts as kUsualPrice. The class is the nearest one, but `before` stays until
+// the price is twice as far from it as where the nearest one changes.
+uint64_t PriceClassOf(double price, uint64_t before);
+
+// The part of false positives that may be added to save time, at this price:
+// .002 at the usual one, more where they are cheaper, but at most .02.
+double MaxRateForTime(uint64_t price);
+
+// A price as text, such as "2us" or "1.5ms".
+std::string PriceText(uint64_t price);
+// Parses a number with the unit us or ms, from kMinPrice to kMaxPrice. Returns
+// false for anything else.
+bool ParsePrice(const std::string& text, uint64_t* price);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The filters of a DB are designed for what its reads cost: cheap ones where
+//  all blocks are in the cache, and the usual ones otherwise.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "filter_policy/filter_properties.h"
+#include "rocksdb/cache.h"
+#include "tests/table/refresh_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kLarge = 32 << 20;
+constexpr size_t kSmall = 32 << 10;
+
+class ReadPriceTest : public RefreshTest {
+ protected:
+  ReadPriceTest() {
+    EXPECT_OK(policy_->ConfigureFromMap(
+        ConfigOptions(), {{"bits_per_key", "16"}, {"sample_capacity", "20000"}},
+        nullptr));
+  }
+
+  // A DB with a block cache of that size, each of whose files has the best
+  // filter for short ranges.
+  void FillWithCache(size_t bytes) {
+    UseCache(bytes);
+    SeedSamples(policy_.get(), ShortRanges());
+    Fill();
+    ASSERT_OK(RefreshAll());
+  }
+  // Short ranges anywhere, for which one set of prefixes is best.
+  std::vector<Query> ShortRanges() const {
+    Random64 random(7);
+    std::vector<Query> queries;
+    while (queries.size() < 20000) {
+      const uint64_t lo = std::min(random.Next(), ~uint64_t{1000});
+      queries.push_back({BigEndian(lo), BigEndian(lo + random.Uniform(1000))});
+      if (Holds(keys_, queries.back())) queries.pop_back();
+    }
+    return queries;
+  }
+  void UseCache(size_t bytes) {
+    BlockBasedTableOptions table;
+    table.filter_policy = policy_;
+    table.block_cache = NewLRUCache(bytes, /*num_shard_bits=*/0);
+    options_.table_factory = NewProteanTableFactory(table);
+  }
+  void Reopen() {
+    db_.reset();
+    Open();
+  }
+  // A few keys, again and again.
+  void GetKeys(int times) {
+    std::string value;
+    for (int i = 0; i < times; i++) {
+      ASSERT_OK(db_->Get(ReadOptions(), keys_[i % 50 * 97], &value));
+    }
+  }
+  void SeekKeys(int times) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (int i = 0; i < times; i++) {
+      it->Seek(keys_[i % 50 * 97]);
+      ASSERT_TRUE(it->Valid());
+    }
+  }
+  void MultiGetKeys(int times) {
+    for (int i = 0; i < times; i++) {
+      std::vector<Slice> keys;
+      for (int k = 0; k < 10; k++) keys.push_back(keys_[(i + k) % 50 * 97]);
+      std::vector<std::string> values;
+      for (const Status& s : db_->MultiGet(ReadOptions(), keys, &values)) {
+        ASSERT_OK(s);
+      }
+    }
+  }
+  Status RefreshAll() {
+    RefreshOptions options;
+    options.all_files = true;
+    return Refresh(options);
+  }
+
+  std::set<std::string> Properties(const char* name) const {
+    std::set<std::string> texts;
+    TablePropertiesCollection files;
+    EXPECT_OK(db_->GetPropertiesOfAllTables(&files));
+    for (const auto& [file, properties] : files) {
+      texts.insert(PropertyText(properties->user_collected_properties, name));
+    }
+    return texts;
+  }
+  std::set<std::string> Prices() const { return Properties(kPriceProperty); }
+  bool AnyDesignHas(const std::string& word) const {
+    for (const std::string& design : Properties(kDesignProperty)) {
+      if (design.find(word) != std::string::npos) return true;
+    }
+    return false;
+  }
+};
+
+const std::set<std::string> kUsual = {""};
+const std::set<std::string> kCheap = {"2us"};
+
+}  // namespace
+
+TEST_F(ReadPriceTest, CachedReadsMakeCheapDesigns) {
+  FillWithCache(kLarge);
+  EXPECT_EQ(kUsual, Prices());
+  EXPECT_TRUE(AnyDesignHas("ribbon"));
+  GetKeys(20000);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kCheap, Prices());
+  EXPECT_FALSE(AnyDesignHas("ribbon"));
+  EXPECT_EQ(Files().size(), result_.files_rewritten);
+  std::string log;
+  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
+  EXPECT_NE(std::string::npos, log.find(", at 2us a false positive: "));
+  ExpectAllKeys();
+
+  // The files have what they would get.
+  GetKeys(20000);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(0u, result_.files_rewritten);
+  // A DB that has just been opened knows nothing, and leaves them alone.
+  Reopen();
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(kCheap, Prices());
+}
+
+TEST_F(ReadPriceTest, SeeksCountAsGetsDo) {
+  FillWithCache(kLarge);
+  SeekKeys(20000);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kCheap, Prices());
+}
+
+TEST_F(ReadPriceTest, BatchesCountAsGetsDo) {
+  FillWithCache(kLarge);
+  MultiGetKeys(2000);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kCheap, Prices());
+}
+
+TEST_F(ReadPriceTest, ReadsFromFilesKeepTheUsualDesigns) {
+  FillWithCache(kSmall);
+  const std::set<std::string> designs = Properties(kDesignProperty);
+  GetKeys(5000);
+  SeekKeys(5000);
+  MultiGetKeys(500);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kUsual, Prices());
+  EXPECT_EQ(designs, Properties(kDesignProperty));
+
+  // The files are redesigned when the cache has grown.
+  UseCache(kLarge);
+  Reopen();
+  GetKeys(20000);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kCheap, Prices());
+}
+
+// A refresh of those files where it pays rewrites none for its price.
+TEST_F(ReadPriceTest, NoFileIsRewrittenForItsPriceAlone) {
+  FillWithCache(kLarge);
+  for (const size_t cache : {kLarge, kSmall, kLarge, kSmall}) {
+    UseCache(cache);
+    Reopen();
+    GetKeys(20000);
+    ASSERT_OK(Refresh());
+    EXPECT_EQ(0u, result_.files_rewritten);
+  }
+  EXPECT_EQ(kUsual, Prices());
+}
+
+TEST_F(ReadPriceTest, AnOptionPinsThePrice) {
+  ASSERT_OK(policy_->ConfigureFromMap(
+      ConfigOptions(), {{"false_positive_price", "2us"}}, nullptr));
+  FillWithCache(kSmall);
+  EXPECT_EQ(kCheap, Prices());
+  EXPECT_FALSE(AnyDesignHas("ribbon"));
+  GetKeys(5000);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(0u, result_.files_rewritten);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
