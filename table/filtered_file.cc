@@ -98,6 +98,15 @@ const FileRangeFilter* FilteredFile::GetRangeFilter(
   return Checked(filter);
 }
 
+const ProteanFilterBitsReader* FilteredFile::GetFilterOfKeys() const {
+  if (!has_range_filter_ || is_partitioned_ || timestamp_size_ > 0 ||
+      !file_->whole_key_filtering()) {
+    return nullptr;
+  }
+  // Policies of Protean make no other readers.
+  return static_cast<const ProteanFilterBitsReader*>(file_->GetPinnedFilter());
+}
+
 const FileRangeFilter* FilteredFile::GetParts(
     const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
     FilterView* view) const {

@@ -12,6 +12,7 @@
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/open_db/open_file.h"
+#include "filter_policy/protean_filter_policy.h"
 #include "table/partitioned_filter.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_outcomes.h"
@@ -77,6 +78,10 @@ class FilteredFile final : public CountedFile, private PartReports {
   const FileRangeFilter* GetRangeFilter(const ReadOptions& read_options,
                                         BlockCacheLookupContext* lookup_context,
                                         FilterView* view) const;
+  // The file's filter if whole keys can be asked of it without RocksDB: keys
+  // have no timestamps, and the table itself keeps the filter in memory. Else
+  // nullptr. The result never changes.
+  const ProteanFilterBitsReader* GetFilterOfKeys() const;
   // The user key without its timestamp, as filters know it.
   Slice UserKey(const Slice& internal_key) const {
     return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);

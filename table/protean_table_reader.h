@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The reader of an SST file. RocksDB's block-based table does the work, and
-//  asks the filter for Get and MultiGet. Only iterators for users are wrapped,
+//  asks the filter for Get and MultiGet. If the table keeps the whole filter in
+//  memory, Get asks the filter itself before it calls the table, because most
+//  files do not have the key, and the way to the filter through the table costs
+//  more than a Bloom filter's answer. Only iterators for users are wrapped,
 //  if the file has a range filter or queries of it are sampled
 //  (protean_table_iterator.h), or if keys are being counted (range_counter.h).
 //  While an existence check is at work, the filters alone are asked
@@ -40,7 +43,8 @@ class ProteanTableReader : public TableReader {
       : file_(std::move(file), use, policy, db_session_id, log_period_seconds),
         table_(file_.file().table()),
         queue_(file_.queue()),
-        get_counter_(file_.first_get_counter()) {}
+        get_counter_(file_.first_get_counter()),
+        filter_of_keys_(file_.GetFilterOfKeys()) {}
 
   const BlockBasedFile& file() const { return file_.file(); }
 
@@ -63,8 +67,17 @@ class ProteanTableReader : public TableReader {
                      skip_filters);
     }
     const FilterAnswers answer;
-    Status s = table_->Get(read_options, key, get_context, prefix_extractor,
-                           skip_filters);
+    Status s;
+    if (filter_of_keys_ == nullptr || skip_filters) {
+      s = table_->Get(read_options, key, get_context, prefix_extractor,
+                      skip_filters);
+    } else if (filter_of_keys_->block().EntryMayMatch(file_.UserKey(key))) {
+      const ProteanFilterBitsReader::LetThrough let_through(filter_of_keys_);
+      s = table_->Get(read_options, key, get_context, prefix_extractor,
+                      skip_filters);
+    } else {
+      file().CountDeniedKey();
+    }
     if (get_context->State() == GetContext::kNotFound) {
       ThreadGets::Count(get_counter_, answer, /*found=*/false);
       if (queue_ != nullptr && s.ok()) Sample(key);
@@ -203,6 +216,7 @@ class ProteanTableReader : public TableReader {
   TableReader* const table_;
   QueryQueue* const queue_;
   const size_t get_counter_;
+  const ProteanFilterBitsReader* const filter_of_keys_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -697,6 +697,12 @@ struct Solution {
     return segments +
            columns.Begin(std::min(block, columns.blocks - 1)) * kSegmentBytes;
   }
+  // The block behind `block`, which begins at `begin`; the last one has itself.
+  const char* Next(uint64_t block, const char* begin) const {
+    return block + 1 < columns.blocks
+               ? begin + columns.In(block) * kSegmentBytes
+               : begin;
+  }
 };
 
 // Whether a neighbour's fingerprint is that of the solution.
@@ -712,7 +718,7 @@ inline bool IsSolved(const Solution& solution, const Group& group,
   const uint64_t behind_low = static_cast<uint64_t>(behind);
   const uint64_t behind_high = static_cast<uint64_t>(behind >> 64);
   const char* const a = solution.Block(block);
-  const char* const b = solution.Block(block + 1);
+  const char* const b = solution.Next(block, a);
   const uint32_t fingerprint = group.Fingerprint(neighbour);
   const auto is_wrong = [&](uint64_t i) {
     const uint64_t bits = (LoadWord(a, 2 * i) & here_low) ^

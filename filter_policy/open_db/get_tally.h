@@ -71,6 +71,19 @@ class GetTally {
   const ReadCounts reads_before_;
 };
 
+// This thread's perf context, which stays at one address as long as the thread
+// lives: the pointer to it spares each read a call into RocksDB.
+class ThreadPerfContext {
+ public:
+  static const PerfContext& Get() {
+    if (context_ == nullptr) context_ = get_perf_context();
+    return *context_;
+  }
+
+ private:
+  inline static thread_local const PerfContext* context_ = nullptr;
+};
+
 // The answers that this thread has got from filters since this was made.
 class FilterAnswers {
  public:
@@ -87,7 +100,7 @@ class FilterAnswers {
   }
 
  private:
-  const PerfContext& counters_ = *get_perf_context();
+  const PerfContext& counters_ = ThreadPerfContext::Get();
   const uint64_t negatives_before_ = counters_.bloom_sst_miss_count;
   const uint64_t positives_before_ = counters_.bloom_sst_hit_count;
   const uint64_t blocks_before_ = counters_.block_read_count;

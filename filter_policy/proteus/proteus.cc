@@ -284,7 +284,9 @@ bool Proteus::KeyMayMatch(const Slice& key) const {
   if (HasTrie()) {
     if (!TrieContains(key)) return false;
   } else if (first_length_.bits > 0 &&
-             !first_set_.MayContain(HashPrefix(key, first_length_))) {
+             !first_set_.MayContain(first_length_.bits <= 64
+                                        ? HashWord(word, first_length_)
+                                        : HashPrefix(key, first_length_))) {
     return false;
   }
   if (second_length_.bits == 0) return true;

@@ -4,6 +4,8 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -209,6 +211,12 @@ Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
 FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
   const FilterHold& block = PinnedBlock(FilterReaderOf(*rep()));
   return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
+}
+
+void BlockBasedFile::CountDeniedKey() const {
+  PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+  RecordTick(rep()->ioptions.stats, BLOOM_FILTER_USEFUL);
+  PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, 1, rep()->level);
 }
 
 bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,

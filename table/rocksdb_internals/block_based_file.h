@@ -102,6 +102,9 @@ class BlockBasedFile {
   // else nullptr, without a read or a look-up. REQUIRES: filter_state() ==
   // kFull
   FilterBitsReader* GetPinnedFilter() const;
+  // Counts a key that the full filter has denied, as BlockBasedTable::Get does:
+  // in the perf context and in the statistics.
+  void CountDeniedKey() const;
   // Whether the file's partitioned filter, which a policy of RocksDB has made,
   // lets through a user key without timestamp. Reads a part of the filter.
   // REQUIRES: filter_state() == kPartitioned, whole_key_filtering()
