@@ -67,7 +67,7 @@ size_t Search::Nearest() const {
 bool Search::ComesBefore(size_t a, size_t b) const {
   const int order = places_[a].key.compare(places_[b].key);
   if (order != 0) return order < 0;
-  // As in internal keys, larger sequence numbers come first, and markers have
+  // Larger sequence numbers come first, as in internal keys. Markers have
   // larger ones than writes.
   if (places_[a].kind != Kind::kMarker) return false;
   return places_[b].kind != Kind::kMarker ||
@@ -101,7 +101,7 @@ bool Search::Move(size_t run) {
   const size_t stop = NextStop(run);
   if (stop < runs_.size()) {
     const Place& other = places_[stop];
-    // Of the keys that the filter was asked about, the nearest one that is not
+    // The nearest key that the filter was asked about and that is not
     // below the stop.
     size_t asked = runs_.size();
     for (size_t i = 0; i < runs_.size(); i++) {

@@ -63,7 +63,7 @@ TEST_F(SearchReplayTest, DeepestLevelTellsOthers) {
 }
 
 // The search ends at "c", but the file of level 1 knows only of "k", and its
-// filter cannot rule out so much.
+// filter cannot rule out all keys up to there.
 TEST_F(SearchReplayTest, EndThatIsNotKnownYet) {
   Add(0, "c", Waits({false, false, false}));
   Add(1, "x", Waits({true, false, false}));
