@@ -7,7 +7,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/env.h"
-#include "util/math.h"
+#include "table/seek/marker.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -47,20 +47,10 @@ FileDescription Describe(const BlockBasedFile& file,
 // time, do not fail.
 bool IsFailure(const Status& s) { return s.IsIOError() || s.IsMemoryLimit(); }
 
-// Returns a number above the sequence numbers of all writes, and below the
-// largest one, which RocksDB's iterators use. At the same key, larger numbers
-// come first, so they are given to the files that are likely to have more keys
-// in a range: files of deeper levels, then files with more keys.
-SequenceNumber MarkerSequence(const BlockBasedFile& file) {
-  constexpr SequenceNumber kLast = kMaxSequenceNumber - 1;
-  constexpr int kMaxLevel = 255;
-  constexpr int kSizes = 64;
+SequenceNumber MarkerSequenceOf(const BlockBasedFile& file) {
   const auto properties = file.table()->GetTableProperties();
-  const uint64_t keys = properties == nullptr ? 0 : properties->num_entries;
-  const int size = FloorLog2(std::max<uint64_t>(keys, 1));
-  const int level = std::clamp(file.level(), 0, kMaxLevel);
-  return kLast - static_cast<SequenceNumber>((kMaxLevel - level) * kSizes +
-                                             (kSizes - 1 - size));
+  return MarkerSequence(file.level(),
+                        properties == nullptr ? 0 : properties->num_entries);
 }
 
 }  // namespace
@@ -78,7 +68,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       allows_markers_(has_range_filter_ &&
                       file_->user_comparator() == BytewiseComparator()),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
-      marker_sequence_(MarkerSequence(*file_)),
+      marker_sequence_(MarkerSequenceOf(*file_)),
       queue_(open_file_.queue()) {
   // A damaged filter is reported now if the table keeps it in memory, otherwise
   // when an iterator reads it.

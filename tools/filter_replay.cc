@@ -15,6 +15,7 @@
 #include "table/filter_trial.h"
 #include "table/seek/seek_decision.h"
 #include "tools/file_facts.h"
+#include "tools/search_replay.h"
 #include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,76 +31,34 @@ double Draw(uint64_t a, uint64_t b) {
          0x1p-53;
 }
 
-// Nothing here compares the sequence numbers of markers.
-constexpr SequenceNumber kMarkerSequence = 0;
+bool IsForwardSeek(const ReadQuery& read) {
+  return read.kind == ReadKind::kOpenSeek || read.kind == ReadKind::kClosedSeek;
+}
 
-// What the table iterator does with a read of a file that has nothing for it.
+// What the table iterator does with a read of a file.
 struct Answer {
-  // Whether the file is read by a seek whose end other files know.
+  // Whether the file is read, unless the read is a forward seek.
   bool read = false;
-  // Whether the file waits right after the target, and would be read if no
-  // other file knew more.
-  bool knows_nothing = false;
+  SeekAnswer seek;
 };
 
-// Follows a forward seek from marker to marker until it ends. `marker` is where
-// the file waits first.
-bool IsRead(const FileRangeFilter& filter, const ReadQuery& read,
-            const ReadTruth::End& end, Marker marker) {
-  const SearchPosition stop = {
-      end.found ? SearchPosition::Kind::kKey : SearchPosition::Kind::kNone,
-      end.key};
-  for (;;) {
-    const Slice at = marker.user_key();
-    const bool is_reached = end.found ? at.compare(end.key) <= 0
-                                      : read.kind != ReadKind::kClosedSeek ||
-                                            at.compare(read.bound) < 0;
-    if (!is_reached) return false;
-    if (!MoveOn(filter, stop, kMarkerSequence, &marker)) return true;
-  }
-}
-
-Answer AnswerToSeek(const FileRangeFilter& filter, const ReadQuery& read,
-                    const ReadTruth::End& end) {
-  using Action = SeekDecision::Action;
-  Answer answer;
-  Marker marker;
-  const Slice bound(read.bound);
-  if (read.kind == ReadKind::kClosedSeekForPrev) {
-    answer.read =
-        DecideSeekForPrev(filter, read.target, read.inclusive, bound,
-                          /*lower_is_known=*/true, marker.new_user_key())
-            .action == Action::kRead;
-    return answer;
-  }
-  const SeekDecision decision =
-      DecideSeek(filter, read.target,
-                 read.kind == ReadKind::kClosedSeek ? &bound : nullptr,
-                 Waiting::kAllowed, marker.new_user_key());
-  if (decision.action == Action::kWait) {
-    marker.Place(decision.purpose, kMarkerSequence);
-    std::string next;
-    answer.knows_nothing =
-        marker.user_key() == read.target + std::string(1, '\0') &&
-        DecideMove(filter, marker.user_key(), SearchPosition(), &next).action ==
-            Action::kRead;
-    answer.read = IsRead(filter, read, end, std::move(marker));
-  } else {
-    answer.read = decision.action == Action::kRead;
-  }
-  return answer;
-}
-
+// `begin` to `end` are the questions of the read.
 Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
-                const ReadTruth::End& end) {
+                const Question* begin, const Question* end) {
   Answer answer;
   const FileRangeFilter* const asked = filter.range_filter();
   if (read.kind == ReadKind::kGet) {
     answer.read = filter.MayMatch({read.target, read.target, true});
   } else if (asked == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
     answer.read = true;
+  } else if (read.kind == ReadKind::kClosedSeekForPrev) {
+    std::string marker;
+    answer.read =
+        DecideSeekForPrev(*asked, read.target, read.inclusive, read.bound,
+                          /*lower_is_known=*/true, &marker)
+            .action == SeekDecision::Action::kRead;
   } else {
-    answer = AnswerToSeek(*asked, read, end);
+    answer.seek = AskAboutSeek(*asked, read, begin, end);
   }
   return answer;
 }
@@ -125,8 +84,9 @@ struct Rate {
   }
 };
 struct Rates {
-  Rate read;           // of reads in vain
-  Rate knows_nothing;  // of all reads
+  Rate read;  // of reads in vain; of forward seeks, those read at once
+  Rate
+      reach;  // of stops up to which a file has nothing, those it does not pass
 };
 
 class Replay {
@@ -194,6 +154,10 @@ class Replay {
   const ReadQuery& ReadOf(const Question& question) const {
     return reads_[question.read];
   }
+  std::pair<const Question*, const Question*> QuestionsOf(uint32_t read) const {
+    const Question* const all = truth_.questions.data();
+    return {all + first_question_[read], all + first_question_[read + 1]};
+  }
   void Did(uint64_t bytes) {
     done_ += static_cast<double>(bytes);
     progress_(std::min(1.0, done_ / std::max(1.0, to_do_)));
@@ -212,6 +176,7 @@ class Replay {
   std::vector<bool> replayed_;                // by read
   std::vector<ReplayKind> kinds_;             // of the replayed reads
   std::vector<size_t> kind_of_;               // in kinds_, by read
+  std::vector<size_t> first_question_;        // by read
   std::vector<std::vector<uint32_t>> asked_;  // questions, by file
   std::vector<bool> chosen_;                  // by file
   std::vector<uint64_t> keys_;                // by file
@@ -229,6 +194,12 @@ void Replay::Prepare() {
     replayed_[i] = Draw(i, reads_.size()) < 0.5;
     if (replayed_[i]) report_.replayed++;
   }
+  first_question_.assign(reads_.size() + 1, 0);
+  for (const Question& question : truth_.questions) {
+    first_question_[question.read + 1]++;
+  }
+  std::partial_sum(first_question_.begin(), first_question_.end(),
+                   first_question_.begin());
   asked_.resize(files);
   for (uint32_t i = 0; i < truth_.questions.size(); i++) {
     const Question& question = truth_.questions[i];
@@ -316,8 +287,8 @@ void Replay::Ask(const AskedFilter& filter, uint32_t file,
   const uint64_t begin = clock.CPUNanos();
   for (const uint32_t i : asked_[file]) {
     const Question& question = truth_.questions[i];
-    contestant->answers[i] =
-        AnswerTo(filter, ReadOf(question), truth_.ends[question.read]);
+    const auto [begin, end] = QuestionsOf(question.read);
+    contestant->answers[i] = AnswerTo(filter, ReadOf(question), begin, end);
   }
   contestant->asking_nanos += clock.CPUNanos() - begin;
   contestant->asked += asked_[file].size();
@@ -469,10 +440,30 @@ void Replay::Extrapolate(Contestant* contestant) const {
   for (uint32_t file = 0; file < family_.files.size(); file++) {
     if (!contestant->files[file].known) continue;
     for (const uint32_t i : asked_[file]) {
+      const Question& question = truth_.questions[i];
       Rates& known = rates[LevelOf(file)][kind_of(i)];
       const Answer& answer = contestant->answers[i];
-      if (truth_.questions[i].in_vain) known.read.Add(answer.read);
-      known.knows_nothing.Add(answer.knows_nothing);
+      if (!IsForwardSeek(ReadOf(question))) {
+        if (question.in_vain) known.read.Add(answer.read);
+        continue;
+      }
+      const auto [begin, end] = QuestionsOf(question.read);
+      // A closed seek may also end at its bound.
+      const bool reads =
+          answer.seek.begin == SeekAnswer::Begin::kReads ||
+          (ReadOf(question).kind == ReadKind::kClosedSeek && !question.found &&
+           answer.seek.begin == SeekAnswer::Begin::kWaits &&
+           !truth_.ends[question.read].found);
+      if (question.in_vain) known.read.Add(reads);
+      if (reads) continue;
+      for (const Question* other = begin; other != end; other++) {
+        if (!other->found ||
+            (question.found && question.first_key <= other->first_key)) {
+          continue;
+        }
+        known.reach.Add(!answer.seek.Avoids(static_cast<size_t>(other - begin),
+                                            other->first_key));
+      }
     }
   }
   // The share in the nearest level with known files.
@@ -492,16 +483,29 @@ void Replay::Extrapolate(Contestant* contestant) const {
   for (uint32_t file = 0; file < family_.files.size(); file++) {
     if (contestant->files[file].known) continue;
     std::array<double, kReadKinds> read{};
-    std::array<double, kReadKinds> knows_nothing{};
+    std::array<double, kReadKinds> reach{};
     for (size_t kind = 0; kind < kReadKinds; kind++) {
       read[kind] = share_of(LevelOf(file), kind, &Rates::read, 1);
-      knows_nothing[kind] =
-          share_of(LevelOf(file), kind, &Rates::knows_nothing, 0);
+      reach[kind] = share_of(LevelOf(file), kind, &Rates::reach, 0);
     }
     for (const uint32_t i : asked_[file]) {
-      const double draw = Draw(i, file);
-      contestant->answers[i] = {draw < read[kind_of(i)],
-                                draw < knows_nothing[kind_of(i)]};
+      const Question& question = truth_.questions[i];
+      Answer& answer = contestant->answers[i];
+      answer.read = Draw(i, file) < read[kind_of(i)];
+      if (answer.read || !IsForwardSeek(ReadOf(question))) continue;
+      // The file waits at its target, or has nothing for a closed seek.
+      answer.seek.begin = ReadOf(question).kind == ReadKind::kClosedSeek &&
+                                  !truth_.ends[question.read].found
+                              ? SeekAnswer::Begin::kEnds
+                              : SeekAnswer::Begin::kWaits;
+      answer.seek.marker = ReadOf(question).target + std::string(1, '\0');
+      const bool passes = Draw(file, i) >= reach[kind_of(i)];
+      const auto [begin, end] = QuestionsOf(question.read);
+      for (const Question* other = begin; other != end; other++) {
+        answer.seek.passes.push_back(
+            passes && other->found &&
+            !(question.found && question.first_key <= other->first_key));
+      }
     }
   }
 }
@@ -563,43 +567,47 @@ void Replay::Sum(const Contestant& contestant, ReplayResult* result) const {
     end = begin;
     while (end < questions.size() && questions[end].read == read) end++;
     if (!replayed_[read]) continue;
-    // If no filter knows anything, the largest run is read first.
-    size_t first = begin;
+    const bool is_open = reads_[read].kind == ReadKind::kOpenSeek;
+    std::list<SeekBackoff> of_read;  // until all files have been asked
+    std::vector<SearchedRun> runs;
     for (size_t i = begin; i < end; i++) {
-      if (!contestant.answers[i].knows_nothing) {
-        first = end;
-        break;
+      const uint32_t file = questions[i].file;
+      const int level = LevelOf(file);
+      bool may_wait = true;
+      if (is_open) {
+        may_wait =
+            of_read.emplace_back(&shared[{level, level > 0 ? 0 : file}], &none)
+                .ShouldWait();
       }
-      if (LevelOf(questions[i].file) > LevelOf(questions[first].file)) {
-        first = i;
+      runs.push_back({&questions[i], &contestant.answers[i].seek,
+                      MarkerSequence(level, keys_[file]), may_wait});
+    }
+    std::vector<bool> visited;
+    if (IsForwardSeek(reads_[read])) {
+      visited = FilesRead(runs, reads_[read], truth_.ends[read]);
+    } else {
+      for (size_t i = begin; i < end; i++) {
+        visited.push_back(!questions[i].in_vain || contestant.answers[i].read);
       }
     }
-    std::list<SeekBackoff> of_read;  // until all files have been asked
+    auto backoff = of_read.begin();
     for (size_t i = begin; i < end; i++) {
       const Question& question = questions[i];
-      const int level_number = LevelOf(question.file);
-      ReplaySum& level = result->levels[level_number];
-      bool visited =
-          !question.in_vain || contestant.answers[i].read || i == first;
-      if (reads_[read].kind == ReadKind::kOpenSeek) {
-        SeekBackoff& backoff = of_read.emplace_back(
-            &shared[{level_number, level_number > 0 ? 0 : question.file}],
-            &none);
-        if (!backoff.ShouldWait()) {
-          visited = true;
-        } else if (visited) {
-          backoff.OnReached();
-        } else {
-          backoff.OnPassed();
+      const bool is_visited = visited[i - begin];
+      if (is_open) {
+        if (runs[i - begin].may_wait) {
+          is_visited ? backoff->OnReached() : backoff->OnPassed();
         }
+        ++backoff;
       }
-      if (visited) {
+      ReplaySum& level = result->levels[LevelOf(question.file)];
+      if (is_visited) {
         level.blocks += question.blocks;
         result->kinds[kind_of_[read]].blocks += question.blocks;
       }
       if (!question.in_vain) continue;
       level.in_vain++;
-      if (visited) level.false_positives++;
+      if (is_visited) level.false_positives++;
     }
   }
   for (const auto& [level, sum] : result->levels) result->all.Add(sum);

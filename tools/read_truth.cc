@@ -276,8 +276,9 @@ class Search {
   Status Run(std::vector<Question>* questions, ReadTruth::End* end) {
     const Status s = read_.kind == ReadKind::kGet ? Get() : Seek(end);
     for (RunCursor* run : asked_) {
-      questions->push_back(
-          {number_, run->file(), run->blocks(), IsInVain(*run, *end)});
+      questions->push_back({number_, run->file(), run->blocks(),
+                            IsInVain(*run, *end), run->found(),
+                            run->found() ? run->first_key() : ""});
       run->End();
     }
     return s;

@@ -32,6 +32,10 @@ struct Question {
   // in the range, or no key before the one at which the seek ends. A perfect
   // filter would say so.
   bool in_vain = false;
+  // Whether a seek finds a key in the run, and the first one; it may lie in a
+  // later file of the run, and may have been deleted.
+  bool found = false;
+  std::string first_key;
 };
 
 struct ReadTruth {

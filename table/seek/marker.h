@@ -7,12 +7,29 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "db/dbformat.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// Returns the sequence number of the markers of a file, above those of all
+// writes, and below the largest one, which RocksDB's iterators use. At the same
+// key, larger numbers come first, so they are given to the files that are
+// likely to have more keys in a range: files of deeper levels, then files with
+// more keys. `level` may be negative if it is unknown.
+inline SequenceNumber MarkerSequence(int level, uint64_t keys) {
+  constexpr SequenceNumber kLast = kMaxSequenceNumber - 1;
+  constexpr int kMaxLevel = 255;
+  constexpr int kSizes = 64;
+  const int size = FloorLog2(std::max<uint64_t>(keys, 1));
+  const int before = kMaxLevel - std::clamp(level, 0, kMaxLevel);
+  return kLast -
+         static_cast<SequenceNumber>(before * kSizes + (kSizes - 1 - size));
+}
 
 class Marker {
  public:

@@ -309,7 +309,7 @@ class AdviseTest : public testing::Test {
         promised[row["kind"]] = row["blocks_per_op"];
         const double now = before.at(row["kind"]);
         EXPECT_NEAR(row["blocks_per_op_as_it_is"].get<double>(), now,
-                    0.01 + 0.05 * now)
+                    0.01 + 0.02 * now)
             << row;
       }
     }
@@ -500,7 +500,8 @@ TEST_F(AdviseTest, FollowingThePrintedText) {
 }
 
 // So it is where RocksDB itself has made the tree, and where the policy is a
-// budget for all filters. Open seeks in small universal DBs need 6 % more.
+// budget for all filters. Open seeks in the small universal DB need 7 % more:
+// its filters are designed for all reads, and the promise for one half of them.
 TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
   const Keys keys = TextKeys(60000);
   const Kinds kinds = KindsOfReads(keys);
@@ -520,16 +521,15 @@ TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
     }
     Recreate(table);
     universal ? WriteOnly(keys) : Write(keys);
-    ASSERT_NO_FATAL_FAILURE(
-        CheckPromise(kinds, policies, /*open_seeks_within=*/0.1));
+    ASSERT_NO_FATAL_FAILURE(CheckPromise(
+        kinds, policies, /*open_seeks_within=*/universal ? 0.1 : 0.05));
     options_.compaction_style = kCompactionStyleLevel;
     options_.disable_auto_compactions = true;
   }
 }
 
 // So it is where filters are partitioned, and larger than the block cache: both
-// before, when they are RocksDB's, and after. Filters in parts are tried whole,
-// which open seeks notice.
+// before, when they are RocksDB's, and after.
 TEST_F(AdviseTest, FollowingThePrintedTextInParts) {
   const Keys keys = TextKeys(100000);
   Recreate(
@@ -537,7 +537,7 @@ TEST_F(AdviseTest, FollowingThePrintedTextInParts) {
       "partition_filters=true;index_type=kTwoLevelIndexSearch;"
       "cache_index_and_filter_blocks=true}",
       keys);
-  CheckPromise(KindsOfReads(keys), "proteus:12", /*open_seeks_within=*/0.15);
+  CheckPromise(KindsOfReads(keys), "proteus:12");
 }
 
 // Where reads get whole filters through the block cache, the advice says which
