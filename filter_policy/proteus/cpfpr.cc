@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "filter_policy/range_filter.h"
 
@@ -276,27 +277,36 @@ double CpfprModel::RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
 }
 
 // Equations 1 and 5, also for a series.
-double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
-                            const RunRates& rates) const {
+CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
+                                            const ProteusDesign& design) const {
+  constexpr Tested kNever = {0, 0};
+  constexpr Tested kAlways = {0, 1};
   const uint32_t shared = query.shared();
-  if (shared < design.trie_bits) return 0;
-  if (design.prefix_bits == 0) return 1;
+  if (shared < design.trie_bits) return kNever;
+  if (design.prefix_bits == 0) return kAlways;
   const ByteAlphabets& alphabets = AlphabetsOf(design);
   uint32_t bits = design.LongestPrefix(query.bytes);
-  if (shared >= bits) return 1;
+  if (shared >= bits) return kAlways;
   uint64_t tested = query.CountTested(alphabets, design.trie_bits, bits);
   while (bits > design.prefix_bits && tested > kMaxPrefixProbes) {
     bits -= design.stride_bits;
     tested = query.CountTested(alphabets, design.trie_bits, bits);
   }
-  if (shared >= bits) return 1;
+  if (shared >= bits) return kAlways;
   uint32_t lengths = 1;
   if (design.stride_bits > 0) {
     // The prefixes of all lengths that no key shares must be false positives.
     const uint32_t from = std::max(shared + 1, design.prefix_bits);
     lengths = (bits - from) / design.stride_bits + 1;
   }
-  return rates.AnyRunOf(lengths, tested);
+  return {lengths, tested};
+}
+
+double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
+                            const RunRates& rates) const {
+  const Tested tested = TestOneLayer(query, design);
+  return tested.lengths == 0 ? static_cast<double>(tested.prefixes)
+                             : rates.AnyRunOf(tested.lengths, tested.prefixes);
 }
 
 // Equation 4.
@@ -456,64 +466,128 @@ double CpfprModel::PointsProbability(const ProteusDesign& design,
   return design.key_set ? first_rate * layers : layers;
 }
 
-CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
-                                      const PrefixSets& sets,
-                                      size_t step) const {
-  const double first_rate = sets.first.false_positive_rate;
-  const double rate = sets.second.false_positive_rate;
-  constexpr size_t kAnyNumber = ~size_t{0};
-  const RunRates run_rates(rate, design.stride_bits > 0 ? kAnyNumber : 1);
-  struct Sums {
-    double rates = 0;
-    double weights = 0;
-    void Add(const Sums& other) {
-      rates += other.rates;
-      weights += other.weights;
-    }
-    double Mean() const { return weights > 0 ? rates / weights : 0; }
-  };
-  // The sums of the kinds, of which 0 stands for all other queries, and of the
-  // promised queries.
-  constexpr size_t kPromised = kMaxKinds + 1;
-  Sums sums[kPromised + 1];
-  const auto add = [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; i += step) {
-      const Query& query = queries_[i];
-      Sums& sum = sums[query.promised ? kPromised : query.kind];
-      sum.rates +=
-          query.weight * Probability(query, design, first_rate, run_rates);
-      sum.weights += query.weight;
-    }
-  };
-  add(0, num_before_points_);
+CpfprModel::Rates CpfprModel::Combine(const ProteusDesign& design,
+                                      const PrefixSets& sets, size_t step,
+                                      Sum (&sums)[kNumSums]) const {
   if (points_.total() > 0) {
     // Each query stands for `step` of them.
-    Sums points;
+    Sum points;
     points.weights = points_.total() / static_cast<double>(step);
-    if (design.stride_bits == 0) {
-      points.rates =
-          points.weights * PointsProbability(design, first_rate, rate);
-    } else {
-      const Sums before = sums[kPromised];
-      sums[kPromised] = Sums();
-      add(num_before_points_, queries_.size());
-      points.rates = points.weights * sums[kPromised].Mean();
-      sums[kPromised] = before;
-    }
-    sums[kPromised].Add(points);
+    points.rates =
+        points.weights *
+        (design.stride_bits > 0
+             ? sums[kPointsSum].Mean()
+             : PointsProbability(design, sets.first.false_positive_rate,
+                                 sets.second.false_positive_rate));
+    sums[kPromisedSum].Add(points);
   }
-  Sums of_kinds;
+  Sum of_kinds;
   for (size_t kind = 1; kind <= kMaxKinds; kind++) of_kinds.Add(sums[kind]);
   double squares = 0;
   for (size_t kind = 1; kind <= kMaxKinds; kind++) {
     const double difference = sums[kind].Mean() - of_kinds.Mean();
     squares += sums[kind].weights * difference * difference;
   }
-  Sums all = of_kinds;
+  Sum all = of_kinds;
   all.Add(sums[0]);
-  all.Add(sums[kPromised]);
-  return {all.Mean(), sums[kPromised].Mean(),
+  all.Add(sums[kPromisedSum]);
+  return {all.Mean(), sums[kPromisedSum].Mean(),
           of_kinds.weights > 0 ? std::sqrt(squares / of_kinds.weights) : 0};
+}
+
+namespace {
+
+constexpr size_t kAnyNumber = ~size_t{0};
+
+// The number of lengths that a run of prefixes may have.
+size_t MostLengths(const ProteusDesign& design) {
+  return design.stride_bits > 0 ? kAnyNumber : 1;
+}
+
+}  // namespace
+
+CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
+                                      const PrefixSets& sets,
+                                      size_t step) const {
+  const double first_rate = sets.first.false_positive_rate;
+  const RunRates run_rates(sets.second.false_positive_rate,
+                           MostLengths(design));
+  Sum sums[kNumSums];
+  const auto add = [&](const Query& query, Sum* sum) {
+    sum->rates +=
+        query.weight * Probability(query, design, first_rate, run_rates);
+    sum->weights += query.weight;
+  };
+  for (size_t i = 0; i < num_before_points_; i += step) {
+    add(queries_[i], &sums[SumOf(queries_[i])]);
+  }
+  if (design.stride_bits > 0) {
+    for (size_t i = num_before_points_; i < queries_.size(); i += step) {
+      add(queries_[i], &sums[kPointsSum]);
+    }
+  }
+  return Combine(design, sets, step, sums);
+}
+
+CpfprModel::QueryGroups CpfprModel::GroupsOf(const ProteusDesign& design,
+                                             size_t step) const {
+  QueryGroups found;
+  found.step = step;
+  // Where the groups are, by all that tells them apart.
+  std::unordered_map<uint64_t, size_t> places;
+  uint64_t last_key = ~uint64_t{0};
+  size_t last_place = 0;
+  const auto add = [&](const Query& query, size_t sum) {
+    const Tested tested = TestOneLayer(query, design);
+    QueryGroup group;
+    group.lengths = static_cast<uint32_t>(
+        std::min<size_t>(tested.lengths, RunRates::kLengths));
+    group.tested =
+        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes));
+    group.sum = static_cast<uint32_t>(sum);
+    group.is_point = query.is_point();
+    group.weight = 0;
+    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
+                         group.sum << 1 | (group.is_point ? 1 : 0);
+    if (key != last_key) {
+      const auto [place, is_new] = places.try_emplace(key, found.groups.size());
+      if (is_new) found.groups.push_back(group);
+      last_key = key;
+      last_place = place->second;
+    }
+    found.groups[last_place].weight += query.weight;
+  };
+  for (size_t i = 0; i < num_before_points_; i += step) {
+    add(queries_[i], SumOf(queries_[i]));
+  }
+  if (design.stride_bits > 0) {
+    for (size_t i = num_before_points_; i < queries_.size(); i += step) {
+      add(queries_[i], kPointsSum);
+    }
+  }
+  return found;
+}
+
+CpfprModel::Rates CpfprModel::AverageOf(const QueryGroups& groups,
+                                        const ProteusDesign& design,
+                                        const PrefixSets& sets) const {
+  const double first_rate = sets.first.false_positive_rate;
+  const RunRates run_rates(sets.second.false_positive_rate,
+                           MostLengths(design));
+  Sum sums[kNumSums];
+  for (const QueryGroup& group : groups.groups) {
+    double probability = group.lengths == 0
+                             ? static_cast<double>(group.tested)
+                             : run_rates.AnyRunOf(group.lengths, group.tested);
+    if (group.is_point && design.keys_alone) {
+      probability = first_rate;
+    } else if (group.is_point && design.key_set) {
+      probability *= first_rate;
+    }
+    sums[group.sum].rates += group.weight * probability;
+    sums[group.sum].weights += group.weight;
+  }
+  return Combine(design, sets, groups.step, sums);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

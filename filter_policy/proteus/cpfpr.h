@@ -152,6 +152,30 @@ class CpfprModel {
   Rates Average(const ProteusDesign& design, const PrefixSets& sets,
                 size_t step) const;
 
+  // The queries that a design tests alike: what decides their probability
+  // besides the rates of its sets.
+  struct QueryGroup {
+    // The lengths of which each tested prefix must be a false positive. If it
+    // is 0, the probability is certain: `tested` is 0 or 1.
+    uint32_t lengths;
+    uint32_t tested;
+    uint32_t sum;  // the index of the sum that the queries count in
+    bool is_point;
+    double weight;
+  };
+  // The groups of every `step`-th query, for all designs of the same lengths,
+  // whatever the kinds and the sizes of their sets: one pass over the queries
+  // serves many designs.
+  struct QueryGroups {
+    size_t step = 1;
+    std::vector<QueryGroup> groups;
+  };
+  // REQUIRES: the design has no first set of prefixes
+  QueryGroups GroupsOf(const ProteusDesign& design, size_t step) const;
+  // The rates of Average, from the groups of the design.
+  Rates AverageOf(const QueryGroups& groups, const ProteusDesign& design,
+                  const PrefixSets& sets) const;
+
  private:
   // For a set with a given false positive rate: the probability that it
   // contains absent prefixes of several lengths.
@@ -165,14 +189,43 @@ class CpfprModel {
     // AnyRunOf for prefixes of one length.
     double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
 
-   private:
     // Longer runs count as one of this number of lengths, whose probability is
     // next to nothing unless the set is useless.
     static constexpr size_t kLengths = 32;
+
+   private:
     const size_t num_lengths_;
     double all_of_[kLengths];
     double log_not_[kLengths];
   };
+
+  // What a query without a first set of prefixes meets.
+  struct Tested {
+    uint32_t lengths;  // as in QueryGroup
+    uint64_t prefixes;
+  };
+  // The weighted rates of some queries.
+  struct Sum {
+    double rates = 0;
+    double weights = 0;
+    void Add(const Sum& other) {
+      rates += other.rates;
+      weights += other.weights;
+    }
+    double Mean() const { return weights > 0 ? rates / weights : 0; }
+  };
+  // The sums of the kinds, of which 0 stands for all other queries, of the
+  // promised queries, and of the promised points of a series.
+  static constexpr size_t kPromisedSum = kMaxKinds + 1;
+  static constexpr size_t kPointsSum = kPromisedSum + 1;
+  static constexpr size_t kNumSums = kPointsSum + 1;
+  static size_t SumOf(const Query& query) {
+    return query.promised ? kPromisedSum : query.kind;
+  }
+  // The rates of all queries. The promised points of a design that is no series
+  // need no sum.
+  Rates Combine(const ProteusDesign& design, const PrefixSets& sets,
+                size_t step, Sum (&sums)[kNumSums]) const;
 
   // The alphabets that the filter of a design knows: a series has none.
   const ByteAlphabets& AlphabetsOf(const ProteusDesign& design) const {
@@ -185,6 +238,7 @@ class CpfprModel {
                            double rate) const;
   Tests TestsOf(const Query& query, const ProteusDesign& design,
                 double first_rate) const;
+  Tested TestOneLayer(const Query& query, const ProteusDesign& design) const;
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,

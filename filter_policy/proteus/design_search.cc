@@ -80,8 +80,12 @@ void DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
 void DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
                                 size_t num_queries,
                                 Candidate* candidate) const {
+  const ProteusDesign& design = candidate->design;
+  const size_t step = StepFor(num_queries);
   const CpfprModel::Rates rates =
-      model_.Average(candidate->design, sets, StepFor(num_queries));
+      design.first_prefix_bits > 0
+          ? model_.Average(design, sets, step)
+          : model_.AverageOf(GroupsOf(design, step), design, sets);
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
                    promises_ * kSpreadCost * rates.spread;
 }
@@ -95,6 +99,14 @@ void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
                         StepFor(kRaceQueries));
   candidate->prefixes = tests.prefixes;
   candidate->runs = tests.runs;
+}
+
+const CpfprModel::QueryGroups& DesignSearch::GroupsOf(
+    const ProteusDesign& design, size_t step) const {
+  const auto [found, is_new] = groups_.try_emplace(
+      {step, design.trie_bits, design.prefix_bits, design.stride_bits});
+  if (is_new) found->second = model_.GroupsOf(design, step);
+  return found->second;
 }
 
 // The depths of tries that fit into `bytes`, and 0.

@@ -11,12 +11,16 @@
 //  - The first round takes a part of the sample, and for long keys a part of
 //    the lengths; a second round looks at all lengths near the best one; at
 //    last, the best designs meet the whole sample.
+//  - Designs of the same lengths, with other sets, share one pass over the
+//    queries: what a query tests does not depend on the sets.
 //  - Among those that are nearly as good as the best one, the time of a query
 //    decides too, at the price of a false positive (false_positive_price.h).
 
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <vector>
 
 #include "filter_policy/false_positive_price.h"
@@ -124,6 +128,10 @@ class DesignSearch {
   // Evaluate with the sets that have been planned for the candidate.
   void EvaluateSets(const PrefixSets& sets, uint64_t bytes, size_t num_queries,
                     Candidate* candidate) const;
+  // The groups of the model's queries for the lengths of a design, kept for
+  // other designs of these lengths.
+  const CpfprModel::QueryGroups& GroupsOf(const ProteusDesign& design,
+                                          size_t step) const;
   // Every how many-th query is taken so that at least `num_queries` are, beside
   // the promised points.
   size_t StepFor(size_t num_queries) const {
@@ -154,6 +162,8 @@ class DesignSearch {
   uint64_t promising_ = 0;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
+  // What GroupsOf has found, by the lengths and the step.
+  mutable std::map<std::array<size_t, 4>, CpfprModel::QueryGroups> groups_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -14,6 +14,7 @@
 
 #include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prior.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
 
@@ -528,6 +529,48 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
         EXPECT_TRUE(space == DesignSpace::kProteus || design.trie_bits == 0);
         EXPECT_TRUE(space != DesignSpace::kOnePrefixFilter ||
                     design.first_prefix_bits == 0);
+      }
+    }
+  }
+}
+
+// Groups of queries give the rates that the queries one by one give, with a
+// prior, with whole keys, and in series.
+TEST(CpfprTest, RatesOfGroups) {
+  constexpr double kRounding = 1e-12;
+  for (const Case& c : AllCases()) {
+    const KeyStore store = Stored(c.keys);
+    const KeyStatistics statistics(store);
+    const CpfprModel model(store, statistics, c.samples,
+                           MakePrior(store, statistics, 0, false));
+    const uint64_t bytes = c.keys.size() * 12 / 8;
+    const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 200);
+    for (uint32_t bits = 8; bits <= last; bits += 8) {
+      for (uint32_t stride : {0, 8, 24}) {
+        for (size_t step : {1, 3}) {
+          ProteusDesign design;
+          design.prefix_bits = bits;
+          design.stride_bits = stride;
+          design.trie_bits = stride == 0 ? bits / 2 : 0;
+          const CpfprModel::QueryGroups groups = model.GroupsOf(design, step);
+          EXPECT_LE(groups.groups.size(), model.queries().size());
+          for (int way = 0; way < 3; way++) {
+            design.amq = way == 1 ? kRibbonAmq : kBloomAmq;
+            design.key_set = way > 0;
+            design.keys_alone = way > 1;
+            design.first_share = 0.2 * way;
+            const PrefixSets sets = PlanPrefixSets(design, statistics, bytes);
+            const CpfprModel::Rates one_by_one =
+                model.Average(design, sets, step);
+            const CpfprModel::Rates grouped =
+                model.AverageOf(groups, design, sets);
+            ASSERT_NEAR(one_by_one.all, grouped.all, kRounding)
+                << c.name << ", " << design.Describe();
+            ASSERT_NEAR(one_by_one.promised, grouped.promised, kRounding);
+            // The root makes more of what rounding leaves.
+            ASSERT_NEAR(one_by_one.spread, grouped.spread, 1e-7);
+          }
+        }
       }
     }
   }
