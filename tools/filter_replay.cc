@@ -287,8 +287,8 @@ void Replay::Ask(const AskedFilter& filter, uint32_t file,
   const uint64_t begin = clock.CPUNanos();
   for (const uint32_t i : asked_[file]) {
     const Question& question = truth_.questions[i];
-    const auto [begin, end] = QuestionsOf(question.read);
-    contestant->answers[i] = AnswerTo(filter, ReadOf(question), begin, end);
+    const auto [first, last] = QuestionsOf(question.read);
+    contestant->answers[i] = AnswerTo(filter, ReadOf(question), first, last);
   }
   contestant->asking_nanos += clock.CPUNanos() - begin;
   contestant->asked += asked_[file].size();

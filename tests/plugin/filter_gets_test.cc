@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "rocksdb/merge_operator.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
@@ -191,6 +193,50 @@ TEST_F(FilterGetsTest, SameAsTickers) {
     EXPECT_EQ((Numbers{0, now.gets.negatives, now.gets.true_positives,
                        now.gets.false_positives()}),
               NumbersOf(now.total.gets));
+  }
+}
+
+// A filter that the table keeps in memory is asked without RocksDB, one in the
+// block cache by RocksDB. Both are counted alike.
+TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
+  const auto count = [this](const char* policy, const char* table) {
+    Close();
+    Clean();
+    options_.statistics = CreateDBStatistics();
+    SetTable(policy, table);
+    MakeTree();
+    PerfContext* const counters = get_perf_context();
+    const PerfLevel before = GetPerfLevel();
+    SetPerfLevel(kEnableCount);
+    counters->Reset();
+    counters->EnablePerLevelPerfContext();
+    std::mt19937 random(1);
+    for (int i = 0; i < 300; i++) Get(static_cast<int>(random() % 105));
+    Numbers numbers = {counters->bloom_sst_hit_count,
+                       counters->bloom_sst_miss_count};
+    for (const auto& [level, of_level] : *counters->level_to_perf_context) {
+      numbers.insert(numbers.end(), {level, of_level.bloom_filter_useful,
+                                     of_level.bloom_filter_full_positive,
+                                     of_level.bloom_filter_full_true_positive});
+    }
+    counters->ClearPerLevelPerfContext();
+    counters->DisablePerLevelPerfContext();
+    SetPerfLevel(before);
+    for (const Tickers ticker :
+         {BLOOM_FILTER_USEFUL, BLOOM_FILTER_FULL_POSITIVE,
+          BLOOM_FILTER_FULL_TRUE_POSITIVE}) {
+      numbers.push_back(options_.statistics->getTickerCount(ticker));
+    }
+    EXPECT_LT(100u, numbers[1]);
+    EXPECT_EQ(numbers[1],
+              options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL));
+    return numbers;
+  };
+  for (const char* policy :
+       {"exact:1", "surf:0:0", "{id=protean.Proteus;bits_per_key=6}"}) {
+    SCOPED_TRACE(policy);
+    EXPECT_EQ(count(policy, "cache_index_and_filter_blocks=true"),
+              count(policy, ""));
   }
 }
 
