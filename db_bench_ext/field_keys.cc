@@ -16,6 +16,10 @@ constexpr uint64_t kSpanMs = 30ull * 24 * 3600 * 1000;
 constexpr uint64_t kMaxOfEntityMs = 10 * 60 * 1000;
 constexpr uint64_t kMaxMs = 10;
 
+// Operands and arguments are evaluated in any order. A key that takes several
+// draws makes each of them in a statement of its own, so that a seed gives the
+// same keys with every compiler, on every CPU.
+
 uint64_t Below(Rng* rng, uint64_t bound) {
   return std::uniform_int_distribution<uint64_t>(0, bound - 1)(*rng);
 }
@@ -65,8 +69,8 @@ Query WindowOf(const std::string& entity, uint64_t least, uint64_t most,
 
 std::string UserTime(uint64_t ms) { return Iso(ms, 'T', '.') + "Z"; }
 std::string UserKey(Rng* rng) {
-  return Format("user:%06llu|", static_cast<Ull>(Below(rng, 10000))) +
-         UserTime(AnyMs(rng));
+  const std::string time = UserTime(AnyMs(rng));
+  return Format("user:%06llu|", static_cast<Ull>(Below(rng, 10000))) + time;
 }
 Query UserWindow(const std::string& key, Rng* rng) {
   return WindowOf(key.substr(0, key.find('|') + 1), 1000, kMaxOfEntityMs,
@@ -76,9 +80,10 @@ Query UserWindow(const std::string& key, Rng* rng) {
 std::string Decimal(uint64_t ms) { return std::to_string(ms); }
 std::string SensorKey(Rng* rng) {
   const uint64_t site = Below(rng, 40);
+  const std::string time = Decimal(AnyMs(rng));
   return Format("site-%llu/sensor-%llu/", static_cast<Ull>(site),
                 static_cast<Ull>(Below(rng, 300 - 5 * site))) +
-         Decimal(AnyMs(rng));
+         time;
 }
 Query SensorWindow(const std::string& key, Rng* rng) {
   return WindowOf(key.substr(0, key.rfind('/') + 1), 1000, kMaxOfEntityMs,
@@ -87,8 +92,9 @@ Query SensorWindow(const std::string& key, Rng* rng) {
 
 std::string BinaryNs(uint64_t ms) { return BigEndianKey(ms * 1'000'000); }
 std::string DeviceKey(Rng* rng) {
-  return BigEndianKey(Below(rng, 10000)) +
-         KeyPlus(BinaryNs(AnyMs(rng)), Below(rng, 1'000'000));
+  const uint64_t ns = Below(rng, 1'000'000);
+  const std::string time = KeyPlus(BinaryNs(AnyMs(rng)), ns);
+  return BigEndianKey(Below(rng, 10000)) + time;
 }
 Query DeviceWindow(const std::string& key, Rng* rng) {
   return WindowOf(key.substr(0, 8), 1000, kMaxOfEntityMs, BinaryNs, rng);
@@ -96,9 +102,11 @@ Query DeviceWindow(const std::string& key, Rng* rng) {
 
 std::string LogTime(uint64_t ms) { return Iso(ms, ' ', ','); }
 std::string LogKey(Rng* rng) {
+  const uint64_t line = Below(rng, 1000000);
+  const uint64_t host = Below(rng, 100);
   return LogTime(AnyMs(rng)) + Format(" host-%03llu %06llu",
-                                      static_cast<Ull>(Below(rng, 100)),
-                                      static_cast<Ull>(Below(rng, 1000000)));
+                                      static_cast<Ull>(host),
+                                      static_cast<Ull>(line));
 }
 Query LogWindow(const std::string& /*key*/, Rng* rng) {
   return WindowOf("", 1, kMaxMs, LogTime, rng);
@@ -125,7 +133,10 @@ uint64_t LowOfNode(Rng* rng) {
 
 // Units of 100 ns since 1582-10-15, with which versions 1 and 6 count.
 uint64_t Ticks(uint64_t ms) { return (ms + 12'219'292'800'000) * 10'000; }
-uint64_t AnyTicks(Rng* rng) { return Ticks(AnyMs(rng)) + Below(rng, 10'000); }
+uint64_t AnyTicks(Rng* rng) {
+  const uint64_t ticks = Ticks(AnyMs(rng));
+  return ticks + Below(rng, 10'000);
+}
 uint64_t HighOf1(uint64_t ticks) {
   return ticks << 32 | (ticks >> 32 & 0xffff) << 16 | 0x1000 | ticks >> 48;
 }
@@ -137,7 +148,8 @@ uint64_t HighOf7(uint64_t ms, uint64_t random) {
 }
 
 std::string Uuid1(Rng* rng) {
-  return UuidText(HighOf1(AnyTicks(rng)), LowOfNode(rng));
+  const uint64_t low = LowOfNode(rng);
+  return UuidText(HighOf1(AnyTicks(rng)), low);
 }
 Query Uuid1Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyTicks(rng);
@@ -150,7 +162,8 @@ Query Uuid1Window(const std::string& /*key*/, Rng* rng) {
 }
 
 std::string Uuid6(Rng* rng) {
-  return UuidText(HighOf6(AnyTicks(rng)), LowOfNode(rng));
+  const uint64_t low = LowOfNode(rng);
+  return UuidText(HighOf6(AnyTicks(rng)), low);
 }
 Query Uuid6Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
@@ -160,7 +173,9 @@ Query Uuid6Window(const std::string& /*key*/, Rng* rng) {
 }
 
 std::string Uuid7(Rng* rng) {
-  return UuidText(HighOf7(AnyMs(rng), (*rng)()), LowOfRandom(rng));
+  const uint64_t low = LowOfRandom(rng);
+  const uint64_t random = (*rng)();
+  return UuidText(HighOf7(AnyMs(rng), random), low);
 }
 Query Uuid7Window(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
@@ -170,8 +185,9 @@ Query Uuid7Window(const std::string& /*key*/, Rng* rng) {
 }
 
 std::string Uuid7Bytes(Rng* rng) {
-  return BigEndianKey(HighOf7(AnyMs(rng), (*rng)())) +
-         BigEndianKey(LowOfRandom(rng));
+  const uint64_t low = LowOfRandom(rng);
+  const uint64_t random = (*rng)();
+  return BigEndianKey(HighOf7(AnyMs(rng), random)) + BigEndianKey(low);
 }
 Query Uuid7BytesWindow(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
@@ -189,7 +205,9 @@ std::string Base32(uint64_t number, size_t size) {
   return text;
 }
 std::string Ulid(Rng* rng) {
-  return Base32(AnyMs(rng), 10) + Base32((*rng)(), 8) + Base32((*rng)(), 8);
+  const uint64_t low = (*rng)();
+  const uint64_t high = (*rng)();
+  return Base32(AnyMs(rng), 10) + Base32(high, 8) + Base32(low, 8);
 }
 Query UlidWindow(const std::string& /*key*/, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
@@ -221,8 +239,8 @@ std::string Word(uint64_t number) {
 std::string Path(Rng* rng) {
   static constexpr const char* kEnds[] = {".cc",  ".h",    ".py", ".md",
                                           ".txt", ".json", ".o",  "_test.cc"};
-  std::string path =
-      "/home/" + Word(Skewed(rng, 100)) + "/projects/" + Word(Skewed(rng, 300));
+  const std::string project = Word(Skewed(rng, 300));
+  std::string path = "/home/" + Word(Skewed(rng, 100)) + "/projects/" + project;
   const uint64_t depth = Below(rng, 4);
   for (uint64_t i = 0; i < depth; i++) path += "/" + Word(Skewed(rng, 40));
   path += "/" + Word(Skewed(rng, 20000));

@@ -26,7 +26,8 @@ struct LookUpRuns {
       std::vector<std::string> keys;
       while (keys.size() < count) {
         // 16 random bytes tell a key from all others.
-        const std::string random = BigEndianKey(rng()) + BigEndianKey(rng());
+        const std::string low = BigEndianKey(rng());
+        const std::string random = BigEndianKey(rng()) + low;
         std::string key = random.substr(0, key_bytes);
         while (key.size() < key_bytes) key += static_cast<char>(key.size());
         keys.push_back(std::move(key));

@@ -109,7 +109,8 @@ std::string DomainKey(Rng* rng) {
   static constexpr const char* kTops[] = {"com.", "org.", "net.",
                                           "de.",  "edu.", "io."};
   std::string key = SkewedWord(rng, kTops);
-  key += SkewedWord(rng, kNames) + std::to_string(Skewed(rng, 5000));
+  const std::string number = std::to_string(Skewed(rng, 5000));
+  key += SkewedWord(rng, kNames) + number;
   key.append(".").append(SkewedWord(rng, kNames));
   key.append("@").append(SkewedWord(rng, kNames));
   return key + std::to_string(Below(rng, 100));
@@ -182,7 +183,8 @@ std::string HostKey(Rng* rng) {
       "www", "api", "mail", "static", "img", "blog", "shop", "dev", "cdn"};
   static constexpr const char* kPlaces[] = {"eu-west-", "us-east-", "ap-south-",
                                             "node", "rack"};
-  std::string key = SkewedWord(rng, kTops) + MadeWord(Zipf(rng, 300000));
+  const std::string word = MadeWord(Zipf(rng, 300000));
+  std::string key = SkewedWord(rng, kTops) + word;
   if (Below(rng, 3) == 0) key += std::string("-") + Word(rng, kTerms);
   key += std::string(".") + SkewedWord(rng, kServices);
   if (Below(rng, 3) == 0) key += std::to_string(Skewed(rng, 40));

@@ -119,6 +119,46 @@ TEST(KeySourceTest, KeysAreSortedDistinctAndDependOnTheSeed) {
   }
 }
 
+// These keys are the same with every compiler and on every CPU. If they were
+// not, tests and benchmarks would be about other keys there.
+TEST(KeySourceTest, SeedGivesTheSameKeysEverywhere) {
+  struct Case {
+    const char* key_type;
+    const char* first_key;
+    bool hex = false;
+  };
+  const Case cases[] = {
+      {"text", "com.gmail.host1792@carla.gracem684755"},
+      {"url",
+       "http://www.david-books.com/products/category-49/item-emma-48558.html"},
+      {"domain", "com.carla1212.felix@emma48"},
+      {"name", "tarjox-xelpati_docs"},
+      {"path",
+       "/usr/lib/python3/dist-packages/xelpati/tests/harpel/"
+       "docs_auth_mail.cpython-311.pyc"},
+      {"host", "com.nukar.www10.ap-south-136"},
+      {"user_time", "user:006361|2026-03-04T21:30:29.770Z"},
+      {"user_window", "user:001272|2026-01-29T21:42:37.048Z"},
+      {"sensor_time", "site-38/sensor-26/1767555366106"},
+      {"device_time", "000000000000097918879E3D95A41E1E", true},
+      {"log_time", "2026-01-08 06:36:18,317 host-012 963486"},
+      {"uuid1", "9cae4d19-e9a4-11f0-944f-02006253844f"},
+      {"uuid6", "1f0e9a49-cae4-6d19-944f-02006253844f"},
+      {"uuid7", "019b9c52-000d-79e3-bda9-c3589a40aedf"},
+      {"uuid7_bytes", "019B9C52000D79E3BDA9C3589A40AEDF", true},
+      {"ulid", "01KEE5400D7BWM3AF3C9MG5EVW"},
+      {"project", "/home/derder/projects/reder/ficon/mipalo_banet.cc"},
+      {"order", "elder-25|address|5WGPpQMfryB0"},
+  };
+  for (const Case& c : cases) {
+    KeyType type = KeyType::kU64;
+    ASSERT_OK(ParseKeyType(c.key_type, &type));
+    Rng rng(47);
+    const std::string key = SourceOf(type).draw(&rng);
+    EXPECT_EQ(c.first_key, Slice(key).ToString(c.hex)) << c.key_type;
+  }
+}
+
 TEST(KeySourceTest, NormalKeysHaveTheirMeanAndDeviation) {
   for (size_t bytes : {8, 25}) {
     double sum = 0;
