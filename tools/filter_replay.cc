@@ -42,9 +42,11 @@ struct Answer {
   SeekAnswer seek;
 };
 
-// `begin` to `end` are the questions of the read.
+// `begin` to `end` are the questions of the read, and `markers` those at which
+// other files of it wait.
 Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
-                const Question* begin, const Question* end) {
+                const Question* begin, const Question* end,
+                const std::vector<Slice>& markers) {
   Answer answer;
   const FileRangeFilter* const asked = filter.range_filter();
   if (read.kind == ReadKind::kGet) {
@@ -58,7 +60,7 @@ Answer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
                           /*lower_is_known=*/true, &marker)
             .action == SeekDecision::Action::kRead;
   } else {
-    answer.seek = AskAboutSeek(*asked, read, begin, end);
+    answer.seek = AskAboutSeek(*asked, read, begin, end, markers);
   }
   return answer;
 }
@@ -142,6 +144,9 @@ class Replay {
   Status BuildFilters(uint32_t file);
   // Builds the filters of all chosen files, until a stop is requested.
   Status BuildAllFilters();
+  // The markers at which files wait that the read has asked already, in order.
+  void FindMarkers(const Contestant& contestant, uint32_t read,
+                   std::vector<Slice>* markers) const;
   void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
   // Estimates the outcomes of unknown files from those of the known ones.
   void Extrapolate(Contestant* contestant) const;
@@ -178,9 +183,12 @@ class Replay {
   std::vector<size_t> kind_of_;               // in kinds_, by read
   std::vector<size_t> first_question_;        // by read
   std::vector<std::vector<uint32_t>> asked_;  // questions, by file
-  std::vector<bool> chosen_;                  // by file
-  std::vector<uint64_t> keys_;                // by file
-  std::list<TreePlan> plans_;  // what the policies know of the tree
+  // All files, from the deepest level up. Files of large levels wait at markers
+  // further on, about which those of small levels are then asked.
+  std::vector<uint32_t> order_;
+  std::vector<bool> chosen_;    // by file
+  std::vector<uint64_t> keys_;  // by file
+  std::list<TreePlan> plans_;   // what the policies know of the tree
   double to_do_ = 0;
   double done_ = 0;
 };
@@ -201,6 +209,11 @@ void Replay::Prepare() {
   std::partial_sum(first_question_.begin(), first_question_.end(),
                    first_question_.begin());
   asked_.resize(files);
+  order_.resize(files);
+  std::iota(order_.begin(), order_.end(), 0);
+  std::stable_sort(
+      order_.begin(), order_.end(),
+      [this](uint32_t a, uint32_t b) { return LevelOf(a) > LevelOf(b); });
   for (uint32_t i = 0; i < truth_.questions.size(); i++) {
     const Question& question = truth_.questions[i];
     if (replayed_[question.read]) asked_[question.file].push_back(i);
@@ -281,14 +294,30 @@ void Replay::ChooseFiles() {
   }
 }
 
+void Replay::FindMarkers(const Contestant& contestant, uint32_t read,
+                         std::vector<Slice>* markers) const {
+  markers->clear();
+  for (size_t i = first_question_[read]; i < first_question_[read + 1]; i++) {
+    const SeekAnswer& answer = contestant.answers[i].seek;
+    for (const std::string* marker : {&answer.marker, &answer.next}) {
+      if (!marker->empty()) markers->emplace_back(*marker);
+    }
+  }
+  std::sort(markers->begin(), markers->end(),
+            [](const Slice& a, const Slice& b) { return a.compare(b) < 0; });
+}
+
 void Replay::Ask(const AskedFilter& filter, uint32_t file,
                  Contestant* contestant) {
   SystemClock& clock = *SystemClock::Default();
+  std::vector<Slice> markers;
   const uint64_t begin = clock.CPUNanos();
   for (const uint32_t i : asked_[file]) {
     const Question& question = truth_.questions[i];
     const auto [first, last] = QuestionsOf(question.read);
-    contestant->answers[i] = AnswerTo(filter, ReadOf(question), first, last);
+    FindMarkers(*contestant, question.read, &markers);
+    contestant->answers[i] =
+        AnswerTo(filter, ReadOf(question), first, last, markers);
   }
   contestant->asking_nanos += clock.CPUNanos() - begin;
   contestant->asked += asked_[file].size();
@@ -299,7 +328,7 @@ void Replay::Ask(const AskedFilter& filter, uint32_t file,
 }
 
 Status Replay::LookAtFiles() {
-  for (uint32_t i = 0; i < family_.files.size(); i++) {
+  for (const uint32_t i : order_) {
     std::unique_ptr<FileFacts> facts;
     const TargetFile& file = family_.files[i];
     const Status s = FileFacts::Read(family_, file, &facts);
@@ -419,7 +448,8 @@ Status Replay::BuildFilters(uint32_t file) {
 }
 
 Status Replay::BuildAllFilters() {
-  for (uint32_t i = 0, begun = 0; i < family_.files.size(); i++) {
+  size_t begun = 0;
+  for (const uint32_t i : order_) {
     if (!chosen_[i]) continue;
     if (begun++ > 0 && stop_requested_()) {
       report_.stopped = true;

@@ -112,7 +112,9 @@ bool Search::Move(size_t run) {
         asked = i;
       }
     }
-    if (asked < runs_.size() && answer.passes[asked]) {
+    const bool is_clear =
+        other.kind == Kind::kMarker && other.key <= answer.clear_to;
+    if (is_clear || (asked < runs_.size() && answer.passes[asked])) {
       place.key = other.key;
       if (other.kind == Kind::kKey) place.key.push_back('\0');
       place.moves++;
@@ -149,10 +151,35 @@ std::vector<bool> Search::Run() {
   return read;
 }
 
+// Finds SeekAnswer::clear_to, for a file that waits at `marker`.
+std::string ClearTo(const FileRangeFilter& filter, const SeekAnswer& answer,
+                    Marker marker, const std::vector<Slice>& markers) {
+  std::string clear_to;
+  for (const Slice& other : markers) {
+    if (!answer.next.empty() && marker.user_key() != answer.next &&
+        other.compare(answer.next) >= 0) {
+      MoveOn(filter, SearchPosition(), kMarkerSequence, &marker);
+    }
+    const int order = other.compare(marker.user_key());
+    if (order < 0) continue;
+    if (order > 0) {
+      Marker moved = marker;
+      const SearchPosition stop = {SearchPosition::Kind::kMarker, other};
+      if (!MoveOn(filter, stop, kMarkerSequence, &moved) ||
+          moved.user_key() != other) {
+        break;
+      }
+    }
+    clear_to = other.ToString();
+  }
+  return clear_to;
+}
+
 }  // namespace
 
 SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
-                        const Question* begin, const Question* end) {
+                        const Question* begin, const Question* end,
+                        const std::vector<Slice>& markers) {
   using Action = SeekDecision::Action;
   SeekAnswer answer;
   Marker marker;
@@ -176,9 +203,11 @@ SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                             MoveOn(filter, stop, kMarkerSequence, &moved) &&
                             moved.user_key().compare(other->first_key) > 0);
   }
-  if (MoveOn(filter, SearchPosition(), kMarkerSequence, &marker)) {
-    answer.next = marker.user_key().ToString();
+  Marker next = marker;
+  if (MoveOn(filter, SearchPosition(), kMarkerSequence, &next)) {
+    answer.next = next.user_key().ToString();
   }
+  answer.clear_to = ClearTo(filter, answer, std::move(marker), markers);
   return answer;
 }
 

@@ -6,9 +6,11 @@
 //  A file that waits asks its filter how far it has nothing, up to the nearest
 //  key of the runs that have been read so far (table/seek/open_runs.h). That
 //  key may lie far behind the one at which the seek ends, so what a file does
-//  depends on the files before it. Filters are built and asked one after the
-//  other, though. So each filter is asked beforehand about the first key of
-//  each run, and the search is replayed from the answers.
+//  depends on the files before it. Until a file is read, files move on to the
+//  markers of each other, and which one is read first depends on these. Filters
+//  are built and asked one after the other, though. So each filter is asked
+//  beforehand about the first key of each run, and the markers of the files
+//  that were asked before, and the search is replayed from the answers.
 
 #pragma once
 
@@ -34,6 +36,9 @@ struct SeekAnswer {
   // For the first key of each run: whether the filter knows that the file has
   // nothing from the marker to that key.
   std::vector<bool> passes;
+  // The last of the markers of other files such that the filter knows that the
+  // file has nothing before it; empty if there is none.
+  std::string clear_to{};
 
   // Whether the file is not read if the search ends at `stop`, the key of the
   // run with that number.
@@ -52,9 +57,11 @@ struct SearchedRun {
   bool may_wait = true;
 };
 
-// `begin` to `end` are the questions of the read.
+// `begin` to `end` are the questions of the read; `markers` are those at which
+// other files of it wait, in ascending order.
 SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
-                        const Question* begin, const Question* end);
+                        const Question* begin, const Question* end,
+                        const std::vector<Slice>& markers);
 
 // For each of `runs`, in RocksDB's order, from the newest to the oldest:
 // whether its file is read.

@@ -83,6 +83,19 @@ TEST_F(SearchReplayTest, PlacesToWait) {
   EXPECT_EQ((std::vector<bool>{true, true, false, false}), Read("c"));
 }
 
+// The file of level 3 waits at "d". That of level 0 moves on to there before
+// either is read, if its filter knows that it has nothing before; then the
+// deepest level is read first, in vain.
+TEST_F(SearchReplayTest, MarkersOfOthers) {
+  Add(0, "e", Waits({false, false}));
+  Add(3, "k", {Begin::kWaits, "d", "", {true, false}});
+  EXPECT_EQ((std::vector<bool>{true, false}), Read("e"));
+  answers_[0].clear_to = "d";
+  EXPECT_EQ((std::vector<bool>{true, true}), Read("e"));
+  answers_[0].clear_to = "c";
+  EXPECT_EQ((std::vector<bool>{true, false}), Read("e"));
+}
+
 // Nothing is read from the bound of a closed seek on.
 TEST_F(SearchReplayTest, Bound) {
   Add(0, "", {Begin::kWaits, "m", "", {false, false}});
