@@ -96,7 +96,10 @@ class FilteredFile final : public CountedFile, private PartReports {
   // Whether an iterator has noted that the filter is slow to find the next key
   // (LowerBoundIsSlow).
   bool IsSlow() const { return is_slow_.load(std::memory_order_relaxed); }
-  void NoteSlow() { is_slow_.store(true, std::memory_order_relaxed); }
+  // Writes once: many threads read the cache line at each seek.
+  void NoteSlow() {
+    if (!IsSlow()) is_slow_.store(true, std::memory_order_relaxed);
+  }
 
   // The queue that samples queries that found nothing in this file, or nullptr.
   QueryQueue* queue() const { return queue_; }

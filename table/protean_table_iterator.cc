@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "db/dbformat.h"
+#include "filter_policy/open_db/get_tally.h"
 #include "rocksdb/perf_context.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -162,7 +163,11 @@ void ProteanTableIterator::Seek(const Slice& target) {
     }
     if (may_wait || still_waits) outcomes_.CountUselessWait(kind);
   }
-  if (sampler_.IsOn() && status().ok()) sampler_.Sample(user_key, Valid());
+  if (sampler_.IsOn()) {
+    // At a key the status is OK, and need not be copied.
+    const bool found = Valid();
+    if (found || status().ok()) sampler_.Sample(user_key, found);
+  }
 }
 
 void ProteanTableIterator::SeekAgain(const Slice& target) {
@@ -194,7 +199,7 @@ void ProteanTableIterator::SeekToFirst() {
 }
 
 void ProteanTableIterator::SeekInner(const Slice& target) {
-  const PerfContext& counters = *get_perf_context();
+  const PerfContext& counters = ThreadPerfContext::Get();
   const uint64_t read = counters.block_read_count;
   const uint64_t found = DataBlocksInCache(counters);
   inner().Seek(target);

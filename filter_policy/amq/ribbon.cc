@@ -710,21 +710,25 @@ inline bool IsSolved(const Solution& solution, const Group& group,
                      unsigned neighbour) {
   const uint64_t start = group.start + neighbour;
   const uint64_t block = start / kSlotsPerBlock;
-  const unsigned shift = start % kSlotsPerBlock;
-  const auto here = static_cast<Row>(group.coefficients << shift);
-  const Row behind = group.coefficients >> 1 >> (kSlotsPerBlock - 1 - shift);
-  const uint64_t here_low = static_cast<uint64_t>(here);
-  const uint64_t here_high = static_cast<uint64_t>(here >> 64);
-  const uint64_t behind_low = static_cast<uint64_t>(behind);
-  const uint64_t behind_high = static_cast<uint64_t>(behind >> 64);
+  const auto odd = static_cast<ptrdiff_t>(start / 64 % 2);
+  const unsigned shift = start % 64;
+  // The coefficients lie in three words, which are in two blocks.
+  const auto low = static_cast<uint64_t>(group.coefficients);
+  const auto high = static_cast<uint64_t>(group.coefficients >> 64);
+  const uint64_t first = low << shift;
+  const uint64_t second = high << shift | low >> 1 >> (63 - shift);
+  const uint64_t third = high >> 1 >> (63 - shift);
   const char* const a = solution.Block(block);
   const char* const b = solution.Next(block, a);
+  // No CPU could predict a branch.
+  const char* const first_words = a + 8 * odd;
+  const char* const second_words = a + 8 + (b - a - 8) * odd;
+  const char* const third_words = b + 8 * odd;
   const uint32_t fingerprint = group.Fingerprint(neighbour);
   const auto is_wrong = [&](uint64_t i) {
-    const uint64_t bits = (LoadWord(a, 2 * i) & here_low) ^
-                          (LoadWord(a, 2 * i + 1) & here_high) ^
-                          (LoadWord(b, 2 * i) & behind_low) ^
-                          (LoadWord(b, 2 * i + 1) & behind_high);
+    const uint64_t bits = (LoadWord(first_words, 2 * i) & first) ^
+                          (LoadWord(second_words, 2 * i) & second) ^
+                          (LoadWord(third_words, 2 * i) & third);
     return (static_cast<uint32_t>(PopCount(bits)) ^ fingerprint >> i) & 1;
   };
   // Whether the first columns hold is not known before, so they are not told
@@ -733,11 +737,11 @@ inline bool IsSolved(const Solution& solution, const Group& group,
   // All neighbours have the columns of the first one.
   const uint64_t columns = solution.columns.In(group.start / kSlotsPerBlock);
   uint64_t i = 0;
-  if (columns >= kAtOnce) {
-    if ((is_wrong(0) | is_wrong(1) | is_wrong(2) | is_wrong(3)) != 0) {
+  for (; i + kAtOnce <= columns; i += kAtOnce) {
+    if ((is_wrong(i) | is_wrong(i + 1) | is_wrong(i + 2) | is_wrong(i + 3)) !=
+        0) {
       return false;
     }
-    i = kAtOnce;
   }
   for (; i < columns; i++) {
     if (is_wrong(i) != 0) return false;

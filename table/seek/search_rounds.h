@@ -36,7 +36,11 @@ class SearchRounds {
   void Enter(const Slice* target, OpenRun* run) {
     if (target != nullptr && first_file_ == nullptr) {
       first_file_ = run->file;
-      first_target_.assign(target->data(), target->size());
+      // Keys of one length are copied without a call of the string's.
+      if (first_target_.size() != target->size()) {
+        first_target_.resize(target->size());
+      }
+      std::copy_n(target->data(), target->size(), first_target_.begin());
     }
     run->round = round_;
   }
