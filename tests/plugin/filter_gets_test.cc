@@ -233,7 +233,7 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
     return numbers;
   };
   for (const char* policy :
-       {"exact:1", "surf:0:0", "{id=protean.Proteus;bits_per_key=6}"}) {
+       {"exact:1", "surf:8:0", "{id=protean.Proteus;bits_per_key=6}"}) {
     SCOPED_TRACE(policy);
     EXPECT_EQ(count(policy, "cache_index_and_filter_blocks=true"),
               count(policy, ""));
