@@ -9,6 +9,7 @@
 #include <queue>
 
 #include "file/filename.h"
+#include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/tree_plan.h"
 #include "filter_policy/samples/empty_queries.h"
@@ -63,6 +64,7 @@ class Refresh {
     double asked = 0;      // its share of all questions to filters
     double saved = 0;      // part of `asked`; an upper limit until `is_tried`
     bool is_tried = false;
+    double min_gain = 0;  // below which the file is not rewritten
 
     double Value() const {
       return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
@@ -105,6 +107,10 @@ class Refresh {
   // Opens the candidate's file, or decides about it if it cannot be opened.
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
 
+  // The policy for files of a level, or nullptr if that is RocksDB's or none.
+  // Stores the policy if it is for this level alone.
+  const ProteanFilterPolicy* PolicyOf(
+      int level, std::shared_ptr<const FilterPolicy>* of_level) const;
   // Whether the file would get the same filter again: it was designed for what
   // the policy designs filters for now, and has the size that it would get.
   bool IsDesignedForNow(const Candidate& candidate, const FilterTrial& trial);
@@ -112,6 +118,10 @@ class Refresh {
   // now.
   bool HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
                      const UserCollectedProperties& properties);
+  // The least fall of the false positive rate that is worth a rewrite: less
+  // than the option says if the filter was designed for cheap reads, which its
+  // level has no longer.
+  double MinGain(int level, const UserCollectedProperties& properties);
   // Whether the file was read in vain before, and nothing has changed since
   // then that would make a difference.
   bool IsFutile(const Candidate& candidate) const;
@@ -315,6 +325,13 @@ std::unique_ptr<FilterTrial> Refresh::Open(const Candidate& candidate) {
   return trial;
 }
 
+const ProteanFilterPolicy* Refresh::PolicyOf(
+    int level, std::shared_ptr<const FilterPolicy>* of_level) const {
+  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy());
+  return own->ForLevel(level, of_level) ? AsProteanFilterPolicy(of_level->get())
+                                        : own;
+}
+
 bool Refresh::HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
                             const UserCollectedProperties& properties) {
   // Filters without a model have no price.
@@ -323,6 +340,17 @@ bool Refresh::HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
   const uint64_t of_file = PriceOf(properties);
   const uint64_t known = prices_[level];
   return of_file == policy.PriceFor(known == 0 ? of_file : known);
+}
+
+double Refresh::MinGain(int level, const UserCollectedProperties& properties) {
+  std::shared_ptr<const FilterPolicy> of_level;
+  const ProteanFilterPolicy* own = PolicyOf(level, &of_level);
+  const uint64_t known = prices_[level];
+  if (own == nullptr || known == 0) return options_.min_gain;
+  const uint64_t now = std::min(own->PriceFor(known), kUsualPrice);
+  return PriceOf(properties) < now
+             ? std::min(options_.min_gain, MaxRateForTime(now))
+             : options_.min_gain;
 }
 
 bool Refresh::IsDesignedForNow(const Candidate& candidate,
@@ -334,11 +362,8 @@ bool Refresh::IsDesignedForNow(const Candidate& candidate,
   constexpr double kRoundedBits = 1024;  // of the filter
   const RefreshedFile& file = *candidate.file;
   const UserCollectedProperties properties = trial.old_properties();
-  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy());
   std::shared_ptr<const FilterPolicy> of_level;
-  if (own->ForLevel(file.level, &of_level)) {
-    own = AsProteanFilterPolicy(of_level.get());
-  }
+  const ProteanFilterPolicy* own = PolicyOf(file.level, &of_level);
   const std::string& family = run_.column_family()->GetName();
   if (own == nullptr) {
     return trial.OldFilterIsLikeThatOf(of_level.get(),
@@ -381,10 +406,10 @@ bool Refresh::IsFutile(const Candidate& candidate) const {
   const auto found = memory_.futile.find(candidate.file->name);
   if (found == memory_.futile.end()) return false;
   const FutileTrial& trial = found->second;
-  if (candidate.passed.DiffersFrom(trial.passed, options_.min_gain)) {
+  if (candidate.passed.DiffersFrom(trial.passed, candidate.min_gain)) {
     return false;
   }
-  return trial.gain < options_.min_gain || trial.saved <= 0 ||
+  return trial.gain < candidate.min_gain || trial.saved <= 0 ||
          !PaysBack(*candidate.file, trial.saved);
 }
 
@@ -396,6 +421,7 @@ Status Refresh::Screen(Candidate* candidate) {
   }
   const std::unique_ptr<FilterTrial> trial = Open(*candidate);
   if (trial == nullptr) return Status::OK();
+  candidate->min_gain = MinGain(file->level, trial->old_properties());
   if (IsDesignedForNow(*candidate, *trial)) {
     run_.Decide(file, Outcome::kTooLittleGain);
     return run_.GoOn(trial->opened_bytes());
@@ -409,7 +435,7 @@ Status Refresh::Screen(Candidate* candidate) {
   const auto asked = static_cast<double>(candidate->queries.size());
   file->old_fpr = static_cast<double>(positives.size()) / asked;
   candidate->passed = {file->old_fpr, asked};
-  if (file->old_fpr < options_.min_gain) {
+  if (file->old_fpr < candidate->min_gain) {
     run_.Decide(file, Outcome::kTooLittleGain);
   }
   return run_.GoOn(trial->opened_bytes());
@@ -505,7 +531,8 @@ Status Refresh::Try(Candidate* candidate) {
   // deviations of chance.
   const bool by_chance = better - worse < 2 * std::sqrt(better + worse);
   const double gain = by_chance ? 0 : file->old_fpr - file->new_fpr;
-  const bool is_worth_it = gain >= options_.min_gain && candidate->saved > 0 &&
+  const bool is_worth_it = gain >= candidate->min_gain &&
+                           candidate->saved > 0 &&
                            PaysBack(*file, candidate->saved);
   if (!is_worth_it && !options_.all_files) {
     run_.Decide(file, Outcome::kTooLittleGain);

@@ -86,7 +86,8 @@ struct RefreshOptions {
   uint64_t bytes_per_second = 0;
 
   // A file is rewritten only if its false positive rate falls by at least this
-  // much, and by more than chance explains.
+  // much, and by more than chance explains. For a filter that was designed for
+  // cheap reads, which its level has no longer, .002 are enough.
   double min_gain = 0.02;
 
   // A file is rewritten only if, within this many seconds, the new filter saves

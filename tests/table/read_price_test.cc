@@ -28,17 +28,17 @@ class ReadPriceTest : public RefreshTest {
 
   // A DB with a block cache of that size, each of whose files has the best
   // filter for short ranges.
-  void FillWithCache(size_t bytes) {
+  void FillWithCache(size_t bytes, size_t samples = 20000) {
     UseCache(bytes);
-    SeedSamples(policy_.get(), ShortRanges());
+    SeedSamples(policy_.get(), ShortRanges(samples));
     Fill();
     ASSERT_OK(RefreshAll());
   }
   // Short ranges anywhere, for which one set of prefixes is best.
-  std::vector<Query> ShortRanges() const {
+  std::vector<Query> ShortRanges(size_t count) const {
     Random64 random(7);
     std::vector<Query> queries;
-    while (queries.size() < 20000) {
+    while (queries.size() < count) {
       const uint64_t lo = std::min(random.Next(), ~uint64_t{1000});
       queries.push_back({BigEndian(lo), BigEndian(lo + random.Uniform(1000))});
       if (Holds(keys_, queries.back())) queries.pop_back();
@@ -176,6 +176,36 @@ TEST_F(ReadPriceTest, NoFileIsRewrittenForItsPriceAlone) {
     EXPECT_EQ(0u, result_.files_rewritten);
   }
   EXPECT_EQ(kUsual, Prices());
+}
+
+// Filters of 12 bits that were designed for a large cache let less than
+// min_gain more through than others would, and are replaced all the same when
+// reads go to the disk.
+TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
+  EXPECT_OK(policy_->ConfigureFromMap(
+      ConfigOptions(), {{"bits_per_key", "12"}, {"sample_capacity", "100000"}},
+      nullptr));
+  FillWithCache(kLarge, 100000);
+  GetKeys(20000);
+  ASSERT_OK(RefreshAll());
+  ASSERT_EQ(kCheap, Prices());
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(0u, result_.files_rewritten);
+  UseCache(kSmall);
+  Reopen();
+  // Nothing is known of the reads.
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(0u, result_.files_rewritten);
+  GetKeys(5000);
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(Files().size(), result_.files_rewritten);
+  EXPECT_EQ(kUsual, Prices());
+  for (const RefreshedFile& file : result_.files) {
+    EXPECT_LT(file.old_fpr, RefreshOptions().min_gain) << file.name;
+    EXPECT_LT(file.new_fpr, file.old_fpr / 2) << file.name;
+  }
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(0u, result_.files_rewritten);
 }
 
 TEST_F(ReadPriceTest, AnOptionPinsThePrice) {
