@@ -423,7 +423,11 @@ Status Refresh::Screen(Candidate* candidate) {
   if (trial == nullptr) return Status::OK();
   candidate->min_gain = MinGain(file->level, trial->old_properties());
   if (IsDesignedForNow(*candidate, *trial)) {
-    run_.Decide(file, Outcome::kTooLittleGain);
+    std::shared_ptr<const FilterPolicy> of_level;
+    const bool is_designed = PolicyOf(file->level, &of_level) != nullptr;
+    run_.Decide(file, is_designed               ? Outcome::kTooLittleGain
+                      : trial->has_old_filter() ? Outcome::kHasFilter
+                                                : Outcome::kUnfiltered);
     return run_.GoOn(trial->opened_bytes());
   }
   if (options_.all_files || samples_.empty()) return Status::OK();

@@ -158,6 +158,15 @@ TEST_F(RefreshSelectionTest, LevelsOfRocksDB) {
     ASSERT_OK(Refresh(all));
     EXPECT_EQ(0u, result_.files_rewritten);
     EXPECT_LT(result_.bytes_read, Bytes() / 5);
+    for (const RefreshedFile& file : result_.files) {
+      const std::string of_level =
+          policies.substr(file.level == 0 ? 0 : policies.find(',') + 1);
+      const std::string outcome = ToString(file.outcome);
+      EXPECT_EQ(of_level[0] == 's'   ? ToString(Outcome::kTooLittleGain)
+                : of_level[0] == 'n' ? ToString(Outcome::kUnfiltered)
+                                     : ToString(Outcome::kHasFilter),
+                outcome);
+    }
   }
   open("bloomfilter:10,ribbonfilter:14");
   ASSERT_OK(Refresh(all));
