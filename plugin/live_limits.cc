@@ -6,17 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "plugin/level_list.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-std::string LevelsText(const std::vector<int>& levels) {
-  std::string text;
-  for (const int level : levels) {
-    text += (text.empty() ? "" : ",") + std::to_string(level);
-  }
-  return text;
-}
 
 // No levels stand for all of them, so an empty intersection is refused.
 Status LimitLevels(const std::vector<int>& own, const std::vector<int>& asked,

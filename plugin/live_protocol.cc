@@ -14,6 +14,7 @@
 
 #include "filter_policy/decimal.h"
 #include "filter_policy/samples/replace_file.h"
+#include "plugin/level_list.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -72,15 +73,6 @@ bool Unescape(const Slice& text, std::string* value) {
     i += 2;
   }
   return true;
-}
-
-// Numbers with commas between them.
-std::string Listed(const std::vector<int>& numbers) {
-  std::string text;
-  for (const int number : numbers) {
-    text += (text.empty() ? "" : ",") + std::to_string(number);
-  }
-  return text;
 }
 
 // The fields of a request or an answer, while it is written.
@@ -172,19 +164,12 @@ class FieldReader {
     if (field == fields_.end()) return true;
     return Get(name, &value->emplace());
   }
-  // Numbers of at most three digits.
   bool Get(const char* name, std::vector<int>* value) {
     std::string text;
     Get(name, &text);
     for (size_t begin = 0; begin < text.size();) {
-      constexpr size_t kMaxDigits = 3;
       const size_t end = std::min(text.find(',', begin), text.size());
-      const std::string digits = text.substr(begin, end - begin);
-      if (digits.empty() || digits.size() > kMaxDigits ||
-          digits.find_first_not_of("0123456789") != std::string::npos) {
-        return false;
-      }
-      value->push_back(std::stoi(digits));
+      if (!AddLevel(text.substr(begin, end - begin), value)) return false;
       begin = end + 1;
     }
     return true;
@@ -232,7 +217,7 @@ std::string LiveRequest::ToText() const {
   // Processes that do not know these fields refuse the request, so a field is
   // there only if something is asked with it.
   if (refresh.all_files) fields.Add("all_files", uint64_t{1});
-  if (!refresh.levels.empty()) fields.Add("levels", Listed(refresh.levels));
+  if (!refresh.levels.empty()) fields.Add("levels", LevelsText(refresh.levels));
   if (refresh.start) fields.Add("start", *refresh.start);
   if (refresh.limit) fields.Add("limit", *refresh.limit);
   return fields.text();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "filter_policy/samples/query_file.h"
+#include "plugin/level_list.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -48,12 +49,9 @@ void RefreshScope::AddFlags(Arguments* arguments) {
 
 Status RefreshScope::Apply(RefreshOptions* options) const {
   for (const std::string& text : levels_) {
-    constexpr size_t kMaxDigits = 3;
-    if (text.size() > kMaxDigits ||
-        text.find_first_not_of("0123456789") != std::string::npos) {
+    if (!AddLevel(text, &options->levels)) {
       return Refuse("levels", text, "numbers of levels, such as 0 or 0,1,6");
     }
-    options->levels.push_back(std::stoi(text));
   }
   if (parallel_ > kMaxParallel) {
     return Refuse("parallel", std::to_string(parallel_), "1 to 64");
