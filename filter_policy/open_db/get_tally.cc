@@ -184,14 +184,6 @@ void ThreadGets::CountSlowly(size_t counter, uint64_t times) {
   Add(counter, times);
 }
 
-void ThreadGets::Add(size_t counter, uint64_t times) {
-  if (times == 0) return;
-  if (counter >= here_.size) return CountSlowly(counter, times);
-  std::atomic<uint64_t>& number = here_.counters[counter];
-  number.store(number.load(std::memory_order_relaxed) + times,
-               std::memory_order_relaxed);
-}
-
 void ThreadGets::CountBatch(size_t first_counter, const FilterAnswers& answers,
                             size_t keys, size_t found) {
   const uint64_t negatives = answers.negatives();

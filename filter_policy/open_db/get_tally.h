@@ -118,10 +118,7 @@ class ThreadGets {
                             : answer.positives() > 0 ? kPositive
                                                      : kNoAnswer);
     if (answer.blocks() > 0) CountGetFromFile(first_counter, answer);
-    if (counter >= here_.size) return CountSlowly(counter, 1);
-    std::atomic<uint64_t>& number = here_.counters[counter];
-    number.store(number.load(std::memory_order_relaxed) + 1,
-                 std::memory_order_relaxed);
+    Add(counter, 1);
   }
   // Counts the answers for `keys` keys, or for all that have got one.
   static void CountBatch(size_t first_counter, const FilterAnswers& answers,
@@ -132,12 +129,7 @@ class ThreadGets {
   static void CountFound(size_t first_counter, size_t found);
   // Counts a file's read for a seek.
   static void CountSeek(size_t first_counter, bool from_cache) {
-    const size_t counter =
-        first_counter + (from_cache ? kSeekFromCache : kSeekFromFile);
-    if (counter >= here_.size) return CountSlowly(counter, 1);
-    std::atomic<uint64_t>& number = here_.counters[counter];
-    number.store(number.load(std::memory_order_relaxed) + 1,
-                 std::memory_order_relaxed);
+    Add(first_counter + (from_cache ? kSeekFromCache : kSeekFromFile), 1);
   }
 
  private:
@@ -170,7 +162,12 @@ class ThreadGets {
                                                  const FilterAnswers& answers);
   // Counts where the thread has no counter yet.
   [[gnu::noinline]] static void CountSlowly(size_t counter, uint64_t times);
-  static void Add(size_t counter, uint64_t times);
+  static void Add(size_t counter, uint64_t times) {
+    if (counter >= here_.size) return CountSlowly(counter, times);
+    std::atomic<uint64_t>& number = here_.counters[counter];
+    number.store(number.load(std::memory_order_relaxed) + times,
+                 std::memory_order_relaxed);
+  }
 
   inline static thread_local Here here_ = {};
 };
