@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "filter_policy/decimal.h"
+#include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -13,16 +14,6 @@ namespace {
 
 constexpr double kNanosPerMicro = 1000;
 constexpr double kNanosPerMilli = 1000 * 1000;
-
-// Removes the end of a text; returns false if the text does not end so.
-bool TakeEnd(const std::string& end, std::string* text) {
-  if (text->size() < end.size() ||
-      text->compare(text->size() - end.size(), end.size(), end) != 0) {
-    return false;
-  }
-  text->resize(text->size() - end.size());
-  return true;
-}
 
 }  // namespace
 
@@ -75,15 +66,11 @@ std::string PriceText(uint64_t price) {
 }
 
 bool ParsePrice(const std::string& text, uint64_t* price) {
-  std::string digits = text;
-  double unit = kNanosPerMicro;
-  if (!TakeEnd("us", &digits)) {
-    unit = kNanosPerMilli;
-    if (!TakeEnd("ms", &digits)) return false;
-  }
+  const bool is_long = Slice(text).ends_with("ms");
+  if (!is_long && !Slice(text).ends_with("us")) return false;
   double number;
-  if (!ParseDecimal(digits, &number)) return false;
-  const double nanos = number * unit;
+  if (!ParseDecimal(text.substr(0, text.size() - 2), &number)) return false;
+  const double nanos = number * (is_long ? kNanosPerMilli : kNanosPerMicro);
   // Written so that a NaN is refused, too.
   if (!(nanos >= static_cast<double>(kMinPrice) &&
         nanos <= static_cast<double>(kMaxPrice))) {

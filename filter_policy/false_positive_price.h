@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <string>
 
-#include "rocksdb/status.h"
+#include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -276,6 +276,21 @@ double CpfprModel::RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
   return protean::AnyOf(all_of_[i], log_not_[i], runs);
 }
 
+// The longest prefixes of a series of which not too many are tested, and how
+// many of them. A design of one length tests those of that length.
+uint32_t CpfprModel::LongestTested(const Query& query,
+                                   const ProteusDesign& design,
+                                   uint64_t* tested) const {
+  const ByteAlphabets& alphabets = AlphabetsOf(design);
+  uint32_t bits = design.LongestPrefix(query.bytes);
+  *tested = query.CountTested(alphabets, design.trie_bits, bits);
+  while (bits > design.prefix_bits && *tested > kMaxPrefixProbes) {
+    bits -= design.stride_bits;
+    *tested = query.CountTested(alphabets, design.trie_bits, bits);
+  }
+  return bits;
+}
+
 // Equations 1 and 5, also for a series.
 CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
                                             const ProteusDesign& design) const {
@@ -284,14 +299,9 @@ CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
   const uint32_t shared = query.shared();
   if (shared < design.trie_bits) return kNever;
   if (design.prefix_bits == 0) return kAlways;
-  const ByteAlphabets& alphabets = AlphabetsOf(design);
-  uint32_t bits = design.LongestPrefix(query.bytes);
-  if (shared >= bits) return kAlways;
-  uint64_t tested = query.CountTested(alphabets, design.trie_bits, bits);
-  while (bits > design.prefix_bits && tested > kMaxPrefixProbes) {
-    bits -= design.stride_bits;
-    tested = query.CountTested(alphabets, design.trie_bits, bits);
-  }
+  if (shared >= design.LongestPrefix(query.bytes)) return kAlways;
+  uint64_t tested = 0;
+  const uint32_t bits = LongestTested(query, design, &tested);
   if (shared >= bits) return kAlways;
   uint32_t lengths = 1;
   if (design.stride_bits > 0) {
@@ -305,8 +315,7 @@ CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
 double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
                             const RunRates& rates) const {
   const Tested tested = TestOneLayer(query, design);
-  return tested.lengths == 0 ? static_cast<double>(tested.prefixes)
-                             : rates.AnyRunOf(tested.lengths, tested.prefixes);
+  return rates.RateOf(tested.lengths, tested.prefixes);
 }
 
 // Equation 4.
@@ -386,9 +395,9 @@ CpfprModel::Tests CpfprModel::TestsOf(const Query& query,
     asked = first_rate;
   }
   if (design.prefix_bits == 0 && design.first_prefix_bits == 0) return tests;
-  const ByteAlphabets& alphabets = AlphabetsOf(design);
   const uint32_t first = design.first_prefix_bits;
   if (first > 0) {
+    const ByteAlphabets& alphabets = AlphabetsOf(design);
     const auto through = [&](uint32_t shared) {
       return shared >= first ? 1 : first_rate;
     };
@@ -406,12 +415,8 @@ CpfprModel::Tests CpfprModel::TestsOf(const Query& query,
     return tests;
   }
   if (query.shared() < design.trie_bits) return tests;
-  uint32_t bits = design.LongestPrefix(query.bytes);
-  uint64_t tested = query.CountTested(alphabets, design.trie_bits, bits);
-  while (bits > design.prefix_bits && tested > kMaxPrefixProbes) {
-    bits -= design.stride_bits;
-    tested = query.CountTested(alphabets, design.trie_bits, bits);
-  }
+  uint64_t tested = 0;
+  LongestTested(query, design, &tested);
   AddRun(asked, tested, &tests);
   return tests;
 }
@@ -576,9 +581,7 @@ CpfprModel::Rates CpfprModel::AverageOf(const QueryGroups& groups,
                            MostLengths(design));
   Sum sums[kNumSums];
   for (const QueryGroup& group : groups.groups) {
-    double probability = group.lengths == 0
-                             ? static_cast<double>(group.tested)
-                             : run_rates.AnyRunOf(group.lengths, group.tested);
+    double probability = run_rates.RateOf(group.lengths, group.tested);
     if (group.is_point && design.keys_alone) {
       probability = first_rate;
     } else if (group.is_point && design.key_set) {

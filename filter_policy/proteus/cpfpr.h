@@ -186,6 +186,11 @@ class CpfprModel {
     // The probability that at least one of `runs` runs of absent prefixes, each
     // of this number of lengths, is contained as a whole.
     double AnyRunOf(uint32_t lengths, uint64_t runs) const;
+    // AnyRunOf, or what is certain if there are no lengths: `tested` is 0 or 1.
+    double RateOf(uint32_t lengths, uint64_t tested) const {
+      return lengths == 0 ? static_cast<double>(tested)
+                          : AnyRunOf(lengths, tested);
+    }
     // AnyRunOf for prefixes of one length.
     double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
 
@@ -238,6 +243,8 @@ class CpfprModel {
                            double rate) const;
   Tests TestsOf(const Query& query, const ProteusDesign& design,
                 double first_rate) const;
+  uint32_t LongestTested(const Query& query, const ProteusDesign& design,
+                         uint64_t* tested) const;
   Tested TestOneLayer(const Query& query, const ProteusDesign& design) const;
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
