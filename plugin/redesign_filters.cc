@@ -64,7 +64,7 @@ class Refresh {
     double asked = 0;      // its share of all questions to filters
     double saved = 0;      // part of `asked`; an upper limit until `is_tried`
     bool is_tried = false;
-    double min_gain = 0;  // below which the file is not rewritten
+    double min_gain;  // below which the file is not rewritten
 
     double Value() const {
       return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
@@ -113,7 +113,8 @@ class Refresh {
       int level, std::shared_ptr<const FilterPolicy>* of_level) const;
   // Whether the file would get the same filter again: it was designed for what
   // the policy designs filters for now, and has the size that it would get.
-  bool IsDesignedForNow(const Candidate& candidate, const FilterTrial& trial);
+  bool IsDesignedForNow(const ProteanFilterPolicy& policy,
+                        const Candidate& candidate, const FilterTrial& trial);
   // Whether the filter was designed for the price that a false positive has
   // now.
   bool HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
@@ -121,7 +122,8 @@ class Refresh {
   // The least fall of the false positive rate that is worth a rewrite: less
   // than the option says if the filter was designed for cheap reads, which its
   // level has no longer.
-  double MinGain(int level, const UserCollectedProperties& properties);
+  double MinGain(const ProteanFilterPolicy& policy, int level,
+                 const UserCollectedProperties& properties);
   // Whether the file was read in vain before, and nothing has changed since
   // then that would make a difference.
   bool IsFutile(const Candidate& candidate) const;
@@ -242,6 +244,7 @@ void Refresh::ListCandidates() {
     for (const SstFileMetaData& file : level.files) {
       Candidate candidate;
       candidate.file = &result_->files[candidates_.size()];
+      candidate.min_gain = options_.min_gain;
       candidate.path = file.directory + "/" + file.relative_filename;
       candidate.in_tree = {level.level, file.num_entries, 0,
                            UserKey(file.smallestkey).ToString(),
@@ -342,18 +345,18 @@ bool Refresh::HasPriceOfNow(const ProteanFilterPolicy& policy, int level,
   return of_file == policy.PriceFor(known == 0 ? of_file : known);
 }
 
-double Refresh::MinGain(int level, const UserCollectedProperties& properties) {
-  std::shared_ptr<const FilterPolicy> of_level;
-  const ProteanFilterPolicy* own = PolicyOf(level, &of_level);
+double Refresh::MinGain(const ProteanFilterPolicy& policy, int level,
+                        const UserCollectedProperties& properties) {
   const uint64_t known = prices_[level];
-  if (own == nullptr || known == 0) return options_.min_gain;
-  const uint64_t now = std::min(own->PriceFor(known), kUsualPrice);
+  if (known == 0) return options_.min_gain;
+  const uint64_t now = std::min(policy.PriceFor(known), kUsualPrice);
   return PriceOf(properties) < now
              ? std::min(options_.min_gain, MaxRateForTime(now))
              : options_.min_gain;
 }
 
-bool Refresh::IsDesignedForNow(const Candidate& candidate,
+bool Refresh::IsDesignedForNow(const ProteanFilterPolicy& policy,
+                               const Candidate& candidate,
                                const FilterTrial& trial) {
   // Where fewer bits than these are missing, more of them hardly pay. Small
   // filters are less exact: their sizes are rounded, and they have headers.
@@ -362,29 +365,23 @@ bool Refresh::IsDesignedForNow(const Candidate& candidate,
   constexpr double kRoundedBits = 1024;  // of the filter
   const RefreshedFile& file = *candidate.file;
   const UserCollectedProperties properties = trial.old_properties();
-  std::shared_ptr<const FilterPolicy> of_level;
-  const ProteanFilterPolicy* own = PolicyOf(file.level, &of_level);
-  const std::string& family = run_.column_family()->GetName();
-  if (own == nullptr) {
-    return trial.OldFilterIsLikeThatOf(of_level.get(),
-                                       {family_options_, family, file.level});
-  }
   const std::string purpose = PropertyText(properties, kPurposeProperty);
-  if (purpose.empty() || !HasPriceOfNow(*own, file.level, properties) ||
+  if (purpose.empty() || !HasPriceOfNow(policy, file.level, properties) ||
       !trial.OldFilterHasFormOf(family_options_)) {
     return false;
   }
+  const std::string& family = run_.column_family()->GetName();
   Env* const env = run_.db()->GetEnv();
   Logger* const log = family_options_.info_log.get();
   // While the DB is open, its samples go on changing.
   const bool is_of_this_refresh =
       options_.all_files && memory_.first_new_file > 0 &&
       TableFileNameToNumber(file.name) >= memory_.first_new_file;
-  if (!is_of_this_refresh && purpose != PurposeOf(*own, family, env, log)) {
+  if (!is_of_this_refresh && purpose != PurposeOf(policy, family, env, log)) {
     return false;
   }
   const double bits_now =
-      BitsOfFileNow(*own, {log, family}, candidate.in_tree, env);
+      BitsOfFileNow(policy, {log, family}, candidate.in_tree, env);
   if (bits_now == 0) return true;
   const double more =
       PropertyNumber(properties, kBitsPerKeyProperty, 0) - bits_now;
@@ -421,13 +418,21 @@ Status Refresh::Screen(Candidate* candidate) {
   }
   const std::unique_ptr<FilterTrial> trial = Open(*candidate);
   if (trial == nullptr) return Status::OK();
-  candidate->min_gain = MinGain(file->level, trial->old_properties());
-  if (IsDesignedForNow(*candidate, *trial)) {
-    std::shared_ptr<const FilterPolicy> of_level;
-    const bool is_designed = PolicyOf(file->level, &of_level) != nullptr;
-    run_.Decide(file, is_designed               ? Outcome::kTooLittleGain
-                      : trial->has_old_filter() ? Outcome::kHasFilter
-                                                : Outcome::kUnfiltered);
+  std::shared_ptr<const FilterPolicy> of_level;
+  const ProteanFilterPolicy* own = PolicyOf(file->level, &of_level);
+  if (own != nullptr) {
+    candidate->min_gain = MinGain(*own, file->level, trial->old_properties());
+    if (IsDesignedForNow(*own, *candidate, *trial)) {
+      run_.Decide(file, Outcome::kTooLittleGain);
+    }
+  } else if (trial->OldFilterIsLikeThatOf(
+                 of_level.get(),
+                 {family_options_, run_.column_family()->GetName(),
+                  file->level})) {
+    run_.Decide(file, trial->has_old_filter() ? Outcome::kHasFilter
+                                              : Outcome::kUnfiltered);
+  }
+  if (file->outcome != Outcome::kNotReached) {
     return run_.GoOn(trial->opened_bytes());
   }
   if (options_.all_files || samples_.empty()) return Status::OK();
