@@ -835,15 +835,18 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
                              " cannot be written: " + s.ToString());
     }
   }
-  ReplayReport report;
-  {
+  const auto replay = [&](const char* doing,
+                          const std::vector<Candidate>& policies,
+                          ReplayReport* done) {
     const Interrupt interrupt;
-    Step step(err, "building filters");
-    s = ReplayReads(
-        family, reads, truth, candidates, max_bytes_,
-        [&](double done) { step.Show(done); },
-        [&] { return interrupt.requested(); }, &report);
-  }
+    Step step(err, doing);
+    return ReplayReads(
+        family, reads, truth, policies, max_bytes_,
+        [&](double share) { step.Show(share); },
+        [&] { return interrupt.requested(); }, done);
+  };
+  ReplayReport report;
+  s = replay("building filters", candidates, &report);
   if (!s.ok()) return s;
   if (report.built_files == 0) {
     return Status::InvalidArgument(
@@ -880,14 +883,8 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   const std::vector<Candidate> priced = AtBothPrices(best);
   if (!priced.empty() && !report.stopped) {
     ReplayReport trade;
-    {
-      const Interrupt interrupt;
-      Step step(err, "building filters for two prices of a false positive");
-      s = ReplayReads(
-          family, reads, truth, priced, max_bytes_,
-          [&](double done) { step.Show(done); },
-          [&] { return interrupt.requested(); }, &trade);
-    }
+    s = replay("building filters for two prices of a false positive", priced,
+               &trade);
     if (!s.ok()) return s;
     if (!trade.stopped) PrintTrade(family, best, trade, &output);
   }

@@ -145,8 +145,9 @@ class Replay {
   // Builds the filters of all chosen files, until a stop is requested.
   Status BuildAllFilters();
   // The markers at which files wait that the read has asked already, in order.
-  void FindMarkers(const Contestant& contestant, uint32_t read,
-                   std::vector<Slice>* markers) const;
+  // None unless the read is a forward seek.
+  std::vector<Slice> MarkersOf(const Contestant& contestant,
+                               uint32_t read) const;
   void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
   // Estimates the outcomes of unknown files from those of the known ones.
   void Extrapolate(Contestant* contestant) const;
@@ -294,30 +295,36 @@ void Replay::ChooseFiles() {
   }
 }
 
-void Replay::FindMarkers(const Contestant& contestant, uint32_t read,
-                         std::vector<Slice>* markers) const {
-  markers->clear();
+std::vector<Slice> Replay::MarkersOf(const Contestant& contestant,
+                                     uint32_t read) const {
+  std::vector<Slice> markers;
+  if (!IsForwardSeek(reads_[read])) return markers;
   for (size_t i = first_question_[read]; i < first_question_[read + 1]; i++) {
     const SeekAnswer& answer = contestant.answers[i].seek;
     for (const std::string* marker : {&answer.marker, &answer.next}) {
-      if (!marker->empty()) markers->emplace_back(*marker);
+      if (!marker->empty()) markers.emplace_back(*marker);
     }
   }
-  std::sort(markers->begin(), markers->end(),
+  std::sort(markers.begin(), markers.end(),
             [](const Slice& a, const Slice& b) { return a.compare(b) < 0; });
+  return markers;
 }
 
 void Replay::Ask(const AskedFilter& filter, uint32_t file,
                  Contestant* contestant) {
+  // A read asks a file once, so these are the markers of other files.
+  std::vector<std::vector<Slice>> markers;
+  for (const uint32_t i : asked_[file]) {
+    markers.push_back(MarkersOf(*contestant, truth_.questions[i].read));
+  }
   SystemClock& clock = *SystemClock::Default();
-  std::vector<Slice> markers;
   const uint64_t begin = clock.CPUNanos();
+  auto known = markers.begin();
   for (const uint32_t i : asked_[file]) {
     const Question& question = truth_.questions[i];
     const auto [first, last] = QuestionsOf(question.read);
-    FindMarkers(*contestant, question.read, &markers);
     contestant->answers[i] =
-        AnswerTo(filter, ReadOf(question), first, last, markers);
+        AnswerTo(filter, ReadOf(question), first, last, *known++);
   }
   contestant->asking_nanos += clock.CPUNanos() - begin;
   contestant->asked += asked_[file].size();
