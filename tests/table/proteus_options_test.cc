@@ -75,6 +75,26 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
     return s;
   }
 
+  // The contents of an OPTIONS file.
+  struct Loaded {
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+  };
+  // Opens a new DB with the policy, and loads its OPTIONS file.
+  void OpenAndLoad(const std::string& policy, Loaded* loaded) {
+    ASSERT_OK(DestroyDB(path_, options_));
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(), TableWith(policy), &options_));
+    options_.create_if_missing = true;
+    ASSERT_OK(Open());
+    ConfigOptions config;
+    config.ignore_unknown_options = false;
+    config.ignore_unsupported_options = false;
+    ASSERT_OK(LoadLatestOptions(config, path_, &loaded->db_options,
+                                &loaded->families));
+    ASSERT_EQ(1u, loaded->families.size());
+  }
+
   // Such options are refused when they are parsed and, if RocksDB ignores what
   // it cannot parse, when the DB is opened.
   void ExpectPolicyRefused(const std::string& policy,
@@ -241,20 +261,9 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
             "auto", "2147483648"},
        }) {
     SCOPED_TRACE(c.policy);
-    ASSERT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(),
-                                               ColumnFamilyOptions(),
-                                               TableWith(c.policy), &options_));
-    options_.create_if_missing = true;
-    ASSERT_OK(Open());
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ConfigOptions config;
-    config.ignore_unknown_options = false;
-    config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadLatestOptions(config, path_, &db_options, &families));
-    ASSERT_EQ(1u, families.size());
-    const ColumnFamilyOptions& loaded = families[0].options;
+    Loaded file;
+    ASSERT_NO_FATAL_FAILURE(OpenAndLoad(c.policy, &file));
+    const ColumnFamilyOptions& loaded = file.families[0].options;
     EXPECT_STREQ("ProteanTable", loaded.table_factory->Name());
     const FilterPolicy* policy = PolicyOf(loaded);
     ASSERT_NE(nullptr, policy);
@@ -271,7 +280,7 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
 
     std::vector<ColumnFamilyHandle*> handles;
     std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, db_options, path_, families, &handles));
+    ASSERT_OK(OpenDB(&db, file.db_options, path_, file.families, &handles));
     std::string value;
     EXPECT_OK(db->Get(ReadOptions(), "k", &value));
     for (ColumnFamilyHandle* handle : handles) {
@@ -293,20 +302,11 @@ TEST_P(ProteusOptionsTest, Points) {
       ExpectOptionsRefused(in_code, {Id(), "points=keys", "allowed: auto"});
       continue;
     }
-    ASSERT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(),
-        TableWith(Object("bits_per_key=14;points=" + points)), &options_));
-    options_.create_if_missing = true;
+    Loaded file;
+    ASSERT_NO_FATAL_FAILURE(
+        OpenAndLoad(Object("bits_per_key=14;points=" + points), &file));
     EXPECT_EQ(points, Option(PolicyOf(options_), "points"));
-    ASSERT_OK(Open());
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ConfigOptions config;
-    config.ignore_unknown_options = false;
-    config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadLatestOptions(config, path_, &db_options, &families));
-    EXPECT_EQ(points, Option(PolicyOf(families[0].options), "points"));
+    EXPECT_EQ(points, Option(PolicyOf(file.families[0].options), "points"));
 
     options_.prefix_extractor.reset(NewFixedPrefixTransform(3));
     if (points == "keys") {
@@ -335,19 +335,10 @@ TEST_P(ProteusOptionsTest, FalsePositivePrice) {
   EXPECT_EQ(kCachedPrice,
             AsProteanFilterPolicy(PolicyOf(options))->PriceFor(kCachedPrice));
   for (const std::string price : {"2us", "0.1ms", "100ms"}) {
-    ASSERT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(),
-        TableWith(Object("false_positive_price=" + price)), &options_));
-    options_.create_if_missing = true;
-    ASSERT_OK(Open());
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ConfigOptions config;
-    config.ignore_unknown_options = false;
-    config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadLatestOptions(config, path_, &db_options, &families));
-    const FilterPolicy* policy = PolicyOf(families[0].options);
+    Loaded file;
+    ASSERT_NO_FATAL_FAILURE(
+        OpenAndLoad(Object("false_positive_price=" + price), &file));
+    const FilterPolicy* policy = PolicyOf(file.families[0].options);
     EXPECT_EQ(price, Option(policy, "false_positive_price"));
     uint64_t parsed = 0;
     ASSERT_TRUE(ParsePrice(price, &parsed));
