@@ -3,7 +3,9 @@
 //  protean inspect, and how all commands respond to bad input.
 
 #include "plugin/filter_statistics.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
 #include "tools/cache_needs.h"

@@ -5,6 +5,7 @@
 //  switched on or off when half of the DB was written.
 
 #include "filter_policy/samples/query_file.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/filter_parts.h"
 #include "table/rocksdb_internals/separate_file.h"

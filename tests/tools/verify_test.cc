@@ -16,6 +16,7 @@
 #include "rocksdb/file_system.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/object_registry.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/filter_blocks.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"

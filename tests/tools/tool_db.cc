@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/tools/tool_db.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "file/filename.h"
+#include "rocksdb/convenience.h"
+#include "table/rocksdb_internals/versions.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "tools/command.h"
+#include "tools/manifest.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+std::vector<Json> ToolRun::Rows() const {
+  std::vector<Json> rows;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    rows.push_back(Json::parse(line));
+  }
+  return rows;
+}
+
+void ToolRun::ExpectRefused(const std::vector<std::string>& words) const {
+  EXPECT_EQ(kCouldNot, code) << err;
+  EXPECT_EQ(1, std::count(err.begin(), err.end(), '\n')) << err;
+  for (const std::string& word : words) {
+    EXPECT_NE(std::string::npos, err.find(word)) << word << ": " << err;
+  }
+}
+
+ToolRun RunTool(const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream err;
+  ToolRun run;
+  run.code = ProteanMain(arguments, out, err);
+  run.out = out.str();
+  run.err = err.str();
+  return run;
+}
+
+ToolDBTest::ToolDBTest(const std::string& name)
+    : path_(test::PerThreadDBPath(name)) {
+  options_.create_if_missing = true;
+  options_.create_missing_column_families = true;
+  AddFamily(kDefaultColumnFamilyName,
+            "table_factory={id=ProteanTable;filter_policy={id=protean."
+            "Proteus;samples_file=" +
+                path_ + ".samples}}");
+  AddFamily("surf", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+  AddFamily("bloom",
+            "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}");
+  EXPECT_OK(DestroyDB(path_, Options()));
+}
+
+ToolDBTest::~ToolDBTest() {
+  Close();
+  EXPECT_OK(
+      DestroyDB(path_, Options(options_, families_[0].options), families_));
+  std::vector<std::string> files;
+  const std::string parent = path_.substr(0, path_.rfind('/'));
+  EXPECT_OK(Env::Default()->GetChildren(parent, &files));
+  for (const std::string& file : files) {
+    const std::string full = parent + "/" + file;
+    if (full.compare(0, path_.size() + 1, path_ + ".") == 0) {
+      EXPECT_OK(Env::Default()->DeleteFile(full));
+    }
+  }
+}
+
+void ToolDBTest::AddFamily(const std::string& name,
+                           const std::string& options) {
+  ColumnFamilyOptions family;
+  EXPECT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(),
+                                             ColumnFamilyOptions(),
+                                             "num_levels=4;compression="
+                                             "kNoCompression;" +
+                                                 options,
+                                             &family));
+  families_.emplace_back(name, family);
+}
+
+void ToolDBTest::Open() {
+  ASSERT_OK(OpenDB(&db_, options_, path_, families_, &handles_));
+}
+
+void ToolDBTest::Close() {
+  for (ColumnFamilyHandle* handle : handles_) {
+    EXPECT_OK(db_->DestroyColumnFamilyHandle(handle));
+  }
+  handles_.clear();
+  db_.reset();
+}
+
+void ToolDBTest::WriteRun(ColumnFamilyHandle* handle, bool upper) {
+  for (uint64_t i = 0; i < kKeys; i++) {
+    if ((i % 3 == 0) != upper) continue;
+    ASSERT_OK(db_->Put(WriteOptions(), handle, KeyOf(i), "a value"));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions(), handle));
+  if (upper) return;
+  CompactRangeOptions down;
+  down.change_level = true;
+  down.target_level = 3;
+  ASSERT_OK(db_->CompactRange(down, handle, nullptr, nullptr));
+}
+
+void ToolDBTest::Fill() {
+  Open();
+  for (ColumnFamilyHandle* handle : handles_) {
+    for (const bool upper : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(WriteRun(handle, upper));
+    }
+  }
+  Close();
+}
+
+void ToolDBTest::FillWithSurfBase() {
+  const auto proteus = Family(0).table_factory;
+  ColumnFamilyOptions surf;
+  ASSERT_OK(GetColumnFamilyOptionsFromString(
+      ConfigOptions(), ColumnFamilyOptions(),
+      "table_factory={id=ProteanTable;filter_policy=surf:0:0}", &surf));
+  Family(0).table_factory = surf.table_factory;
+  Fill();
+  Family(0).table_factory = proteus;
+}
+
+std::vector<SampleQuery> ToolDBTest::QueriesAboveKeys() {
+  std::vector<SampleQuery> queries;
+  for (uint64_t i = 0; i < kKeys - 1; i++) {
+    queries.push_back({KeyOf(i, 0x41), KeyOf(i, 0x4e), true});
+  }
+  return queries;
+}
+
+void ToolDBTest::Encrypt() {
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  Env* env = Env::Default();
+  ASSERT_OK(Env::CreateFromUri(strict, "", kEncryptingEnv, &env, &env_));
+  options_.env = env;
+}
+
+std::vector<std::string> ToolDBTest::Files(const std::string& family) const {
+  std::vector<ManifestFamily> families;
+  EXPECT_OK(ReadManifest(Env::Default(), path_, &families));
+  std::vector<std::string> paths;
+  for (const ManifestFamily& entry : families) {
+    if (entry.name != family) continue;
+    for (const ManifestFile& file : entry.files) {
+      paths.push_back(MakeTableFileName(path_, file.number));
+    }
+  }
+  return paths;
+}
+
+std::map<std::string, std::string> ToolDBTest::Disk() const {
+  std::map<std::string, std::string> contents;
+  std::vector<std::string> names;
+  EXPECT_OK(Env::Default()->GetChildren(path_, &names));
+  for (const std::string& name : names) {
+    if (name == "LOCK") continue;
+    EXPECT_OK(
+        ReadFileToString(Env::Default(), path_ + "/" + name, &contents[name]));
+  }
+  return contents;
+}
+
+std::string ToolDBTest::OptionsOnDisk() const {
+  std::string text;
+  uint64_t latest = 0;
+  for (const auto& [name, contents] : Disk()) {
+    if (name.compare(0, 8, "OPTIONS-") != 0) continue;
+    const uint64_t number = std::stoull(name.substr(8));
+    if (number < latest) continue;
+    latest = number;
+    text = contents.substr(contents.find("[DBOptions]"));
+  }
+  return text;
+}
+
+void ToolDBTest::ExpectAllKeys(size_t family) {
+  Open();
+  for (uint64_t i = 0; i < kKeys; i++) {
+    std::string value;
+    ASSERT_OK(db_->Get(ReadOptions(), handles_[family], KeyOf(i), &value)) << i;
+  }
+  Close();
+}
+
+std::string ToolDBTest::KeyOf(uint64_t i, uint64_t behind) {
+  return BigEndian(i * 0x10001000100 + behind);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
