@@ -3,10 +3,8 @@
 //  protean advise: recommends filters for a DB.
 
 #include <algorithm>
-#include <array>
 #include <cinttypes>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "tools/advice.h"
+#include "tools/advice_tables.h"
 #include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
@@ -25,7 +24,7 @@
 #include "tools/progress.h"
 #include "tools/query_trace.h"
 #include "tools/target.h"
-#include "util/string_util.h"
+#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -34,48 +33,6 @@ namespace {
 const std::vector<std::string> kDefaultPolicies = {
     "bloomfilter:10", "surf:0:4",   "surf:0:8",   "surf:0:0:8", "proteus:8",
     "proteus:10",     "proteus:12", "proteus:14", "proteus:16"};
-
-const std::vector<Column> kPolicyColumns = {
-    {"policy", "policy"},
-    {"bits_per_key", "bits/key"},
-    {"filter_size", "filters"},
-    {"build_ns_per_key", "build ns/key", 0},
-    {"build_cpu_seconds", "build CPU s"},
-    {"build_memory", "build memory"},
-    {"predicted_fpr", "predicted FPR", 5},
-    {"measured_fpr", "measured FPR", 5},
-    {"blocks_per_op", "blocks/op", 4},
-    {"saved_per_bit", "saved by a bit", 4},
-};
-
-const std::vector<Column> kLevelColumns = {
-    {"policy", "policy"},
-    {"level", "level"},
-    {"files", "files"},
-    {"keys", "keys"},
-    {"bits_per_key", "bits/key"},
-    {"asked_in_vain_per_op", "asked in vain/op", 3},
-    {"predicted_fpr", "predicted FPR", 5},
-    {"measured_fpr", "measured FPR", 5},
-    {"blocks_per_op", "blocks/op", 4},
-};
-
-const std::vector<Column> kKindColumns = {
-    {"kind", "kind of read"},
-    {"reads", "reads"},
-    {"blocks_per_op_none", "without filters", 4},
-    {"blocks_per_op_as_it_is", "now", 4},
-    {"blocks_per_op", "then", 4},
-};
-
-const std::vector<Column> kPriceColumns = {
-    {"false_positive_price", "price"},
-    {"predicted_fpr", "predicted FPR", 5},
-    {"measured_fpr", "measured FPR", 5},
-    {"blocks_per_op", "blocks/op", 4},
-    {"filter_ns_per_op", "filter ns/op", 0},
-    {"build_ns_per_key", "build ns/key", 0},
-};
 
 // The progress of a step.
 class Step {
@@ -90,79 +47,12 @@ class Step {
   const char* const what_;
 };
 
-std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
-  std::string value;
-  if (!policy.GetOption(ConfigOptions(), name, &value).ok()) return "";
-  return value;
-}
-
-// The policy as an options string. A policy that learns gets the files that it
-// learns from.
-std::string PolicyText(const Candidate& candidate,
-                       const std::string& samples_file,
-                       const std::string& seed_file) {
-  if (candidate.policy == nullptr) return kNullptrString;
-  const ProteanFilterPolicy* policy =
-      AsProteanFilterPolicy(candidate.policy.get());
-  if (policy == nullptr || policy->Samples() == nullptr ||
-      (samples_file.empty() && seed_file.empty())) {
-    return candidate.name;
-  }
-  const std::string id = std::string("id=") + policy->Name();
-  std::shared_ptr<const FilterPolicy> plain;
-  // A list of policies (protean.Levels) does not have these options itself.
-  if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok() ||
-      OptionOf(*policy, "bits_per_key").empty()) {
-    return candidate.name;
-  }
-  std::string text =
-      "{" + id + ";bits_per_key=" +
-      Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
-  for (const char* name :
-       {"amq", "level_bits", "points", "false_positive_price", "filter_memory",
-        "sample_capacity", "sample_every"}) {
-    const std::string value = OptionOf(*policy, name);
-    if (value != OptionOf(*plain, name)) {
-      text += std::string(";") + name + "=" + value;
-    }
-  }
-  if (!seed_file.empty()) text += ";seed_file=" + seed_file;
-  if (!samples_file.empty()) text += ";samples_file=" + samples_file;
-  return text + "}";
-}
-
 // The change from `before` to `now` in words.
 std::string Saving(double before, double now) {
   if (before <= 0) return "as much as";
   const double percent = 100 * (before - now) / before;
   return Format("%.1f %% %s than", std::fabs(percent),
                 percent >= 0 ? "less" : "more");
-}
-
-Json RowOf(const TargetFamily& family, const ReplayReport& report,
-           const std::string& policy, const ReplaySum& sum) {
-  const auto reads =
-      static_cast<double>(std::max<uint64_t>(report.replayed, 1));
-  Json row;
-  row["column_family"] = family.name;
-  row["policy"] = policy;
-  row["bits_per_key"] = sum.BitsPerKey();
-  row["predicted_fpr"] = OrNull(sum.PredictedRate());
-  row["measured_fpr"] =
-      sum.in_vain == 0 ? Json() : Json(sum.FalsePositiveRate());
-  row["blocks_per_op"] = static_cast<double>(sum.blocks) / reads;
-  row["asked_in_vain_per_op"] = static_cast<double>(sum.in_vain) / reads;
-  row["keys"] = static_cast<uint64_t>(sum.keys);
-  row["filter_bytes"] = static_cast<uint64_t>(sum.filter_bytes);
-  row["filter_size"] = PrintedBytes(sum.filter_bytes);
-  const bool is_built = sum.build_nanos > 0;
-  row["build_ns_per_key"] =
-      is_built ? Json(sum.build_nanos / sum.keys) : Json();
-  row["build_memory_bytes"] = is_built ? Json(sum.build_memory) : Json();
-  row["build_memory"] =
-      is_built ? Json(PrintedBytes(sum.build_memory)) : Json();
-  row["build_cpu_seconds"] = is_built ? Json(sum.build_nanos * 1e-9) : Json();
-  return row;
 }
 
 // The filters of all files of the column family under one policy. A file's
@@ -241,44 +131,18 @@ class Advise : public Command {
                    ReadSample* reads);
   Status MakeCandidates(std::vector<Candidate>* candidates) const;
 
-  void PrintReads(const TargetFamily& family, const ReadTruth& truth,
-                  const ReplayReport& report,
-                  const std::vector<ReadQuery>& reads, Output* output) const;
-  void PrintResults(const TargetFamily& family, const ReplayReport& report,
-                    Output* output) const;
-  void PrintLevels(const TargetFamily& family, const ReplayReport& report,
-                   size_t recommended, Output* output) const;
-  // Prints what the policy would do where false positives are cheap, and where
-  // they are dear.
-  void PrintTrade(const TargetFamily& family, const Candidate& candidate,
-                  const ReplayReport& report, Output* output) const;
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
-  // The commands that give the DB the recommended filters, in their order.
-  std::vector<std::string> CommandsFor(const TargetFamily& family,
-                                       const Candidate& candidate,
-                                       const std::string& policy) const;
-  // The file of samples that a policy which learns is to start with; empty if
-  // the policy learns nothing, or has the samples that the DB has saved.
-  std::string SeedsFor(const TargetFamily& family,
-                       const Candidate& candidate) const;
-  // Prints what each kind of read costs, now and under the recommended policy,
-  // and which of them gets worse.
-  void PrintKinds(const TargetFamily& family, const ReplayReport& report,
-                  size_t recommended, Output* output) const;
   // A line about filters that the block cache does not keep; empty if there is
   // no reason for one.
   std::string CacheAdvice(const CachedFilters& filters) const;
 
   Target target_;
-  std::string queries_;
-  std::string trace_;
-  std::string save_samples_;
+  AdviceSource from_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
   uint64_t max_filter_memory_ = 0;  // 0 if not given
-  uint64_t max_queries_ = 20000;
   double min_saving_ = 1;
   AdviceLimits limits_;
   uint64_t block_cache_ = 0;  // 0 if not given
@@ -356,15 +220,15 @@ void Advise::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments, "the one named default");
   arguments->Add("trace", "FILE",
                  "take the reads from a trace that DB::StartTrace has written",
-                 &trace_);
+                 &from_.trace);
   arguments->Add("queries", "FILE",
                  "take the reads from a text file, one per line: key, "
                  "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
-                 &queries_);
+                 &from_.queries);
   arguments->Add("max_queries", "N",
                  "if there are more than N reads, take N of them at random; "
                  "default: 20000",
-                 &max_queries_);
+                 &from_.max_queries);
   arguments->Add(
       "policies", "SPEC,...",
       "filter policies to try, as in options; default: " +
@@ -403,7 +267,7 @@ void Advise::AddFlags(Arguments* arguments) {
   arguments->Add("save_samples", "FILE",
                  "write the samples that the reads give to this file, a "
                  "seed_file for the policy",
-                 &save_samples_);
+                 &from_.save_samples);
   arguments->Add("json",
                  "print JSON, one object per line: each policy, each kind of "
                  "read, each level, and the advice",
@@ -447,24 +311,24 @@ Status Advise::ChooseFamily(TargetFamily* family) const {
 Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
                          ReadSample* reads) {
   Env* const env = Env::Default();
-  if (!queries_.empty() && !trace_.empty()) {
+  if (!from_.queries.empty() && !from_.trace.empty()) {
     return Status::InvalidArgument("give either --queries or --trace");
   }
-  if (!trace_.empty()) {
+  if (!from_.trace.empty()) {
     uint64_t others = 0;
     std::string cut_off;
     const Status s =
-        ReadTrace(env, trace_, family.id, reads, &others, &cut_off);
+        ReadTrace(env, from_.trace, family.id, reads, &others, &cut_off);
     if (!s.ok()) return s;
     if (!cut_off.empty()) err << cut_off << ". The reads before are used\n";
-    source_ = "the trace " + trace_;
+    source_ = "the trace " + from_.trace;
     if (reads->seen() > 0) return s;
     return Status::InvalidArgument(source_ + " has no reads of column family " +
                                    PrintedName(family.name) + ", but " +
                                    std::to_string(others) +
                                    " of other ones; see --column_family");
   }
-  std::string file = queries_;
+  std::string file = from_.queries;
   if (file.empty()) {
     const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
     if (target_.db().empty() || samples == nullptr ||
@@ -482,7 +346,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
           "--trace=FILE or --queries=FILE");
     }
   }
-  source_ = (queries_.empty() ? "the samples " : "") + file;
+  source_ = (from_.queries.empty() ? "the samples " : "") + file;
   std::vector<SampleQuery> queries;
   const Status s = ReadQueries(file, err, &queries);
   if (!s.ok()) return s;
@@ -507,117 +371,6 @@ Status Advise::MakeCandidates(std::vector<Candidate>* candidates) const {
   return Status::OK();
 }
 
-void Advise::PrintReads(const TargetFamily& family, const ReadTruth& truth,
-                        const ReplayReport& report,
-                        const std::vector<ReadQuery>& reads,
-                        Output* output) const {
-  if (!family.name.empty()) {
-    output->Line("Column family " + PrintedName(family.name) + ": " +
-                 family.table_factory +
-                 ", filter_policy=" + family.filter_policy);
-  }
-  std::array<size_t, kReadKinds> kinds{};
-  for (const ReadQuery& read : reads) kinds[static_cast<size_t>(read.kind)]++;
-  std::string text;
-  for (size_t kind = 0; kind < kReadKinds; kind++) {
-    if (kinds[kind] == 0) continue;
-    text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
-                   ToString(static_cast<ReadKind>(kind)));
-  }
-  output->Line("Reads from " + source_ + ": " + text +
-               (reads_seen_ > reads.size()
-                    ? ", chosen from " + std::to_string(reads_seen_)
-                    : ""));
-  const ReplaySum& all = report.results[kAsItIs].all;
-  output->Line(Format(
-      "%" PRIu64
-      " of them are replayed; the others teach the filters, with "
-      "%" PRIu64 " samples. Filters are built for %zu of %zu files, %s of %s",
-      report.replayed, report.taught, report.built_files, all.files,
-      PrintedBytes(report.built_bytes).c_str(),
-      PrintedBytes(all.bytes).c_str()));
-  if (report.levels_settled) {
-    output->Line(
-        "Filters of small levels have the size that level_bits=auto gives "
-        "them once all files have been rewritten");
-  }
-  if (family.table_options().partition_filters) {
-    output->Line(
-        "New filters are tried whole, although partition_filters is set: open "
-        "seeks may need more blocks");
-  }
-  if (report.built_files < all.files) {
-    output->Line(
-        "The other files are assumed to be like these, level by level");
-  }
-  if (report.files_not_asked > 0) {
-    output->Line(
-        Format("As it is: %zu files have filters that the column family's "
-               "filter policy does not know, so reads do not ask them",
-               report.files_not_asked));
-  }
-  if (report.range_deletions > 0) {
-    output->Line("Range deletions are ignored");
-  }
-  if (family.options.prefix_extractor != nullptr) {
-    output->Line("All seeks are replayed in total order (total_order_seek)");
-  }
-  if (const size_t gone = std::max(truth.files_gone, report.files_gone)) {
-    output->Line(
-        Format("%zu files are gone, probably compacted, and left out", gone));
-  }
-  output->Line();
-}
-
-void Advise::PrintResults(const TargetFamily& family,
-                          const ReplayReport& report, Output* output) const {
-  const std::vector<double> saved = SavedPerBit(report.results);
-  std::vector<Json> rows;
-  for (size_t i = 0; i < report.results.size(); i++) {
-    const ReplayResult& result = report.results[i];
-    Json row = {{"row", "policy"}};
-    row.update(RowOf(family, report, result.name, result.all));
-    row["saved_per_bit"] = saved[i] == -1 ? Json() : Json(saved[i]);
-    rows.push_back(std::move(row));
-  }
-  output->Table(kPolicyColumns, rows);
-  output->Line();
-}
-
-void Advise::PrintKinds(const TargetFamily& family, const ReplayReport& report,
-                        size_t recommended, Output* output) const {
-  std::vector<Json> rows;
-  std::string worse;
-  for (size_t i = 0; i < report.results.size(); i++) {
-    if (!json_ && i != recommended) continue;
-    for (size_t k = 0; k < report.results[i].kinds.size(); k++) {
-      const ReplayKind& kind = report.results[i].kinds[k];
-      const double then = kind.BlocksPerRead();
-      const double now = report.results[kAsItIs].kinds[k].BlocksPerRead();
-      Json row = {{"row", "kind"}};
-      row["column_family"] = family.name;
-      row["policy"] = report.results[i].name;
-      row["recommended"] = i == recommended;
-      row["kind"] = kind.name;
-      row["reads"] = kind.reads;
-      row["blocks_per_op"] = then;
-      row["blocks_per_op_as_it_is"] = now;
-      row["blocks_per_op_none"] =
-          report.results[kNone].kinds[k].BlocksPerRead();
-      rows.push_back(std::move(row));
-      if (i == recommended && then > kAsGood * now) {
-        worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",
-                        kind.name.c_str(), then, now);
-      }
-    }
-  }
-  output->Table(kKindColumns, rows);
-  if (!worse.empty()) {
-    output->Line("These reads will need more blocks than now: " + worse);
-  }
-  output->Line();
-}
-
 std::string Advise::CacheAdvice(const CachedFilters& filters) const {
   if (filters.files == 0) return "";
   if (block_cache_ == 0) return NeedsText(filters);
@@ -632,111 +385,24 @@ std::string Advise::CacheAdvice(const CachedFilters& filters) const {
       kPartitionOptions, PrintedBytes(NeedsOf(filters).lru).c_str());
 }
 
-void Advise::PrintLevels(const TargetFamily& family, const ReplayReport& report,
-                         size_t recommended, Output* output) const {
-  std::vector<Json> levels;
-  for (size_t i = 0; i < report.results.size(); i++) {
-    if (!json_ && i != kAsItIs && i != recommended) continue;
-    const ReplayResult& result = report.results[i];
-    for (const auto& [level, sum] : result.levels) {
-      Json row = {{"row", "level"}};
-      row.update(RowOf(family, report, result.name, sum));
-      row["level"] = OrNull(level);
-      row["files"] = sum.files;
-      levels.push_back(std::move(row));
-    }
-  }
-  output->Table(kLevelColumns, levels);
-  output->Line();
-}
-
-void Advise::PrintTrade(const TargetFamily& family, const Candidate& candidate,
-                        const ReplayReport& report, Output* output) const {
-  std::vector<Json> rows;
-  for (size_t i = kAsItIs + 1; i < report.results.size(); i++) {
-    const ReplayResult& result = report.results[i];
-    Json row = {{"row", "price"}};
-    row.update(RowOf(family, report, candidate.name, result.all));
-    row["false_positive_price"] = result.name;
-    row["filter_ns_per_op"] = result.asking_nanos_per_read;
-    rows.push_back(std::move(row));
-  }
-  output->Line("The filters of " + candidate.name +
-               " for two prices of a false positive: a block in the block "
-               "cache, and a read of a disk");
-  output->Line();
-  output->Table(kPriceColumns, rows);
-  output->Line();
-}
-
-std::string Advise::SeedsFor(const TargetFamily& family,
-                             const Candidate& candidate) const {
-  if (!save_samples_.empty()) return save_samples_;
-  const ProteanFilterPolicy* policy =
-      AsProteanFilterPolicy(candidate.policy.get());
-  if (policy == nullptr || policy->Samples() == nullptr ||
-      target_.db().empty()) {
-    return "";
-  }
-  // The samples that the DB has saved are these reads.
-  if (trace_.empty() && queries_.empty()) return "";
-  const std::string beside = AbsolutePath(target_.db());
-  return beside +
-         (family.name == kDefaultColumnFamilyName
-              ? ""
-              : "." + std::to_string(family.id)) +
-         ".seeds";
-}
-
-std::vector<std::string> Advise::CommandsFor(const TargetFamily& family,
-                                             const Candidate& candidate,
-                                             const std::string& policy) const {
-  const std::string db = AbsolutePath(target_.db());
-  const auto command = [&](const std::string& name) {
-    std::string text = "protean " + name + " " + ShellWord("--db=" + db);
-    if (family.name != kDefaultColumnFamilyName) {
-      text += " " + ShellWord("--column_family=" + family.name);
-    }
-    return text;
-  };
-  std::vector<std::string> commands;
-  const std::string seeds = SeedsFor(family, candidate);
-  if (!seeds.empty() && save_samples_.empty()) {
-    commands.push_back(command("advise") + " " +
-                       ShellWord(trace_.empty()
-                                     ? "--queries=" + AbsolutePath(queries_)
-                                     : "--trace=" + AbsolutePath(trace_)) +
-                       Format(" --max_queries=%" PRIu64 " ", max_queries_) +
-                       ShellWord("--policies=" + candidate.name) + " " +
-                       ShellWord("--save_samples=" + seeds));
-  }
-  commands.push_back(command("apply") + " " + ShellWord("--policy=" + policy));
-  if (AsProteanFilterPolicy(candidate.policy.get()) != nullptr) {
-    commands.push_back(command("refresh") + " --all");
-  } else if (candidate.policy != nullptr) {
-    commands.push_back(command("rollback") + " " +
-                       ShellWord("--to=" + candidate.name));
-  }
-  return commands;
-}
-
 void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                          const ReplayReport& report, size_t recommended,
                          Output* output) const {
   const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
   const std::string policy = PolicyText(
       candidate, samples == nullptr ? "" : samples->options().samples_file,
-      SeedsFor(family, candidate));
+      SeedsFor(from_, family, candidate));
   const std::vector<std::string> commands =
       target_.db().empty() ? std::vector<std::string>()
-                           : CommandsFor(family, candidate, policy);
+                           : CommandsFor(from_, family, candidate, policy);
   const std::string line =
       "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
   const ReplayResult& best = report.results[recommended];
   const ReplayResult& as_it_is = report.results[kAsItIs];
   const ReplayResult& none = report.results[kNone];
   Json row = {{"row", "advice"}};
-  row.update(RowOf(family, report, candidate.name, best.all));
+  row.update(AdviceTables(family, report, json_, output)
+                 .RowOf(candidate.name, best.all));
   row["options"] = line;
   row["commands"] = commands;
   row["reads"] = report.replayed;
@@ -796,7 +462,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
 
 Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
                    std::ostream& err, bool* /*found*/) {
-  if (max_queries_ < 2) {
+  if (from_.max_queries < 2) {
     return Status::InvalidArgument(
         "--max_queries is too small; allowed: 2 or more, since one half of the "
         "reads teaches and the other is replayed");
@@ -808,10 +474,11 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   Status s = MakeCandidates(&candidates);
   if (s.ok()) s = target_.Open(operands);
   if (!s.ok()) return s;
+  from_.db = target_.db();
   for (const std::string& note : target_.notes()) err << note << '\n';
   TargetFamily family;
   s = ChooseFamily(&family);
-  ReadSample sample(max_queries_);
+  ReadSample sample(from_.max_queries);
   if (s.ok()) s = ReadReads(family, err, &sample);
   if (!s.ok()) return s;
   reads_seen_ = sample.seen();
@@ -823,15 +490,15 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         family, reads, [&](double done) { step.Show(done); }, &truth);
   }
   if (!s.ok()) return s;
-  if (!save_samples_.empty()) {
+  if (!from_.save_samples.empty()) {
     // The path becomes an option of the DB, whose process may have another
     // working folder.
-    save_samples_ = AbsolutePath(save_samples_);
+    from_.save_samples = AbsolutePath(from_.save_samples);
     s = WriteQueryFile(
-        Env::Default(), save_samples_,
+        Env::Default(), from_.save_samples,
         SamplesOf(reads, truth, std::vector<bool>(reads.size(), false)));
     if (!s.ok()) {
-      return Status::IOError("--save_samples=" + save_samples_ +
+      return Status::IOError("--save_samples=" + from_.save_samples +
                              " cannot be written: " + s.ToString());
     }
   }
@@ -860,12 +527,13 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         source_ + " has none");
   }
   Output output(out, json_);
-  PrintReads(family, truth, report, reads, &output);
-  PrintResults(family, report, &output);
+  const AdviceTables tables(family, report, json_, &output);
+  tables.PrintReads(source_, reads_seen_, reads, truth);
+  tables.PrintPolicies();
   const Recommendation recommended =
       Recommend(report.results, limits_, min_saving_);
-  PrintKinds(family, report, recommended.result, &output);
-  PrintLevels(family, report, recommended.result, &output);
+  tables.PrintKinds(recommended.result);
+  tables.PrintLevels(recommended.result);
   const LimitUse use =
       TightestLimit(report.results[recommended.result], limits_);
   if (!recommended.obeys) {
@@ -886,7 +554,9 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
     s = replay("building filters for two prices of a false positive", priced,
                &trade);
     if (!s.ok()) return s;
-    if (!trade.stopped) PrintTrade(family, best, trade, &output);
+    if (!trade.stopped) {
+      AdviceTables(family, trade, json_, &output).PrintTrade(best.name);
+    }
   }
   PrintAdvice(family, best, report, recommended.result, &output);
   if (report.stopped) {
