@@ -13,7 +13,7 @@
 #include "filter_policy/building/file_report.h"
 #include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/segments/segmented_filter.h"
+#include "filter_policy/segments/segmented_block.h"
 #include "rocksdb/env.h"
 #include "table/block_based/filter_policy_internal.h"
 
@@ -223,21 +223,22 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   }
 
   void AddKey(const Slice& key) override {
-    if (failed_) return CountKey(key);
+    if (segments_.HoldsNoKeys()) return segments_.CountKey(key);
     if (block_ == nullptr && !BeginSegment(key)) return;
     block_->AddKey(key);
     if (!IsChargeDue(key)) return;
-    Charge(block_->MemoryUsage() + segments_.block_bytes());
+    Charge(block_->MemoryUsage() + segments_.bytes());
     if (block_->IsFull()) Timed([&] { EndSegment(); });
   }
 
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
-    whole_.flags |= PrefixFlags(key, alt);
+    flags_ |= PrefixFlags(key, alt);
     AddKey(key);
   }
 
   size_t EstimateEntriesAdded() override {
-    return whole_.num_keys + (block_ == nullptr ? 0 : block_->num_keys());
+    return plain_keys_ + segments_.num_keys() +
+           (block_ == nullptr ? 0 : block_->num_keys());
   }
 
   Status MaybePostVerify(const Slice& filter_content) override {
@@ -259,7 +260,7 @@ class WholeFilterBuilder final : public FileFilterBuilder {
     block_->Write(bytes);
     Report(*block_);
     PublishReport();
-    whole_.num_keys = block_->header().num_keys;
+    plain_keys_ = block_->header().num_keys;
     block_.reset();
     Charge(size);
     return Slice(bytes, size);
@@ -267,43 +268,27 @@ class WholeFilterBuilder final : public FileFilterBuilder {
 
   Slice FinishSegments(std::unique_ptr<const char[]>* buf) {
     if (block_ != nullptr) EndSegment();
-    segments_.EndLast(last_key_, Slice());
-    whole_.smallest = smallest_;
-    whole_.largest = last_key_;
-    whole_.is_segmented = true;
-    if (failed_) whole_.HoldNoKeys();
-    const uint64_t payload_size = failed_ ? 0 : segments_.PayloadSize();
-    const size_t size = FilterBlockSize(whole_, payload_size);
-    Charge(segments_.block_bytes() + size);
+    const size_t size = segments_.EndAll(flags_);
+    Charge(segments_.bytes() + size);
     char* const bytes = new char[size]();
     buf->reset(bytes);
-    char* const payload = StartFilterBlock(whole_, bytes);
-    if (!failed_) segments_.Write(payload);
-    FinishFilterBlock(bytes, size);
-    if (failed_) ReportNoFilter(whole_.num_keys, size);
+    segments_.Write(bytes);
+    if (segments_.HoldsNoKeys()) ReportNoFilter(segments_.num_keys(), size);
     PublishReport();
     Charge(size);
     return Slice(bytes, size);
   }
 
-  // Counts a key of a file whose keys no filter can hold, which is known since
-  // a segment before.
-  void CountKey(const Slice& key) {
-    if (key == last_key_) return;
-    whole_.num_keys++;
-    last_key_.assign(key.data(), key.size());
-  }
-
   // Begins a segment with a key. Returns false if the key is the last one of
   // the segment before: a key may come in several versions.
   bool BeginSegment(const Slice& key) {
-    const int order = key.compare(last_key_);
+    const int order = key.compare(segments_.last_key());
     if (order == 0) return false;
     FilterBlockHeader header;
-    header.keys_before = whole_.num_keys;
+    header.keys_before = segments_.num_keys();
     block_ = NewBlock(NewFilter(), header);
     if (order > 0) {
-      segments_.EndLast(last_key_, key);
+      segments_.EndLast(key);
     } else {
       block_->SetUnordered();
     }
@@ -313,37 +298,26 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   void EndSegment() {
     block_->MakePart();
     EndBlock();
-    const FilterBlockHeader& header = block_->header();
-    if (segments_.empty()) smallest_ = header.smallest.ToString();
-    last_key_ = block_->last_key().ToString();
-    failed_ = failed_ || header.kind == FilterKind::kAlwaysTrue;
-    whole_.kind = header.kind;
-    whole_.num_keys += header.num_keys;
-    whole_.key_lengths |= header.key_lengths;
-    if (!header.salt.IsNone()) whole_.salt = header.salt;
     const size_t size = block_->size();
-    Charge(block_->MemoryUsage() + segments_.block_bytes() + size);
+    Charge(block_->MemoryUsage() + segments_.bytes() + size);
     std::unique_ptr<char[]> bytes(new char[size]());
     block_->Write(bytes.get());
     Report(*block_);
+    segments_.Add(block_->header(), block_->last_key(), std::move(bytes), size);
     block_.reset();
-    segments_.Add(std::move(bytes), size);
-    Charge(segments_.block_bytes());
+    Charge(segments_.bytes());
   }
 
   void EndBlock() {
-    block_->AddFlags(whole_.flags);
+    block_->AddFlags(flags_);
     const Status s = block_->Finish();
     if (!s.ok()) NoteFailure("file", s);
   }
 
   std::unique_ptr<BlockBuilder> block_;  // nullptr between two segments
-  SegmentWriter segments_;
-  // What is known of all segments.
-  FilterBlockHeader whole_;
-  std::string smallest_;
-  std::string last_key_;
-  bool failed_ = false;
+  SegmentedBlock segments_;
+  uint64_t plain_keys_ = 0;  // of a finished filter that has no segments
+  uint16_t flags_ = 0;       // of the header
 };
 
 // What RocksDB is told of the number of entries in a part, so that parts have

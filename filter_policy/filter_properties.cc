@@ -55,6 +55,18 @@ double PropertyNumber(const UserCollectedProperties& properties,
   return otherwise;
 }
 
+FilterReport ReportOf(const UserCollectedProperties& properties) {
+  FilterReport report;
+  report.design = PropertyText(properties, kDesignProperty);
+  report.basis = PropertyText(properties, kBasisProperty);
+  report.samples =
+      static_cast<uint32_t>(PropertyNumber(properties, kSamplesProperty, 0));
+  report.model_micros = static_cast<uint32_t>(
+      PropertyNumber(properties, kModelMicrosProperty, 0));
+  report.predicted_fpr = PredictedFprOf(properties);
+  return report;
+}
+
 uint64_t PriceOf(const UserCollectedProperties& properties) {
   uint64_t price = kUsualPrice;
   ParsePrice(PropertyText(properties, kPriceProperty), &price);

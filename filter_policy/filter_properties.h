@@ -55,6 +55,9 @@ std::string PropertyText(const UserCollectedProperties& properties,
 double PropertyNumber(const UserCollectedProperties& properties,
                       const char* name, double otherwise);
 
+// What a filter of Protean reports, of all its parts.
+FilterReport ReportOf(const UserCollectedProperties& properties);
+
 // The price of a false positive that the filter was designed for.
 uint64_t PriceOf(const UserCollectedProperties& properties);
 

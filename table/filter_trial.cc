@@ -6,6 +6,9 @@
 #include <list>
 
 #include "db/dbformat.h"
+#include "filter_policy/building/finished_filter.h"
+#include "filter_policy/filter_properties.h"
+#include "filter_policy/segments/segmented_block.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
@@ -31,17 +34,11 @@ class KeyBatch {
     ends_.clear();
   }
 
-  // Gives the keys to the builder as RocksDB gives it a file's keys.
-  void AddTo(const SliceTransform* prefix_extractor,
-             FilterBitsBuilder* builder) const {
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
     size_t begin = 0;
     for (const size_t end : ends_) {
-      const Slice key(bytes_.data() + begin, end - begin);
-      if (prefix_extractor != nullptr && prefix_extractor->InDomain(key)) {
-        builder->AddKeyAndAlt(key, prefix_extractor->Transform(key));
-      } else {
-        builder->AddKey(key);
-      }
+      visit(Slice(bytes_.data() + begin, end - begin));
       begin = end;
     }
   }
@@ -81,9 +78,9 @@ class PeakCache : public CacheWrapper {
 // The options of a table that charges a cache of its own for the building of a
 // filter.
 struct ChargedTable {
-  explicit ChargedTable(const BlockBasedTableOptions& given) : options(given) {
-    // A partitioned filter is nearly as good as a whole one.
-    options.partition_filters = false;
+  ChargedTable(const BlockBasedTableOptions& given, bool in_parts)
+      : options(given) {
+    options.partition_filters = in_parts;
     options.block_cache = cache;
     options.cache_usage_options
         .options_overrides[CacheEntryRole::kFilterConstruction]
@@ -121,12 +118,120 @@ class CpuNanosTo {
   const uint64_t begin_ = Clock().CPUNanos();
 };
 
+// Builds a filter as RocksDB has the filter of a file built: whole, or in
+// parts. Parts become one block in memory, in segments.
+class TrialBuilder {
+ public:
+  // `options` and `prefix_extractor`, which may be nullptr, must outlive this
+  // object.
+  TrialBuilder(std::unique_ptr<FilterBitsBuilder> builder,
+               const BlockBasedTableOptions& options,
+               const SliceTransform* prefix_extractor)
+      : builder_(std::move(builder)), prefix_extractor_(prefix_extractor) {
+    if (!options.partition_filters) return;
+    // RocksDB has these rules, too.
+    const uint64_t bytes =
+        (options.metadata_block_size *
+             static_cast<uint64_t>(100 - options.block_size_deviation) +
+         99) /
+        100;
+    keys_per_part_ = std::max<size_t>(
+        1, builder_->ApproximateNumEntries(std::max<uint64_t>(1, bytes)));
+  }
+
+  void Add(const Slice& key) {
+    if (IsInParts()) CutBefore(key);
+    if (prefix_extractor_ != nullptr && prefix_extractor_->InDomain(key)) {
+      builder_->AddKeyAndAlt(key, prefix_extractor_->Transform(key));
+    } else {
+      builder_->AddKey(key);
+    }
+    if (IsInParts()) last_key_.assign(key.data(), key.size());
+  }
+
+  // Ends the building, and stores the block and the bytes that the filter takes
+  // in a file.
+  Status Finish(std::unique_ptr<const char[]>* block, Slice* contents,
+                uint64_t* bytes) {
+    Status s;
+    if (!IsInParts()) {
+      *contents = builder_->Finish(block, &s);
+      *bytes = contents->size();
+      builder_.reset();
+      return s;
+    }
+    FinishPart(Slice());
+    // RocksDB asks once more, and then writes the parts.
+    builder_->EstimateEntriesAdded();
+    builder_.reset();
+    *bytes = 0;
+    for (const Part& part : parts_) *bytes += part.contents.size();
+    *contents = JoinParts(block);
+    return s;
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<const char[]> block;
+    Slice contents;
+    std::string last_key;
+    std::string next_key;  // empty in the last part
+  };
+
+  bool IsInParts() const { return keys_per_part_ > 0; }
+
+  // Ends the part before a key if it is full. RocksDB goes on to the end of the
+  // data block.
+  void CutBefore(const Slice& key) {
+    if (!has_keys_) {
+      has_keys_ = true;
+    } else if (builder_->EstimateEntriesAdded() >= keys_per_part_ &&
+               key != last_key_) {
+      FinishPart(key);
+    }
+  }
+  void FinishPart(const Slice& next_key) {
+    Part& part = parts_.emplace_back();
+    part.contents = builder_->Finish(&part.block);
+    part.last_key = last_key_;
+    part.next_key = next_key.ToString();
+  }
+
+  Slice JoinParts(std::unique_ptr<const char[]>* block) {
+    if (parts_.size() == 1) {
+      *block = std::move(parts_[0].block);
+      return parts_[0].contents;
+    }
+    SegmentedBlock segments;
+    for (Part& part : parts_) {
+      const FilterBlock opened(part.contents);
+      segments.Add(opened.header(), part.last_key, std::move(part.block),
+                   part.contents.size());
+      if (!part.next_key.empty()) segments.EndLast(part.next_key);
+    }
+    const size_t size = segments.EndAll(/*flags=*/0);
+    char* const joined = new char[size]();
+    block->reset(joined);
+    segments.Write(joined);
+    return Slice(joined, size);
+  }
+
+  std::unique_ptr<FilterBitsBuilder> builder_;
+  const SliceTransform* const prefix_extractor_;
+  // The number of keys in a part; 0 if the filter is whole.
+  size_t keys_per_part_ = 0;
+  bool has_keys_ = false;
+  std::string last_key_;
+  std::vector<Part> parts_;
+};
+
 }  // namespace
 
-AskedFilter::AskedFilter(FilterBitsReader* reader, bool by_protean)
+AskedFilter::AskedFilter(FilterBitsReader* reader, const FilterReport* report)
     : reader_(reader) {
-  if (reader != nullptr && by_protean) {
+  if (reader != nullptr && report != nullptr) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
+    report_ = *report;
   }
 }
 
@@ -158,10 +263,7 @@ bool AskedFilter::MayMatch(const SampleQuery& query) const {
 }
 
 FilterReport AskedFilter::Report() const {
-  if (separate_ != nullptr) return separate_->report();
-  return block_ == nullptr || block_->filter() == nullptr
-             ? FilterReport()
-             : block_->filter()->Report();
+  return separate_ != nullptr ? separate_->report() : report_;
 }
 
 FilterKind AskedFilter::kind() const {
@@ -260,21 +362,30 @@ Status FilterTrial::Build(const Place& place,
   std::vector<const FilterPolicy*> chosen = policies;
   std::list<ChargedTable> tables;
   std::vector<std::shared_ptr<PeakCache>> charged(policies.size());
-  std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
+  std::vector<std::shared_ptr<FinishedFilter>> finished(policies.size());
+  std::vector<std::unique_ptr<TrialBuilder>> builders(policies.size());
   for (size_t i = 0; i < policies.size(); i++) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
     if (own != nullptr && own->ForLevel(place.level, &of_level[i])) {
       chosen[i] = of_level[i].get();
     }
     if (chosen[i] == nullptr) continue;
-    const ChargedTable& table = tables.emplace_back(
-        *place.options.table_factory->GetOptions<BlockBasedTableOptions>());
     own = AsProteanFilterPolicy(chosen[i]);
+    const auto& given =
+        *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
+    // RocksDB's own filters let the same keys through in parts.
+    const ChargedTable& table =
+        tables.emplace_back(given, own != nullptr && given.partition_filters);
     const FilterBuildingContext context = ContextOf(place, table.options);
-    builders[i].reset(own == nullptr ? chosen[i]->GetBuilderWithContext(context)
-                                     : own->NewBuilder(context, Env::Default(),
-                                                       place.price,
-                                                       /*built=*/nullptr));
+    if (own != nullptr) finished[i] = std::make_shared<FinishedFilter>();
+    std::unique_ptr<FilterBitsBuilder> builder(
+        own == nullptr ? chosen[i]->GetBuilderWithContext(context)
+                       : own->NewBuilder(context, Env::Default(), place.price,
+                                         finished[i]));
+    if (builder == nullptr) continue;
+    builders[i] =
+        std::make_unique<TrialBuilder>(std::move(builder), table.options,
+                                       place.options.prefix_extractor.get());
     charged[i] = table.cache;
   }
   KeyBatch batch;
@@ -282,7 +393,7 @@ Status FilterTrial::Build(const Place& place,
     for (size_t i = 0; i < builders.size(); i++) {
       if (builders[i] == nullptr) continue;
       const CpuNanosTo sum(&(*built)[i].build_nanos);
-      batch.AddTo(place.options.prefix_extractor.get(), builders[i].get());
+      batch.ForEach([&](const Slice& key) { builders[i]->Add(key); });
     }
     batch.Clear();
   };
@@ -309,13 +420,15 @@ Status FilterTrial::Build(const Place& place,
     if (builders[i] == nullptr) continue;
     BuiltFilter& filter = (*built)[i];
     const CpuNanosTo sum(&filter.build_nanos);
-    const Slice block = builders[i]->Finish(&filter.block, &s);
+    Slice block;
+    s = builders[i]->Finish(&filter.block, &block, &filter.bytes);
     builders[i].reset();
     filter.build_memory = charged[i]->peak();
-    filter.bytes = block.size();
     filter.reader.reset(chosen[i]->GetFilterBitsReader(block));
+    FilterReport report;
+    if (finished[i] != nullptr) report = ReportOf(finished[i]->properties);
     filter.filter = AskedFilter(filter.reader.get(),
-                                AsProteanFilterPolicy(chosen[i]) != nullptr);
+                                finished[i] != nullptr ? &report : nullptr);
   }
   return s;
 }

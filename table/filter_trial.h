@@ -24,9 +24,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 class AskedFilter {
  public:
   AskedFilter() = default;
-  // `reader`, which may be nullptr, must outlive this object. `by_protean`
-  // tells whether a policy of Protean has made it.
-  AskedFilter(FilterBitsReader* reader, bool by_protean);
+  // `reader`, which may be nullptr, must outlive this object. `report` is what
+  // a filter of Protean has reported; nullptr if RocksDB has made it.
+  AskedFilter(FilterBitsReader* reader, const FilterReport* report);
   // The filter of a file, if it has one, whole or in parts. The file must
   // outlive the result.
   static AskedFilter Of(const BlockBasedFile& file);
@@ -51,6 +51,7 @@ class AskedFilter {
 
   FilterBitsReader* reader_ = nullptr;
   const FilterBlock* block_ = nullptr;  // if it is one of Protean's
+  FilterReport report_;                 // of the block
   // The file, if its filter is RocksDB's and in parts.
   const BlockBasedFile* in_parts_ = nullptr;
   // The filter of a file instead, if it is one of Protean's.

@@ -82,14 +82,7 @@ void SeparateFilter::LookAtParts(const BlockBasedFile& file) {
 void SeparateFilter::TakeReport(const BlockBasedFile& file) {
   const auto properties = file.table()->GetTableProperties();
   if (properties == nullptr) return;
-  const UserCollectedProperties& facts = properties->user_collected_properties;
-  report_.design = PropertyText(facts, kDesignProperty);
-  report_.basis = PropertyText(facts, kBasisProperty);
-  report_.samples =
-      static_cast<uint32_t>(PropertyNumber(facts, kSamplesProperty, 0));
-  report_.model_micros =
-      static_cast<uint32_t>(PropertyNumber(facts, kModelMicrosProperty, 0));
-  report_.predicted_fpr = PredictedFprOf(facts);
+  report_ = ReportOf(properties->user_collected_properties);
 }
 
 bool SeparateFilter::MayMatch(const Slice& entry, const Slice& key) const {

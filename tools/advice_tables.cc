@@ -114,11 +114,6 @@ void AdviceTables::PrintReads(const std::string& source, uint64_t seen,
         "Filters of small levels have the size that level_bits=auto gives "
         "them once all files have been rewritten");
   }
-  if (family_.table_options().partition_filters) {
-    output_->Line(
-        "New filters are tried whole, although partition_filters is set: open "
-        "seeks may need more blocks");
-  }
   if (report_.built_files < all.files) {
     output_->Line(
         "The other files are assumed to be like these, level by level");

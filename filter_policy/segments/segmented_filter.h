@@ -36,7 +36,7 @@ class SegmentWriter {
   bool empty() const { return segments_.empty(); }
 
   // Adds a segment, whose block is given.
-  void Add(std::unique_ptr<char[]> block, size_t size) {
+  void Add(std::unique_ptr<const char[]> block, size_t size) {
     segments_.push_back({std::move(block), size, std::string()});
     block_bytes_ += size;
   }
@@ -52,7 +52,7 @@ class SegmentWriter {
 
  private:
   struct Segment {
-    std::unique_ptr<char[]> block;
+    std::unique_ptr<const char[]> block;
     size_t size;
     std::string end;
   };

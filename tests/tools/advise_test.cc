@@ -292,10 +292,6 @@ class AdviseTest : public testing::Test {
     Keys arguments = {"--db=" + path_, "--trace=" + trace_,
                       "--policies=" + policies};
     const Called text = Call(arguments);
-    const bool in_parts =
-        options_.table_factory->GetOptions<BlockBasedTableOptions>()
-            ->partition_filters;
-    EXPECT_EQ(in_parts, text.out.find("tried whole") != std::string::npos);
     arguments.push_back("--json");
     const std::vector<Json> rows = Rows(Call(arguments));
     ASSERT_NO_FATAL_FAILURE(Follow(text.out));
