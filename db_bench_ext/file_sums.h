@@ -31,4 +31,9 @@ struct FileSums {
 // Sums up the files of the default column family.
 Status SumFiles(DB* db, FileSums* sums);
 
+// Adds RocksDB's trie indexes to `sums->index_bytes`: all files must have one.
+// TableProperties have the size of the usual index only, which each file has
+// beside it.
+Status AddTrieIndexes(DB* db, FileSums* sums);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

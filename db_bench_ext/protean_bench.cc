@@ -136,6 +136,9 @@ Status RunFilter(const std::string& filter, const std::string& path,
                      workload.loaded_records(), options.cache_bytes);
   }
   if (s.ok()) s = SumFiles(db->db(), &figures.files);
+  if (s.ok() && db->layout().has_trie_index()) {
+    s = AddTrieIndexes(db->db(), &figures.files);
+  }
   line->Show("warming the cache", 0);
   if (s.ok()) s = db->Reopen();
   if (s.ok()) s = workload.WarmUp(db.get());

@@ -30,7 +30,8 @@ struct TableLayout {
   // +decoupled, with +partitioned: the parts of the filter are cut
   // independently of those of the index.
   bool decoupled = false;
-  // +trie_index: RocksDB's trie of the blocks' separators, which 11.8.1 has.
+  // +trie_index: reads use RocksDB's trie of the blocks' separators, which
+  // 11.8.1 has. Files have the usual index beside it.
   bool trie_index = false;
   // +prefixN: a prefix extractor that takes the first N bytes of a key.
   // RocksDB's own filters then also hold these prefixes, and a seek whose range
@@ -58,6 +59,8 @@ class TableLayoutOptions {
   // RocksDB's block-based table for others.
   Status Init(const TableLayout& layout,
               std::shared_ptr<const FilterPolicy> policy);
+
+  bool has_trie_index() const { return layout_.trie_index; }
 
   // Sets the table factory, with the other options of `table`, and what else
   // the layout needs. NotSupported if this RocksDB does not have that.

@@ -65,6 +65,8 @@ check add_subdirectory "$work/application/build/protean/include" "$include"
 
 mkdir "$work/tree"
 cp -rs "$rocksdb/." "$work/tree"
+# Some archives of RocksDB's sources have no folder for plugins.
+mkdir -p "$work/tree/plugin"
 rm -rf "$work/tree/plugin/protean"
 ln -s "$project" "$work/tree/plugin/protean"
 logged cmake cmake -S "$work/tree" -B "$work/cmake" -DROCKSDB_PLUGINS=protean -DWITH_GFLAGS=OFF -DWITH_TESTS=OFF \
