@@ -451,8 +451,13 @@ void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
   if (header.child_encoding == FstSectionHeader::kHasChildBits) {
     if (node.children() == 0) return;
     BitWriter writer(children, rest.edges);
-    for (uint32_t i = begin; i < node.num_edges; i++) {
-      writer.Write((node.edge(i) & kLeadsToNode) != 0, 1);
+    for (uint32_t i = begin; i < node.num_edges; i += 64) {
+      const uint32_t edges = std::min(node.num_edges - i, 64u);
+      uint64_t bits = 0;
+      for (uint32_t j = 0; j < edges; j++) {
+        bits |= uint64_t{(node.edge(i + j) & kLeadsToNode) != 0} << j;
+      }
+      writer.Write(bits, edges);
     }
     return;
   }

@@ -39,7 +39,7 @@ class FstDigitNodes {
   // left. With kNumbers, only the sizes in a record are set.
   template <Detail kDetail, typename Next, typename Visit>
   void VisitAll(const Next& next, const Visit& visit) {
-    branches_.push_back(Branch{});
+    branches_.resize(1);
     pending_.push_back({0, 1, 0, 0, 0, true});
     while (!pending_.empty()) {
       const Pending node = pending_.back();
@@ -49,11 +49,10 @@ class FstDigitNodes {
         FstRecord record;
         next(&record);
         TakeRecord<kDetail>(node, record);
-        VisitNode<kDetail>({node.begin, static_cast<uint32_t>(branches_.size()),
-                            0, node.level, node.depth, false},
+        VisitNode<kDetail>({node.begin, node.begin + record.num_edges, 0,
+                            node.level, node.depth, false},
                            visit);
       } else {
-        branches_.resize(node.end);
         VisitNode<kDetail>(node, visit);
       }
     }
@@ -95,57 +94,62 @@ class FstDigitNodes {
       run_size_ += KeyCode::Length(branch.entry) - from;
       return;
     }
-    unsigned digits =
+    // Moves each digit into a byte of its own: eight bits of four digits go
+    // into each half of the word, then half as many digits into each quarter.
+    uint64_t digits =
         KeyCode::Digits(branch.entry) >> (CodedKey::kDigitBits * from);
-    for (; from < KeyCode::Length(branch.entry); from++) {
-      run_[run_size_++] = static_cast<char>(digits & CodedKey::kDigitMask);
-      digits >>= CodedKey::kDigitBits;
-    }
+    digits = (digits | digits << 24) & 0x000000ff000000ffu;
+    digits = (digits | digits << 12) & 0x000f000f000f000fu;
+    digits = (digits | digits << 6) & 0x0303030303030303u;
+    EncodeFixed64(&run_[run_size_], digits);
+    run_size_ += KeyCode::Length(branch.entry) - from;
   }
 
-  // Puts the branches of a child in the place of the one that leads to it.
+  // Puts the branches of a child in the place of the one that leads to it, and
+  // of those behind it, which have been visited.
   template <Detail kDetail>
   void TakeRecord(const Pending& node, const FstRecord& record) {
     const Branch above = branches_[node.begin];
-    branches_.resize(node.begin);
-    // All branches below may share all digits but one.
-    const size_t most = CodedKey::kMaxDigits * (record.run.size() + 2);
+    const size_t end = size_t{node.begin} + record.num_edges;
+    if (branches_.size() < end) branches_.resize(2 * end);
+    // All branches below may share all digits but one. Digits are written eight
+    // at a time.
+    const size_t most = CodedKey::kMaxDigits * (record.run.size() + 2) + 8;
     if (run_.size() < most) run_.resize(2 * most);
     AppendToRun<kDetail>(above, node.digits);
     unsigned context = above.column;
     for (size_t i = 0; i < record.run.size(); i++) {
-      const Branch byte = BranchOf(context, record.run[i]);
+      const Branch byte = BranchOf(code_.CodeAfter(context), record.run[i]);
       AppendToRun<kDetail>(byte, 0);
       context = byte.column;
     }
+    const char* const code = code_.CodeAfter(context);
     const char* value = record.values;
-    for (uint32_t i = 0; i < record.num_edges; i++) {
+    Branch* branch = &branches_[node.begin];
+    for (uint32_t i = 0; i < record.num_edges; i++, branch++) {
       const uint16_t edge = record.edge(i);
-      Branch branch =
-          (edge & FstRecord::kTerminator) != 0
-              ? Branch{static_cast<uint16_t>(code_.Entry(context, 0))}
-              : BranchOf(context, static_cast<char>(edge & 0xff));
-      branch.leads_to_node = (edge & FstRecord::kLeadsToNode) != 0;
-      if (!branch.leads_to_node) {
-        branch.value = value;
-        value += value_bytes_;
-      }
-      branches_.push_back(branch);
+      *branch = (edge & FstRecord::kTerminator) != 0
+                    ? Branch{static_cast<uint16_t>(KeyCode::EntryIn(code, 0))}
+                    : BranchOf(code, static_cast<char>(edge & 0xff));
+      branch->leads_to_node = (edge & FstRecord::kLeadsToNode) != 0;
+      branch->value = value;
+      if (!branch->leads_to_node) value += value_bytes_;
     }
   }
-  Branch BranchOf(unsigned context, char byte) const {
+  Branch BranchOf(const char* code, char byte) const {
     Branch branch;
     branch.column = static_cast<uint8_t>(code_.Column(byte));
-    branch.entry = static_cast<uint16_t>(code_.Entry(context, branch.column));
+    branch.entry = static_cast<uint16_t>(KeyCode::EntryIn(code, branch.column));
     return branch;
   }
 
   template <Detail kDetail, typename Visit>
   void VisitNode(Pending node, const Visit& visit) {
     // Digits that all branches share belong to the run.
+    const Branch* const branches = branches_.data();
     while (node.end - node.begin > 1) {
-      const unsigned digit = DigitOf(branches_[node.begin], node.digits);
-      if (digit != DigitOf(branches_[node.end - 1], node.digits)) break;
+      const unsigned digit = DigitOf(branches[node.begin], node.digits);
+      if (digit != DigitOf(branches[node.end - 1], node.digits)) break;
       if (kDetail == kAll) run_[run_size_] = static_cast<char>(digit);
       run_size_++;
       node.digits++;
@@ -154,12 +158,12 @@ class FstDigitNodes {
     FstRecord record{};
     char* value = values_;
     for (uint32_t i = node.begin; i < node.end;) {
-      const unsigned digit = DigitOf(branches_[i], node.digits);
+      const unsigned digit = DigitOf(branches[i], node.digits);
       uint32_t end = i + 1;
-      while (end < node.end && DigitOf(branches_[end], node.digits) == digit) {
+      while (end < node.end && DigitOf(branches[end], node.digits) == digit) {
         end++;
       }
-      const bool is_leaf = end == i + 1 && !branches_[i].leads_to_node;
+      const bool is_leaf = end == i + 1 && !branches[i].leads_to_node;
       if (kDetail == kAll) {
         EncodeFixed16(edges_ + FstRecord::kEdgeBytes * record.num_edges,
                       static_cast<uint16_t>(
@@ -169,9 +173,11 @@ class FstDigitNodes {
       if (is_leaf) {
         if (kDetail == kAll) {
           next_digits_[record.leaves] =
-              static_cast<uint8_t>(DigitOf(branches_[i], node.digits + 1));
-          memcpy(value, branches_[i].value, value_bytes_);
-          value += value_bytes_;
+              static_cast<uint8_t>(DigitOf(branches[i], node.digits + 1));
+          if (value_bytes_ > 0) {
+            memcpy(value, branches[i].value, value_bytes_);
+            value += value_bytes_;
+          }
         }
         record.leaves++;
       } else {
@@ -190,7 +196,7 @@ class FstDigitNodes {
 
   const KeyCode& code_;
   const size_t value_bytes_;
-  std::vector<Branch> branches_;
+  std::vector<Branch> branches_;  // beyond those of nodes to come: anything
   std::vector<Pending> pending_;
   uint32_t longest_path_ = 0;
   // The record that is visited.

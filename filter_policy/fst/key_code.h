@@ -179,7 +179,14 @@ class KeyCode {
   // The entry of a column in the code after `context`, the column of the byte
   // before, or 0 for none.
   unsigned Entry(unsigned context, unsigned column) const {
-    return DecodeFixed16(Row(context) + 2 * column);
+    return EntryIn(CodeAfter(context), column);
+  }
+  // The code after `context`, and the entry of a column in it.
+  const char* CodeAfter(unsigned context) const {
+    return codes_ + row_size_ * static_cast<uint8_t>(contexts_[context]);
+  }
+  static unsigned EntryIn(const char* code, unsigned column) {
+    return DecodeFixed16(code + 2 * column);
   }
 
  private:
@@ -212,9 +219,6 @@ class KeyCode {
   }
   unsigned ColumnOrAbsent(char byte) const {
     return static_cast<uint8_t>(columns_[static_cast<uint8_t>(byte)]);
-  }
-  const char* Row(unsigned context) const {
-    return codes_ + row_size_ * static_cast<uint8_t>(contexts_[context]);
   }
   bool IsByte(unsigned column) const { return column > 0 && column <= bytes_; }
   char Byte(unsigned column) const {

@@ -111,11 +111,14 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
                     length);
 }
 
-// HashPrefix for a prefix of whole bytes that the key has.
-inline uint64_t HashOwnBytes(const Slice& key, const PrefixLength& length) {
-  if (length.head_bytes == 0) return HashPrefix(key, length);
-  return HashWindow(LoadBigEndian(key.data() + length.head_bytes, 8),
-                    HashHead(key, length), length);
+// HashPrefix for a prefix of whole bytes that the key has, from the factor of
+// its head.
+inline uint64_t HashOwnBytes(const Slice& key, uint64_t head,
+                             const PrefixLength& length) {
+  return HashWindow(length.head_bytes == 0
+                        ? LoadBits64(key, 0)
+                        : LoadBigEndian(key.data() + length.head_bytes, 8),
+                    head, length);
 }
 
 // HashPrefix for point lookups.

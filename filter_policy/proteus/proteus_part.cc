@@ -109,9 +109,15 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
   } else {
     Slice last;
     bool first = true;
+    uint64_t head = 0;
     keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
-      if (first || SharedBits(last, key, known_shared) < bits) {
-        set->Add(HashPrefix(key, length));
+      const uint32_t shared = first ? 0 : SharedBits(last, key, known_shared);
+      if (first || shared < bits) {
+        // Sorted neighbors often share the head.
+        if (first || shared < 8 * length.head_bytes) {
+          head = HashHead(key, length);
+        }
+        set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
         seen.Add(key);
       }
       last = key;
@@ -128,7 +134,12 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
                             AmqBuilder* set) const {
   const uint32_t stride = design.stride_bits;
   const uint32_t begin = design.prefix_bits + stride;
-  std::vector<PrefixLength> lengths;
+  // A length, and the factor of the head of the last key that has it.
+  struct Member {
+    PrefixLength length;
+    uint64_t head;
+  };
+  std::vector<Member> members;
   // The number of lengths up to one of `bytes` bytes.
   const auto count = [&](size_t bytes) {
     const auto bits =
@@ -136,19 +147,29 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
     return bits < begin ? 0 : (bits - begin) / stride + 1;
   };
   Slice last;
+  uint32_t last_end = 0;
   keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
     const size_t shared =
         SharedBytes(last.data(), key.data(), std::min(last.size(), key.size()),
                     known_shared);
     last = key;
     const uint32_t end = count(key.size());
-    while (lengths.size() < end) {
-      const auto next = static_cast<uint32_t>(lengths.size());
-      lengths.emplace_back(begin + next * stride, salt, set->TakesNeighbours());
+    while (members.size() < end) {
+      const auto next = static_cast<uint32_t>(members.size());
+      members.push_back(
+          {PrefixLength(begin + next * stride, salt, set->TakesNeighbours()),
+           0});
     }
     for (uint32_t i = count(shared); i < end; i++) {
-      set->Add(HashOwnBytes(key, lengths[i]));
+      Member& member = members[i];
+      const PrefixLength& length = member.length;
+      // The last key has hashed the head, if it is that long and shares it.
+      if (i >= last_end || length.head_bytes > shared) {
+        member.head = HashHead(key, length);
+      }
+      set->Add(HashOwnBytes(key, member.head, length));
     }
+    last_end = end;
   });
 }
 
