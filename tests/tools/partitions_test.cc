@@ -279,7 +279,7 @@ TEST_F(PartitionsTest, Advise) {
     asked.push_back({KeyOf(i, 0x1234), KeyOf(i, 0x1234), true});
   }
   ASSERT_OK(WriteQueryFile(Env::Default(), queries, asked));
-  // By the form of new filters, column family and policy.
+  // Keyed by the form of new filters, the column family, and the policy.
   std::map<std::string, double> promised;
   for (const History& history : kHistories) {
     for (const char* family : {"default", "surf"}) {
