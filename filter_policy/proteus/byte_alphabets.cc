@@ -182,6 +182,18 @@ uint64_t ByteAlphabets::Count(const char* lo, const char* hi, size_t from,
   return difference + hi_possible;
 }
 
+uint64_t ByteAlphabets::CountBelow(uint32_t bits, uint32_t longer) const {
+  const size_t first = bits / 8;
+  uint64_t begun = 1;
+  if (bits % 8 != 0) begun = Values(CodeOf(first), bits % 8).size();
+  uint64_t count = 1;
+  for (size_t place = first; place < BytesForBits(longer); place++) {
+    count *= Values(CodeOf(place), WidthAt(place, longer)).size();
+    if (count >= kMany * begun) return kMany;
+  }
+  return (count + begun - 1) / begun;
+}
+
 // Gives all places from `from` on the smallest of their values.
 void ByteAlphabets::FillSmallest(char* prefix, size_t from,
                                  uint32_t bits) const {

@@ -64,6 +64,11 @@ class ByteAlphabets {
   uint64_t Count(const char* lo, const char* hi, size_t from,
                  uint32_t bits) const;
 
+  // The number of possible prefixes of `longer` bits below a possible one of
+  // `bits` bits: the average over all of these, rounded up. From kMany on, it
+  // may be kMany.
+  uint64_t CountBelow(uint32_t bits, uint32_t longer) const;
+
   // Moves a prefix, followed by zeros up to the end of its last byte, to the
   // first possible one that is not below it. False if there is none.
   bool MoveToPossible(char* prefix, uint32_t bits) const;

@@ -112,10 +112,10 @@ uint64_t CpfprModel::Query::CountRight(const ByteAlphabets& alphabets,
   const uint64_t below = BitsBehind(first, bounds_shared / 8);
   return Count(alphabets, hi_rest & ~below, hi_rest, bits);
 }
-uint64_t CpfprModel::Query::CountBetween(const ByteAlphabets& alphabets,
-                                         uint32_t first, uint32_t bits) const {
-  const uint64_t below = BitsBehind(first, bounds_shared / 8);
-  return Count(alphabets, lo_rest & ~below, lo_rest | below, bits);
+uint64_t CpfprModel::Query::CountEnds(const ByteAlphabets& alphabets,
+                                      uint32_t first) const {
+  return Count(alphabets, lo_rest, lo_rest, first) +
+         Count(alphabets, hi_rest, hi_rest, first);
 }
 
 uint64_t CpfprModel::Query::CountTested(const ByteAlphabets& alphabets,
@@ -349,11 +349,12 @@ double CpfprModel::TwoSets(const Query& query, const ProteusDesign& design,
                        query.CountRight(alphabets, first, bits));
   // The filter tests no prefixes beyond its limit.
   if (tested > kMaxPrefixProbes) return 1;
-  if (regions > 2) {
-    const uint64_t whole = query.CountBetween(alphabets, first, bits);
+  const uint64_t between = regions - query.CountEnds(alphabets, first);
+  if (between > 0) {
+    const uint64_t whole = alphabets.CountBelow(first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
                                             static_cast<double>(whole));
-    all *= NoneOf(regions - 2, first_rate, 1 - rates.AnyOf(whole), most);
+    all *= NoneOf(between, first_rate, 1 - rates.AnyOf(whole), most);
   }
   return 1 - all;
 }

@@ -77,15 +77,14 @@ class CpfprModel {
     uint64_t CountTested(const ByteAlphabets& alphabets, uint32_t first,
                          uint32_t bits) const;
 
-    // The prefixes below the first of the prefixes of `first` bits, |L|, below
-    // the last one, |R|, and below one of those between, such as follow the
-    // first one. REQUIRES: the bounds lie below different ones
+    // The prefixes below the first of the prefixes of `first` bits, |L|, and
+    // below the last one, |R|; and how many of these two prefixes are possible.
+    // REQUIRES: the bounds lie below different ones
     uint64_t CountLeft(const ByteAlphabets& alphabets, uint32_t first,
                        uint32_t bits) const;
     uint64_t CountRight(const ByteAlphabets& alphabets, uint32_t first,
                         uint32_t bits) const;
-    uint64_t CountBetween(const ByteAlphabets& alphabets, uint32_t first,
-                          uint32_t bits) const;
+    uint64_t CountEnds(const ByteAlphabets& alphabets, uint32_t first) const;
 
    private:
     uint64_t Count(const ByteAlphabets& alphabets, uint64_t lo, uint64_t hi,

@@ -23,13 +23,15 @@ constexpr char kHighestRest[] = "\xff\xff\xff\xff\xff\xff\xff\xff";
 bool CountUpName(std::string* name) {
   for (size_t i = name->size(); i-- > 0;) {
     char* const c = &(*name)[i];
+    // A char is signed on some CPUs only.
+    const auto byte = static_cast<uint8_t>(*c);
     if (*c == '9') {
       *c = '0';
     } else if (*c == 'z' || *c == 'Z') {
       *c = static_cast<char>(*c - 'z' + 'a');
     } else if (*c == '\xff') {
       *c = '\0';
-    } else if (std::isalnum(static_cast<uint8_t>(*c)) != 0 || *c < ' ') {
+    } else if (std::isalnum(byte) != 0 || byte < ' ' || byte >= 0x80) {
       (*c)++;
       return true;
     }

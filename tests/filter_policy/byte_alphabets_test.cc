@@ -111,6 +111,18 @@ TEST(ByteAlphabetsTest, CountAndMoveAsDefined) {
                            static_cast<char>(number >> 8),
                            static_cast<char>(number)};
       };
+      for (uint32_t fewer = 8; fewer <= bits; fewer++) {
+        // The first byte has no alphabet.
+        std::vector<uint32_t> above;
+        for (uint32_t number : possible)
+          above.push_back(number >> (bits - fewer));
+        const auto unique = static_cast<size_t>(
+            std::unique(above.begin(), above.end()) - above.begin());
+        EXPECT_EQ(std::min<uint64_t>((possible.size() + unique - 1) / unique,
+                                     ByteAlphabets::kMany),
+                  known.CountBelow(fewer, bits))
+            << fewer << " " << bits;
+      }
       for (int i = 0; i < 3000; i++) {
         // Both begin with one of the two first bytes.
         const uint32_t first = ('a' + rnd.Uniform(2)) << 16;
