@@ -8,7 +8,7 @@
 # with sanitizers in everything is made by scripts/check.sh sanitize.
 
 include(CheckCXXSourceCompiles)
-set(CMAKE_REQUIRED_FLAGS "-fsanitize=address,undefined")
+set(CMAKE_REQUIRED_FLAGS "-fsanitize=address,undefined,float-cast-overflow")
 check_cxx_source_compiles("int main() { return 0; }" PROTEAN_HAS_SANITIZERS)
 unset(CMAKE_REQUIRED_FLAGS)
 if(NOT PROTEAN_HAS_SANITIZERS)
@@ -22,9 +22,10 @@ list(FILTER sanitized_sources EXCLUDE REGEX "_policy\\.|db_session|replace_file|
 add_executable(sanitized_corpus_test ${sanitized_sources}
   $<TARGET_OBJECTS:corpus_test> $<TARGET_OBJECTS:proteus_damage_test> $<TARGET_OBJECTS:surf_damage_test>)
 # vptr needs type information of RocksDB's classes, which not every RocksDB has. Some warnings are wrong of instrumented code.
-target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>" -fsanitize=address,undefined
+target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>"
+  -fsanitize=address,undefined,float-cast-overflow
   -fno-sanitize-recover=all -fno-sanitize=vptr -fno-omit-frame-pointer -Wno-error)
-target_link_options(sanitized_corpus_test PRIVATE -fsanitize=address,undefined)
+target_link_options(sanitized_corpus_test PRIVATE -fsanitize=address,undefined,float-cast-overflow)
 target_link_libraries(sanitized_corpus_test PRIVATE test_common fixed_salt)
 add_test(NAME sanitized_corpus_test COMMAND sanitized_corpus_test)
 # Leaks are looked for by scripts/check.sh sanitize: LeakSanitizer needs ptrace, which not every container permits.

@@ -48,7 +48,7 @@ tests_of() {
 flags_of() {
   echo -DPROTEAN_SYSTEM_ROCKSDB=OFF
   case $1 in
-    asan) echo -DPROTEAN_SANITIZE=address,undefined ;;
+    asan) echo -DPROTEAN_SANITIZE=address,undefined,float-cast-overflow ;;
     tsan) echo -DPROTEAN_SANITIZE=thread ;;
   esac
   [ -z "$source" ] || echo "-DPROTEAN_ROCKSDB_SOURCE=$source"
