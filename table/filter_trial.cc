@@ -8,10 +8,10 @@
 #include "db/dbformat.h"
 #include "filter_policy/building/finished_filter.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/segments/segmented_block.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
+#include "table/trial_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -116,113 +116,6 @@ class CpuNanosTo {
 
   uint64_t* const sum_;
   const uint64_t begin_ = Clock().CPUNanos();
-};
-
-// Builds a filter as RocksDB has the filter of a file built: whole, or in
-// parts. Parts become one block in memory, in segments.
-class TrialBuilder {
- public:
-  // `options` and `prefix_extractor`, which may be nullptr, must outlive this
-  // object.
-  TrialBuilder(std::unique_ptr<FilterBitsBuilder> builder,
-               const BlockBasedTableOptions& options,
-               const SliceTransform* prefix_extractor)
-      : builder_(std::move(builder)), prefix_extractor_(prefix_extractor) {
-    if (!options.partition_filters) return;
-    // RocksDB has these rules, too.
-    const uint64_t bytes =
-        (options.metadata_block_size *
-             static_cast<uint64_t>(100 - options.block_size_deviation) +
-         99) /
-        100;
-    keys_per_part_ = std::max<size_t>(
-        1, builder_->ApproximateNumEntries(std::max<uint64_t>(1, bytes)));
-  }
-
-  void Add(const Slice& key) {
-    if (IsInParts()) CutBefore(key);
-    if (prefix_extractor_ != nullptr && prefix_extractor_->InDomain(key)) {
-      builder_->AddKeyAndAlt(key, prefix_extractor_->Transform(key));
-    } else {
-      builder_->AddKey(key);
-    }
-    if (IsInParts()) last_key_.assign(key.data(), key.size());
-  }
-
-  // Ends the building, and stores the block and the bytes that the filter takes
-  // in a file.
-  Status Finish(std::unique_ptr<const char[]>* block, Slice* contents,
-                uint64_t* bytes) {
-    Status s;
-    if (!IsInParts()) {
-      *contents = builder_->Finish(block, &s);
-      *bytes = contents->size();
-      builder_.reset();
-      return s;
-    }
-    FinishPart(Slice());
-    // RocksDB asks once more, and then writes the parts.
-    builder_->EstimateEntriesAdded();
-    builder_.reset();
-    *bytes = 0;
-    for (const Part& part : parts_) *bytes += part.contents.size();
-    *contents = JoinParts(block);
-    return s;
-  }
-
- private:
-  struct Part {
-    std::unique_ptr<const char[]> block;
-    Slice contents;
-    std::string last_key;
-    std::string next_key;  // empty in the last part
-  };
-
-  bool IsInParts() const { return keys_per_part_ > 0; }
-
-  // Ends the part before a key if it is full. RocksDB goes on to the end of the
-  // data block.
-  void CutBefore(const Slice& key) {
-    if (!has_keys_) {
-      has_keys_ = true;
-    } else if (builder_->EstimateEntriesAdded() >= keys_per_part_ &&
-               key != last_key_) {
-      FinishPart(key);
-    }
-  }
-  void FinishPart(const Slice& next_key) {
-    Part& part = parts_.emplace_back();
-    part.contents = builder_->Finish(&part.block);
-    part.last_key = last_key_;
-    part.next_key = next_key.ToString();
-  }
-
-  Slice JoinParts(std::unique_ptr<const char[]>* block) {
-    if (parts_.size() == 1) {
-      *block = std::move(parts_[0].block);
-      return parts_[0].contents;
-    }
-    SegmentedBlock segments;
-    for (Part& part : parts_) {
-      const FilterBlock opened(part.contents);
-      segments.Add(opened.header(), part.last_key, std::move(part.block),
-                   part.contents.size());
-      if (!part.next_key.empty()) segments.EndLast(part.next_key);
-    }
-    const size_t size = segments.EndAll(/*flags=*/0);
-    char* const joined = new char[size]();
-    block->reset(joined);
-    segments.Write(joined);
-    return Slice(joined, size);
-  }
-
-  std::unique_ptr<FilterBitsBuilder> builder_;
-  const SliceTransform* const prefix_extractor_;
-  // The number of keys in a part; 0 if the filter is whole.
-  size_t keys_per_part_ = 0;
-  bool has_keys_ = false;
-  std::string last_key_;
-  std::vector<Part> parts_;
 };
 
 }  // namespace
