@@ -22,15 +22,8 @@ constexpr uint64_t kFewestForDigits = 1 << 10;
 // be smaller by at least this part of a trie of bytes.
 constexpr uint64_t kMinDigitGain = 8;
 
-// A record ends with the length of the run (4 bytes), the number of edges and
-// the number of leaves (2 bytes each).
-constexpr size_t kRecordEnd = 8;
-
 // Longer runs are always kept: as nodes they would be as many levels.
 constexpr size_t kLongRun = 32;
-
-constexpr size_t kSmallestChunk = 1 << 10;
-constexpr size_t kLargestChunk = 1 << 18;
 
 // A number in a record. At least the end of the record follows it.
 uint64_t NumberAt(const char* at, unsigned bits) {
@@ -44,132 +37,32 @@ FstBuilder::FstBuilder(unsigned value_bits, FstOptions options,
                        Unfinished unfinished)
     : value_bits_(value_bits),
       unfinished_(unfinished),
-      value_bytes_((unfinished.value_bits + 7) / 8),
-      draft_bytes_((unfinished.draft_bits + 7) / 8),
-      options_(std::move(options)) {}
-
-void FstBuilder::AddLast(const Slice& key, size_t shared, uint64_t value,
-                         uint64_t draft) {
-  if (open_.empty()) {
-    if (key.empty()) {
-      // The empty key alone needs no node, and its value is never read.
-      num_leaves_ = 1;
-      return;
-    }
-    Open(0);
-  }
-  AddLeaf(key, shared, value, draft);
-  while (open_.size() > 1) CloseLowest(key, 0);
-  AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
-  open_.clear();
-}
-
-void FstBuilder::CloseLowest(const Slice& key, size_t fork) {
-  const OpenNode node = open_.back();
-  open_.pop_back();
-  const bool forks = open_.empty() || open_.back().depth < fork;
-  if (!forks) fork = open_.back().depth;
-  AppendRecord(node, Slice(key.data() + fork + 1, node.depth - fork - 1));
-  edges_.Truncate(node.first_edge);
-  values_.Truncate(node.first_value);
-  if (forks) Open(fork);
-  lowest_depth_ = fork;
-  open_.back().children++;
-  const auto label = static_cast<uint8_t>(key[fork]);
-  occurs_[label] = true;
-  AddEdge(label | kLeadsToNode);
-}
-
-void FstBuilder::AppendRecord(const OpenNode& node, const Slice& run) {
-  const size_t edge_bytes = edges_.size() - node.first_edge;
-  const size_t size = edge_bytes + (values_.size() - node.first_value) +
-                      run.size() + kRecordEnd;
-  if (records_.empty() || !records_.back().HasRoomFor(size)) AddChunk(size);
-  ByteStack& chunk = records_.back();
-  chunk.PushTop(edges_, node.first_edge);
-  chunk.PushTop(values_, node.first_value);
-  chunk.PushBytes(run.data(), run.size());
-  for (size_t i = 0; i < run.size(); i++) {
-    occurs_[static_cast<uint8_t>(run[i])] = true;
-  }
-  const size_t num_edges = edge_bytes / kEdgeBytes;
-  chunk.PushNumber(run.size(), 4);
-  chunk.PushNumber(num_edges, 2);
-  chunk.PushNumber(num_edges - node.children, 2);
-  num_nodes_++;
-  run_bytes_ += run.size();
-  longest_run_ = std::max(longest_run_, run.size());
-}
-
-// Chunks are never copied. They get larger up to a limit, so that a few keys
-// take little memory, and many keys are not in many chunks.
-void FstBuilder::AddChunk(size_t record_size) {
-  const size_t size =
-      std::clamp(records_bytes_ / 2, kSmallestChunk, kLargestChunk);
-  records_.emplace_back();
-  records_.back().Reserve(record_size, size);
-  records_bytes_ += records_.back().capacity();
-}
+      options_(std::move(options)),
+      records_((unfinished.value_bits + 7) / 8,
+               (unfinished.draft_bits + 7) / 8) {}
 
 size_t FstBuilder::MemoryUsage() const {
-  size_t bytes = open_.capacity() * sizeof(OpenNode) + edges_.capacity() +
-                 values_.capacity() + records_bytes_ +
-                 records_.capacity() * sizeof(ByteStack) +
-                 levels_.capacity() * sizeof(LevelRest);
+  size_t bytes =
+      records_.MemoryUsage() + levels_.capacity() * sizeof(LevelRest);
   for (const Section& section : sections_) {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
   // Prepare lists the nodes, and the list of a level may double when it grows.
   if (sections_.empty()) {
-    bytes += 2 * sizeof(LevelNodes::Node) *
-             (MayUseDigits() ? std::max(num_nodes_, num_leaves_) : num_nodes_);
+    bytes +=
+        2 * sizeof(LevelNodes::Node) *
+        (MayUseDigits() ? std::max(NumNodes(), records_.leaves()) : NumNodes());
   }
   return bytes + code_.capacity();
 }
 
-// Reads the record that ends at `end`.
-void FstBuilder::ParseRecord(const char* end, Record* record) const {
-  const char* trailer = end - kRecordEnd;
-  const uint32_t run_length = DecodeFixed32(trailer);
-  record->num_edges = DecodeFixed16(trailer + 4);
-  record->leaves = DecodeFixed16(trailer + 6);
-  record->run = Slice(trailer - run_length, run_length);
-  record->values =
-      record->run.data() - record->leaves * (value_bytes_ + draft_bytes_);
-  record->edges = record->values - kEdgeBytes * record->num_edges;
-  record->has_terminator = (record->edge(0) & kTerminator) != 0;
-}
-
-class FstBuilder::Reader {
- public:
-  explicit Reader(const FstBuilder& builder)
-      : builder_(builder), chunk_(builder.records_.rbegin()) {
-    if (chunk_ != builder.records_.rend()) left_ = chunk_->size();
-  }
-
-  bool Next(Record* record) {
-    while (left_ == 0) {
-      if (chunk_ == builder_.records_.rend()) return false;
-      if (++chunk_ == builder_.records_.rend()) return false;
-      left_ = chunk_->size();
-    }
-    builder_.ParseRecord(chunk_->data() + left_, record);
-    left_ = static_cast<size_t>(record->edges - chunk_->data());
-    return true;
-  }
-
- private:
-  const FstBuilder& builder_;
-  std::vector<ByteStack>::const_reverse_iterator chunk_;
-  size_t left_ = 0;
-};
-
 template <FstDigitNodes::Detail kDetail, typename Visitor>
 uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
-  Reader reader(*this);
+  FstRecords::Reader reader(records_);
   Record record;
   if (UsesDigits()) {
-    FstDigitNodes nodes(key_code_, value_bytes_ + draft_bytes_);
+    FstDigitNodes nodes(key_code_,
+                        records_.value_bytes() + records_.draft_bytes());
     nodes.VisitAll<kDetail>([&](Record* next) { reader.Next(next); }, visit);
     return nodes.longest_path();
   }
@@ -178,9 +71,9 @@ uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
   while (reader.Next(&record)) {
     while (!path.empty() && path.back() == 0) path.pop_back();
     if (!path.empty()) path.back()--;
-    if (!keep_runs_) {
+    if (split_runs_) {
       for (size_t i = 0; i < record.run.size(); i++) {
-        char edge[kEdgeBytes];
+        char edge[Record::kEdgeBytes];
         EncodeFixed16(edge, static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
         visit(path.size(),
               Record{edge, 1, nullptr, 0, nullptr, false, Slice()});
@@ -203,7 +96,7 @@ ByteCounts FstBuilder::CountBytes() const {
   // The bytes that lead to the nodes still to come.
   std::vector<uint8_t> contexts = {0};
   Record record;
-  for (Reader reader(*this); reader.Next(&record);) {
+  for (FstRecords::Reader reader(records_); reader.Next(&record);) {
     unsigned context = contexts.back();
     contexts.pop_back();
     for (size_t i = 0; i < record.run.size(); i++) {
@@ -296,13 +189,16 @@ void FstBuilder::ChooseChildEncoding(Section* section) const {
 }
 
 bool FstBuilder::Prepare(uint64_t* size) {
-  keep_runs_ = options_.runs &&
-               (2 * run_bytes_ >= num_nodes_ || longest_run_ > kLongRun);
-  if (!keep_runs_) num_nodes_ += run_bytes_;
+  const uint64_t run_bytes = records_.run_bytes();
+  split_runs_ = !options_.runs || (2 * run_bytes < records_.nodes() &&
+                                   records_.longest_run() <= kLongRun);
   // An edge leads to every node, or ends in a leaf.
-  if (num_nodes_ + num_leaves_ > kMax32 || run_bytes_ > kMax32) return false;
+  if (NumNodes() + records_.leaves() > kMax32 || run_bytes > kMax32) {
+    return false;
+  }
   for (unsigned byte = 0; byte < 256; byte++) {
-    if (occurs_[byte] || !options_.reduce_alphabet) SetBit(alphabet_, byte);
+    if (records_.Occurs(byte) || !options_.reduce_alphabet)
+      SetBit(alphabet_, byte);
   }
   const Alphabet reduced(alphabet_);
   code_bits_ = reduced.code_bits();
@@ -323,19 +219,19 @@ bool FstBuilder::MayUseDigits() const {
     return false;
   }
   return options_.digits != FstOptions::kNever && options_.reduce_alphabet &&
-         num_nodes_ > 0 && num_leaves_ >= fewest &&
-         std::count(std::begin(occurs_), std::end(occurs_), true) <=
-             KeyCode::kMaxBytes &&
-         num_leaves_ + num_nodes_ + run_bytes_ <= kMost;
+         NumNodes() > 0 && records_.leaves() >= fewest &&
+         std::count(std::begin(records_.occurs()), std::end(records_.occurs()),
+                    true) <= KeyCode::kMaxBytes &&
+         records_.leaves() + NumNodes() + records_.run_bytes() <= kMost;
 }
 
 bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
-  const uint64_t values = PackedArray::Bytes(num_leaves_, value_bits_);
+  const uint64_t values = PackedArray::Bytes(records_.leaves(), value_bits_);
   const uint64_t limit = options_.digits == FstOptions::kIfSmaller
                              ? *size - (*size - values) / kMinDigitGain
                              : kMax64;
   const unsigned byte_code_bits = code_bits_;
-  code_ = MakeKeyCode(occurs_, CountBytes());
+  code_ = MakeKeyCode(records_.occurs(), CountBytes());
   Slice code(code_);
   key_code_.Open(&code);
   code_bits_ = CodedKey::kDigitBits;
@@ -374,7 +270,7 @@ bool FstBuilder::ChooseSections(uint64_t* size) {
   FillIndex(levels);
   *size = FstHeader::kSize + Alphabet::kSize +
           sections_.size() * FstSectionHeader::kSize +
-          PackedArray::Bytes(num_leaves_, value_bits_);
+          PackedArray::Bytes(records_.leaves(), value_bits_);
   if (sections_.size() > FstHeader::kMaxSections) return false;
   for (Section& section : sections_) {
     if (section.layout.quotient_bits < code_bits_ &&
@@ -499,12 +395,12 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
     const char* value = node.values;
     for (uint32_t i = 0; i < node.leaves; i++) {
       uint64_t bits = NumberAt(value, unfinished_.value_bits);
-      value += value_bytes_;
+      value += records_.value_bytes();
       if (complete) {
         bits = complete(bits, NumberAt(value, unfinished_.draft_bits),
                         UsesDigits() ? node.next_digits[i] : 0);
       }
-      value += draft_bytes_;
+      value += records_.draft_bytes();
       value_writer.Write(bits, value_bits_);
     }
   }
@@ -516,7 +412,7 @@ void FstBuilder::Write(char* out, const CompleteValue& complete) {
   FstHeader fst;
   fst.height = static_cast<uint32_t>(levels_.size());
   for (const Section& section : sections_) fst.nodes += section.header.nodes;
-  fst.leaves = static_cast<uint32_t>(num_leaves_);
+  fst.leaves = static_cast<uint32_t>(records_.leaves());
   fst.sections = static_cast<uint32_t>(sections_.size());
   fst.value_bits = value_bits_;
   fst.EncodeTo(out);

@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds a Fast Succinct Trie in one pass over sorted keys.
-//
-//  The paper (section 2.4) lets every level grow at its end. The level of an
-//  edge must then be known when a key arrives. It is not known if runs are
-//  skipped: a later key may leave the path in the middle of a run, and push
-//  down what lies below. So nodes are recorded in post-order instead, as soon
-//  as all keys below them have come. Only the nodes on the path of the last key
-//  are open.
-//
-//    open nodes   a stack; their edges lie one after the other on a second
-//                 stack, because only the lowest node grows
-//    records      for each node its edges, values and run, 2 bytes an edge
-//
-//  Read from the end, the records are the nodes in pre-order, from right to
-//  left. Their levels follow from that order, and each level is written from
-//  its end.
+//  Builds a Fast Succinct Trie of sorted keys: records its nodes
+//  (fst_records.h), then decides on the encoding of its levels, and writes each
+//  level from its end.
 
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "filter_policy/fst/alphabet.h"
-#include "filter_policy/fst/byte_stack.h"
 #include "filter_policy/fst/fst_digit_nodes.h"
 #include "filter_policy/fst/fst_encoding.h"
-#include "filter_policy/fst/fst_record.h"
+#include "filter_policy/fst/fst_records.h"
 #include "filter_policy/fst/key_code_builder.h"
 #include "rocksdb/slice.h"
 
@@ -61,14 +46,14 @@ class FstBuilder {
   // Keys ascend.
   void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
            uint64_t draft = 0) {
-    if (next_shared > shared || num_leaves_ == 0) Open(next_shared);
-    AddLeaf(key, std::max(shared, next_shared), value, draft);
-    if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
+    records_.Add(key, shared, next_shared, value, draft);
   }
 
   // Adds the last key.
   void AddLast(const Slice& key, size_t shared, uint64_t value,
-               uint64_t draft = 0);
+               uint64_t draft = 0) {
+    records_.AddLast(key, shared, value, draft);
+  }
 
   // Decides on the encoding, and stores the size of the serialized trie
   // (fst.h). Must be called once, after the last key; there may be no key at
@@ -91,17 +76,8 @@ class FstBuilder {
   using Record = FstRecord;
   static constexpr uint16_t kLeadsToNode = Record::kLeadsToNode;
   static constexpr uint16_t kTerminator = Record::kTerminator;
-  static constexpr size_t kEdgeBytes = Record::kEdgeBytes;
   // A group of nodes of four bits fills a cache line.
   static constexpr uint8_t kDigitGroupShift = 7;
-
-  // A node on the path of the last key.
-  struct OpenNode {
-    size_t depth;       // bytes before its edges, on the path
-    size_t first_edge;  // in edges_, in bytes
-    size_t first_value;
-    uint32_t children;  // of the edges, those that lead to nodes
-  };
 
   // The nodes of a level, from the last to the first.
   struct LevelNodes {
@@ -113,9 +89,6 @@ class FstBuilder {
     FstLevelCounts counts;
     std::vector<Node> nodes;
   };
-
-  // Reads the records from the last one on.
-  class Reader;
 
   // A section while it is written into the block.
   struct Section {
@@ -145,40 +118,14 @@ class FstBuilder {
     }
   };
 
-  // Code that few keys need is out of line, so that Add needs no registers for
-  // it.
-  [[gnu::noinline]] void Open(size_t depth) {
-    open_.push_back({depth, edges_.size(), values_.size(), 0});
-    lowest_depth_ = depth;
-  }
-  [[gnu::noinline]] void CloseBelow(const Slice& key, size_t depth) {
-    while (lowest_depth_ > depth) CloseLowest(key, depth);
-  }
-  void AddEdge(uint16_t edge) { edges_.PushNumber(edge, kEdgeBytes); }
-  void AddLeaf(const Slice& key, size_t depth, uint64_t value, uint64_t draft) {
-    if (depth < key.size()) {
-      const auto label = static_cast<uint8_t>(key[depth]);
-      occurs_[label] = true;
-      AddEdge(label);
-    } else {
-      AddEdge(kTerminator);
-    }
-    if (value_bytes_ > 0) values_.PushNumber(value, value_bytes_);
-    if (draft_bytes_ > 0) values_.PushNumber(draft, draft_bytes_);
-    num_leaves_++;
-  }
-  // Closes the lowest open node, and gives the node above an edge to it. That
-  // node is made if the path forks between the two, at `fork`.
-  void CloseLowest(const Slice& key, size_t fork);
-  void AppendRecord(const OpenNode& node, const Slice& run);
-
-  void AddChunk(size_t record_size);
-  void ParseRecord(const char* end, Record* record) const;
   // Calls visit(level, record) for all nodes; those of each level come from the
   // last to the first. Returns the number of digits on the longest path, or 0
   // if the trie is one of bytes.
   template <FstDigitNodes::Detail kDetail, typename Visitor>
   uint32_t VisitBackward(const Visitor& visit) const;
+  uint64_t NumNodes() const {
+    return records_.nodes() + (split_runs_ ? records_.run_bytes() : 0);
+  }
   bool MayUseDigits() const;
   bool UseDigitsIfSmaller(uint64_t* size);
   // Decides on the encoding of the nodes that VisitBackward visits.
@@ -196,24 +143,11 @@ class FstBuilder {
 
   unsigned value_bits_;
   const Unfinished unfinished_;
-  const unsigned value_bytes_;
-  const unsigned draft_bytes_;
   FstOptions options_;
-
-  std::vector<OpenNode> open_;
-  size_t lowest_depth_ = 0;  // depth of the last open node
-  ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
-  ByteStack values_;         // of their leaves, with the drafts
-  std::vector<ByteStack> records_;  // in chunks
-  size_t records_bytes_ = 0;
-  bool occurs_[256] = {};
-  uint64_t num_leaves_ = 0;
-  uint64_t num_nodes_ = 0;
-  uint64_t run_bytes_ = 0;
-  size_t longest_run_ = 0;
+  FstRecords records_;
 
   // The decisions of Prepare.
-  bool keep_runs_ = false;
+  bool split_runs_ = false;  // whether each byte of a run becomes a node
   unsigned code_bits_ = 8;
   char alphabet_[Alphabet::kSize] = {};
   uint8_t codes_[256] = {};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Records the nodes of a Fast Succinct Trie in one pass over sorted keys.
+//
+//  The paper (section 2.4) lets every level grow at its end. The level of an
+//  edge must then be known when a key arrives. It is not known if runs are
+//  skipped: a later key may leave the path in the middle of a run, and push
+//  down what lies below. So nodes are recorded in post-order instead, as soon
+//  as all keys below them have come. Only the nodes on the path of the last key
+//  are open.
+//
+//    open nodes   a stack; their edges lie one after the other on a second
+//                 stack, because only the lowest node grows
+//    records      for each node its edges, values and run, 2 bytes an edge
+//
+//  Read from the end, the records are the nodes in pre-order, from right to
+//  left. Their levels follow from that order (fst_builder.h).
+
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "filter_policy/fst/byte_stack.h"
+#include "filter_policy/fst/fst_record.h"
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class FstRecords {
+ public:
+  // For each key, the lowest bytes of two numbers are kept.
+  FstRecords(unsigned value_bytes, unsigned draft_bytes)
+      : value_bytes_(value_bytes), draft_bytes_(draft_bytes) {}
+
+  // Adds the key up to the byte that tells it from its neighbours, or to its
+  // end if the next key starts with it. It shares its first `shared` bytes with
+  // the key before it (0 for the first one), and `next_shared` with the next.
+  // Keys ascend.
+  void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
+           uint64_t draft) {
+    if (next_shared > shared || num_leaves_ == 0) Open(next_shared);
+    AddLeaf(key, std::max(shared, next_shared), value, draft);
+    if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
+  }
+
+  // Adds the last key.
+  void AddLast(const Slice& key, size_t shared, uint64_t value, uint64_t draft);
+
+  uint64_t leaves() const { return num_leaves_; }
+  // The nodes that have been recorded, and the bytes of their runs: of all, and
+  // of the longest one.
+  uint64_t nodes() const { return num_nodes_; }
+  uint64_t run_bytes() const { return run_bytes_; }
+  size_t longest_run() const { return longest_run_; }
+  // Whether a byte occurs in any edge or run.
+  bool Occurs(unsigned byte) const { return occurs_[byte]; }
+  const bool (&occurs() const)[256] { return occurs_; }
+
+  // The bytes that are kept for each key.
+  unsigned value_bytes() const { return value_bytes_; }
+  unsigned draft_bytes() const { return draft_bytes_; }
+
+  // Reads the records from the last one on. The records must outlive it.
+  class Reader {
+   public:
+    explicit Reader(const FstRecords& records)
+        : records_(records), chunk_(records.records_.rbegin()) {
+      if (chunk_ != records.records_.rend()) left_ = chunk_->size();
+    }
+    // False if there is none.
+    bool Next(FstRecord* record);
+
+   private:
+    const FstRecords& records_;
+    std::vector<ByteStack>::const_reverse_iterator chunk_;
+    size_t left_ = 0;
+  };
+
+  size_t MemoryUsage() const;
+
+ private:
+  // A node on the path of the last key.
+  struct OpenNode {
+    size_t depth;       // bytes before its edges, on the path
+    size_t first_edge;  // in edges_, in bytes
+    size_t first_value;
+    uint32_t children;  // of the edges, those that lead to nodes
+  };
+
+  // Code that few keys need is out of line, so that Add needs no registers for
+  // it.
+  [[gnu::noinline]] void Open(size_t depth) {
+    open_.push_back({depth, edges_.size(), values_.size(), 0});
+    lowest_depth_ = depth;
+  }
+  [[gnu::noinline]] void CloseBelow(const Slice& key, size_t depth) {
+    while (lowest_depth_ > depth) CloseLowest(key, depth);
+  }
+  void AddEdge(uint16_t edge) {
+    edges_.PushNumber(edge, FstRecord::kEdgeBytes);
+  }
+  void AddLeaf(const Slice& key, size_t depth, uint64_t value, uint64_t draft) {
+    if (depth < key.size()) {
+      const auto label = static_cast<uint8_t>(key[depth]);
+      occurs_[label] = true;
+      AddEdge(label);
+    } else {
+      AddEdge(FstRecord::kTerminator);
+    }
+    if (value_bytes_ > 0) values_.PushNumber(value, value_bytes_);
+    if (draft_bytes_ > 0) values_.PushNumber(draft, draft_bytes_);
+    num_leaves_++;
+  }
+  // Closes the lowest open node, and gives the node above an edge to it. That
+  // node is made if the path forks between the two, at `fork`.
+  void CloseLowest(const Slice& key, size_t fork);
+  void AppendRecord(const OpenNode& node, const Slice& run);
+
+  void AddChunk(size_t record_size);
+  void ParseRecord(const char* end, FstRecord* record) const;
+  const unsigned value_bytes_;
+  const unsigned draft_bytes_;
+  std::vector<OpenNode> open_;
+  size_t lowest_depth_ = 0;  // depth of the last open node
+  ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
+  ByteStack values_;         // of their leaves, with the drafts
+  std::vector<ByteStack> records_;  // in chunks
+  size_t records_bytes_ = 0;
+  bool occurs_[256] = {};
+  uint64_t num_leaves_ = 0;
+  uint64_t num_nodes_ = 0;
+  uint64_t run_bytes_ = 0;
+  size_t longest_run_ = 0;
+};
+
+inline bool FstRecords::Reader::Next(FstRecord* record) {
+  while (left_ == 0) {
+    if (chunk_ == records_.records_.rend()) return false;
+    if (++chunk_ == records_.records_.rend()) return false;
+    left_ = chunk_->size();
+  }
+  records_.ParseRecord(chunk_->data() + left_, record);
+  left_ = static_cast<size_t>(record->edges - chunk_->data());
+  return true;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
