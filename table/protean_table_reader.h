@@ -44,7 +44,9 @@ class ProteanTableReader : public TableReader {
         table_(file_.file().table()),
         queue_(file_.queue()),
         get_counter_(file_.first_get_counter()),
-        filter_of_keys_(file_.GetFilterOfKeys()) {}
+        filter_of_keys_(file_.GetFilterOfKeys()),
+        has_statistics_(file_.file().statistics() != nullptr),
+        get_uses_answer_(file_.file().GetUsesAnswer()) {}
 
   const BlockBasedFile& file() const { return file_.file(); }
 
@@ -58,33 +60,20 @@ class ProteanTableReader : public TableReader {
   Status Get(const ReadOptions& read_options, const Slice& key,
              GetContext* get_context, const SliceTransform* prefix_extractor,
              bool skip_filters) override {
-    if (ExistenceCheck::Current() != nullptr) {
-      return ExistenceCheck::Get(file_, read_options, key, get_context,
-                                 prefix_extractor, skip_filters);
+    if (filter_of_keys_ == nullptr || skip_filters ||
+        get_context->State() != GetContext::kNotFound ||
+        ExistenceCheck::Current() != nullptr) {
+      return GetByTable(read_options, key, get_context, prefix_extractor,
+                        skip_filters);
     }
-    if (get_context->State() != GetContext::kNotFound) {
-      return GetMore(read_options, key, get_context, prefix_extractor,
-                     skip_filters);
+    if (filter_of_keys_->block().EntryMayMatch(file_.UserKey(key))) {
+      return GetLetThrough(read_options, key, get_context, prefix_extractor);
     }
-    const FilterAnswers answer;
-    Status s;
-    if (filter_of_keys_ == nullptr || skip_filters) {
-      s = table_->Get(read_options, key, get_context, prefix_extractor,
-                      skip_filters);
-    } else if (filter_of_keys_->block().EntryMayMatch(file_.UserKey(key))) {
-      const ProteanFilterBitsReader::LetThrough let_through(filter_of_keys_);
-      s = table_->Get(read_options, key, get_context, prefix_extractor,
-                      skip_filters);
-    } else {
+    if (ThreadGets::CountDenied(get_counter_) || has_statistics_) {
       file().CountDeniedKey();
     }
-    if (get_context->State() == GetContext::kNotFound) {
-      ThreadGets::Count(get_counter_, answer, /*found=*/false);
-      if (queue_ != nullptr && s.ok()) Sample(key);
-    } else {
-      ThreadGets::Count(get_counter_, answer, /*found=*/true);
-    }
-    return s;
+    if (queue_ != nullptr) Sample(key);
+    return Status::OK();
   }
   void MultiGet(const ReadOptions& read_options,
                 const MultiGetContext::Range* range,
@@ -197,6 +186,14 @@ class ProteanTableReader : public TableReader {
     std::array<size_t, MultiGetContext::MAX_BATCH_SIZE> progress_;
   };
 
+  // Get where the table asks the filter, if there is one.
+  Status GetByTable(const ReadOptions& read_options, const Slice& key,
+                    GetContext* get_context,
+                    const SliceTransform* prefix_extractor, bool skip_filters);
+  // Get for a key that the filter has let through.
+  Status GetLetThrough(const ReadOptions& read_options, const Slice& key,
+                       GetContext* get_context,
+                       const SliceTransform* prefix_extractor);
   // Get for a key of which newer files have told operands of a merge.
   Status GetMore(const ReadOptions& read_options, const Slice& key,
                  GetContext* get_context,
@@ -217,6 +214,8 @@ class ProteanTableReader : public TableReader {
   QueryQueue* const queue_;
   const size_t get_counter_;
   const ProteanFilterBitsReader* const filter_of_keys_;
+  const bool has_statistics_;
+  const bool get_uses_answer_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
