@@ -4,7 +4,9 @@
 //  asks the filter for Get and MultiGet. If the table keeps the whole filter in
 //  memory, Get asks the filter itself before it calls the table, because most
 //  files do not have the key, and the way to the filter through the table costs
-//  more than a Bloom filter's answer. Only iterators for users are wrapped,
+//  more than a Bloom filter's answer. If the filter lets the key through, the
+//  table is told to skip it, unless it needs the answer: for statistics, or for
+//  an index with first keys. Only iterators for users are wrapped,
 //  if the file has a range filter or queries of it are sampled
 //  (protean_table_iterator.h), or if keys are being counted (range_counter.h).
 //  While an existence check is at work, the filters alone are asked

@@ -5,11 +5,12 @@
 //
 //  Counting must not slow down reads, so no two threads write to the same
 //  memory: each thread has a row of counters for each level, and a reader of
-//  the sums adds up the rows of all threads. RocksDB's table, which asks the
-//  filter, does not pass the answer on, but counts it in the thread's perf
+//  the sums adds up the rows of all threads. Where RocksDB's table asks the
+//  filter, it does not pass the answer on, but counts it in the thread's perf
 //  context; the table's reader, which knows the level and what was found, looks
-//  there. RocksDB's default perf level, kEnableCount, suffices; below that,
-//  Gets have no answer.
+//  there. Where the reader asks, it counts in both, if the perf context counts.
+//  RocksDB's default perf level, kEnableCount, suffices; below that, Gets have
+//  no answer.
 
 #pragma once
 
