@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "filter_policy/bits/bit_util.h"
+#include "filter_policy/bits/checksum.h"
 #include "util/coding.h"
-#include "util/crc32c.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -68,9 +68,9 @@ size_t PayloadOffset(const FilterBlockHeader& header) {
 
 // The CRC-32C of the whole block except for the checksum itself.
 uint32_t Checksum(const Slice& block) {
-  const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
-  return crc32c::Extend(before, block.data() + kPayloadOffset,
-                        block.size() - kPayloadOffset);
+  const uint32_t before = ExtendCrc32c(0, Slice(block.data(), kChecksumOffset));
+  return ExtendCrc32c(before, Slice(block.data() + kPayloadOffset,
+                                    block.size() - kPayloadOffset));
 }
 
 }  // namespace

@@ -41,10 +41,9 @@
 #pragma once
 
 #include "filter_policy/amq/amq_type.h"
+#include "filter_policy/amq/ribbon_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-constexpr AmqKind kRibbonAmq{6};
 
 const AmqType& RibbonAmqType();
 

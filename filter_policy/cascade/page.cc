@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "filter_policy/bits/checksum.h"
 #include "util/coding_lean.h"
 #include "util/crc32c.h"
 
@@ -46,7 +47,7 @@ size_t BytesFor(uint64_t unary_bits, uint64_t size, unsigned remainder_bits,
 
 uint32_t ChecksumOf(const char* page) {
   return crc32c::Mask(
-      crc32c::Value(page + kPageNumberAt, kPageBytes - kPageNumberAt));
+      ExtendCrc32c(0, Slice(page + kPageNumberAt, kPageBytes - kPageNumberAt)));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "util/crc32c.h"
+#include "filter_policy/bits/checksum.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -25,9 +25,9 @@ constexpr size_t kNumBlocksOffset = 40;
 constexpr size_t kBlocksOffset = 48;
 
 uint32_t Checksum(const Slice& bytes) {
-  const uint32_t before = crc32c::Value(bytes.data(), kChecksumOffset);
-  return crc32c::Extend(before, bytes.data() + kChecksumEnd,
-                        bytes.size() - kChecksumEnd);
+  const uint32_t before = ExtendCrc32c(0, Slice(bytes.data(), kChecksumOffset));
+  return ExtendCrc32c(
+      before, Slice(bytes.data() + kChecksumEnd, bytes.size() - kChecksumEnd));
 }
 
 // The first runend at or after `slot`, or the number of slots.

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "filter_policy/bits/bit_array.h"
+#include "filter_policy/bits/checksum.h"
 #include "filter_policy/bits/packed_array.h"
 #include "filter_policy/bits/rank_vector.h"
 #include "filter_policy/bits/select_vector.h"
+#include "util/crc32c.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -144,6 +146,23 @@ TEST(BitsTest, LowerBoundLabel) {
       ASSERT_EQ(static_cast<uint32_t>(found - labels.begin()),
                 LowerBoundLabel(labels.data(), begin, end,
                                 static_cast<uint8_t>(label)));
+    }
+  }
+}
+
+// Any length, at any alignment, in one piece and in two.
+TEST(BitsTest, ChecksumIsThatOfRocksDB) {
+  Random rnd(7);
+  const std::string bytes = rnd.RandomBinaryString(300);
+  for (size_t begin = 0; begin < 9; begin++) {
+    for (size_t size = 0; begin + size <= bytes.size(); size++) {
+      const Slice all(bytes.data() + begin, size);
+      const uint32_t expected = crc32c::Value(all.data(), all.size());
+      ASSERT_EQ(ExtendCrc32c(0, all), expected) << begin << " " << size;
+      const size_t first = size / 3;
+      const uint32_t before = ExtendCrc32c(0, Slice(all.data(), first));
+      ASSERT_EQ(ExtendCrc32c(before, Slice(all.data() + first, size - first)),
+                expected);
     }
   }
 }
