@@ -198,7 +198,7 @@ TEST_F(FilterGetsTest, SameAsTickers) {
 
 // A filter that the table keeps in memory is asked without RocksDB, one in the
 // block cache by RocksDB. Both are counted alike, and so are keys for which
-// RocksDB need not ask again, because nobody wants its own counts.
+// RocksDB need not ask again, because its own counts are off.
 TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
   const auto count = [this](const char* policy, const char* table,
                             bool statistics, bool by_level) {
