@@ -43,32 +43,18 @@ fi
 # Fetches the upstream tarball into the cache with a private configuration of apt: its own sources and lists, and the mirrors
 # that this machine already uses for its packages.
 fetch_tarball() {
-  local tarball=$1 apt mirror mirrors fetched=0
+  local tarball=$1 apt fetched=0
   command -v apt-get >/dev/null ||
     die "fetching RocksDB needs apt (Debian); elsewhere give a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
   # The sources themselves are read: apt lists them only once it has fetched their package lists.
-  mirrors=$(apt_sources)
-  [ -n "$mirrors" ] || die "apt on this machine has no package source to take a mirror from: /etc/apt/sources.list,
+  [ -n "$(apt_sources)" ] || die "apt on this machine has no package source to take a mirror from: /etc/apt/sources.list,
   /etc/apt/sources.list.d/*.list and /etc/apt/sources.list.d/*.sources name none. Add one, or copy $(basename "$tarball") from
   another machine's cache to $cache, or name a source tree: cmake -DPROTEAN_ROCKSDB_SOURCE=DIR"
   say "fetching RocksDB $version (Debian source package rocksdb $debian_version), 14 MB"
   apt=$(mktemp -d "$cache/apt.XXXXXX")
-  mkdir -p "$apt/lists/partial" "$apt/parts" "$apt/archives/partial"
-  local options=(-q -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=$apt/parts"
-    -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache::Archives=$apt/archives" -o Dir::Cache::srcpkgcache=
-    -o Dir::Cache::pkgcache= -o APT::Sandbox::User=root -o Acquire::Retries=2 -o APT::Update::Error-Mode=any)
-  for mirror in $mirrors; do
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $debian_suite main" \
-      >"$apt/sources.list"
-    echo "from $mirror:" >>"$apt/log"
-    if apt-get "${options[@]}" update >>"$apt/log" 2>&1 &&
-      (cd "$apt" && apt-get "${options[@]}" source --download-only --tar-only "rocksdb=$debian_version") \
-        >>"$apt/log" 2>&1; then
-      fetched=1
-      break
-    fi
-  done
-  if [ $fetched = 1 ]; then
+  if fetch_from_mirrors "$apt" deb-src "$debian_suite" "$(dpkg --print-architecture)" \
+    source --download-only --tar-only "rocksdb=$debian_version"; then
+    fetched=1
     mv "$apt"/rocksdb_"$version".orig.tar.* "$tarball"
   else
     sed 's/^/  apt: /' "$apt/log" >&2

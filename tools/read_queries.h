@@ -38,6 +38,10 @@ struct ReadQuery {
   bool inclusive = true;
 };
 
+inline bool IsForwardSeek(const ReadQuery& read) {
+  return read.kind == ReadKind::kOpenSeek || read.kind == ReadKind::kClosedSeek;
+}
+
 // Appends the queries of a file (filter_policy/samples/query_file.h). Prints to
 // `err` which lines are left out.
 Status ReadQueries(const std::string& file, std::ostream& err,

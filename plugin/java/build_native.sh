@@ -6,11 +6,12 @@
 #   plugin/java/build_native.sh [--output=DIR] [--platform=NAME ...] [VERSION ...]
 #
 #   --output=DIR     default: plugin/java/target/native; for mvn, -Dprotean.native=DIR
-#   --platform=NAME  linux-x86_64, linux-aarch64 (both with glibc) or linux-x86_64-musl; default: linux-x86_64
+#   --platform=NAME  linux-x86_64, linux-aarch64 (both with glibc), linux-x86_64-musl or linux-aarch64-musl; default:
+#                    linux-x86_64
 #   VERSION          of rocksdbjni; default: 9.10.0 10.1.3 10.10.1 11.8.1
 #
-# What is there of other platforms and versions stays, and gets into the JAR, too. A platform other than the default needs
-# Debian's g++-aarch64-linux-gnu, or musl-tools (scripts/musl_compiler.sh makes the compiler).
+# What is there of other platforms and versions stays, and gets into the JAR, too. Those for aarch64 need Debian's
+# g++-aarch64-linux-gnu. For musl, scripts/musl_compiler.sh makes the compiler, of Debian's packages.
 #
 # The library to bind to comes from the JAR of rocksdbjni, by Maven; the sources of RocksDB from Debian for 9.10.0
 # (scripts/provision_rocksdb.sh), and by cargo from the Rust crates that carry them for the others. All of it is kept in
@@ -23,11 +24,14 @@ readonly provided=9.10.0
 readonly known="9.10.0 10.1.3 10.10.1 11.8.1"
 # The library in the JAR of rocksdbjni for each platform.
 declare -rA rocksdb_libraries=([linux-x86_64]=librocksdbjni-linux64.so [linux-aarch64]=librocksdbjni-linux-aarch64.so
-  [linux-x86_64-musl]=librocksdbjni-linux64-musl.so)
+  [linux-x86_64-musl]=librocksdbjni-linux64-musl.so [linux-aarch64-musl]=librocksdbjni-linux-aarch64-musl.so)
 readonly copy=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 
+# The CPU of platform $1.
+cpu_of() { local name=${1#linux-} && echo "${name%-musl}"; }
+
 output=$project/plugin/java/target/native platform=()
-parse_options --output=DIR '--platform=linux-x86_64|linux-aarch64|linux-x86_64-musl...' VERSION... -- "$@"
+parse_options --output=DIR '--platform=linux-x86_64|linux-aarch64|linux-x86_64-musl|linux-aarch64-musl...' VERSION... -- "$@"
 [ ${#platform[@]} -gt 0 ] || platform=(linux-x86_64)
 output=$(realpath -m "$output") wanted=("${arguments[@]}")
 for version in "${wanted[@]}"; do
@@ -40,9 +44,13 @@ cd "$project"
 for tool in cmake ninja strip; do
   command -v $tool >/dev/null || die "$tool is missing; scripts/setup.sh installs what Protean is built with"
 done
-[[ " ${platform[*]} " != *" linux-aarch64 "* ]] || command -v aarch64-linux-gnu-g++ >/dev/null ||
+[[ " ${platform[*]} " != *" linux-aarch64"* ]] || command -v aarch64-linux-gnu-g++ >/dev/null ||
   die "aarch64-linux-gnu-g++ is missing (Debian: apt install g++-aarch64-linux-gnu)"
-[[ " ${platform[*]} " != *" linux-x86_64-musl "* ]] || musl=$("$project/scripts/musl_compiler.sh")
+# The compiler for musl, by its CPU.
+declare -A musl=()
+for name in "${platform[@]}"; do
+  [[ $name != *-musl ]] || musl[$(cpu_of "$name")]=$("$project/scripts/musl_compiler.sh" "$(cpu_of "$name")")
+done
 for tool in mvn javac jar; do
   command -v $tool >/dev/null || die "$tool is missing (Debian: apt install maven default-jdk-headless)"
 done
@@ -69,14 +77,15 @@ fetch_library() {
 # Ends the script unless the library $3 is for the CPU of platform $2, and takes from elsewhere only what the libraries that
 # follow have, and what the C and C++ libraries have. $1 begins the names of the binutils.
 check_library() {
-  local prefix=$1 platform=$2 library=$3 machine="Advanced Micro Devices X86-64" others=@ missing
+  local prefix=$1 platform=$2 library=$3 cpu machine="Advanced Micro Devices X86-64" others=@ missing
   shift 3
-  [ "$platform" != linux-aarch64 ] || machine=AArch64
+  cpu=$(cpu_of "$platform")
+  [ "$cpu" != aarch64 ] || machine=AArch64
   "${prefix}readelf" -h "$library" | grep -Eq "Machine: +$machine\$" || die "$library is not for $platform"
   # With glibc, symbols of the C and C++ libraries have versions. With musl, they have not.
-  if [ "$platform" = linux-x86_64-musl ]; then
+  if [[ $platform = *-musl ]]; then
     others='^_Z(N?K?S|d[al]|n[aw]|T[ISTV](N?S|N10__cxxabiv1))|^(__cxa|_Unwind|__gxx|__once)_'
-    set -- /usr/lib/x86_64-linux-musl/libc.so "$@"
+    set -- "${musl[$cpu]}/usr/lib/$cpu-linux-musl/libc.so" "$@"
     # musl's loader lets no function choose another one.
     ! "${prefix}readelf" -rW "$library" | grep -q IRELATIV || die "$library has IRELATIVE relocations, which musl refuses"
   fi
@@ -88,7 +97,7 @@ check_library() {
 
 # Builds for platform $1 and version $2.
 build() {
-  local platform=$1 version=$2 cross=() prefix="" suffix="" arguments=(-DPROTEAN_LIBRARIES_ONLY=ON) work log library
+  local platform=$1 version=$2 cpu cross=() prefix="" suffix arguments=(-DPROTEAN_LIBRARIES_ONLY=ON) work log library
   local rocksdb=${rocksdb_libraries[$platform]}
   fetch_library "$rocksdb" "$version" "$cache/rocksdbjni-$version"
   arguments+=("-DPROTEAN_ROCKSDB_LIBRARY=$cache/rocksdbjni-$version/$rocksdb")
@@ -96,14 +105,16 @@ build() {
     fetch_rocksdb_crate "$version" "$cache/rocksdb-$version" "put a source tree of that version into $cache/rocksdb-$version"
     arguments+=("-DPROTEAN_ROCKSDB_SOURCE=$cache/rocksdb-$version")
   fi
-  if [ "$platform" = linux-x86_64-musl ]; then
-    suffix=-musl
-    cross=(env "CMAKE_TOOLCHAIN_FILE=$project/cmake/musl.cmake" "PROTEAN_MUSL=$musl" "CXX=$musl/g++")
-  elif [ "$platform" = linux-aarch64 ]; then
-    suffix=-aarch64 prefix=aarch64-linux-gnu-
-    cross=(env "CMAKE_TOOLCHAIN_FILE=$project/cmake/foreign.cmake" PROTEAN_CPU=aarch64 "CXX=${prefix}g++")
+  cpu=$(cpu_of "$platform")
+  [ "$cpu" = x86_64 ] || prefix=$cpu-linux-gnu-
+  if [[ $platform = *-musl ]]; then
+    cross=(env "CMAKE_TOOLCHAIN_FILE=$project/cmake/musl.cmake" "PROTEAN_CPU=$cpu" "PROTEAN_MUSL=${musl[$cpu]}"
+      "CXX=${musl[$cpu]}/g++")
+  elif [ "$cpu" != x86_64 ]; then
+    cross=(env "CMAKE_TOOLCHAIN_FILE=$project/cmake/foreign.cmake" "PROTEAN_CPU=$cpu" "CXX=${prefix}g++")
   fi
-  work=$cache/java-$version$suffix-$(echo "$project" | sha256sum | cut -c1-8)
+  suffix=${platform#linux}
+  work=$cache/java-$version${suffix#-x86_64}-$(echo "$project" | sha256sum | cut -c1-8)
   mkdir -p "$work"
   lock "$work/.lock" "another build in $work"
   log=$work/configure.log

@@ -6,28 +6,35 @@
 #   tests/java/load_natives.sh [--output=DIR] [--platform=NAME] [--libraries=DIR] VERSION
 #
 #   --output=DIR     where the libraries are; default: plugin/java/target/native
-#   --platform=NAME  linux-x86_64 (the default), linux-aarch64 or linux-x86_64-musl
-#   --libraries=DIR  with musl: a folder with ld-musl-x86_64.so.1, libstdc++.so.6 and libgcc_s.so.1, as Alpine Linux has
-#                    them in /lib and /usr/lib
+#   --platform=NAME  linux-x86_64 (the default), linux-aarch64, linux-x86_64-musl or linux-aarch64-musl
+#   --libraries=DIR  with musl: a folder with ld-musl-CPU.so.1, libstdc++.so.6 and libgcc_s.so.1, as Alpine Linux has them
+#                    in /lib and /usr/lib. Debian's package musl has the first one, and Python's wheels for musllinux have
+#                    the others under longer names. Where those have DT_RELR, Debian 12's musl 1.2.3 is too old
 #   VERSION          of rocksdbjni
 #
-# linux-aarch64 runs under QEMU's emulation (Debian: apt install qemu-user g++-aarch64-linux-gnu), linux-x86_64-musl is compiled
-# with musl-gcc (musl-tools).
+# Programs for aarch64 run under QEMU's emulation (Debian: apt install qemu-user g++-aarch64-linux-gnu). For musl,
+# scripts/musl_compiler.sh makes the compiler.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 output=$project/plugin/java/target/native platform=linux-x86_64 libraries=""
-parse_options --output=DIR '--platform=linux-x86_64|linux-aarch64|linux-x86_64-musl' --libraries=DIR VERSION... -- "$@"
+parse_options --output=DIR '--platform=linux-x86_64|linux-aarch64|linux-x86_64-musl|linux-aarch64-musl' \
+  --libraries=DIR VERSION... -- "$@"
 [ ${#arguments[@]} = 1 ] || die "one VERSION is needed; see --help"
 
-compiler=cc rocksdb=librocksdbjni-linux64.so run=()
+compiler=cc rocksdb=librocksdbjni-linux64.so run=() cpu=""
 case $platform in
   linux-aarch64)
     compiler=aarch64-linux-gnu-gcc rocksdb=librocksdbjni-linux-aarch64.so run=(qemu-aarch64 -L /usr/aarch64-linux-gnu)
     ;;
-  linux-x86_64-musl)
-    [ -n "$libraries" ] || die "--libraries=DIR is needed with musl; see --help"
-    compiler=musl-gcc rocksdb=librocksdbjni-linux64-musl.so run=(env "LD_LIBRARY_PATH=$libraries" "$libraries/ld-musl-x86_64.so.1")
-    ;;
+  linux-x86_64-musl) cpu=x86_64 rocksdb=librocksdbjni-linux64-musl.so ;;
+  linux-aarch64-musl) cpu=aarch64 rocksdb=librocksdbjni-linux-aarch64-musl.so run=(qemu-aarch64) ;;
 esac
+if [ -n "$cpu" ]; then
+  for library in ld-musl-$cpu.so.1 libstdc++.so.6 libgcc_s.so.1; do
+    [ -f "$libraries/$library" ] || die "--libraries=DIR is needed with musl, a folder with $library; see --help"
+  done
+  compiler=$("$project/scripts/musl_compiler.sh" $cpu)/gcc
+  run+=("$libraries/ld-musl-$cpu.so.1" --library-path "$libraries")
+fi
 for tool in "$compiler" "${run[0]:-true}" javac; do
   command -v "$tool" >/dev/null || die "$tool is missing; see --help"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests what the scripts share: how apt's sources are read, on fixtures, that no script ends without a reason, how options
-# are parsed, and that every script of the tree answers --help.
+# Tests what the scripts share: how apt's sources are read, on fixtures, and fetched from, that no script ends without a
+# reason, how options are parsed, and that every script of the tree answers --help.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 parse_options -- "$@"
 cd "$project"
@@ -27,6 +27,32 @@ for folder in tests/scripts/apt/*/; do
   expect "$folder" "$(cat "$folder/expected")" "$(apt_sources "$folder")"
 done
 expect "no folder" "" "$(apt_sources "$work/nowhere")"
+
+# Fetches from two mirrors, of which $1 alone has the package, and prints what apt was asked for.
+fetch_from() (
+  having=$1
+  apt_sources() { printf '%s\n' one/ two/; }
+  apt-get() {
+    local source
+    source=$(sed 's/ \[.*\]//' "$work/apt/sources.list")
+    [[ " $* " = *" -o APT::Architecture=arm64 "* ]] || echo "not for arm64"
+    echo "$source: ${*: -2}"
+    [[ $source = *" $having "* ]]
+  }
+  rm -rf "$work/apt"
+  fetch_from_mirrors "$work/apt" deb suite arm64 download package || echo "not fetched"
+  sed 's/: .* update$/: update/' "$work/apt/log"
+)
+expect "the second mirror has it" "from one/:
+deb one/ suite main: update
+from two/:
+deb two/ suite main: update
+deb two/ suite main: download package" "$(fetch_from two/)"
+expect "no mirror has it" "not fetched
+from one/:
+deb one/ suite main: update
+from two/:
+deb two/ suite main: update" "$(fetch_from three/)"
 
 # ---- Reasons ----
 

@@ -32,13 +32,6 @@ final class Platform {
       throw new UnsatisfiedLinkError("Protean's native libraries are for x86-64 and aarch64; this CPU is " + architecture
           + ". plugin/java/build_native.sh describes how they are built");
     }
-    if (X86_64.contains(machine)) {
-      return musl ? DEFAULT + "-musl" : DEFAULT;
-    }
-    if (musl) {
-      throw new UnsatisfiedLinkError("Protean's native libraries for aarch64 need glibc, and this system has musl (as Alpine"
-          + " Linux has). Take a container image with glibc, such as one that is based on Debian or Ubuntu");
-    }
-    return "linux-aarch64";
+    return (X86_64.contains(machine) ? DEFAULT : "linux-aarch64") + (musl ? "-musl" : "");
   }
 }

@@ -176,7 +176,7 @@ class LoadTest {
       "Windows 11 | amd64 | false | are for Linux; this is Windows 11",
       "Mac OS X | aarch64 | false | are for Linux; this is Mac OS X",
       "Linux | s390x | false | are for x86-64 and aarch64; this CPU is s390x",
-      "Linux | aarch64 | true | for aarch64 need glibc, and this system has musl"})
+      "Linux | s390x | true | are for x86-64 and aarch64; this CPU is s390x"})
   void otherMachines(final String os, final String architecture, final boolean musl, final String reason) {
     final UnsatisfiedLinkError e =
         assertThrows(UnsatisfiedLinkError.class, () -> Platform.of(os, architecture, musl));
@@ -186,7 +186,7 @@ class LoadTest {
   /** The test's own resources say that there are libraries for different versions. */
   @ParameterizedTest
   @CsvSource({"amd64, false, linux-x86_64, 0.0.1", "x86_64, false, linux-x86_64, 0.0.1", "aarch64, false, linux-aarch64, 0.0.2",
-      "amd64, true, linux-x86_64-musl, 0.0.3"})
+      "amd64, true, linux-x86_64-musl, 0.0.3", "aarch64, true, linux-aarch64-musl, 0.0.4"})
   void chosenByTheMachine(final String architecture, final boolean musl, final String platform, final String there) {
     final NativeLibraries libraries = new NativeLibraries("Linux", architecture, musl, null, null, "/platforms/");
     assertEquals(platform, libraries.platform());
