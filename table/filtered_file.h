@@ -30,6 +30,10 @@ class FilterView {
 
   // The parts that the view keeps, or nullptr if it keeps none.
   const FileRangeFilter* parts() const { return parts_; }
+  // Whether the view keeps nothing.
+  bool IsEmpty() const {
+    return hold_.GetValue() == nullptr && parts_ == nullptr;
+  }
   // Keeps nothing any more, as a new view.
   void Release() {
     hold_.Reset();
@@ -105,7 +109,7 @@ class FilteredFile final : public CountedFile, private PartReports {
   QueryQueue* queue() const { return queue_; }
 
   // The counters of Gets in files of this level (get_tally.h).
-  size_t first_get_counter() const { return open_file_.first_get_counter(); }
+  size_t first_get_counter() const { return first_get_counter_; }
 
   // CountedFile:
   void Add(const SeekTally& seeks, uint32_t events) override {
@@ -136,6 +140,7 @@ class FilteredFile final : public CountedFile, private PartReports {
   const bool is_partitioned_;
   const bool allows_markers_;
   const size_t timestamp_size_;
+  const size_t first_get_counter_;
   const SequenceNumber marker_sequence_;
   QueryQueue* const queue_;
   std::atomic<bool> is_slow_{false};

@@ -54,20 +54,12 @@ const FileRangeFilter* ProteanTableIterator::Filter() {
   return file_->GetRangeFilter(read_options_, &lookup_context_, &view_);
 }
 
-void ProteanTableIterator::Settle(bool still_waits) {
-  if (WaitsForSearch() && !still_waits) {
-    outcomes_.CountPassed(bounds_.ForwardKind());
-  }
-  outcomes_.Settle(inner());
-}
-
-void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
-                                     bool still_waits) {
+inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
+                                            bool still_waits) {
   search_.BeginSeek(target);
   Settle(still_waits);
   SetReading();
-  marker().set_moves(0);
-  bounds_.Take(read_options_);
+  TakeBounds();
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
   if (ThreadBounds::AreUsed() && inner().pinned_iters_manager() != nullptr &&
@@ -114,6 +106,19 @@ bool ProteanTableIterator::StopAtThreadLowerBound() {
 
 // ---- Forward seeks ----
 
+inline void ProteanTableIterator::SeekInner(const Slice& target) {
+  const PerfContext& counters = ThreadPerfContext::Get();
+  const uint64_t read = counters.block_read_count;
+  const uint64_t found = DataBlocksInCache(counters);
+  inner().Seek(target);
+  // Anything else, such as a block that was read ahead, or counters that are
+  // switched off, tells nothing.
+  const bool from_file = counters.block_read_count > read;
+  if (!from_file && DataBlocksInCache(counters) <= found) return;
+  outcomes_.backoff().OnRead(/*from_cache=*/!from_file);
+  ThreadGets::CountSeek(file_->first_get_counter(), /*from_cache=*/!from_file);
+}
+
 void ProteanTableIterator::Seek(const Slice& target) {
   if (read_options_.async_io && status().IsTryAgain()) {
     SeekAgain(target);
@@ -124,19 +129,30 @@ void ProteanTableIterator::Seek(const Slice& target) {
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
   // all of them.
-  const bool again = search_.IsJoined() && search_.HasPassed(user_key);
+  const bool alone = IsReading() && search_.BeginSeekAlone(user_key);
+  const bool again =
+      !alone && search_.IsJoined() && search_.HasPassed(user_key);
   const int moves = !again        ? 0
                     : IsReading() ? Marker::kMaxMoves
                                   : marker().moves() + 1;
   const bool still_waits = again && WaitsForSearch();
-  BeginSeek(&user_key, /*backwards=*/false, still_waits);
-  marker().set_moves(
-      static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
+  if (alone) {
+    outcomes_.Settle(inner());
+    TakeBounds();
+  } else {
+    BeginSeek(&user_key, /*backwards=*/false, still_waits);
+    marker().set_moves(
+        static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
+  }
   const bool closed = bounds_.upper() != nullptr;
   const bool may_wait =
       CanWait() && moves < Marker::kMaxMoves &&
       !(file_->IsSlow() && outcomes_.backoff().ReadsAreCheap()) &&
       (closed || outcomes_.backoff().ShouldWait());
+  if (alone && !closed && !may_wait && !sampler_.SamplesAlone()) {
+    SeekInner(target);
+    return;
+  }
   const Asking asking{this};
   const FileRangeFilter* filter = closed || may_wait ? Filter() : nullptr;
   bool decided = false;
@@ -196,19 +212,6 @@ void ProteanTableIterator::SeekToFirst() {
   if (filter != nullptr) {
     outcomes_.CountRead(SeekKind::kClosed, Valid(), &inner());
   }
-}
-
-void ProteanTableIterator::SeekInner(const Slice& target) {
-  const PerfContext& counters = ThreadPerfContext::Get();
-  const uint64_t read = counters.block_read_count;
-  const uint64_t found = DataBlocksInCache(counters);
-  inner().Seek(target);
-  // Anything else, such as a block that was read ahead, or counters that are
-  // switched off, tells nothing.
-  const bool from_file = counters.block_read_count > read;
-  if (!from_file && DataBlocksInCache(counters) <= found) return;
-  outcomes_.backoff().OnRead(/*from_cache=*/!from_file);
-  ThreadGets::CountSeek(file_->first_get_counter(), /*from_cache=*/!from_file);
 }
 
 // ---- Markers ----

@@ -82,6 +82,10 @@ class ProteanTableIterator final : public WaitingIterator,
     }
   }
   bool NextAndGetResult(IterateResult* result) override {
+    BlockBasedTableIterator* const shown = inner().shown();
+    if (shown != nullptr && !bounds_.stops_at_upper()) {
+      return shown->BlockBasedTableIterator::NextAndGetResult(result);
+    }
     if (IsReading()) {
       return inner().NextAndGetResult(result) && !StopAtUpperBound();
     }
@@ -137,12 +141,26 @@ class ProteanTableIterator final : public WaitingIterator,
            !bounds_.IsBelowLower(file_->UserKey(key()));
   }
 
+  // Settle, BeginSeek, TakeBounds and SeekInner are part of every seek, without
+  // a call.
+
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
   // goes on in the next one, and its outcome is not known yet.
-  void Settle(bool still_waits);
+  [[gnu::always_inline]] void Settle(bool still_waits) {
+    if (WaitsForSearch() && !still_waits) {
+      outcomes_.CountPassed(bounds_.ForwardKind());
+    }
+    outcomes_.Settle(inner());
+  }
   // Settles the last seek, and begins one to a user key, or to the first or
   // last key if that is nullptr.
-  void BeginSeek(const Slice* target, bool backwards, bool still_waits = false);
+  [[gnu::always_inline]] void BeginSeek(const Slice* target, bool backwards,
+                                        bool still_waits = false);
+  // Notes the bounds that ReadOptions have for this seek.
+  [[gnu::always_inline]] void TakeBounds() {
+    marker().set_moves(0);
+    bounds_.Take(read_options_);
+  }
 
   // The file's filter, or nullptr. view_ keeps it for the scope of an Asking.
   const FileRangeFilter* Filter();
@@ -151,19 +169,21 @@ class ProteanTableIterator final : public WaitingIterator,
   // parts that have been asked stay in memory, as a data block would.
   struct Asking {
     ~Asking() {
-      if (iterator->view_.parts() == nullptr || !iterator->WaitsForSearch()) {
-        iterator->view_.Release();
-      }
+      if (!iterator->view_.IsEmpty()) iterator->LeaveView();
     }
     ProteanTableIterator* const iterator;
   };
+
+  [[gnu::noinline]] void LeaveView() {
+    if (view_.parts() == nullptr || !WaitsForSearch()) view_.Release();
+  }
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
   bool Obey(const SeekDecision& decision, SeekKind kind);
 
   // Seeks inner(), and notes whether its blocks were in the cache.
-  void SeekInner(const Slice& target);
+  [[gnu::always_inline]] void SeekInner(const Slice& target);
   // Repeats a seek whose block was not there yet, with async_io.
   void SeekAgain(const Slice& target);
 

@@ -4,7 +4,9 @@
 //  asks the filter for Get and MultiGet. If the table keeps the whole filter in
 //  memory, Get asks the filter itself before it calls the table, because most
 //  files do not have the key, and the way to the filter through the table costs
-//  more than a Bloom filter's answer. Only iterators for users are wrapped,
+//  more than a Bloom filter's answer. If the filter lets the key through, the
+//  table is told to skip it, unless it needs the answer: for statistics, or for
+//  an index with first keys. Only iterators for users are wrapped,
 //  if the file has a range filter or queries of it are sampled
 //  (protean_table_iterator.h), or if keys are being counted (range_counter.h).
 //  While an existence check is at work, the filters alone are asked
@@ -44,7 +46,9 @@ class ProteanTableReader : public TableReader {
         table_(file_.file().table()),
         queue_(file_.queue()),
         get_counter_(file_.first_get_counter()),
-        filter_of_keys_(file_.GetFilterOfKeys()) {}
+        filter_of_keys_(file_.GetFilterOfKeys()),
+        has_statistics_(file_.file().statistics() != nullptr),
+        get_uses_answer_(file_.file().GetUsesAnswer()) {}
 
   const BlockBasedFile& file() const { return file_.file(); }
 
@@ -58,33 +62,20 @@ class ProteanTableReader : public TableReader {
   Status Get(const ReadOptions& read_options, const Slice& key,
              GetContext* get_context, const SliceTransform* prefix_extractor,
              bool skip_filters) override {
-    if (ExistenceCheck::Current() != nullptr) {
-      return ExistenceCheck::Get(file_, read_options, key, get_context,
-                                 prefix_extractor, skip_filters);
+    if (filter_of_keys_ == nullptr || skip_filters ||
+        get_context->State() != GetContext::kNotFound ||
+        ExistenceCheck::Current() != nullptr) {
+      return GetByTable(read_options, key, get_context, prefix_extractor,
+                        skip_filters);
     }
-    if (get_context->State() != GetContext::kNotFound) {
-      return GetMore(read_options, key, get_context, prefix_extractor,
-                     skip_filters);
+    if (filter_of_keys_->block().EntryMayMatch(file_.UserKey(key))) {
+      return GetLetThrough(read_options, key, get_context, prefix_extractor);
     }
-    const FilterAnswers answer;
-    Status s;
-    if (filter_of_keys_ == nullptr || skip_filters) {
-      s = table_->Get(read_options, key, get_context, prefix_extractor,
-                      skip_filters);
-    } else if (filter_of_keys_->block().EntryMayMatch(file_.UserKey(key))) {
-      const ProteanFilterBitsReader::LetThrough let_through(filter_of_keys_);
-      s = table_->Get(read_options, key, get_context, prefix_extractor,
-                      skip_filters);
-    } else {
+    if (ThreadGets::CountDenied(get_counter_) || has_statistics_) {
       file().CountDeniedKey();
     }
-    if (get_context->State() == GetContext::kNotFound) {
-      ThreadGets::Count(get_counter_, answer, /*found=*/false);
-      if (queue_ != nullptr && s.ok()) Sample(key);
-    } else {
-      ThreadGets::Count(get_counter_, answer, /*found=*/true);
-    }
-    return s;
+    if (queue_ != nullptr) Sample(key);
+    return Status::OK();
   }
   void MultiGet(const ReadOptions& read_options,
                 const MultiGetContext::Range* range,
@@ -197,6 +188,14 @@ class ProteanTableReader : public TableReader {
     std::array<size_t, MultiGetContext::MAX_BATCH_SIZE> progress_;
   };
 
+  // Get where the table asks the filter, if there is one.
+  Status GetByTable(const ReadOptions& read_options, const Slice& key,
+                    GetContext* get_context,
+                    const SliceTransform* prefix_extractor, bool skip_filters);
+  // Get for a key that the filter has let through.
+  Status GetLetThrough(const ReadOptions& read_options, const Slice& key,
+                       GetContext* get_context,
+                       const SliceTransform* prefix_extractor);
   // Get for a key of which newer files have told operands of a merge.
   Status GetMore(const ReadOptions& read_options, const Slice& key,
                  GetContext* get_context,
@@ -217,6 +216,8 @@ class ProteanTableReader : public TableReader {
   QueryQueue* const queue_;
   const size_t get_counter_;
   const ProteanFilterBitsReader* const filter_of_keys_;
+  const bool has_statistics_;
+  const bool get_uses_answer_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,7 +9,24 @@
 #include <mutex>
 #include <vector>
 
+#include "monitoring/perf_level_imp.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Where RocksDB keeps this thread's perf level, unless RocksDB has been
+// compiled without perf contexts: then nothing counts.
+const PerfLevel* PerfLevelOfThread() {
+#if defined(NPERF_CONTEXT)
+  static constexpr PerfLevel kNothing = PerfLevel::kDisable;
+  return &kNothing;
+#else
+  return &perf_level;
+#endif
+}
+
+}  // namespace
 
 // The counters of all threads. Never destroyed, since threads may end late.
 class ThreadRows {
@@ -64,6 +81,8 @@ class ThreadRows {
     Counters& counters = threads_[here];
     counters.Grow(std::max(counter + 1, ThreadGets::kRow * rows_));
     here->counters = counters.numbers.get();
+    here->perf = get_perf_context();
+    here->perf_level = PerfLevelOfThread();
     here->size = counters.size;
   }
   // This thread ends.
@@ -182,6 +201,15 @@ void ThreadGets::CountSlowly(size_t counter, uint64_t times) {
   if (ended) return ThreadRows::Instance().AddEnded(counter, times);
   ThreadRows::Instance().Grow(&here_, counter);
   Add(counter, times);
+}
+
+bool ThreadGets::CountDeniedSlowly(size_t first_counter) {
+  const bool counts = *PerfLevelOfThread() >= PerfLevel::kEnableCount;
+  CountSlowly(first_counter + (counts ? kNegative : kNoAnswer), 1);
+  if (!counts) return false;
+  PerfContext* const perf = get_perf_context();
+  perf->bloom_sst_miss_count++;
+  return perf->per_level_perf_context_enabled;
 }
 
 void ThreadGets::CountBatch(size_t first_counter, const FilterAnswers& answers,

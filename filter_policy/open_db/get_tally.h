@@ -5,11 +5,12 @@
 //
 //  Counting must not slow down reads, so no two threads write to the same
 //  memory: each thread has a row of counters for each level, and a reader of
-//  the sums adds up the rows of all threads. RocksDB's table, which asks the
-//  filter, does not pass the answer on, but counts it in the thread's perf
+//  the sums adds up the rows of all threads. Where RocksDB's table asks the
+//  filter, it does not pass the answer on, but counts it in the thread's perf
 //  context; the table's reader, which knows the level and what was found, looks
-//  there. RocksDB's default perf level, kEnableCount, suffices; below that,
-//  Gets have no answer.
+//  there. Where the reader asks, it counts in both, if the perf context counts.
+//  RocksDB's default perf level, kEnableCount, suffices; below that, Gets have
+//  no answer.
 
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <cstdint>
 
 #include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -120,6 +122,36 @@ class ThreadGets {
     if (answer.blocks() > 0) CountGetFromFile(first_counter, answer);
     Add(counter, 1);
   }
+  // Counts the filter's answer for a key where the table's reader, not the
+  // table, has asked: here, and in the perf context if that counts. Denied
+  // returns true if the perf context counts by levels, too, which is left to
+  // the caller.
+  static bool CountDenied(size_t first_counter) {
+    const Here& here = here_;
+    if (first_counter >= here.size) return CountDeniedSlowly(first_counter);
+    const bool counts = *here.perf_level >= PerfLevel::kEnableCount;
+    Increase(&here.counters[first_counter + (counts ? kNegative : kNoAnswer)],
+             1);
+    if (!counts) return false;
+    here.perf->bloom_sst_miss_count++;
+    return here.perf->per_level_perf_context_enabled;
+  }
+  static void CountLetThrough(size_t first_counter, bool found) {
+    Add(first_counter + (found ? kFound : 0) + kPositive, 1);
+  }
+  // Counts that a key which a filter has let through was read from the file.
+  [[gnu::noinline]] static void CountGetFromFile(size_t first_counter) {
+    Add(first_counter + kGetFromFile, 1);
+  }
+  // This thread's perf context if it counts, but not by levels; else nullptr,
+  // also where the thread has not counted anything yet.
+  static PerfContext* PlainPerfContext() {
+    const Here& here = here_;
+    return here.size > 0 && *here.perf_level >= PerfLevel::kEnableCount &&
+                   !here.perf->per_level_perf_context_enabled
+               ? here.perf
+               : nullptr;
+  }
   // Counts the answers for `keys` keys, or for all that have got one.
   static void CountBatch(size_t first_counter, const FilterAnswers& answers,
                          size_t keys, size_t found);
@@ -152,21 +184,28 @@ class ThreadGets {
   static constexpr size_t kGetUnknown = 11;
   static constexpr size_t kRow = 16;
 
-  // The counters of this thread, which only this thread changes.
+  // The counters of this thread, which only this thread changes, and RocksDB's,
+  // which spare each read calls of wrappers of thread-local variables.
   struct Here {
     size_t size;
     std::atomic<uint64_t>* counters;
+    PerfContext* perf;            // if size > 0
+    const PerfLevel* perf_level;  // if size > 0
   };
 
   [[gnu::noinline]] static void CountGetFromFile(size_t first_counter,
                                                  const FilterAnswers& answers);
   // Counts where the thread has no counter yet.
   [[gnu::noinline]] static void CountSlowly(size_t counter, uint64_t times);
+  [[gnu::noinline]] static bool CountDeniedSlowly(size_t first_counter);
   static void Add(size_t counter, uint64_t times) {
     if (counter >= here_.size) return CountSlowly(counter, times);
-    std::atomic<uint64_t>& number = here_.counters[counter];
-    number.store(number.load(std::memory_order_relaxed) + times,
-                 std::memory_order_relaxed);
+    Increase(&here_.counters[counter], times);
+  }
+  // Only this thread changes the number.
+  static void Increase(std::atomic<uint64_t>* number, uint64_t times) {
+    number->store(number->load(std::memory_order_relaxed) + times,
+                  std::memory_order_relaxed);
   }
 
   inline static thread_local Here here_ = {};

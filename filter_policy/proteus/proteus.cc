@@ -202,6 +202,9 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0 &&
                        proteus->first_alphabets_.AreAny() &&
                        proteus->second_alphabets_.AreAny();
+  proteus->is_of_words_ = has_second && longest <= 64 &&
+                          design.stride_bits == 0 && !design.key_set &&
+                          !proteus->HasTrie();
   if (!proteus->HasTrie()) proteus->FindWindows();
   *filter = std::move(proteus);
   return Status::OK();
@@ -275,6 +278,15 @@ inline bool Proteus::TrieContains(const Slice& key) const {
 }
 
 bool Proteus::KeyMayMatch(const Slice& key) const {
+  if (!is_of_words_) return LayersMayMatchKey(key);
+  const uint64_t word = LoadBits64(key, 0);
+  if (word < header_.smallest || word > header_.largest) return false;
+  return (first_length_.bits == 0 ||
+          first_set_.MayContain(HashWord(word, first_length_))) &&
+         second_set_.MayContain(HashWord(word, second_length_));
+}
+
+bool Proteus::LayersMayMatchKey(const Slice& key) const {
   if (header_.design.keys_alone) {
     return first_set_.MayContain(HashKey(key, salt_));
   }

@@ -155,6 +155,9 @@ class Proteus : public RangeFilter {
     return PrefixLength(bits, salt_, second_set_.TakesNeighbours());
   }
   bool SeriesContains(const Slice& key, uint32_t bits) const;
+  // KeyMayMatch of a filter with any layers. Out of line, since what it keeps
+  // on the stack would slow down the others.
+  [[gnu::noinline]] bool LayersMayMatchKey(const Slice& key) const;
 
   // Points.
   void BatchMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
@@ -193,6 +196,9 @@ class Proteus : public RangeFilter {
 
   ProteusHeader header_;
   bool in_words_ = false;  // whether no prefix has more than 64 bits
+  // Whether points are asked of one or two sets of prefixes of up to 64 bits,
+  // and of nothing else.
+  bool is_of_words_ = false;
   UniformTrie trie_;
   const FilterSalt salt_;
   PrefixLength first_length_{0, salt_};

@@ -214,7 +214,6 @@ FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
 }
 
 void BlockBasedFile::CountDeniedKey() const {
-  PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
   RecordTick(rep()->ioptions.stats, BLOOM_FILTER_USEFUL);
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, 1, rep()->level);
 }

@@ -102,9 +102,15 @@ class BlockBasedFile {
   // else nullptr, without a read or a look-up. REQUIRES: filter_state() ==
   // kFull
   FilterBitsReader* GetPinnedFilter() const;
-  // Counts a key that the full filter has denied, as BlockBasedTable::Get does:
-  // in the perf context and in the statistics.
+  // Counts a key that the full filter has denied in the statistics, and in the
+  // perf context of the file's level, as BlockBasedTable::Get does.
   void CountDeniedKey() const;
+  // Whether BlockBasedTable::Get does more than ask the filter if that lets a
+  // key through: it tells statistics, or finds in the index that a block need
+  // not be read.
+  bool GetUsesAnswer() const {
+    return statistics() != nullptr || rep()->index_has_first_key;
+  }
   // Whether the file's partitioned filter, which a policy of RocksDB has made,
   // lets through a user key without timestamp. Reads a part of the filter.
   // REQUIRES: filter_state() == kPartitioned, whole_key_filtering()

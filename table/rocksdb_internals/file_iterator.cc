@@ -78,16 +78,6 @@ const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
   return ClassOf(iterator);
 }
 
-[[gnu::always_inline]] inline bool GetExactResult(
-    BlockBasedTableIterator* iterator, IterateResult* result) {
-  if (!iterator->BlockBasedTableIterator::Valid()) return false;
-  result->key = iterator->BlockBasedTableIterator::key();
-  result->bound_check_result =
-      iterator->BlockBasedTableIterator::UpperBoundCheckResult();
-  result->value_prepared = IsValuePrepared(*iterator);
-  return true;
-}
-
 }  // namespace
 
 FileIterator::~FileIterator() {
@@ -107,6 +97,7 @@ void FileIterator::Make() {
       ClassOfBlockBasedTableIterator(*file_.table_);
   if (ClassOf(*iterator_) == exact_class) {
     exact_ = static_cast_with_check<BlockBasedTableIterator>(iterator_);
+    if (!is_hidden_) shown_ = exact_;
   }
   if (pinned_iters_manager_ != nullptr) {
     iterator_->SetPinnedItersMgr(pinned_iters_manager_);
@@ -114,14 +105,15 @@ void FileIterator::Make() {
   if (readahead_.has_value()) iterator_->SetReadaheadState(&*readahead_);
 }
 
-bool FileIterator::NextAndGetResult(IterateResult* result) {
-  if (exact_ == nullptr) return iterator_->NextAndGetResult(result);
-  exact_->BlockBasedTableIterator::Next();
-  return GetExactResult(exact_, result);
-}
-
 bool FileIterator::GetResult(IterateResult* result) {
-  if (exact_ != nullptr) return GetExactResult(exact_, result);
+  if (exact_ != nullptr) {
+    if (!exact_->BlockBasedTableIterator::Valid()) return false;
+    result->key = exact_->BlockBasedTableIterator::key();
+    result->bound_check_result =
+        exact_->BlockBasedTableIterator::UpperBoundCheckResult();
+    result->value_prepared = IsValuePrepared(*exact_);
+    return true;
+  }
   if (!iterator_->Valid()) return false;
   result->key = iterator_->key();
   result->bound_check_result = iterator_->UpperBoundCheckResult();

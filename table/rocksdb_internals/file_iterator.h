@@ -49,6 +49,20 @@ class FileIterator {
               read_options_.auto_prefix_mode));
   }
 
+  // RocksDB's iterator, if it has been made, is a BlockBasedTableIterator and
+  // nothing derived from it, and is not hidden; else nullptr. One look at it
+  // tells whether calls for each key may go there.
+  BlockBasedTableIterator* shown() const { return shown_; }
+  // Changes shown(), and nothing else.
+  void Hide() {
+    is_hidden_ = true;
+    shown_ = nullptr;
+  }
+  void Show() {
+    is_hidden_ = false;
+    shown_ = exact_;
+  }
+
   // RocksDB's iterator.
   InternalIterator* Get() {
     if (iterator_ == nullptr) Make();
@@ -80,16 +94,11 @@ class FileIterator {
 
   // These require Valid().
 
-  void Next() {
-    if (exact_ != nullptr) {
-      exact_->BlockBasedTableIterator::Next();
-    } else {
-      iterator_->Next();
-    }
-  }
+  void Next() { iterator_->Next(); }
   void Prev() { iterator_->Prev(); }
-  // Costs one call a key less than through InternalIterator.
-  bool NextAndGetResult(IterateResult* result);
+  bool NextAndGetResult(IterateResult* result) {
+    return iterator_->NextAndGetResult(result);
+  }
   Slice key() const {
     return exact_ != nullptr ? exact_->BlockBasedTableIterator::key()
                              : iterator_->key();
@@ -162,6 +171,8 @@ class FileIterator {
   InternalIterator* iterator_ = nullptr;
   // iterator_ if it is a BlockBasedTableIterator, and nothing derived from it.
   BlockBasedTableIterator* exact_ = nullptr;
+  BlockBasedTableIterator* shown_ = nullptr;  // exact_ unless is_hidden_
+  bool is_hidden_ = false;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   std::optional<ReadaheadFileInfo> readahead_;  // for iterator_
 };

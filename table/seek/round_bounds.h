@@ -23,9 +23,20 @@ class RoundBounds {
   }
   void EndRound() {
     has_begun_ = false;
-    bounds_.reset();
     is_outside_ = false;
     skipped_ = 0;
+    if (bounds_ != nullptr) bounds_.reset();
+  }
+
+  // EndRound and BeginSeek where the last round had no bounds, and none are
+  // used; else false, and nothing is done.
+  bool Repeat() {
+    if (bounds_ != nullptr || !has_begun_ || ThreadBounds::AreUsed()) {
+      return false;
+    }
+    is_outside_ = false;
+    skipped_ = 0;
+    return true;
   }
 
   // A file is about to be sought, for the key `target` or, if that is nullptr,
@@ -46,10 +57,10 @@ class RoundBounds {
   static constexpr uint32_t kMaxSkipped = 8;  // files in a round
 
   bool has_begun_ = false;
-  // The bounds when the round began, or at its latest seek for a key.
-  std::shared_ptr<const ThreadBounds> bounds_;
   bool is_outside_ = false;
   uint32_t skipped_ = 0;
+  // The bounds when the round began, or at its latest seek for a key.
+  std::shared_ptr<const ThreadBounds> bounds_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -54,6 +54,18 @@ class RunSearch {
     if (runs_.IsCrowded()) runs_.RemoveIdle(rounds_.current());
   }
 
+  // Begins another round with a seek of `run`, as BeginRound and what follows
+  // it, if that is the only run, and the last round has left nothing to do.
+  // Else returns false, and does nothing.
+  bool Repeat(const Slice& target, OpenRun* run) {
+    if (runs_.size() != 1 || !run->is_listed || sampler_.IsWatching() ||
+        !rounds_.CanRepeat(*run) || !bounds_.Repeat()) {
+      return false;
+    }
+    rounds_.Repeat(target, run);
+    return true;
+  }
+
   const ReadOptions* const read_options_;
   SearchRounds rounds_;
   RoundBounds bounds_;
@@ -91,6 +103,12 @@ class SearchHandle {
     search_->bounds_.BeginSeek();
     search_->rounds_.Enter(target, &run_);
     search_->runs_.Add(&run_);
+  }
+
+  // BeginSeek for the only run of a search, which is at a key and is sought for
+  // another one. If it cannot be done quickly, returns false, and does nothing.
+  bool BeginSeekAlone(const Slice& target) {
+    return IsJoined() && search_->Repeat(target, &run_);
   }
 
   // All that follows requires IsJoined().

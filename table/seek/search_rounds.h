@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "rocksdb/slice.h"
@@ -36,13 +37,20 @@ class SearchRounds {
   void Enter(const Slice* target, OpenRun* run) {
     if (target != nullptr && first_file_ == nullptr) {
       first_file_ = run->file;
-      // Keys of one length are copied without a call of the string's.
-      if (first_target_.size() != target->size()) {
-        first_target_.resize(target->size());
-      }
-      std::copy_n(target->data(), target->size(), first_target_.begin());
+      SetFirstTarget(*target);
     }
     run->round = round_;
+  }
+
+  // Whether `run` was the first one of this round, sought for a key, and no
+  // marker has been passed. If it is sought again, alone, it may begin another
+  // round by Repeat, as by BeginNext and Enter.
+  bool CanRepeat(const OpenRun& run) const {
+    return run.round == round_ && first_file_ == run.file && passed_.empty();
+  }
+  void Repeat(const Slice& target, OpenRun* run) {
+    run->round = ++round_;
+    SetFirstTarget(target);
   }
 
   // The search has passed a marker at this user key. RocksDB's iterator may
@@ -60,6 +68,23 @@ class SearchRounds {
   }
 
  private:
+  // Copies short keys of one length without a call.
+  void SetFirstTarget(const Slice& target) {
+    const size_t size = target.size();
+    if (first_target_.size() != size) first_target_.resize(size);
+    const char* const from = target.data();
+    char* const to = first_target_.data();
+    if (size < 8 || size > 16) {
+      std::copy_n(from, size, to);
+    } else {
+      uint64_t first, last;
+      memcpy(&first, from, 8);
+      memcpy(&last, from + size - 8, 8);
+      memcpy(to, &first, 8);
+      memcpy(to + size - 8, &last, 8);
+    }
+  }
+
   uint64_t round_ = 1;
   // The first file that is sought by key in this round, and the key.
   const void* first_file_ = nullptr;

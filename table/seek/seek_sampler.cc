@@ -24,13 +24,7 @@ void SeekSampler::RecordNothingFrom(const Slice& target) const {
   }
 }
 
-void SeekSampler::Sample(const Slice& target, bool found) {
-  // Beyond all keys of the file, there is nothing to learn without a bound: the
-  // filter knows the largest key.
-  const bool bounded =
-      bounds_.upper() != nullptr || inner_.prefix_extractor() != nullptr;
-  if (found ? !search_.IsJoined() : !bounded) return;
-  if (!queue_->Tick()) return;
+void SeekSampler::Record(const Slice& target, bool found) {
   if (found) {
     search_.Watch(target, /*backwards=*/false, /*inclusive=*/true);
   } else {

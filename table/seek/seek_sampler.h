@@ -23,11 +23,19 @@ class SeekSampler {
 
   bool IsOn() const { return queue_ != nullptr; }
 
+  // Whether a forward seek of the only run of a search might be sampled.
+  bool SamplesAlone() const { return IsOn() && IsBounded(); }
+
   // All that follows requires IsOn().
 
   // A seek has ended without an error. `found` tells whether it is at a key
   // within its bounds, or waits before one.
-  void Sample(const Slice& target, bool found);
+  void Sample(const Slice& target, bool found) {
+    // Beyond all keys of the file, there is nothing to learn without a bound:
+    // the filter knows the largest key.
+    if (found ? !search_.IsJoined() : !IsBounded()) return;
+    if (queue_->Tick()) Record(target, found);
+  }
   void SampleBackwards(const Slice& target, bool inclusive, bool found);
 
   // What SearchMember is asked for.
@@ -38,6 +46,12 @@ class SeekSampler {
   void RecordNothingFrom(const Slice& target) const;
 
  private:
+  bool IsBounded() const {
+    return bounds_.upper() != nullptr || inner_.prefix_extractor() != nullptr;
+  }
+  // Samples a seek when it is its turn.
+  void Record(const Slice& target, bool found);
+
   QueryQueue* const queue_;
   const FileIterator& inner_;
   const SeekBounds& bounds_;

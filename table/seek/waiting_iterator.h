@@ -17,13 +17,22 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class WaitingIterator : public InternalIterator {
  public:
+  // What is asked for each key looks first whether the file is being read by
+  // RocksDB's usual iterator: shown() is that iterator only in State::kReading.
+
   bool Valid() const final {
+    if (const auto* shown = inner_.shown()) {
+      return shown->BlockBasedTableIterator::Valid();
+    }
     return state_ == State::kReading ? inner_.Valid() : IsWaiting();
   }
 
   // These require Valid().
 
   Slice key() const final {
+    if (const auto* shown = inner_.shown()) {
+      return shown->BlockBasedTableIterator::key();
+    }
     return state_ == State::kReading ? inner_.key() : marker_.key();
   }
   Slice user_key() const final {
@@ -31,12 +40,21 @@ class WaitingIterator : public InternalIterator {
   }
   // RocksDB asks for no value of a write that is too new to be seen.
   Slice value() const final {
+    if (const auto* shown = inner_.shown()) {
+      return shown->BlockBasedTableIterator::value();
+    }
     return state_ == State::kReading ? inner_.value() : Slice();
   }
   bool PrepareValue() final {
+    if (auto* shown = inner_.shown()) {
+      return shown->BlockBasedTableIterator::PrepareValue();
+    }
     return state_ != State::kReading || inner_.PrepareValue();
   }
   uint64_t write_unix_time() const final {
+    if (const auto* shown = inner_.shown()) {
+      return shown->BlockBasedTableIterator::write_unix_time();
+    }
     return state_ == State::kReading ? inner_.write_unix_time()
                                      : InternalIterator::write_unix_time();
   }
@@ -51,6 +69,9 @@ class WaitingIterator : public InternalIterator {
   }
 
   Status status() const final {
+    if (const auto* shown = inner_.shown()) {
+      return shown->BlockBasedTableIterator::status();
+    }
     return state_ == State::kReading ? inner_.status() : Status::OK();
   }
   IterBoundCheck UpperBoundCheckResult() final {
@@ -78,15 +99,21 @@ class WaitingIterator : public InternalIterator {
   bool WaitsForSearch() const { return IsWaiting() && !marker_.IsEnd(); }
 
   // The iterator is where inner() is.
-  void SetReading() { state_ = State::kReading; }
+  void SetReading() {
+    if (IsReading()) return;
+    state_ = State::kReading;
+    inner_.Show();
+  }
   // The iterator is invalid, because the file has nothing for the seek.
   void SetEmpty(IterBoundCheck bound_check) {
     state_ = State::kEmpty;
+    inner_.Hide();
     bound_check_ = bound_check;
   }
   // The iterator is valid, at marker().
   void SetWaiting() {
     state_ = State::kWaiting;
+    inner_.Hide();
     bound_check_ = IterBoundCheck::kUnknown;
   }
 

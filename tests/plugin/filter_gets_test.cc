@@ -197,46 +197,105 @@ TEST_F(FilterGetsTest, SameAsTickers) {
 }
 
 // A filter that the table keeps in memory is asked without RocksDB, one in the
-// block cache by RocksDB. Both are counted alike.
+// block cache by RocksDB. Both are counted alike, and so are keys for which
+// RocksDB need not ask again, because its own counts are off.
 TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
-  const auto count = [this](const char* policy, const char* table) {
+  const auto count = [this](const char* policy, const char* table,
+                            bool statistics, bool by_level) {
     Close();
     Clean();
-    options_.statistics = CreateDBStatistics();
+    options_.statistics = statistics ? CreateDBStatistics() : nullptr;
     SetTable(policy, table);
     MakeTree();
     PerfContext* const counters = get_perf_context();
     const PerfLevel before = GetPerfLevel();
     SetPerfLevel(kEnableCount);
     counters->Reset();
-    counters->EnablePerLevelPerfContext();
+    if (by_level) counters->EnablePerLevelPerfContext();
     std::mt19937 random(1);
     for (int i = 0; i < 300; i++) Get(static_cast<int>(random() % 105));
     Numbers numbers = {counters->bloom_sst_hit_count,
                        counters->bloom_sst_miss_count};
-    for (const auto& [level, of_level] : *counters->level_to_perf_context) {
-      numbers.insert(numbers.end(), {level, of_level.bloom_filter_useful,
-                                     of_level.bloom_filter_full_positive,
-                                     of_level.bloom_filter_full_true_positive});
-    }
-    counters->ClearPerLevelPerfContext();
-    counters->DisablePerLevelPerfContext();
-    SetPerfLevel(before);
-    for (const Tickers ticker :
-         {BLOOM_FILTER_USEFUL, BLOOM_FILTER_FULL_POSITIVE,
-          BLOOM_FILTER_FULL_TRUE_POSITIVE}) {
-      numbers.push_back(options_.statistics->getTickerCount(ticker));
-    }
     EXPECT_LT(100u, numbers[1]);
-    EXPECT_EQ(numbers[1],
-              options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL));
+    for (const Numbers& gets : Gets()) {
+      numbers.insert(numbers.end(), gets.begin(), gets.end());
+    }
+    if (by_level) {
+      for (const auto& [level, of_level] : *counters->level_to_perf_context) {
+        numbers.insert(numbers.end(),
+                       {level, of_level.bloom_filter_useful,
+                        of_level.bloom_filter_full_positive,
+                        of_level.bloom_filter_full_true_positive});
+      }
+      counters->ClearPerLevelPerfContext();
+      counters->DisablePerLevelPerfContext();
+    }
+    SetPerfLevel(before);
+    if (statistics) {
+      for (const Tickers ticker :
+           {BLOOM_FILTER_USEFUL, BLOOM_FILTER_FULL_POSITIVE,
+            BLOOM_FILTER_FULL_TRUE_POSITIVE}) {
+        numbers.push_back(options_.statistics->getTickerCount(ticker));
+      }
+      EXPECT_EQ(numbers[1],
+                options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL));
+    }
     return numbers;
   };
   for (const char* policy :
        {"exact:1", "surf:8:0", "{id=protean.Proteus;bits_per_key=6}"}) {
-    SCOPED_TRACE(policy);
-    EXPECT_EQ(count(policy, "cache_index_and_filter_blocks=true"),
-              count(policy, ""));
+    for (const auto& [statistics, by_level] :
+         {std::pair(false, false), {true, false}, {true, true}}) {
+      SCOPED_TRACE(std::string(policy) + " " + std::to_string(statistics) +
+                   std::to_string(by_level));
+      EXPECT_EQ(count(policy, "cache_index_and_filter_blocks=true", statistics,
+                      by_level),
+                count(policy, "", statistics, by_level));
+    }
+  }
+}
+
+TEST_F(FilterGetsTest, NoAnswerIsKnownWithoutThePerfContext) {
+  ASSERT_NO_FATAL_FAILURE(MakeTree());
+  PerfContext* const counters = get_perf_context();
+  const PerfLevel before = GetPerfLevel();
+  SetPerfLevel(kDisable);
+  counters->Reset();
+  EXPECT_EQ("", Get(13));       // nowhere
+  EXPECT_EQ("value", Get(10));  // in level 2
+  EXPECT_EQ(0u, counters->bloom_sst_miss_count);
+  EXPECT_EQ(0u, counters->bloom_sst_hit_count);
+  SetPerfLevel(before);
+  EXPECT_EQ((std::vector<Numbers>{{2, 0, 0, 0}, {2, 0, 0, 0}, {2, 0, 0, 0}}),
+            Gets());
+}
+
+// A key may lie between two blocks. The index then knows that none need be
+// read, but only if RocksDB asks the filter.
+TEST_F(FilterGetsTest, IndexWithFirstKeysSparesReads) {
+  for (const char* where : {"", "cache_index_and_filter_blocks=true"}) {
+    SCOPED_TRACE(where);
+    Close();
+    Clean();
+    SetTable("blind:1",
+             std::string("index_type=kBinarySearchWithFirstKey;block_size=1;"
+                         "index_shortening=kNoShortening;") +
+                 where);
+    Open();
+    AddFile(db_.get(), 0, 0);
+    for (int key = 1; key < 90; key++) Get(key);
+    PerfContext* const counters = get_perf_context();
+    const PerfLevel before = GetPerfLevel();
+    SetPerfLevel(kEnableCount);
+    counters->Reset();
+    uint64_t found = 0;
+    for (int key = 1; key < 90; key++) found += Get(key).empty() ? 0 : 1;
+    const uint64_t data_blocks = counters->block_cache_hit_count -
+                                 counters->block_cache_index_hit_count -
+                                 counters->block_cache_filter_hit_count;
+    SetPerfLevel(before);
+    EXPECT_EQ(8u, found);
+    EXPECT_EQ(found, data_blocks + counters->block_read_count);
   }
 }
 

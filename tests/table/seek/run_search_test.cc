@@ -245,6 +245,37 @@ TEST_F(RunSearchTest, SeeksAreSampledWhenTheFirstMemberLeaves) {
   EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), b->ranges);
 }
 
+// Unless the process uses bounds of threads, which later tests do.
+TEST_F(RunSearchTest, TheOnlyRunBeginsARoundQuickly) {
+  const bool quickly = !ThreadBounds::AreUsed();
+  const auto a = NewMember();
+  EXPECT_FALSE(a->handle.BeginSeekAlone("a")) << "not sought before";
+  a->SeekTo("b", "p");
+  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("c"));
+  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("a longer target than before"));
+  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("k"));
+  if (!quickly) a->SeekTo("k", "p");
+  a->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  EXPECT_FALSE(a->handle.BeginSeekAlone("l")) << "a seek is watched";
+  // Another run is sought for the same key, and so in the same round.
+  auto b = NewMember();
+  b->SeekTo("k", "m");
+  EXPECT_TRUE(a->ranges.empty());
+  b->SeekTo("q", "r");
+  EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), a->ranges);
+  a->SeekTo("q", "r");
+  EXPECT_FALSE(a->handle.BeginSeekAlone("s")) << "there are two runs";
+  b.reset();
+  EXPECT_FALSE(a->handle.BeginSeekAlone("s")) << "the other was the first";
+  a->SeekTo("s", "t");
+  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("t"));
+  a->handle.BeginSeek(nullptr);
+  EXPECT_FALSE(a->handle.BeginSeekAlone("u")) << "not sought for a key before";
+  a->SeekTo("v", "v");
+  a->handle.Pass("v");
+  EXPECT_FALSE(a->handle.BeginSeekAlone("v")) << "a marker was passed";
+}
+
 TEST(SearchRoundsTest, ANewRoundBeginsWithASecondSeekOrAnotherTarget) {
   SearchRounds rounds;
   const int files[3] = {};
@@ -314,6 +345,17 @@ TEST_F(RoundBoundsTest, FilesReachedByNextAreUnderTheBoundsOfTheirSearch) {
   EXPECT_EQ(nullptr, bounds_.Take(nullptr, false));
   Set("c", "f");
   EXPECT_EQ(nullptr, bounds_.Take(nullptr, false)) << "another search's";
+}
+
+TEST_F(RoundBoundsTest, RoundsUnderBoundsAreNotRepeated) {
+  bounds_.BeginSeek();
+  const bool unused = !ThreadBounds::AreUsed();
+  EXPECT_EQ(unused, bounds_.Repeat());
+  bounds_.EndRound();
+  EXPECT_FALSE(bounds_.Repeat()) << "no seek has begun";
+  Set("c", "f");
+  bounds_.BeginSeek();
+  EXPECT_FALSE(bounds_.Repeat());
 }
 
 TEST_F(RoundBoundsTest, AFewFilesMayBeSkippedInARound) {
