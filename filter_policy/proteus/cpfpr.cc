@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 #include <unordered_map>
 
 #include "filter_policy/range_filter.h"
@@ -47,6 +49,57 @@ bool MakeInclusive(std::string* hi, size_t bytes) {
   hi->back() = static_cast<char>(static_cast<uint8_t>(hi->back()) - 1);
   if (hi->size() < bytes) hi->append(bytes - hi->size(), '\xff');
   return true;
+}
+
+struct SortedSample {
+  uint64_t word;  // of its lower bound
+  const SampleQuery* sample;
+};
+
+// Sorts the samples, whose first words are set, by their lower bounds.
+void SortByWords(std::vector<SortedSample>* samples) {
+  // Samples in [begin, end) have equal lower bounds before byte `from`, and the
+  // words from there on are set.
+  struct Range {
+    size_t from;
+    size_t begin;
+    size_t end;
+  };
+  const auto at = [&](size_t index) {
+    return samples->begin() + static_cast<ptrdiff_t>(index);
+  };
+  std::vector<Range> ranges = {{0, 0, samples->size()}};
+  while (!ranges.empty()) {
+    const Range range = ranges.back();
+    ranges.pop_back();
+    std::sort(at(range.begin), at(range.end),
+              [](const SortedSample& a, const SortedSample& b) {
+                return a.word < b.word;
+              });
+    const size_t next = range.from + sizeof(uint64_t);
+    for (size_t i = range.begin; i < range.end;) {
+      const size_t begin = i;
+      while (i < range.end && at(i)->word == at(begin)->word) i++;
+      if (i - begin < 2) continue;
+      // Bounds that end here precede those that go on, and differ in the number
+      // of zeros that they end with.
+      const auto longer =
+          std::partition(at(begin), at(i), [next](const SortedSample& sample) {
+            return sample.sample->lo.size() <= next;
+          });
+      std::sort(at(begin), longer,
+                [](const SortedSample& a, const SortedSample& b) {
+                  return a.sample->lo.size() < b.sample->lo.size();
+                });
+      for (auto sample = longer; sample != at(i); ++sample) {
+        sample->word = LoadBits64(sample->sample->lo, next);
+      }
+      if (longer != at(i)) {
+        ranges.push_back(
+            {next, static_cast<size_t>(longer - samples->begin()), i});
+      }
+    }
+  }
 }
 
 // Finds the first key at or above `target` from `*index` on, which advances.
@@ -175,12 +228,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
   if (keys.size() == 0) return;
   const std::string smallest = keys[0];
   const std::string largest = keys[keys.size() - 1];
-  // Samples are sorted by their first bytes, which decide most comparisons.
-  struct Entry {
-    uint64_t head;
-    const SampleQuery* sample;
-  };
-  std::vector<Entry> order;
+  std::vector<SortedSample> order;
   order.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
     if (IsInverted(sample.lo, sample.hi, sample.hi_inclusive)) continue;
@@ -190,14 +238,12 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     }
     order.push_back({LoadBits64(sample.lo, 0), &sample});
   }
-  std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) {
-    return a.head != b.head ? a.head < b.head : a.sample->lo < b.sample->lo;
-  });
+  SortByWords(&order);
 
   queries_.reserve(order.size() + prior.size());
   size_t index = 0;
   SampleQuery scan;
-  for (const Entry& entry : order) {
+  for (const SortedSample& entry : order) {
     const bool is_scan = prefixes_only && entry.sample->lo == entry.sample->hi;
     if (is_scan) {
       scan.lo = entry.sample->lo;
@@ -213,7 +259,7 @@ CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
     Query query;
     if (MakeQuery(sample.lo, sample.hi, sample.hi_inclusive, keys, index, index,
                   statistics, &query)) {
-      query.weight = static_cast<float>(sample_weight);
+      query.weight = sample_weight;
       queries_.push_back(query);
     }
   }
@@ -267,12 +313,16 @@ CpfprModel::RunRates::RunRates(double rate, size_t most)
   for (size_t i = 0; i < num_lengths_; i++) {
     power *= rate;
     all_of_[i] = power;
-    log_not_[i] = std::log1p(-std::min(power, 1 - 1e-16));
+    log_not_[i] = kNotKnown;
   }
 }
 
 double CpfprModel::RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
   const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
+  // Most queries test one prefix.
+  if (runs > 1 && log_not_[i] == kNotKnown) {
+    log_not_[i] = std::log1p(-std::min(all_of_[i], 1 - 1e-16));
+  }
   return protean::AnyOf(all_of_[i], log_not_[i], runs);
 }
 
@@ -310,6 +360,15 @@ CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
     lengths = (bits - from) / design.stride_bits + 1;
   }
   return {lengths, tested};
+}
+
+// Whether a query of one layer is tested as all of its class are.
+bool CpfprModel::AreTestedAlike(const Query& query,
+                                const ProteusDesign& design) {
+  const uint32_t shared = query.shared();
+  if (shared < design.trie_bits || design.prefix_bits == 0) return true;
+  const uint32_t longest = design.LongestPrefix(query.bytes);
+  return longest <= std::max(shared, query.bounds_shared);
 }
 
 double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
@@ -535,43 +594,235 @@ CpfprModel::Rates CpfprModel::Average(const ProteusDesign& design,
   return Combine(design, sets, step, sums);
 }
 
+namespace {
+
+// Finds the numbers of things by all that tells them apart.
+class Places {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // `most` is the number of things that there may be.
+  explicit Places(size_t most)
+      : shift_(64 - BitsFor(2 * most + 1)),
+        numbers_(size_t{1} << (64 - shift_), kNone) {}
+
+  // The place of the number of the thing for which `is_it(number)` is true, or
+  // kNone where it is to be.
+  template <typename IsIt>
+  uint32_t& Find(uint64_t hash, const IsIt& is_it) {
+    size_t place = hash * 0x9e3779b97f4a7c15u >> shift_;
+    while (numbers_[place] != kNone && !is_it(numbers_[place])) {
+      place = (place + 1) & (numbers_.size() - 1);
+    }
+    return numbers_[place];
+  }
+
+ private:
+  const uint32_t shift_;
+  std::vector<uint32_t> numbers_;
+};
+
+}  // namespace
+
+CpfprModel::QuerySample CpfprModel::SampleOf(size_t step) const {
+  QuerySample sample;
+  sample.step = step;
+  AddClasses(0, num_before_points_, /*are_points=*/false, &sample);
+  sample.num_before_points = sample.classes.size();
+  AddClasses(num_before_points_, queries_.size(), /*are_points=*/true, &sample);
+  for (size_t i = 0; i < sample.num_before_points; i++) {
+    const QueryClass& alike = sample.classes[i];
+    const uint32_t shared = sample.queries[alike.begin].shared();
+    sample.shared.Add(shared, alike.weight);
+    if (alike.sum == kPromisedSum) {
+      sample.promised_shared.Add(shared, alike.weight);
+    }
+  }
+  // All points count, whatever the step.
+  for (size_t i = num_before_points_; i < queries_.size(); i++) {
+    const double weight = queries_[i].weight / static_cast<double>(step);
+    sample.shared.Add(queries_[i].shared(), weight);
+    sample.promised_shared.Add(queries_[i].shared(), weight);
+  }
+  sample.shared.Sort();
+  sample.promised_shared.Sort();
+  return sample;
+}
+
+// Adds the classes of every step-th of the queries in [begin, end).
+void CpfprModel::AddClasses(size_t begin, size_t end, bool are_points,
+                            QuerySample* sample) const {
+  if (begin == end) return;
+  const size_t step = sample->step;
+  // Bounds are looked at behind what they share. With alphabets, all of the
+  // byte counts in which they part.
+  const bool any_bytes = statistics_.alphabets().AreAny();
+  const size_t most = (end - begin + step - 1) / step;
+  std::vector<QueryClass> classes;
+  std::vector<Query> queries;
+  std::vector<uint32_t> class_of;  // the queries
+  queries.reserve(most);
+  class_of.reserve(most);
+  Places class_places(most);
+  Places query_places(most);
+  const auto mix = [](uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 32;
+  };
+  for (size_t i = begin; i < end; i += step) {
+    Query query = queries_[i];
+    if (any_bytes && !query.is_point()) {
+      const uint64_t behind = ~uint64_t{0} >> query.bounds_shared % 8;
+      query.lo_rest &= behind;
+      query.hi_rest &= behind;
+    }
+    const uint32_t sum =
+        static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query));
+    const uint64_t hash =
+        mix(mix(uint64_t{query.lo_shared} << 32 | query.hi_shared,
+                uint64_t{query.bounds_shared} << 32 | query.bytes),
+            sum);
+    uint32_t& number = class_places.Find(hash, [&](uint32_t other) {
+      const Query& first = queries[classes[other].begin];
+      return first.lo_shared == query.lo_shared &&
+             first.hi_shared == query.hi_shared &&
+             first.bounds_shared == query.bounds_shared &&
+             first.bytes == query.bytes && classes[other].sum == sum;
+    });
+    if (number == Places::kNone) {
+      number = static_cast<uint32_t>(classes.size());
+      QueryClass added;
+      added.sum = sum;
+      added.begin = queries.size();
+      classes.push_back(added);
+    }
+    classes[number].weight += query.weight;
+    uint32_t& place = query_places.Find(
+        mix(mix(hash, query.lo_rest), query.hi_rest), [&](uint32_t other) {
+          return class_of[other] == number &&
+                 queries[other].lo_rest == query.lo_rest &&
+                 queries[other].hi_rest == query.hi_rest;
+        });
+    if (place != Places::kNone) {
+      queries[place].weight += query.weight;
+      continue;
+    }
+    place = static_cast<uint32_t>(queries.size());
+    queries.push_back(query);
+    class_of.push_back(number);
+  }
+  // Classes that most designs do not resolve come first: a sum over the classes
+  // is then known early to be large.
+  std::vector<uint32_t> order(classes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const Query& in_a = queries[classes[a].begin];
+    const Query& in_b = queries[classes[b].begin];
+    if (in_a.bounds_shared != in_b.bounds_shared) {
+      return in_a.bounds_shared < in_b.bounds_shared;
+    }
+    return in_a.shared() != in_b.shared() ? in_a.shared() > in_b.shared()
+                                          : a < b;
+  });
+  // Moves the queries to their classes.
+  std::vector<size_t> sizes(classes.size());
+  for (uint32_t number : class_of) sizes[number]++;
+  size_t place = sample->queries.size();
+  for (uint32_t number : order) {
+    classes[number].begin = classes[number].end = place;
+    place += sizes[number];
+  }
+  sample->queries.resize(place);
+  for (size_t i = 0; i < queries.size(); i++) {
+    sample->queries[classes[class_of[i]].end++] = queries[i];
+  }
+  for (uint32_t number : order) sample->classes.push_back(classes[number]);
+}
+
 CpfprModel::QueryGroups CpfprModel::GroupsOf(const ProteusDesign& design,
-                                             size_t step) const {
+                                             const QuerySample& sample) const {
   QueryGroups found;
-  found.step = step;
-  // Where the groups are, by all that tells them apart.
-  std::unordered_map<uint64_t, size_t> places;
-  uint64_t last_key = ~uint64_t{0};
-  size_t last_place = 0;
-  const auto add = [&](const Query& query, size_t sum) {
+  found.step = sample.step;
+  const size_t end =
+      design.stride_bits > 0 ? sample.classes.size() : sample.num_before_points;
+  if (end == 0) return found;
+  // The indexes of the groups: of those that test one prefix or none, which
+  // most queries do, by all that tells them apart.
+  constexpr uint32_t kNone = ~uint32_t{0};
+  uint32_t usual[RunRates::kLengths + 1][2][kNumSums][2];
+  memset(usual, 0xff, sizeof(usual));
+  std::unordered_map<uint64_t, size_t> others;
+  const auto add = [&](const Query& query, uint32_t sum, double weight) {
     const Tested tested = TestOneLayer(query, design);
     QueryGroup group;
     group.lengths = static_cast<uint32_t>(
         std::min<size_t>(tested.lengths, RunRates::kLengths));
     group.tested =
         static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes));
-    group.sum = static_cast<uint32_t>(sum);
+    group.sum = sum;
     group.is_point = query.is_point();
     group.weight = 0;
-    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
-                         group.sum << 1 | (group.is_point ? 1 : 0);
-    if (key != last_key) {
-      const auto [place, is_new] = places.try_emplace(key, found.groups.size());
-      if (is_new) found.groups.push_back(group);
-      last_key = key;
-      last_place = place->second;
+    size_t index = found.groups.size();
+    if (group.tested <= 1) {
+      uint32_t& known =
+          usual[group.lengths][group.tested][sum][group.is_point ? 1 : 0];
+      if (known == kNone) known = static_cast<uint32_t>(index);
+      index = known;
+    } else {
+      const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
+                           sum << 1 | (group.is_point ? 1 : 0);
+      index = others.try_emplace(key, index).first->second;
     }
-    found.groups[last_place].weight += query.weight;
+    if (index == found.groups.size()) found.groups.push_back(group);
+    found.groups[index].weight += weight;
   };
-  for (size_t i = 0; i < num_before_points_; i += step) {
-    add(queries_[i], SumOf(queries_[i]));
-  }
-  if (design.stride_bits > 0) {
-    for (size_t i = num_before_points_; i < queries_.size(); i += step) {
-      add(queries_[i], kPointsSum);
+  for (size_t i = 0; i < end; i++) {
+    const QueryClass& alike = sample.classes[i];
+    const Query& first = sample.queries[alike.begin];
+    if (AreTestedAlike(first, design)) {
+      add(first, alike.sum, alike.weight);
+      continue;
+    }
+    for (size_t j = alike.begin; j < alike.end; j++) {
+      add(sample.queries[j], alike.sum, sample.queries[j].weight);
     }
   }
   return found;
+}
+
+CpfprModel::Rates CpfprModel::AverageOfTwoSets(const QuerySample& sample,
+                                               const ProteusDesign& design,
+                                               const PrefixSets& sets,
+                                               double most) const {
+  const double first_rate = sets.first.false_positive_rate;
+  const RunRates run_rates(sets.second.false_positive_rate,
+                           MostLengths(design));
+  const uint32_t bits = design.prefix_bits;
+  const double total = sample.shared.total();
+  const double most_weight = most * total;
+  Sum sums[kNumSums];
+  double found = 0;
+  for (size_t i = 0; i < sample.num_before_points; i++) {
+    const QueryClass& alike = sample.classes[i];
+    Sum& sum = sums[alike.sum];
+    sum.weights += alike.weight;
+    const Query& first = sample.queries[alike.begin];
+    double rates = 0;
+    if (first.shared() >= bits) {
+      rates = alike.weight;
+    } else if (bits <= first.bounds_shared) {
+      rates = alike.weight * TwoSets(first, design, first_rate, run_rates);
+    } else {
+      for (size_t j = alike.begin; j < alike.end; j++) {
+        const Query& query = sample.queries[j];
+        rates += query.weight * TwoSets(query, design, first_rate, run_rates);
+      }
+    }
+    sum.rates += rates;
+    found += rates;
+    if (found > most_weight) return {found / total, 0, 0};
+  }
+  return Combine(design, sets, sample.step, sums);
 }
 
 CpfprModel::Rates CpfprModel::AverageOf(const QueryGroups& groups,

@@ -53,7 +53,7 @@ class CpfprModel {
     uint32_t hi_shared;      // bits that its upper bound shares with a key
     uint32_t bounds_shared;  // bits that the bounds share
     uint32_t bytes;          // of the longer bound
-    float weight;            // among the other queries
+    double weight;           // among the other queries
     // Whether a Bloom filter must not do better on this query (prior.h).
     bool promised;
     // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to
@@ -151,6 +151,31 @@ class CpfprModel {
   Rates Average(const ProteusDesign& design, const PrefixSets& sets,
                 size_t step) const;
 
+  // The queries of a class share as many bits with keys, and their bounds share
+  // as many bits. While a design has no longer prefixes than that, it tests one
+  // prefix of each query, and the class counts as one query.
+  struct QueryClass {
+    double weight = 0;
+    uint32_t sum = 0;  // the index of the sum that the queries count in
+    // The indexes of its queries among those of the sample.
+    size_t begin = 0;
+    size_t end = 0;
+  };
+  // Every `step`-th query. Equal ones are one of their joint weight.
+  struct QuerySample {
+    size_t step = 1;
+    std::vector<Query> queries;
+    std::vector<QueryClass> classes;
+    // The number of classes before those of promised points, which only a
+    // series looks at.
+    size_t num_before_points = 0;
+    // What the queries share with keys, all promised points included, and what
+    // the promised queries share.
+    SharedShares shared;
+    SharedShares promised_shared;
+  };
+  QuerySample SampleOf(size_t step) const;
+
   // The queries that a design tests alike: what decides their probability
   // besides the rates of its sets.
   struct QueryGroup {
@@ -158,11 +183,11 @@ class CpfprModel {
     // is 0, the probability is certain: `tested` is 0 or 1.
     uint32_t lengths;
     uint32_t tested;
-    uint32_t sum;  // the index of the sum that the queries count in
+    uint32_t sum;  // as in QueryClass
     bool is_point;
     double weight;
   };
-  // The groups of every `step`-th query, for all designs of the same lengths,
+  // The groups of a sample's queries, for all designs of the same lengths,
   // whatever the kinds and the sizes of their sets: one pass over the queries
   // serves many designs.
   struct QueryGroups {
@@ -170,10 +195,16 @@ class CpfprModel {
     std::vector<QueryGroup> groups;
   };
   // REQUIRES: the design has no first set of prefixes
-  QueryGroups GroupsOf(const ProteusDesign& design, size_t step) const;
+  QueryGroups GroupsOf(const ProteusDesign& design,
+                       const QuerySample& sample) const;
   // The rates of Average, from the groups of the design.
   Rates AverageOf(const QueryGroups& groups, const ProteusDesign& design,
                   const PrefixSets& sets) const;
+  // The rates of Average, from the sample, for a design of two sets of
+  // prefixes. As soon as the rate of all is known to be above `most`, a rate
+  // between the two is given instead.
+  Rates AverageOfTwoSets(const QuerySample& sample, const ProteusDesign& design,
+                         const PrefixSets& sets, double most) const;
 
  private:
   // For a set with a given false positive rate: the probability that it
@@ -198,9 +229,12 @@ class CpfprModel {
     static constexpr size_t kLengths = 32;
 
    private:
+    // No logarithm of a probability.
+    static constexpr double kNotKnown = 1;
+
     const size_t num_lengths_;
     double all_of_[kLengths];
-    double log_not_[kLengths];
+    mutable double log_not_[kLengths];
   };
 
   // What a query without a first set of prefixes meets.
@@ -226,6 +260,8 @@ class CpfprModel {
   static size_t SumOf(const Query& query) {
     return query.promised ? kPromisedSum : query.kind;
   }
+  void AddClasses(size_t begin, size_t end, bool are_points,
+                  QuerySample* sample) const;
   // The rates of all queries. The promised points of a design that is no series
   // need no sum.
   Rates Combine(const ProteusDesign& design, const PrefixSets& sets,
@@ -245,6 +281,7 @@ class CpfprModel {
   uint32_t LongestTested(const Query& query, const ProteusDesign& design,
                          uint64_t* tested) const;
   Tested TestOneLayer(const Query& query, const ProteusDesign& design) const;
+  static bool AreTestedAlike(const Query& query, const ProteusDesign& design);
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,

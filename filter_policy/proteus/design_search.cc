@@ -24,9 +24,6 @@ constexpr size_t kRaceQueries = 2048;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 // Shares of the memory that a key set beside a series gets.
 constexpr double kSeriesKeyShares[] = {0, 0.5};
-// Number of designs of the lowest rates, and of those of the lowest costs, that
-// meet the whole sample.
-constexpr size_t kFinalists = 12;
 constexpr size_t kMaxTrieLengths = 48;
 constexpr size_t kMaxPrefixLengths = 96;
 // Prefixes that a query of a series or of two sets tests, roughly.
@@ -58,7 +55,27 @@ double DesignSearch::BloomRate(uint64_t bytes, uint64_t num_keys) {
 double DesignSearch::PromisedRate(uint64_t bytes) const {
   // The rate of a design is an estimate from a few queries.
   constexpr double kSafety = 0.9;
-  return kSafety * BloomRate(bytes, statistics_.num_keys());
+  const auto [rate, is_new] = known_.promised_rates.try_emplace(bytes);
+  if (is_new) {
+    rate->second = kSafety * BloomRate(bytes, statistics_.num_keys());
+  }
+  return rate->second;
+}
+
+double DesignSearch::LeastRate(AmqKind kind, uint64_t hashes, uint64_t bytes) {
+  if (hashes == 0) return 0;
+  // The bits that halve the rate: a Bloom filter takes 1.44 of them.
+  constexpr double kBloomShare = 0.6931;
+  const double bits =
+      8 * static_cast<double>(bytes) / static_cast<double>(hashes);
+  return std::exp2(kind == kBloomAmq ? -kBloomShare * bits : -bits);
+}
+
+KeyStatistics::TrieSize DesignSearch::SizeOfTrie(uint32_t bits,
+                                                 uint64_t bytes) const {
+  const auto [size, is_new] = known_.tries.try_emplace({bits, bytes});
+  if (is_new) size->second = statistics_.SizeOfTrie(bits, bytes);
+  return size->second;
 }
 
 // A broken promise weighs more than all else that the prior may gain. Where
@@ -70,24 +87,31 @@ double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
          std::max(promised_rate - PromisedRate(bytes), 0.0);
 }
 
-void DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
-                            Candidate* candidate) const {
-  EvaluateSets(PlanPrefixSets(candidate->design, statistics_,
-                              bytes - candidate->trie_bytes),
-               bytes, num_queries, candidate);
+bool DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
+                            Candidate* candidate, double most) const {
+  return EvaluateSets(PlanPrefixSets(candidate->design, statistics_,
+                                     bytes - candidate->trie_bytes),
+                      bytes, num_queries, candidate, most);
 }
 
-void DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
-                                size_t num_queries,
-                                Candidate* candidate) const {
+bool DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
+                                size_t num_queries, Candidate* candidate,
+                                double most) const {
   const ProteusDesign& design = candidate->design;
   const size_t step = StepFor(num_queries);
   const CpfprModel::Rates rates =
       design.first_prefix_bits > 0
-          ? model_.Average(design, sets, step)
+          ? model_.AverageOfTwoSets(SampleOf(step), design, sets, most)
           : model_.AverageOf(GroupsOf(design, step), design, sets);
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
                    promises_ * kSpreadCost * rates.spread;
+  return rates.all <= most;
+}
+
+const CpfprModel::QuerySample& DesignSearch::SampleOf(size_t step) const {
+  const auto [found, is_new] = known_.samples.try_emplace(step);
+  if (is_new) found->second = model_.SampleOf(step);
+  return found->second;
 }
 
 void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
@@ -103,9 +127,9 @@ void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
 
 const CpfprModel::QueryGroups& DesignSearch::GroupsOf(
     const ProteusDesign& design, size_t step) const {
-  const auto [found, is_new] = groups_.try_emplace(
+  const auto [found, is_new] = known_.groups.try_emplace(
       {step, design.trie_bits, design.prefix_bits, design.stride_bits});
-  if (is_new) found->second = model_.GroupsOf(design, step);
+  if (is_new) found->second = model_.GroupsOf(design, SampleOf(step));
   return found->second;
 }
 
@@ -116,7 +140,7 @@ std::vector<uint32_t> DesignSearch::TrieLengths(uint64_t bytes) const {
   uint32_t high = std::min(statistics_.max_bits(), kMaxTrieBits);
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
-    if (statistics_.SizeOfTrie(middle, bytes).bytes <= bytes) {
+    if (SizeOfTrie(middle, bytes).bytes <= bytes) {
       low = middle;
     } else {
       high = middle - 1;
@@ -206,6 +230,20 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   std::nth_element(query_bytes.begin(), most, query_bytes.end());
   const uint32_t longest = std::min(*most + 1, statistics_.max_bits() / 8);
   const uint32_t spacing = std::max<uint32_t>(1, longest / 24);
+  // What the designs below differ in.
+  struct Kind {
+    AmqKind kind;
+    AmqPlan keys;
+  };
+  std::vector<Kind> kinds;
+  for (AmqKind kind : kinds_) {
+    kinds.push_back({kind, AmqPlan()});
+    if (key_share == 0) continue;
+    kinds.back().keys =
+        PlanAmq(kind, statistics_.num_keys(),
+                static_cast<uint64_t>(key_share * static_cast<double>(bytes)));
+  }
+  LeastCosts least(2 * kStarts);
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
       Candidate candidate;
@@ -213,17 +251,32 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
       candidate.design.stride_bits = 8 * stride;
       candidate.design.key_set = key_share > 0;
       candidate.design.first_share = key_share;
-      for (AmqKind kind : kinds_) {
-        candidate.design.amq = kind;
-        const PrefixSets sets =
-            PlanPrefixSets(candidate.design, statistics_, bytes);
-        if (sets.second.false_positive_rate > kUselessRate ||
-            sets.second.hashes > FindAmqType(kind)->max_hashes_per_key *
-                                     statistics_.num_keys()) {
+      candidate.TestApart(kUsualPrefixes);
+      const uint64_t hashes =
+          statistics_.PrefixesOfSeries(8 * first, 8 * stride);
+      for (const Kind& kind : kinds) {
+        if (hashes > FindAmqType(kind.kind)->max_hashes_per_key *
+                         statistics_.num_keys()) {
           continue;
         }
+        candidate.design.amq = kind.kind;
+        const uint64_t set_bytes = bytes - kind.keys.bytes;
+        // What the series would have with a better set than there is.
+        PrefixSets sets;
+        sets.first = kind.keys;
+        sets.second.false_positive_rate =
+            LeastRate(kind.kind, hashes, set_bytes);
+        if (sets.second.false_positive_rate > kUselessRate) continue;
+        const CpfprModel::Rates rates =
+            model_.AverageOf(GroupsOf(candidate.design, StepFor(kGridQueries)),
+                             candidate.design, sets);
+        if (rates.all + Penalty(rates.promised, bytes) > least.Most()) {
+          continue;
+        }
+        sets.second = PlanAmq(kind.kind, hashes, set_bytes);
+        if (sets.second.false_positive_rate > kUselessRate) continue;
         EvaluateSets(sets, bytes, kGridQueries, &candidate);
-        candidate.TestApart(kUsualPrefixes);
+        least.Add(CostOf(candidate));
         series.push_back(candidate);
       }
     }
@@ -265,16 +318,22 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
 
   std::vector<Candidate> grid;
+  const SharedShares& shares = SampleOf(StepFor(kGridQueries)).shared;
   for (AmqKind kind : kinds_) {
-    for (size_t i = 0; i < lengths.size(); i++) {
-      for (size_t j = i + 1; j < lengths.size(); j++) {
+    // Designs of one kind differ in their rates alone.
+    LeastCosts least(2 * kStarts);
+    for (size_t j = lengths.size(); j-- > 0;) {
+      const double certain = shares.AtLeast(lengths[j]);
+      if (certain > least.Most()) break;
+      for (size_t i = 0; i < j; i++) {
         Candidate candidate;
         candidate.design.amq = kind;
         candidate.design.first_share = 0.5;
         candidate.design.first_prefix_bits = lengths[i];
         candidate.design.prefix_bits = lengths[j];
         candidate.TestApart(kUsualPrefixes);
-        Evaluate(bytes, kGridQueries, &candidate);
+        if (!Evaluate(bytes, kGridQueries, &candidate, least.Most())) continue;
+        least.Add(candidate.fpr);
         grid.push_back(candidate);
       }
     }
@@ -294,19 +353,21 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
                            : std::max<int>(1, max_bits / kGrid / 2);
   // Searches from several starts meet, and turn back to where they were.
   std::map<std::array<int64_t, 4>, double> known;
-  const auto evaluate = [&](Candidate* candidate) {
+  const auto evaluate = [&](Candidate* candidate, double most) {
     const ProteusDesign& design = candidate->design;
     const auto [rate, is_new] = known.try_emplace(
         {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
          design.prefix_bits, std::lround(design.first_share / kShareStep)});
-    if (is_new) {
-      Evaluate(bytes, kTwoSetQueries, candidate);
-      rate->second = candidate->fpr;
+    // Of a design that is not good enough, a lower rate is known, which may
+    // have to be found again.
+    if (is_new || (rate->second < 0 && -rate->second <= most)) {
+      const bool is_exact = Evaluate(bytes, kTwoSetQueries, candidate, most);
+      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
     }
-    candidate->fpr = rate->second;
+    candidate->fpr = std::abs(rate->second);
   };
   for (Candidate& best : grid) {
-    evaluate(&best);
+    evaluate(&best, std::numeric_limits<double>::infinity());
     for (int distance = farthest; distance > 0; distance /= 2) {
       for (bool better = true; better;) {
         better = false;
@@ -325,7 +386,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
           next.design.first_share = share;
-          evaluate(&next);
+          evaluate(&next, best.fpr);
           if (next.fpr < best.fpr) {
             best = next;
             better = true;
@@ -387,8 +448,7 @@ DesignSearch::Candidate DesignSearch::BesideKeys(const DesignSearch& ranges,
   design.keys_alone = true;
   SizeKeySet(key_bytes, &design);
   if (design.trie_bits > 0) {
-    candidate.trie_bytes =
-        statistics_.SizeOfTrie(design.trie_bits, bytes).bytes;
+    candidate.trie_bytes = SizeOfTrie(design.trie_bits, bytes).bytes;
   }
   candidate.TestApart(design.prefix_bits > 0 ? kUsualPrefixes : 1);
   Evaluate(bytes, kAllQueries, &candidate);

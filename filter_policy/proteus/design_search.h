@@ -20,7 +20,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/false_positive_price.h"
@@ -77,8 +79,36 @@ class DesignSearch {
  private:
   // Number of queries that the first round looks at.
   static constexpr size_t kFirstRoundQueries = 4096;
+  // Number of designs of the lowest rates, and of those of the lowest costs,
+  // that meet the whole sample.
+  static constexpr size_t kFinalists = 12;
   // A set of a higher rate is not worth the time to test it.
   static constexpr double kUselessRate = 0.9;
+
+  // The least of some costs or rates.
+  class LeastCosts {
+   public:
+    explicit LeastCosts(size_t number) : number_(number) {}
+
+    void Add(double cost) {
+      if (costs_.size() == number_) {
+        if (cost >= costs_.front()) return;
+        std::pop_heap(costs_.begin(), costs_.end());
+        costs_.pop_back();
+      }
+      costs_.push_back(cost);
+      std::push_heap(costs_.begin(), costs_.end());
+    }
+    // The highest of them; no limit as long as there are fewer.
+    double Most() const {
+      return costs_.size() < number_ ? std::numeric_limits<double>::infinity()
+                                     : costs_.front();
+    }
+
+   private:
+    const size_t number_;
+    std::vector<double> costs_;  // a heap
+  };
 
   struct Candidate {
     ProteusDesign design;
@@ -105,6 +135,9 @@ class DesignSearch {
   // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
   // promised of points.
   double PromisedRate(uint64_t bytes) const;
+  // A rate that no set of this kind is below. To plan a set takes longer.
+  static double LeastRate(AmqKind kind, uint64_t hashes, uint64_t bytes);
+  KeyStatistics::TrieSize SizeOfTrie(uint32_t bits, uint64_t bytes) const;
   // With AskKeysForPoints, the most bytes that the set of whole keys may take
   // in a filter of `bytes` bytes, and those that the promise takes, if they are
   // fewer.
@@ -120,14 +153,21 @@ class DesignSearch {
   // of as many bytes has this added to its false positive rate.
   double Penalty(double promised_rate, uint64_t bytes) const;
   // Sets the candidate's false positive rate, estimated from at least
-  // `num_queries` queries or from all.
-  void Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate) const;
+  // `num_queries` queries or from all. The rate of two sets of prefixes that is
+  // above `most` need not be found: a lower one, above `most` too, is set then,
+  // and false returned.
+  bool Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate,
+                double most = std::numeric_limits<double>::infinity()) const;
   // If time weighs more than usual, replaces what is only roughly known of the
   // prefixes that a query tests.
   void CountTests(uint64_t bytes, Candidate* candidate) const;
   // Evaluate with the sets that have been planned for the candidate.
-  void EvaluateSets(const PrefixSets& sets, uint64_t bytes, size_t num_queries,
-                    Candidate* candidate) const;
+  bool EvaluateSets(
+      const PrefixSets& sets, uint64_t bytes, size_t num_queries,
+      Candidate* candidate,
+      double most = std::numeric_limits<double>::infinity()) const;
+  // Every `step`-th query, kept for all designs.
+  const CpfprModel::QuerySample& SampleOf(size_t step) const;
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
   const CpfprModel::QueryGroups& GroupsOf(const ProteusDesign& design,
@@ -162,8 +202,17 @@ class DesignSearch {
   uint64_t promising_ = 0;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
-  // What GroupsOf has found, by the lengths and the step.
-  mutable std::map<std::array<size_t, 4>, CpfprModel::QueryGroups> groups_;
+  // What has been computed, for the next designs.
+  struct Known {
+    // By the number of bytes, and by the depth and the number of bytes.
+    std::map<uint64_t, double> promised_rates;
+    std::map<std::pair<uint32_t, uint64_t>, KeyStatistics::TrieSize> tries;
+    // By the step.
+    std::map<size_t, CpfprModel::QuerySample> samples;
+    // By the lengths and the step.
+    std::map<std::array<size_t, 4>, CpfprModel::QueryGroups> groups;
+  };
+  mutable Known known_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

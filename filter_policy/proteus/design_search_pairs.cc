@@ -7,16 +7,14 @@
 #include <cmath>
 
 #include "filter_policy/proteus/design_search.h"
-#include "filter_policy/proteus/shared_shares.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Bins of prefix counts: bin i is for counts in [2^(i-1), 2^i), the last one
-// for counts above the limit.
-constexpr size_t kBins = 12;
-static_assert(kMaxPrefixProbes < 1 << (kBins - 2));
+// Bins of prefix counts: bin i is for counts in [2^(i-1), 2^i).
+constexpr size_t kBins = 11;
+static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
 
 // A weight below that of any query.
 constexpr double kNoWeight = 1e-9;
@@ -37,9 +35,13 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     double queries = 0;
   };
   const ByteAlphabets& alphabets = statistics_.alphabets();
-  const size_t step = StepFor(kFirstRoundQueries);
+  const CpfprModel::QuerySample& sample = SampleOf(StepFor(kFirstRoundQueries));
   const size_t num_first = first_lengths.size();
   const size_t num_lengths = lengths.size();
+  const auto end_of = [](const std::vector<uint32_t>& some, uint32_t bits) {
+    return static_cast<size_t>(
+        std::upper_bound(some.begin(), some.end(), bits) - some.begin());
+  };
   // For each pair, the queries that test prefixes, with those that test too
   // many in the last bin. A query that is the same for successive first lengths
   // is entered at the first of them, and taken off after the last.
@@ -47,8 +49,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   auto count = [&](size_t first, size_t end_first, size_t length, double weight,
                    uint64_t prefixes) {
     if (prefixes == 0) return;
-    const size_t number =
-        prefixes > kMaxPrefixProbes ? kBins - 1 : BinOf(prefixes);
+    const size_t number = BinOf(prefixes);
     const double all = weight * static_cast<double>(prefixes);
     Bin& enter = bins[(first * num_lengths + length) * kBins + number];
     enter.prefixes += all;
@@ -57,45 +58,77 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     leave.prefixes -= all;
     leave.queries -= weight;
   };
-  SharedShares all_shared;
-  SharedShares promised;
-  for (size_t q = model_.num_before_points(); q < model_.queries().size();
-       q++) {
-    const CpfprModel::Query& query = model_.queries()[q];
-    all_shared.Add(query.shared(), query.weight);
-    promised.Add(query.shared(), query.weight);
-  }
-  for (size_t q = 0; q < model_.num_before_points(); q += step) {
-    const CpfprModel::Query& query = model_.queries()[q];
-    const uint32_t shared = query.shared();
-    // A query stands for all those up to the next one.
-    const double weight = query.weight * static_cast<double>(step);
-    all_shared.Add(shared, weight);
-    if (query.promised) promised.Add(shared, weight);
-    const size_t begin_length =
-        std::upper_bound(lengths.begin(), lengths.end(), shared) -
-        lengths.begin();
-    const size_t end_first =
-        std::upper_bound(first_lengths.begin(), first_lengths.end(), shared) -
-        first_lengths.begin();
+  // Queries that test one prefix, or too many, at successive lengths, too. They
+  // are taken off after the last of these as well.
+  const size_t row_size = num_lengths + 1;
+  std::vector<double> single((num_first + 1) * row_size);
+  std::vector<double> too_many((num_first + 1) * row_size);
+  const auto enter = [&](size_t first, size_t end_first, size_t length,
+                         size_t end_length, double weight,
+                         std::vector<double>* where) {
+    (*where)[first * row_size + length] += weight;
+    (*where)[first * row_size + end_length] -= weight;
+    (*where)[end_first * row_size + length] -= weight;
+    (*where)[end_first * row_size + end_length] += weight;
+  };
+  for (size_t c = 0; c < sample.num_before_points; c++) {
+    const CpfprModel::QueryClass& alike = sample.classes[c];
+    const CpfprModel::Query& any = sample.queries[alike.begin];
+    const size_t begin_length = end_of(lengths, any.shared());
+    const size_t end_single =
+        std::max(begin_length, end_of(lengths, any.bounds_shared));
+    const size_t end_first = end_of(first_lengths, any.shared());
     const size_t end_common =
-        std::upper_bound(first_lengths.begin(),
-                         first_lengths.begin() + end_first,
-                         query.bounds_shared) -
-        first_lengths.begin();
-    for (size_t j = begin_length; j < num_lengths; j++) {
+        std::min(end_first, end_of(first_lengths, any.bounds_shared));
+    enter(0, end_common, begin_length, end_single, alike.weight, &single);
+    // Longer prefixes are at least as many.
+    const auto count_from = [&](size_t first, size_t past_first, size_t begin,
+                                const auto& number_of, double weight) {
+      for (size_t j = begin; j < num_lengths; j++) {
+        const uint64_t prefixes = number_of(lengths[j]);
+        if (prefixes > kMaxPrefixProbes) {
+          enter(first, past_first, j, num_lengths, weight, &too_many);
+          return;
+        }
+        count(first, past_first, j, weight, prefixes);
+      }
+    };
+    for (size_t q = alike.begin; q < alike.end; q++) {
+      const CpfprModel::Query& query = sample.queries[q];
       if (end_common > 0) {
-        count(0, end_common, j, weight, query.CountAll(alphabets, lengths[j]));
+        count_from(
+            0, end_common, end_single,
+            [&](uint32_t bits) { return query.CountAll(alphabets, bits); },
+            query.weight);
       }
       for (size_t i = end_common; i < end_first; i++) {
-        count(i, i + 1, j, weight,
-              query.CountTested(alphabets, first_lengths[i], lengths[j]));
+        count_from(
+            i, i + 1, std::max(end_single, end_of(lengths, first_lengths[i])),
+            [&](uint32_t bits) {
+              return query.CountTested(alphabets, first_lengths[i], bits);
+            },
+            query.weight);
       }
     }
   }
-  all_shared.Sort();
-  promised.Sort();
-  const double points = model_.points().total() / all_shared.total();
+  const double total = sample.shared.total();
+  const double points =
+      model_.points().total() / static_cast<double>(sample.step) / total;
+  // What shares at least the bits of each length.
+  struct Shares {
+    double all;
+    double promised;
+    double points;
+  };
+  const auto shares_of = [&](uint32_t bits) -> Shares {
+    return {sample.shared.AtLeast(bits), sample.promised_shared.AtLeast(bits),
+            model_.points().AtLeast(bits)};
+  };
+  std::vector<Shares> shares;
+  shares.reserve(num_lengths);
+  for (uint32_t bits : lengths) shares.push_back(shares_of(bits));
+  // No design that costs more is among the best.
+  LeastCosts least(2 * kFinalists);
 
   for (size_t i = 0; i < num_first; i++) {
     if (i > 0) {
@@ -105,62 +138,79 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         bins[i * row + k].prefixes += bins[(i - 1) * row + k].prefixes;
         bins[i * row + k].queries += bins[(i - 1) * row + k].queries;
       }
+      for (size_t j = 0; j < row_size; j++) {
+        single[i * row_size + j] += single[(i - 1) * row_size + j];
+        too_many[i * row_size + j] += too_many[(i - 1) * row_size + j];
+      }
     }
+    const Shares reached = shares_of(first_lengths[i]);
     const uint32_t first = first_lengths[i];
     KeyStatistics::TrieSize size;
-    if (first > 0) size = statistics_.SizeOfTrie(first, bytes);
+    if (first > 0) size = SizeOfTrie(first, bytes);
     if (size.bytes > bytes) continue;
     Candidate candidate;
     candidate.trie_bytes = size.bytes;
     candidate.design.trie_bits = first;
     candidate.design.trie_lead = size.lead;
     if (first > 0) {
-      candidate.fpr =
-          all_shared.AtLeast(first) + Penalty(promised.AtLeast(first), bytes);
+      candidate.fpr = reached.all + Penalty(reached.promised, bytes);
+      least.Add(CostOf(candidate));
       found->push_back(candidate);
     }
     // Many lengths have as many prefixes as the one before, and equal sets.
-    uint64_t planned = 0;
-    std::vector<AmqPlan> plans(kinds_.size());
+    struct Planned {
+      uint64_t hashes = 0;
+      AmqPlan plan;
+    };
+    std::vector<Planned> planned(kinds_.size());
+    double now_single = 0;
+    double now_too_many = 0;
     for (size_t j = 0; j < num_lengths; j++) {
+      now_single += single[i * row_size + j];
+      now_too_many += too_many[i * row_size + j];
       if (lengths[j] <= first) continue;
-      const uint64_t hashes = statistics_.Prefixes(lengths[j]);
-      if (hashes != planned) {
-        for (size_t k = 0; k < kinds_.size(); k++) {
-          plans[k] = PlanAmq(kinds_[k], hashes, bytes - size.bytes);
-        }
-        planned = hashes;
-      }
-      candidate.design.prefix_bits = lengths[j];
       // Queries that share all of the prefix with a key are false positives for
-      // certain, as are those of the last bin.
+      // certain, as are those that test too many.
+      const double certain = shares[j].all + now_too_many / total;
+      if (certain > least.Most()) continue;
+      const uint64_t hashes = statistics_.Prefixes(lengths[j]);
+      candidate.design.prefix_bits = lengths[j];
       const Bin* counts = &bins[(i * num_lengths + j) * kBins];
-      const double certain = all_shared.AtLeast(lengths[j]) +
-                             counts[kBins - 1].queries / all_shared.total();
+      // A promised point tests one prefix.
+      const double one =
+          points * (reached.points - shares[j].points) + now_single / total;
+      double tested = one;
+      for (size_t k = 1; k < kBins; k++) tested += counts[k].queries / total;
       for (size_t kind = 0; kind < kinds_.size(); kind++) {
         candidate.design.amq = kinds_[kind];
-        const AmqPlan& plan = plans[kind];
+        if (planned[kind].hashes != hashes) {
+          const uint64_t set_bytes = bytes - size.bytes;
+          const double least_rate = LeastRate(kinds_[kind], hashes, set_bytes);
+          if (certain + tested * least_rate > least.Most()) continue;
+          planned[kind] = {hashes, PlanAmq(kinds_[kind], hashes, set_bytes)};
+        }
+        const AmqPlan& plan = planned[kind].plan;
         if (plan.false_positive_rate > kUselessRate) continue;
-        const double log_negative = std::log1p(-plan.false_positive_rate);
-        // A promised point tests one prefix.
-        const double one = points * (model_.points().AtLeast(first) -
-                                     model_.points().AtLeast(lengths[j]));
         double sum = certain + one * plan.false_positive_rate;
+        if (sum > least.Most()) continue;
+        const double log_negative = std::log1p(-plan.false_positive_rate);
         candidate.TestApart(one);
-        for (size_t k = 1; k + 1 < kBins; k++) {
+        for (size_t k = 1; k < kBins; k++) {
           // Rounding leaves a little of sums that should be zero.
           if (counts[k].queries < kNoWeight) continue;
-          candidate.prefixes += counts[k].prefixes / all_shared.total();
-          candidate.runs += counts[k].queries / all_shared.total();
-          sum -=
-              counts[k].queries / all_shared.total() *
-              std::expm1(counts[k].prefixes / counts[k].queries * log_negative);
+          const double share = counts[k].queries / total;
+          candidate.prefixes += counts[k].prefixes / total;
+          candidate.runs += share;
+          sum -= share * std::expm1(counts[k].prefixes / counts[k].queries *
+                                    log_negative);
         }
-        const double reached = promised.AtLeast(first);
-        const double shared = promised.AtLeast(lengths[j]);
-        candidate.fpr = sum + Penalty(shared + (reached - shared) *
+        const double shared = shares[j].promised;
+        candidate.fpr = sum + Penalty(shared + (reached.promised - shared) *
                                                    plan.false_positive_rate,
                                       bytes);
+        const double cost = CostOf(candidate);
+        if (cost > least.Most()) continue;
+        least.Add(cost);
         found->push_back(candidate);
       }
     }

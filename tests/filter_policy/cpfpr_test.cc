@@ -600,7 +600,8 @@ TEST(CpfprTest, RatesOfGroups) {
           design.prefix_bits = bits;
           design.stride_bits = stride;
           design.trie_bits = stride == 0 ? bits / 2 : 0;
-          const CpfprModel::QueryGroups groups = model.GroupsOf(design, step);
+          const CpfprModel::QueryGroups groups =
+              model.GroupsOf(design, model.SampleOf(step));
           EXPECT_LE(groups.groups.size(), model.queries().size());
           for (int way = 0; way < 3; way++) {
             design.amq = way == 1 ? kRibbonAmq : kBloomAmq;
