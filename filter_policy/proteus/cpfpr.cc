@@ -195,7 +195,8 @@ uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
 }
 
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
-                          const KeyStatistics& statistics, uint64_t bytes) {
+                          const KeyStatistics& statistics, uint64_t bytes,
+                          SetPlanner plan) {
   PrefixSets sets;
   if (design.key_set || design.first_prefix_bits > 0) {
     uint64_t first_bytes = bytes;
@@ -207,16 +208,16 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
                                           static_cast<double>(bytes));
     }
     sets.first =
-        PlanAmq(design.amq,
-                design.key_set ? statistics.num_keys()
-                               : statistics.Prefixes(design.first_prefix_bits),
-                first_bytes);
+        plan(design.amq,
+             design.key_set ? statistics.num_keys()
+                            : statistics.Prefixes(design.first_prefix_bits),
+             first_bytes);
   }
   if (design.prefix_bits == 0) return sets;
-  sets.second = PlanAmq(
-      design.amq,
-      statistics.PrefixesOfSeries(design.prefix_bits, design.stride_bits),
-      bytes - sets.first.bytes);
+  sets.second =
+      plan(design.amq,
+           statistics.PrefixesOfSeries(design.prefix_bits, design.stride_bits),
+           bytes - sets.first.bytes);
   return sets;
 }
 
@@ -341,6 +342,20 @@ uint32_t CpfprModel::LongestTested(const Query& query,
   return bits;
 }
 
+namespace {
+
+// The number of lengths of which a prefix of `bits` bits and those that it
+// begins with are absent, where a key shares `shared` bits.
+uint32_t LengthsOf(const ProteusDesign& design, uint32_t shared,
+                   uint32_t bits) {
+  if (design.stride_bits == 0) return 1;
+  // The prefixes of all lengths that no key shares must be false positives.
+  const uint32_t from = std::max(shared + 1, design.prefix_bits);
+  return (bits - from) / design.stride_bits + 1;
+}
+
+}  // namespace
+
 // Equations 1 and 5, also for a series.
 CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
                                             const ProteusDesign& design) const {
@@ -353,22 +368,20 @@ CpfprModel::Tested CpfprModel::TestOneLayer(const Query& query,
   uint64_t tested = 0;
   const uint32_t bits = LongestTested(query, design, &tested);
   if (shared >= bits) return kAlways;
-  uint32_t lengths = 1;
-  if (design.stride_bits > 0) {
-    // The prefixes of all lengths that no key shares must be false positives.
-    const uint32_t from = std::max(shared + 1, design.prefix_bits);
-    lengths = (bits - from) / design.stride_bits + 1;
-  }
-  return {lengths, tested};
+  return {LengthsOf(design, shared, bits), tested};
 }
 
-// Whether a query of one layer is tested as all of its class are.
-bool CpfprModel::AreTestedAlike(const Query& query,
-                                const ProteusDesign& design) {
+// TestOneLayer for all queries of a class like this one. False if their bounds
+// count one by one.
+bool CpfprModel::TestClass(const Query& query, const ProteusDesign& design,
+                           Tested* tested) {
   const uint32_t shared = query.shared();
-  if (shared < design.trie_bits || design.prefix_bits == 0) return true;
+  *tested = {0, shared < design.trie_bits ? uint64_t{0} : uint64_t{1}};
+  if (tested->prefixes == 0 || design.prefix_bits == 0) return true;
   const uint32_t longest = design.LongestPrefix(query.bytes);
-  return longest <= std::max(shared, query.bounds_shared);
+  if (shared >= longest) return true;
+  tested->lengths = LengthsOf(design, shared, longest);
+  return longest <= query.bounds_shared;
 }
 
 double CpfprModel::OneLayer(const Query& query, const ProteusDesign& design,
@@ -752,8 +765,8 @@ CpfprModel::QueryGroups CpfprModel::GroupsOf(const ProteusDesign& design,
   uint32_t usual[RunRates::kLengths + 1][2][kNumSums][2];
   memset(usual, 0xff, sizeof(usual));
   std::unordered_map<uint64_t, size_t> others;
-  const auto add = [&](const Query& query, uint32_t sum, double weight) {
-    const Tested tested = TestOneLayer(query, design);
+  const auto add = [&](const Query& query, const Tested& tested, uint32_t sum,
+                       double weight) {
     QueryGroup group;
     group.lengths = static_cast<uint32_t>(
         std::min<size_t>(tested.lengths, RunRates::kLengths));
@@ -779,12 +792,14 @@ CpfprModel::QueryGroups CpfprModel::GroupsOf(const ProteusDesign& design,
   for (size_t i = 0; i < end; i++) {
     const QueryClass& alike = sample.classes[i];
     const Query& first = sample.queries[alike.begin];
-    if (AreTestedAlike(first, design)) {
-      add(first, alike.sum, alike.weight);
+    Tested tested = {};
+    if (TestClass(first, design, &tested)) {
+      add(first, tested, alike.sum, alike.weight);
       continue;
     }
     for (size_t j = alike.begin; j < alike.end; j++) {
-      add(sample.queries[j], alike.sum, sample.queries[j].weight);
+      const Query& query = sample.queries[j];
+      add(query, TestOneLayer(query, design), alike.sum, query.weight);
     }
   }
   return found;
@@ -811,7 +826,9 @@ CpfprModel::Rates CpfprModel::AverageOfTwoSets(const QuerySample& sample,
     if (first.shared() >= bits) {
       rates = alike.weight;
     } else if (bits <= first.bounds_shared) {
-      rates = alike.weight * TwoSets(first, design, first_rate, run_rates);
+      // One prefix of each length is tested.
+      rates = alike.weight * sets.second.false_positive_rate;
+      if (first.shared() < design.first_prefix_bits) rates *= first_rate;
     } else {
       for (size_t j = alike.begin; j < alike.end; j++) {
         const Query& query = sample.queries[j];

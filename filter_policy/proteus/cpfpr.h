@@ -39,9 +39,12 @@ struct PrefixSets {
 // The least number of bytes with which a set of `hashes` hashes has a false
 // positive rate of at most `rate`, or `most` if there is none below.
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);
+// Plans a set: PlanAmq (filter_policy/amq/amq.h), or what replaces it.
+using SetPlanner = AmqPlan (*)(AmqKind kind, uint64_t hashes, uint64_t bytes);
 // Plans the sets of a design in `bytes` bytes.
 PrefixSets PlanPrefixSets(const ProteusDesign& design,
-                          const KeyStatistics& statistics, uint64_t bytes);
+                          const KeyStatistics& statistics, uint64_t bytes,
+                          SetPlanner plan = PlanAmq);
 
 class CpfprModel {
  public:
@@ -281,7 +284,8 @@ class CpfprModel {
   uint32_t LongestTested(const Query& query, const ProteusDesign& design,
                          uint64_t* tested) const;
   Tested TestOneLayer(const Query& query, const ProteusDesign& design) const;
-  static bool AreTestedAlike(const Query& query, const ProteusDesign& design);
+  static bool TestClass(const Query& query, const ProteusDesign& design,
+                        Tested* tested);
   double OneLayer(const Query& query, const ProteusDesign& design,
                   const RunRates& rates) const;
   double TwoSets(const Query& query, const ProteusDesign& design,

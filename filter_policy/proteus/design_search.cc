@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "filter_policy/amq/bloom.h"
 #include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -15,11 +16,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Queries that the two rounds of the searches for two sets and for series, the
-// search for key sets, and the two rounds of the last race look at.
+// search for key sets, and the rounds of the last race look at.
 constexpr size_t kGridQueries = 128;
+constexpr size_t kFewTwoSetQueries = 256;
 constexpr size_t kTwoSetQueries = 1024;
 constexpr size_t kSeriesQueries = 512;
 constexpr size_t kKeySetQueries = 512;
+constexpr size_t kFirstRaceQueries = 512;
 constexpr size_t kRaceQueries = 2048;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 // Shares of the memory that a key set beside a series gets.
@@ -62,13 +65,54 @@ double DesignSearch::PromisedRate(uint64_t bytes) const {
   return rate->second;
 }
 
-double DesignSearch::LeastRate(AmqKind kind, uint64_t hashes, uint64_t bytes) {
-  if (hashes == 0) return 0;
-  // The bits that halve the rate: a Bloom filter takes 1.44 of them.
-  constexpr double kBloomShare = 0.6931;
+namespace {
+
+// The logarithms of the rates of Bloom filters, by their bits per hash.
+class BloomRates {
+ public:
+  // More bits than that are not in the table.
+  static constexpr double kMaxBits = 40;
+
+  BloomRates() {
+    constexpr uint64_t kHashes = 1 << 16;
+    for (size_t i = 1; i < logs_.size(); i++) {
+      const double bytes = static_cast<double>(i) / kSteps / 8 * kHashes;
+      logs_[i] =
+          std::log(PlanAmq(kBloomAmq, kHashes, static_cast<uint64_t>(bytes))
+                       .false_positive_rate);
+    }
+  }
+
+  // REQUIRES: bits <= kMaxBits
+  double RateFor(double bits) const {
+    const double place = bits * kSteps;
+    const auto below = static_cast<size_t>(place);
+    const double part = place - static_cast<double>(below);
+    return std::exp(logs_[below] + part * (logs_[below + 1] - logs_[below]));
+  }
+
+ private:
+  static constexpr size_t kSteps = 8;  // per bit
+
+  std::array<double, static_cast<size_t>(kMaxBits)* kSteps + 2> logs_ = {};
+};
+
+}  // namespace
+
+AmqPlan DesignSearch::RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes) {
+  static const BloomRates rates;
   const double bits =
       8 * static_cast<double>(bytes) / static_cast<double>(hashes);
-  return std::exp2(kind == kBloomAmq ? -kBloomShare * bits : -bits);
+  if (kind != kBloomAmq || hashes == 0 || bytes < BloomSet::kLineBytes ||
+      bits > BloomRates::kMaxBits) {
+    return PlanAmq(kind, hashes, bytes);
+  }
+  AmqPlan plan;
+  plan.kind = kind;
+  plan.hashes = hashes;
+  plan.bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
+  plan.false_positive_rate = rates.RateFor(bits);
+  return plan;
 }
 
 KeyStatistics::TrieSize DesignSearch::SizeOfTrie(uint32_t bits,
@@ -89,9 +133,11 @@ double DesignSearch::Penalty(double promised_rate, uint64_t bytes) const {
 
 bool DesignSearch::Evaluate(uint64_t bytes, size_t num_queries,
                             Candidate* candidate, double most) const {
-  return EvaluateSets(PlanPrefixSets(candidate->design, statistics_,
-                                     bytes - candidate->trie_bytes),
-                      bytes, num_queries, candidate, most);
+  return EvaluateSets(
+      PlanPrefixSets(candidate->design, statistics_,
+                     bytes - candidate->trie_bytes,
+                     num_queries < kRaceQueries ? RoughPlan : PlanAmq),
+      bytes, num_queries, candidate, most);
 }
 
 bool DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
@@ -243,7 +289,6 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
         PlanAmq(kind, statistics_.num_keys(),
                 static_cast<uint64_t>(key_share * static_cast<double>(bytes)));
   }
-  LeastCosts least(2 * kStarts);
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
       Candidate candidate;
@@ -261,22 +306,11 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
         }
         candidate.design.amq = kind.kind;
         const uint64_t set_bytes = bytes - kind.keys.bytes;
-        // What the series would have with a better set than there is.
         PrefixSets sets;
         sets.first = kind.keys;
-        sets.second.false_positive_rate =
-            LeastRate(kind.kind, hashes, set_bytes);
-        if (sets.second.false_positive_rate > kUselessRate) continue;
-        const CpfprModel::Rates rates =
-            model_.AverageOf(GroupsOf(candidate.design, StepFor(kGridQueries)),
-                             candidate.design, sets);
-        if (rates.all + Penalty(rates.promised, bytes) > least.Most()) {
-          continue;
-        }
-        sets.second = PlanAmq(kind.kind, hashes, set_bytes);
+        sets.second = RoughPlan(kind.kind, hashes, set_bytes);
         if (sets.second.false_positive_rate > kUselessRate) continue;
         EvaluateSets(sets, bytes, kGridQueries, &candidate);
-        least.Add(CostOf(candidate));
         series.push_back(candidate);
       }
     }
@@ -289,14 +323,22 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
 }
 
 // Pairs of lengths on a grid, then steps from the best ones to better
-// neighbours, in lengths and in how the memory is shared.
+// neighbours, in lengths and in how the memory is shared: first on few queries,
+// and from the best design on more of them.
 void DesignSearch::SearchTwoSets(uint64_t bytes,
                                  std::vector<Candidate>* found) const {
   constexpr size_t kGrid = 16;
   constexpr size_t kStarts = 3;
   constexpr double kShareStep = 0.1;
   constexpr double kMinShare = 0.15;
+  // Rates that more queries and steps do not bring below those found so far.
+  constexpr double kHopeless = 1.5;
+  constexpr double kHopelessMore = 0.02;
   const uint32_t max_bits = statistics_.max_bits();
+  double least_found = 1;
+  for (const Candidate& candidate : *found) {
+    least_found = std::min(least_found, candidate.fpr);
+  }
 
   // Lengths are spread evenly, and lie where queries part from the keys.
   std::vector<uint32_t> lengths = PrefixLengths(1, max_bits, kGrid);
@@ -340,6 +382,9 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   }
   KeepBest(kStarts, &grid);
 
+  // Searches from several starts meet, and turn back to where they were: the
+  // rates by the kind, the lengths and the share.
+  using KnownRates = std::map<std::array<int64_t, 4>, double>;
   struct Step {
     int first;
     int second;
@@ -351,49 +396,58 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   const int farthest = statistics_.longest_key() > 8
                            ? 16
                            : std::max<int>(1, max_bits / kGrid / 2);
-  // Searches from several starts meet, and turn back to where they were.
-  std::map<std::array<int64_t, 4>, double> known;
-  const auto evaluate = [&](Candidate* candidate, double most) {
-    const ProteusDesign& design = candidate->design;
-    const auto [rate, is_new] = known.try_emplace(
-        {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
-         design.prefix_bits, std::lround(design.first_share / kShareStep)});
-    // Of a design that is not good enough, a lower rate is known, which may
-    // have to be found again.
-    if (is_new || (rate->second < 0 && -rate->second <= most)) {
-      const bool is_exact = Evaluate(bytes, kTwoSetQueries, candidate, most);
-      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
-    }
-    candidate->fpr = std::abs(rate->second);
-  };
-  for (Candidate& best : grid) {
-    evaluate(&best, std::numeric_limits<double>::infinity());
-    for (int distance = farthest; distance > 0; distance /= 2) {
+  // Goes on to better neighbors as long as there are any.
+  const auto climb = [&](size_t num_queries, int farthest_step,
+                         KnownRates* known, Candidate* best) {
+    const auto evaluate = [&](Candidate* candidate, double most) {
+      const ProteusDesign& design = candidate->design;
+      const auto [rate, is_new] = known->try_emplace(
+          {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
+           design.prefix_bits, std::lround(design.first_share / kShareStep)});
+      // Of a design that is not good enough, a lower rate is known, which may
+      // have to be found again.
+      if (is_new || (rate->second < 0 && -rate->second <= most)) {
+        const bool is_exact = Evaluate(bytes, num_queries, candidate, most);
+        rate->second = is_exact ? candidate->fpr : -candidate->fpr;
+      }
+      candidate->fpr = std::abs(rate->second);
+    };
+    evaluate(best, std::numeric_limits<double>::infinity());
+    for (int distance = farthest_step; distance > 0; distance /= 2) {
       for (bool better = true; better;) {
         better = false;
         for (const Step& step : kSteps) {
-          const int64_t first = int64_t{best.design.first_prefix_bits} +
+          const int64_t first = int64_t{best->design.first_prefix_bits} +
                                 int64_t{step.first} * distance;
-          const int64_t second = int64_t{best.design.prefix_bits} +
+          const int64_t second = int64_t{best->design.prefix_bits} +
                                  int64_t{step.second} * distance;
           const double share =
-              best.design.first_share + kShareStep * step.share;
+              best->design.first_share + kShareStep * step.share;
           if (first < 1 || second <= first || second > max_bits ||
               share < kMinShare || share > 1 - kMinShare) {
             continue;
           }
-          Candidate next = best;
+          Candidate next = *best;
           next.design.first_prefix_bits = static_cast<uint32_t>(first);
           next.design.prefix_bits = static_cast<uint32_t>(second);
           next.design.first_share = share;
-          evaluate(&next, best.fpr);
-          if (next.fpr < best.fpr) {
-            best = next;
+          evaluate(&next, best->fpr);
+          if (next.fpr < best->fpr) {
+            *best = next;
             better = true;
           }
         }
       }
     }
+  };
+  KnownRates known;
+  for (Candidate& best : grid)
+    climb(kFewTwoSetQueries, farthest, &known, &best);
+  KeepBest(2, &grid);
+  KnownRates known_better;
+  for (Candidate& best : grid) {
+    if (best.fpr > kHopeless * least_found + kHopelessMore) continue;
+    climb(kTwoSetQueries, std::min(farthest, 4), &known_better, &best);
     found->push_back(best);
   }
 }
@@ -417,8 +471,8 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
     design.key_set = true;
     for (double share : kShares) {
       design.first_share = share;
-      const PrefixSets sets =
-          PlanPrefixSets(design, statistics_, bytes - candidate.trie_bytes);
+      const PrefixSets sets = PlanPrefixSets(
+          design, statistics_, bytes - candidate.trie_bytes, RoughPlan);
       if (sets.first.false_positive_rate > kUselessRate) continue;
       EvaluateSets(sets, bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
@@ -512,20 +566,23 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
 // All queries decide between the candidates that some of them do not tell
 // apart; the others are dropped.
 void DesignSearch::Race(uint64_t bytes, std::vector<Candidate>* found) const {
-  // Penalties make it more than one where nothing keeps the promise.
-  double best = std::numeric_limits<double>::infinity();
-  for (Candidate& candidate : *found) {
-    Evaluate(bytes, kRaceQueries, &candidate);
-    best = std::min(best, candidate.fpr);
+  for (const size_t num_queries : {kFirstRaceQueries, kRaceQueries}) {
+    // Penalties make it more than one where nothing keeps the promise.
+    double best = std::numeric_limits<double>::infinity();
+    for (Candidate& candidate : *found) {
+      Evaluate(bytes, num_queries, &candidate);
+      best = std::min(best, candidate.fpr);
+    }
+    // Twice the standard error of a rate.
+    const double rate = std::min(best, 1.0);
+    const double error =
+        2 * std::sqrt(rate * (1 - rate) / static_cast<double>(num_queries));
+    const double most = best + MaxRateForTime(price_) + error;
+    found->erase(
+        std::remove_if(found->begin(), found->end(),
+                       [&](const Candidate& c) { return c.fpr > most; }),
+        found->end());
   }
-  // Twice the standard error of a rate.
-  const double rate = std::min(best, 1.0);
-  const double error =
-      2 * std::sqrt(rate * (1 - rate) / static_cast<double>(kRaceQueries));
-  const double most = best + MaxRateForTime(price_) + error;
-  found->erase(std::remove_if(found->begin(), found->end(),
-                              [&](const Candidate& c) { return c.fpr > most; }),
-               found->end());
   for (Candidate& candidate : *found) {
     Evaluate(bytes, kAllQueries, &candidate);
     CountTests(bytes, &candidate);

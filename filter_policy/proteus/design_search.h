@@ -135,8 +135,9 @@ class DesignSearch {
   // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
   // promised of points.
   double PromisedRate(uint64_t bytes) const;
-  // A rate that no set of this kind is below. To plan a set takes longer.
-  static double LeastRate(AmqKind kind, uint64_t hashes, uint64_t bytes);
+  // PlanAmq, with a rate that is within 2 % for a Bloom filter, whose plan
+  // takes long.
+  static AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes);
   KeyStatistics::TrieSize SizeOfTrie(uint32_t bits, uint64_t bytes) const;
   // With AskKeysForPoints, the most bytes that the set of whole keys may take
   // in a filter of `bytes` bytes, and those that the promise takes, if they are
@@ -155,7 +156,7 @@ class DesignSearch {
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all. The rate of two sets of prefixes that is
   // above `most` need not be found: a lower one, above `most` too, is set then,
-  // and false returned.
+  // and false returned. Before the race, plans are rough.
   bool Evaluate(uint64_t bytes, size_t num_queries, Candidate* candidate,
                 double most = std::numeric_limits<double>::infinity()) const;
   // If time weighs more than usual, replaces what is only roughly known of the

@@ -179,15 +179,11 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       // A promised point tests one prefix.
       const double one =
           points * (reached.points - shares[j].points) + now_single / total;
-      double tested = one;
-      for (size_t k = 1; k < kBins; k++) tested += counts[k].queries / total;
       for (size_t kind = 0; kind < kinds_.size(); kind++) {
         candidate.design.amq = kinds_[kind];
         if (planned[kind].hashes != hashes) {
-          const uint64_t set_bytes = bytes - size.bytes;
-          const double least_rate = LeastRate(kinds_[kind], hashes, set_bytes);
-          if (certain + tested * least_rate > least.Most()) continue;
-          planned[kind] = {hashes, PlanAmq(kinds_[kind], hashes, set_bytes)};
+          planned[kind] = {hashes,
+                           RoughPlan(kinds_[kind], hashes, bytes - size.bytes)};
         }
         const AmqPlan& plan = planned[kind].plan;
         if (plan.false_positive_rate > kUselessRate) continue;

@@ -627,4 +627,11 @@ std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
   return PriorMaker(keys, statistics, num_samples, prefixes_only).Make();
 }
 
+void FilePrior::MakeFor(size_t num_samples) {
+  const bool many_samples = num_samples >= kManySamples;
+  if (many_samples_ == many_samples) return;
+  many_samples_ = many_samples;
+  queries_ = MakePrior(keys_, statistics_, num_samples, prefixes_only_);
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

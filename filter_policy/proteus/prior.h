@@ -31,6 +31,7 @@
 
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "filter_policy/proteus/cpfpr.h"
@@ -45,6 +46,26 @@ std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
                                          const KeyStatistics& statistics,
                                          size_t num_samples,
                                          bool prefixes_only);
+
+// The prior of a file, which is made anew only if the number of samples matters.
+// The keys and their statistics must outlive it.
+class FilePrior {
+ public:
+  FilePrior(const KeyStore& keys, const KeyStatistics& statistics,
+            bool prefixes_only)
+      : keys_(keys), statistics_(statistics), prefixes_only_(prefixes_only) {}
+
+  void MakeFor(size_t num_samples);
+  // None before MakeFor.
+  const std::vector<CpfprModel::Query>& queries() const { return queries_; }
+
+ private:
+  const KeyStore& keys_;
+  const KeyStatistics& statistics_;
+  const bool prefixes_only_;
+  std::optional<bool> many_samples_;
+  std::vector<CpfprModel::Query> queries_;
+};
 
 // The number of sample queries for which the prior counts. By the rule of
 // succession, after n queries that were all alike, the next one is of another

@@ -217,13 +217,14 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
 
 // Takes a design that a file before had, and builds its tries, if there is one
 // that suits this group.
-bool ProteusGroup::TakeKept(const KeyStatistics& statistics) {
+bool ProteusGroup::TakeKept(const KeyStatistics& statistics,
+                            FilePrior* prior) {
   if (settings_.memory == nullptr || settings_.memory->IsEmpty()) return false;
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
-  const CpfprModel model(
-      keys_, statistics, samples.queries,
-      MakePrior(keys_, statistics, samples.InQueue(), prefixes_only_),
-      prefixes_only_, static_cast<double>(samples.per_query));
+  prior->MakeFor(samples.InQueue());
+  const CpfprModel model(keys_, statistics, samples.queries, prior->queries(),
+                         prefixes_only_,
+                         static_cast<double>(samples.per_query));
   for (const KeptDesign& kept :
        settings_.memory->Recall(SituationOf(model, samples, statistics))) {
     CpfprModel::Rates rates;
@@ -245,14 +246,12 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics) {
 
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
-Status ProteusGroup::Search(const KeyStatistics& statistics) {
+Status ProteusGroup::Search(const KeyStatistics& statistics,
+                            FilePrior* prior) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
-  std::vector<CpfprModel::Query> prior;
-  if (!settings_.forced.has_value()) {
-    prior = MakePrior(keys_, statistics, samples.InQueue(), prefixes_only_);
-  }
+  if (!settings_.forced.has_value()) prior->MakeFor(samples.InQueue());
   const double weight = static_cast<double>(samples.per_query);
-  const CpfprModel model(keys_, statistics, samples.queries, prior,
+  const CpfprModel model(keys_, statistics, samples.queries, prior->queries(),
                          prefixes_only_, weight);
   ProteusDesign& design = header_.design;
   bool built = true;
@@ -270,8 +269,8 @@ Status ProteusGroup::Search(const KeyStatistics& statistics) {
           PartOf(samples.queries, kSearchedForFew);
       const double weight_in_part =
           weight * static_cast<double>(all) / static_cast<double>(part.size());
-      const CpfprModel small(keys_, statistics, part, prior, prefixes_only_,
-                             weight_in_part);
+      const CpfprModel small(keys_, statistics, part, prior->queries(),
+                             prefixes_only_, weight_in_part);
       built = BuildChosen(small, statistics);
     } else {
       built = BuildChosen(model, statistics);
@@ -303,8 +302,9 @@ Status ProteusGroup::Design() {
   header_.shortest_key = static_cast<uint32_t>(
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   header_.neighbour_bits = statistics.NeighbourBits();
-  if (!TakeKept(statistics)) {
-    const Status s = Search(statistics);
+  FilePrior prior(keys_, statistics, prefixes_only_);
+  if (!TakeKept(statistics, &prior)) {
+    const Status s = Search(statistics, &prior);
     if (!s.ok()) return s;
   }
   if (!header_.is_part) {

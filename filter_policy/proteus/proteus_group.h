@@ -18,6 +18,7 @@
 
 #include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/proteus/design_search.h"
+#include "filter_policy/proteus/prior.h"
 #include "filter_policy/proteus/proteus_part.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -122,10 +123,10 @@ class ProteusGroup {
   DesignSituation SituationOf(const CpfprModel& model,
                               const SamplesOfFile& samples,
                               const KeyStatistics& statistics) const;
-  bool TakeKept(const KeyStatistics& statistics);
+  bool TakeKept(const KeyStatistics& statistics, FilePrior* prior);
   bool Suits(const KeptDesign& kept, const CpfprModel& model,
              const KeyStatistics& statistics, CpfprModel::Rates* rates);
-  Status Search(const KeyStatistics& statistics);
+  Status Search(const KeyStatistics& statistics, FilePrior* prior);
   void ReportDesign(const CpfprModel& model, const SamplesOfFile& samples,
                     double predicted);
 
