@@ -331,7 +331,9 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr size_t kStarts = 3;
   constexpr double kShareStep = 0.1;
   constexpr double kMinShare = 0.15;
-  // Rates that more queries and steps do not bring below those found so far.
+  // Rates that steps on few queries, and then on more, do not bring below those
+  // found so far: times that, and this much more.
+  constexpr double kHopelessOnGrid = 2.5;
   constexpr double kHopeless = 1.5;
   constexpr double kHopelessMore = 0.02;
   const uint32_t max_bits = statistics_.max_bits();
@@ -440,6 +442,10 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       }
     }
   };
+  if (grid.empty() ||
+      grid.front().fpr > kHopelessOnGrid * least_found + kHopelessMore) {
+    return;
+  }
   KnownRates known;
   for (Candidate& best : grid)
     climb(kFewTwoSetQueries, farthest, &known, &best);

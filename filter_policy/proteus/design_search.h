@@ -80,7 +80,7 @@ class DesignSearch {
   // Number of queries that the first round looks at.
   static constexpr size_t kFirstRoundQueries = 4096;
   // Number of designs of the lowest rates, and of those of the lowest costs,
-  // that meet the whole sample.
+  // that are in the race.
   static constexpr size_t kFinalists = 12;
   // A set of a higher rate is not worth the time to test it.
   static constexpr double kUselessRate = 0.9;
