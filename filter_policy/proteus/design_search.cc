@@ -101,16 +101,16 @@ class BloomRates {
 
 AmqPlan DesignSearch::RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes) {
   static const BloomRates rates;
+  AmqPlan plan;
+  plan.bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
   const double bits =
-      8 * static_cast<double>(bytes) / static_cast<double>(hashes);
-  if (kind != kBloomAmq || hashes == 0 || bytes < BloomSet::kLineBytes ||
+      8 * static_cast<double>(plan.bytes) / static_cast<double>(hashes);
+  if (kind != kBloomAmq || hashes == 0 || plan.bytes == 0 ||
       bits > BloomRates::kMaxBits) {
     return PlanAmq(kind, hashes, bytes);
   }
-  AmqPlan plan;
   plan.kind = kind;
   plan.hashes = hashes;
-  plan.bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
   plan.false_positive_rate = rates.RateFor(bits);
   return plan;
 }

@@ -58,6 +58,9 @@ class DesignSearch {
 
   // The rate of RocksDB's Bloom filter of `bytes` bytes.
   static double BloomRate(uint64_t bytes, uint64_t num_keys);
+  // PlanAmq. To plan a Bloom filter takes long, so its rate is read off a
+  // table, and is within 3 % as long as there are at most 24 bits per hash.
+  static AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes);
 
   void ForbidKeySets() { key_sets_ = false; }
   void ForbidTries() { tries_ = false; }
@@ -135,9 +138,6 @@ class DesignSearch {
   // The rate of RocksDB's Bloom filter of `bytes` bytes, with a margin: what is
   // promised of points.
   double PromisedRate(uint64_t bytes) const;
-  // PlanAmq, with a rate that is within 2 % for a Bloom filter, whose plan
-  // takes long.
-  static AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes);
   KeyStatistics::TrieSize SizeOfTrie(uint32_t bits, uint64_t bytes) const;
   // With AskKeysForPoints, the most bytes that the set of whole keys may take
   // in a filter of `bytes` bytes, and those that the promise takes, if they are

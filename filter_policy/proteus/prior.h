@@ -47,8 +47,8 @@ std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
                                          size_t num_samples,
                                          bool prefixes_only);
 
-// The prior of a file, which is made anew only if the number of samples matters.
-// The keys and their statistics must outlive it.
+// The prior of a file, which is made anew only if the number of samples
+// matters. The keys and their statistics must outlive it.
 class FilePrior {
  public:
   FilePrior(const KeyStore& keys, const KeyStatistics& statistics,

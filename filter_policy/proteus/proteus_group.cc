@@ -217,8 +217,7 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
 
 // Takes a design that a file before had, and builds its tries, if there is one
 // that suits this group.
-bool ProteusGroup::TakeKept(const KeyStatistics& statistics,
-                            FilePrior* prior) {
+bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
   if (settings_.memory == nullptr || settings_.memory->IsEmpty()) return false;
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   prior->MakeFor(samples.InQueue());
@@ -246,8 +245,7 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics,
 
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
-Status ProteusGroup::Search(const KeyStatistics& statistics,
-                            FilePrior* prior) {
+Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
   if (!settings_.forced.has_value()) prior->MakeFor(samples.InQueue());
   const double weight = static_cast<double>(samples.per_query);

@@ -625,6 +625,77 @@ TEST(CpfprTest, RatesOfGroups) {
   }
 }
 
+// A sample gives the rates of two sets that the queries one by one give. If a
+// limit ends the sum early, the rate is above the limit, and no higher than it
+// should be.
+TEST(CpfprTest, RatesOfTwoSets) {
+  constexpr double kRounding = 1e-9;
+  for (const Case& c : AllCases()) {
+    const KeyStore store = Stored(c.keys);
+    const KeyStatistics statistics(store);
+    const CpfprModel model(store, statistics, c.samples,
+                           MakePrior(store, statistics, 0, false));
+    const uint64_t bytes = c.keys.size() * 12 / 8;
+    const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 120);
+    for (size_t step : {1, 3}) {
+      const CpfprModel::QuerySample sample = model.SampleOf(step);
+      EXPECT_LE(sample.queries.size(), model.queries().size());
+      for (uint32_t first = 3; first < last; first += 11) {
+        for (uint32_t bits = first + 1; bits <= last; bits += 7) {
+          ProteusDesign design;
+          design.first_prefix_bits = first;
+          design.prefix_bits = bits;
+          design.first_share = 0.4;
+          design.amq = kBloomAmq;
+          const PrefixSets sets = PlanPrefixSets(design, statistics, bytes);
+          const CpfprModel::Rates one_by_one =
+              model.Average(design, sets, step);
+          const CpfprModel::Rates of_sample =
+              model.AverageOfTwoSets(sample, design, sets, /*most=*/1);
+          ASSERT_NEAR(one_by_one.all, of_sample.all, kRounding)
+              << c.name << ", " << design.Describe();
+          ASSERT_NEAR(one_by_one.promised, of_sample.promised, kRounding);
+          ASSERT_NEAR(one_by_one.spread, of_sample.spread, 1e-6);
+          for (double part : {0.1, 0.9, 1.1}) {
+            const double most = part * one_by_one.all;
+            const double limited =
+                model.AverageOfTwoSets(sample, design, sets, most).all;
+            ASSERT_LE(limited, one_by_one.all + kRounding);
+            ASSERT_TRUE(limited > most || limited >= one_by_one.all - kRounding)
+                << c.name << ", " << design.Describe();
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CpfprTest, RoughPlans) {
+  constexpr double kWithin = 0.03;
+  for (uint64_t hashes : {1000, 77777, 1000000}) {
+    for (double bits = 0.6; bits < 24; bits += 0.07) {
+      const auto bytes =
+          static_cast<uint64_t>(bits / 8 * static_cast<double>(hashes));
+      const AmqPlan exact = PlanAmq(kBloomAmq, hashes, bytes);
+      const AmqPlan rough = DesignSearch::RoughPlan(kBloomAmq, hashes, bytes);
+      EXPECT_EQ(exact.bytes, rough.bytes);
+      EXPECT_EQ(exact.hashes, rough.hashes);
+      EXPECT_NEAR(exact.false_positive_rate, rough.false_positive_rate,
+                  kWithin * exact.false_positive_rate)
+          << bits << " bits for " << hashes;
+    }
+    // Many bits, few bits, and other kinds.
+    EXPECT_EQ(PlanAmq(kBloomAmq, hashes, 50 * hashes).false_positive_rate,
+              DesignSearch::RoughPlan(kBloomAmq, hashes, 50 * hashes)
+                  .false_positive_rate);
+    EXPECT_EQ(AmqKind::kNone,
+              DesignSearch::RoughPlan(kBloomAmq, hashes, 10).kind);
+    EXPECT_EQ(PlanAmq(kRibbonAmq, hashes, hashes).false_positive_rate,
+              DesignSearch::RoughPlan(kRibbonAmq, hashes, hashes)
+                  .false_positive_rate);
+  }
+}
+
 TEST(CpfprTest, ChoosesAllowedKinds) {
   const Case c = CasesOfNumbers()[0];
   const KeyStore store = Stored(c.keys);

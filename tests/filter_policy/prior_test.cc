@@ -85,6 +85,27 @@ TEST(PriorTest, IsTheSameForTheSameKeys) {
   }
 }
 
+// The prior of a file is made for the number of samples that is asked for last.
+TEST(PriorTest, OfAFile) {
+  for (const KeyFamily& family : HurtfulFamilies()) {
+    SCOPED_TRACE(family.name);
+    const KeyStore store = Stored(family.keys);
+    const KeyStatistics statistics(store);
+    FilePrior prior(store, statistics, /*prefixes_only=*/false);
+    EXPECT_TRUE(prior.queries().empty());
+    for (size_t num_samples : {0, 10, 5000, 5001, 20}) {
+      prior.MakeFor(num_samples);
+      const PriorQueries made =
+          MakePrior(store, statistics, num_samples, /*prefixes_only=*/false);
+      ASSERT_EQ(made.size(), prior.queries().size());
+      for (size_t i = 0; i < made.size(); i++) {
+        EXPECT_EQ(made[i].lo_rest, prior.queries()[i].lo_rest);
+        EXPECT_EQ(made[i].weight, prior.queries()[i].weight);
+      }
+    }
+  }
+}
+
 TEST(PriorTest, CountsAsOneSample) {
   for (const KeyFamily& family : HurtfulFamilies()) {
     SCOPED_TRACE(family.name);
