@@ -16,8 +16,12 @@ namespace {
 constexpr size_t kBins = 11;
 static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
 
-// A weight below that of any query.
-constexpr double kNoWeight = 1e-9;
+// Rounding leaves a little of sums that should be zero.
+double WithoutRounding(double weight) {
+  // No query weighs less.
+  constexpr double kNoWeight = 1e-9;
+  return weight < kNoWeight ? 0 : weight;
+}
 
 size_t BinOf(uint64_t prefixes) {
   return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
@@ -163,12 +167,14 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       AmqPlan plan;
     };
     std::vector<Planned> planned(kinds_.size());
-    double now_single = 0;
-    double now_too_many = 0;
+    double sum_single = 0;
+    double sum_too_many = 0;
     for (size_t j = 0; j < num_lengths; j++) {
-      now_single += single[i * row_size + j];
-      now_too_many += too_many[i * row_size + j];
+      sum_single += single[i * row_size + j];
+      sum_too_many += too_many[i * row_size + j];
       if (lengths[j] <= first) continue;
+      const double now_single = WithoutRounding(sum_single);
+      const double now_too_many = WithoutRounding(sum_too_many);
       // Queries that share all of the prefix with a key are false positives for
       // certain, as are those that test too many.
       const double certain = shares[j].all + now_too_many / total;
@@ -192,8 +198,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         const double log_negative = std::log1p(-plan.false_positive_rate);
         candidate.TestApart(one);
         for (size_t k = 1; k < kBins; k++) {
-          // Rounding leaves a little of sums that should be zero.
-          if (counts[k].queries < kNoWeight) continue;
+          if (WithoutRounding(counts[k].queries) == 0) continue;
           const double share = counts[k].queries / total;
           candidate.prefixes += counts[k].prefixes / total;
           candidate.runs += share;

@@ -91,7 +91,9 @@ class PriorMaker {
       AddRanges(1, 1);
     }
     for (CpfprModel::Query& query : queries_) {
-      query.weight *= static_cast<float>(kPriorSamples / all_);
+      // Sums of weights of 24 bits are exact, in any order.
+      query.weight = static_cast<float>(
+          query.weight * static_cast<float>(kPriorSamples / all_));
     }
     return std::move(queries_);
   }
