@@ -337,7 +337,8 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr double kHopeless = 1.5;
   constexpr double kHopelessMore = 0.02;
   const uint32_t max_bits = statistics_.max_bits();
-  double least_found = 1;
+  // Where nothing keeps the promise, all rates are above one.
+  double least_found = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : *found) {
     least_found = std::min(least_found, candidate.fpr);
   }
