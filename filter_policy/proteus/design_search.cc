@@ -16,13 +16,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Queries that the two rounds of the searches for two sets and for series, the
-// search for key sets, and the rounds of the last race look at.
+// search for key sets, and the two rounds of the last race look at.
 constexpr size_t kGridQueries = 128;
 constexpr size_t kFewTwoSetQueries = 256;
 constexpr size_t kTwoSetQueries = 1024;
 constexpr size_t kSeriesQueries = 512;
 constexpr size_t kKeySetQueries = 512;
-constexpr size_t kFirstRaceQueries = 512;
 constexpr size_t kRaceQueries = 2048;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 // Shares of the memory that a key set beside a series gets.
@@ -331,17 +330,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   constexpr size_t kStarts = 3;
   constexpr double kShareStep = 0.1;
   constexpr double kMinShare = 0.15;
-  // Rates that steps on few queries, and then on more, do not bring below those
-  // found so far: times that, and this much more.
-  constexpr double kHopelessOnGrid = 2.5;
-  constexpr double kHopeless = 1.5;
-  constexpr double kHopelessMore = 0.02;
   const uint32_t max_bits = statistics_.max_bits();
-  // Where nothing keeps the promise, all rates are above one.
-  double least_found = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : *found) {
-    least_found = std::min(least_found, candidate.fpr);
-  }
 
   // Lengths are spread evenly, and lie where queries part from the keys.
   std::vector<uint32_t> lengths = PrefixLengths(1, max_bits, kGrid);
@@ -443,17 +432,12 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       }
     }
   };
-  if (grid.empty() ||
-      grid.front().fpr > kHopelessOnGrid * least_found + kHopelessMore) {
-    return;
-  }
   KnownRates known;
   for (Candidate& best : grid)
     climb(kFewTwoSetQueries, farthest, &known, &best);
-  KeepBest(2, &grid);
+  KeepBest(kStarts, &grid);
   KnownRates known_better;
   for (Candidate& best : grid) {
-    if (best.fpr > kHopeless * least_found + kHopelessMore) continue;
     climb(kTwoSetQueries, std::min(farthest, 4), &known_better, &best);
     found->push_back(best);
   }
@@ -573,23 +557,20 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
 // All queries decide between the candidates that some of them do not tell
 // apart; the others are dropped.
 void DesignSearch::Race(uint64_t bytes, std::vector<Candidate>* found) const {
-  for (const size_t num_queries : {kFirstRaceQueries, kRaceQueries}) {
-    // Penalties make it more than one where nothing keeps the promise.
-    double best = std::numeric_limits<double>::infinity();
-    for (Candidate& candidate : *found) {
-      Evaluate(bytes, num_queries, &candidate);
-      best = std::min(best, candidate.fpr);
-    }
-    // Twice the standard error of a rate.
-    const double rate = std::min(best, 1.0);
-    const double error =
-        2 * std::sqrt(rate * (1 - rate) / static_cast<double>(num_queries));
-    const double most = best + MaxRateForTime(price_) + error;
-    found->erase(
-        std::remove_if(found->begin(), found->end(),
-                       [&](const Candidate& c) { return c.fpr > most; }),
-        found->end());
+  // Penalties make it more than one where nothing keeps the promise.
+  double best = std::numeric_limits<double>::infinity();
+  for (Candidate& candidate : *found) {
+    Evaluate(bytes, kRaceQueries, &candidate);
+    best = std::min(best, candidate.fpr);
   }
+  // Twice the standard error of a rate.
+  const double rate = std::min(best, 1.0);
+  const double error =
+      2 * std::sqrt(rate * (1 - rate) / static_cast<double>(kRaceQueries));
+  const double most = best + MaxRateForTime(price_) + error;
+  found->erase(std::remove_if(found->begin(), found->end(),
+                              [&](const Candidate& c) { return c.fpr > most; }),
+               found->end());
   for (Candidate& candidate : *found) {
     Evaluate(bytes, kAllQueries, &candidate);
     CountTests(bytes, &candidate);
