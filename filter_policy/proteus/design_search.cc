@@ -396,8 +396,8 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       const auto [rate, is_new] = known->try_emplace(
           {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
            design.prefix_bits, std::lround(design.first_share / kShareStep)});
-      // Of a design that is not good enough, a lower rate is known, which may
-      // have to be found again.
+      // A design that is not good enough has a lower rate here, which may have
+      // to be found again.
       if (is_new || (rate->second < 0 && -rate->second <= most)) {
         const bool is_exact = Evaluate(bytes, num_queries, candidate, most);
         rate->second = is_exact ? candidate->fpr : -candidate->fpr;

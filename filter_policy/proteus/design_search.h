@@ -11,6 +11,8 @@
 //  - The first round takes a part of the sample, and for long keys a part of
 //    the lengths; a second round looks at all lengths near the best one; at
 //    last, the best designs meet the whole sample.
+//  - Equal queries count once, and those that a design tests alike do
+//    (CpfprModel::QuerySample). What cannot be among the best is dropped.
 //  - Designs of the same lengths, with other sets, share one pass over the
 //    queries: what a query tests does not depend on the sets.
 //  - Among those that are nearly as good as the best one, the time of a query
@@ -205,12 +207,12 @@ class DesignSearch {
   double promises_ = 0;
   // What has been computed, for the next designs.
   struct Known {
-    // By the number of bytes, and by the depth and the number of bytes.
+    // Keys are the number of bytes, or the depth and the number of bytes.
     std::map<uint64_t, double> promised_rates;
     std::map<std::pair<uint32_t, uint64_t>, KeyStatistics::TrieSize> tries;
-    // By the step.
+    // The key is the step.
     std::map<size_t, CpfprModel::QuerySample> samples;
-    // By the lengths and the step.
+    // The keys are the step and the lengths.
     std::map<std::array<size_t, 4>, CpfprModel::QueryGroups> groups;
   };
   mutable Known known_;
