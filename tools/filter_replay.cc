@@ -56,16 +56,15 @@ class Replay {
     FilterAnswers answers;
   };
 
-  // Leaves out a file that may have been chosen, but is not read.
-  void LeaveOut(uint32_t file) { chosen_[file] = false; }
   // All files, from the deepest level up.
   std::vector<uint32_t> FilesBottomUp() const;
-  Status LookAtFiles();
+  // `order` has all files, in the order in which filters are asked.
+  Status LookAtFiles(const std::vector<uint32_t>& order);
   void TellTrees();
   void Teach();
   Status BuildFilters(uint32_t file);
   // Builds the filters of all chosen files, until a stop is requested.
-  Status BuildAllFilters();
+  Status BuildAllFilters(const std::vector<uint32_t>& order);
   void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant) {
     contestant->answers.Ask(reads_, file, filter);
     if (filter.range_filter() != nullptr) {
@@ -95,7 +94,7 @@ class Replay {
 
   const ReplayedReads reads_;
   std::vector<Contestant> contestants_;
-  std::vector<bool> chosen_;    // by file
+  std::vector<bool> chosen_;    // by file: whether its filters are built
   std::vector<uint64_t> keys_;  // by file
   std::list<TreePlan> plans_;   // what the policies know of the tree
   double to_do_ = 0;
@@ -111,14 +110,14 @@ std::vector<uint32_t> Replay::FilesBottomUp() const {
   return order;
 }
 
-Status Replay::LookAtFiles() {
-  for (const uint32_t i : FilesBottomUp()) {
+Status Replay::LookAtFiles(const std::vector<uint32_t>& order) {
+  for (const uint32_t i : order) {
     std::unique_ptr<FileFacts> facts;
     const TargetFile& file = family_.files[i];
     const Status s = FileFacts::Read(family_, file, &facts);
     if (IsGone(s) && file.level >= 0) {
       report_.files_gone++;
-      LeaveOut(i);
+      chosen_[i] = false;
       continue;
     }
     if (!s.ok()) {
@@ -206,7 +205,7 @@ Status Replay::BuildFilters(uint32_t file) {
   }
   if (IsGone(s) && target.level >= 0) {
     report_.files_gone++;
-    LeaveOut(file);
+    chosen_[file] = false;
     return Status::OK();
   }
   if (!s.ok()) {
@@ -231,13 +230,13 @@ Status Replay::BuildFilters(uint32_t file) {
   return s;
 }
 
-Status Replay::BuildAllFilters() {
+Status Replay::BuildAllFilters(const std::vector<uint32_t>& order) {
   size_t begun = 0;
-  for (const uint32_t i : FilesBottomUp()) {
+  for (const uint32_t i : order) {
     if (!chosen_[i]) continue;
     if (begun++ > 0 && stop_requested_()) {
       report_.stopped = true;
-      LeaveOut(i);
+      chosen_[i] = false;
       continue;
     }
     const Status s = BuildFilters(i);
@@ -250,10 +249,11 @@ Status Replay::Run(uint64_t max_bytes) {
   chosen_ = ChooseFiles(family_.files, max_bytes);
   to_do_ = static_cast<double>(Bytes(/*all=*/true)) / 100 +
            static_cast<double>(Bytes(/*all=*/false));
-  Status s = LookAtFiles();
+  const std::vector<uint32_t> order = FilesBottomUp();
+  Status s = LookAtFiles(order);
   TellTrees();
   Teach();
-  if (s.ok()) s = BuildAllFilters();
+  if (s.ok()) s = BuildAllFilters(order);
   if (!s.ok()) return s;
   report_.replayed = reads_.count();
   report_.built_files =

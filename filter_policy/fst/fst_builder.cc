@@ -2,6 +2,8 @@
 
 #include "filter_policy/fst/fst_builder.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "filter_policy/fst/fst.h"

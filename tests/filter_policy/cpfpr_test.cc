@@ -582,16 +582,29 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
   }
 }
 
+// The model of a case, with a prior, and 12 bits per key.
+struct ModelWithPrior {
+  explicit ModelWithPrior(const Case& c)
+      : store(Stored(c.keys)),
+        statistics(store),
+        model(store, statistics, c.samples,
+              MakePrior(store, statistics, 0, false)),
+        bytes(c.keys.size() * 12 / 8) {}
+
+  const KeyStore store;
+  const KeyStatistics statistics;
+  const CpfprModel model;
+  const uint64_t bytes;
+};
+
 // Groups of queries give the rates that the queries one by one give, with a
 // prior, with whole keys, and in series.
 TEST(CpfprTest, RatesOfGroups) {
   constexpr double kRounding = 1e-12;
   for (const Case& c : AllCases()) {
-    const KeyStore store = Stored(c.keys);
-    const KeyStatistics statistics(store);
-    const CpfprModel model(store, statistics, c.samples,
-                           MakePrior(store, statistics, 0, false));
-    const uint64_t bytes = c.keys.size() * 12 / 8;
+    const ModelWithPrior of_case(c);
+    const KeyStatistics& statistics = of_case.statistics;
+    const CpfprModel& model = of_case.model;
     const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 200);
     for (uint32_t bits = 8; bits <= last; bits += 8) {
       for (uint32_t stride : {0, 8, 24}) {
@@ -608,7 +621,8 @@ TEST(CpfprTest, RatesOfGroups) {
             design.key_set = way > 0;
             design.keys_alone = way > 1;
             design.first_share = 0.2 * way;
-            const PrefixSets sets = PlanPrefixSets(design, statistics, bytes);
+            const PrefixSets sets =
+                PlanPrefixSets(design, statistics, of_case.bytes);
             const CpfprModel::Rates one_by_one =
                 model.Average(design, sets, step);
             const CpfprModel::Rates grouped =
@@ -631,11 +645,9 @@ TEST(CpfprTest, RatesOfGroups) {
 TEST(CpfprTest, RatesOfTwoSets) {
   constexpr double kRounding = 1e-9;
   for (const Case& c : AllCases()) {
-    const KeyStore store = Stored(c.keys);
-    const KeyStatistics statistics(store);
-    const CpfprModel model(store, statistics, c.samples,
-                           MakePrior(store, statistics, 0, false));
-    const uint64_t bytes = c.keys.size() * 12 / 8;
+    const ModelWithPrior of_case(c);
+    const KeyStatistics& statistics = of_case.statistics;
+    const CpfprModel& model = of_case.model;
     const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 120);
     for (size_t step : {1, 3}) {
       const CpfprModel::QuerySample sample = model.SampleOf(step);
@@ -647,7 +659,8 @@ TEST(CpfprTest, RatesOfTwoSets) {
           design.prefix_bits = bits;
           design.first_share = 0.4;
           design.amq = kBloomAmq;
-          const PrefixSets sets = PlanPrefixSets(design, statistics, bytes);
+          const PrefixSets sets =
+              PlanPrefixSets(design, statistics, of_case.bytes);
           const CpfprModel::Rates one_by_one =
               model.Average(design, sets, step);
           const CpfprModel::Rates of_sample =
