@@ -16,11 +16,9 @@ if(NOT PROTEAN_HAS_SANITIZERS)
   return()
 endif()
 
-set(sanitized_sources ${sources})
-list(FILTER sanitized_sources INCLUDE REGEX "^filter_policy/(filter_block|filter_salt|(amq|cascade|fst|proteus|quotient|samples|surf)/)")
-list(FILTER sanitized_sources EXCLUDE REGEX "_policy\\.|db_session|replace_file|sample_store")
 add_executable(sanitized_corpus_test ${sanitized_sources}
   $<TARGET_OBJECTS:corpus_test> $<TARGET_OBJECTS:proteus_damage_test> $<TARGET_OBJECTS:surf_damage_test>)
+compile_in_groups(sanitized_corpus_test ${sanitized_sources})
 # vptr needs type information of RocksDB's classes, which not every RocksDB has. Some warnings are wrong of instrumented code.
 target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>"
   -fsanitize=address,undefined,float-cast-overflow

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Sorts source files into groups that can be compiled in one compiler run each: in a group, no file has a name in it that
-# another one declares outside of functions and classes. Prints a line with a group's number and a file for each.
+# another one declares outside of functions and classes. Prints a line with a group's number and a file for each. With most, no
+# group has more files than that.
 #
-#   awk -f cmake/unity_groups.awk FILE.cc ...
+#   awk [-v most=FILES] -f cmake/unity_groups.awk FILE.cc ...
 #
 # Sources are in RocksDB's format: what begins a declaration is at the beginning of a line.
 
@@ -51,7 +52,8 @@ function clashes(file, group,   i, n, word) {
 END {
   for (file = 1; file <= file_count; file++) {
     group = 1
-    while (clashes(file, group)) group++
+    while ((most && size[group] == most) || clashes(file, group)) group++
+    size[group]++
     n = split(declared[file], word, " ")
     for (i = 1; i <= n; i++) group_declares[group, word[i]]
     n = split(used[file], word, " ")

@@ -2,7 +2,7 @@
 
 //  What most tests include of other projects, compiled once (CMakeLists.txt). A
 //  test includes what it uses all the same: builds with sanitizers or ccache do
-//  without this.
+//  without this. JSON is not here: every test would compile its functions.
 
 #pragma once
 

@@ -36,7 +36,7 @@ size_t Best(const std::vector<ReplayResult>& results,
   const auto next_after = [&](size_t from, double least) {
     size_t next = from;
     double most = least;
-    for (size_t i = kNone + 1; i < results.size(); i++) {
+    for (size_t i = kNoFilters + 1; i < results.size(); i++) {
       if (!allowed[i]) continue;
       const double saving = SavingPerBit(results[from], results[i]);
       if (saving > most) {
@@ -46,9 +46,9 @@ size_t Best(const std::vector<ReplayResult>& results,
     }
     return next;
   };
-  size_t best = kNone;
-  if (!allowed[kNone]) {
-    best = next_after(kNone, -AdviceLimits::kNoLimit);
+  size_t best = kNoFilters;
+  if (!allowed[kNoFilters]) {
+    best = next_after(kNoFilters, -AdviceLimits::kNoLimit);
   }
   while (true) {
     const size_t next = next_after(best, worth);
@@ -61,10 +61,10 @@ size_t Best(const std::vector<ReplayResult>& results,
 
 std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
   std::vector<double> saved(results.size(), -1);
-  for (size_t i = kNone + 1; i < results.size(); i++) {
+  for (size_t i = kNoFilters + 1; i < results.size(); i++) {
     const double bits = results[i].all.BitsPerKey();
-    size_t smaller = kNone;
-    for (size_t j = kNone + 1; j < results.size(); j++) {
+    size_t smaller = kNoFilters;
+    for (size_t j = kNoFilters + 1; j < results.size(); j++) {
       const double other = results[j].all.BitsPerKey();
       if (KindOf(results[j].name) == KindOf(results[i].name) &&
           kAsGood * other < bits && other > results[smaller].all.BitsPerKey()) {
@@ -116,14 +116,14 @@ bool HasAbsentGets(const ReplayResult& result) {
 
 Recommendation Recommend(const std::vector<ReplayResult>& results,
                          const AdviceLimits& limits, double min_saving) {
-  const double worth = min_saving / 100 * results[kNone].blocks_per_read;
+  const double worth = min_saving / 100 * results[kNoFilters].blocks_per_read;
   Recommendation recommended;
   recommended.without_limits =
       Best(results, std::vector<bool>(results.size(), true), worth);
   std::vector<bool> allowed(results.size());
   bool any = false;
-  size_t nearest = kNone;
-  for (size_t i = kNone; i < results.size(); i++) {
+  size_t nearest = kNoFilters;
+  for (size_t i = kNoFilters; i < results.size(); i++) {
     const LimitUse use = TightestLimit(results[i], limits);
     allowed[i] = !use.exceeds();
     any = any || allowed[i];

@@ -17,7 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The first two results of a replay: the existing filters, and no filters.
 constexpr size_t kAsItIs = 0;
-constexpr size_t kNone = 1;
+constexpr size_t kNoFilters = 1;
 
 // Filters count as equally good if their size and the blocks read differ by
 // less than this factor.
@@ -59,10 +59,10 @@ bool HasAbsentGets(const ReplayResult& result);
 struct Recommendation {
   // The index of the best result, or of the nearest miss if none of the results
   // obeys the limits.
-  size_t result = kNone;
+  size_t result = kNoFilters;
   bool obeys = true;
   // The index that would be best if there were no limits.
-  size_t without_limits = kNone;
+  size_t without_limits = kNoFilters;
 };
 
 // Starts from no filters; if the limits rule these out, from the result with

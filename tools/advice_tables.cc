@@ -169,7 +169,7 @@ void AdviceTables::PrintKinds(size_t recommended) const {
       row["blocks_per_op"] = then;
       row["blocks_per_op_as_it_is"] = now;
       row["blocks_per_op_none"] =
-          report_.results[kNone].kinds[k].BlocksPerRead();
+          report_.results[kNoFilters].kinds[k].BlocksPerRead();
       rows.push_back(std::move(row));
       if (i == recommended && then > kAsGood * now) {
         worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",

@@ -399,7 +399,7 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
       "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
   const ReplayResult& best = report.results[recommended];
   const ReplayResult& as_it_is = report.results[kAsItIs];
-  const ReplayResult& none = report.results[kNone];
+  const ReplayResult& none = report.results[kNoFilters];
   Json row = {{"row", "advice"}};
   row.update(AdviceTables(family, report, json_, output)
                  .RowOf(candidate.name, best.all));
@@ -521,7 +521,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         "none of the files exists");
   }
   if (limits_.get_blocks != AdviceLimits::kNoLimit &&
-      !HasAbsentGets(report.results[kNone])) {
+      !HasAbsentGets(report.results[kNoFilters])) {
     return Status::InvalidArgument(
         "--max_get_blocks needs Gets of absent keys among the reads, but " +
         source_ + " has none");
@@ -547,7 +547,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
     output.Line("Without limits, the advice would be " + ruled_out.name +
                 ", which " + TightestLimit(ruled_out, limits_).Text());
   }
-  const Candidate& best = candidates[recommended.result - kNone];
+  const Candidate& best = candidates[recommended.result - kNoFilters];
   const std::vector<Candidate> priced = AtBothPrices(best);
   if (!priced.empty() && !report.stopped) {
     ReplayReport trade;
