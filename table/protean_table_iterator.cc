@@ -62,8 +62,8 @@ inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
   TakeBounds();
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
-  if (ThreadBounds::AreUsed() && inner().pinned_iters_manager() != nullptr &&
-      !read_options_.tailing && read_options_.table_filter == nullptr) {
+  if (ThreadBounds::AreUsed() && search_.IsJoined() && !read_options_.tailing &&
+      read_options_.table_filter == nullptr) {
     bounds_.Add(search_.bounds().Take(target, backwards));
   }
 }
@@ -149,7 +149,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
       CanWait() && moves < Marker::kMaxMoves &&
       !(file_->IsSlow() && outcomes_.backoff().ReadsAreCheap()) &&
       (closed || outcomes_.backoff().ShouldWait());
-  if (alone && !closed && !may_wait && !sampler_.SamplesAlone()) {
+  if (alone && !closed && !may_wait && !sampler_.SamplesOpenAlone()) {
     SeekInner(target);
     return;
   }

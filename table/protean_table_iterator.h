@@ -129,11 +129,9 @@ class ProteanTableIterator final : public WaitingIterator,
 
   // Whether the iterator may wait. Markers are for DBIter, which compares
   // sequence numbers with that of its snapshot. Of the iterators that are made
-  // for users, RocksDB gives a manager of pinned iterators only to those under
-  // a DBIter.
-  bool CanWait() const {
-    return markers_allowed_ && inner().pinned_iters_manager() != nullptr;
-  }
+  // for users, only those under a DBIter join a search: RocksDB gives them a
+  // manager of pinned iterators.
+  bool CanWait() const { return markers_allowed_ && search_.IsJoined(); }
   // Whether the key is at or above the lower bound, if there is one. REQUIRES:
   // Valid()
   bool IsAboveLower() const {

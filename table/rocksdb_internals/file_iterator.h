@@ -129,10 +129,6 @@ class FileIterator {
   bool IsKeyPinned() const { return Valid() && iterator_->IsKeyPinned(); }
   bool IsValuePinned() const { return Valid() && iterator_->IsValuePinned(); }
 
-  // The manager that was set last, or nullptr.
-  PinnedIteratorsManager* pinned_iters_manager() const {
-    return pinned_iters_manager_;
-  }
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) {
     pinned_iters_manager_ = manager;
     if (iterator_ != nullptr) iterator_->SetPinnedItersMgr(manager);

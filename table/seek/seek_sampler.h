@@ -23,8 +23,11 @@ class SeekSampler {
 
   bool IsOn() const { return queue_ != nullptr; }
 
-  // Whether a forward seek of the only run of a search might be sampled.
-  bool SamplesAlone() const { return IsOn() && IsBounded(); }
+  // Whether a forward seek without a bound, of the only run of a search, might
+  // be sampled.
+  bool SamplesOpenAlone() const {
+    return IsOn() && inner_.prefix_extractor() != nullptr;
+  }
 
   // All that follows requires IsOn().
 
