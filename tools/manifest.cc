@@ -2,6 +2,7 @@
 
 #include "tools/manifest.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -222,6 +223,15 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   return s;
 }
 
+bool HasFile(const ManifestFamily& family, uint64_t number) {
+  const auto has = [number](const auto& files) {
+    return std::any_of(files.begin(), files.end(), [number](const auto& file) {
+      return file.number == number;
+    });
+  };
+  return has(family.files) || has(family.blob_files);
+}
+
 }  // namespace
 
 Status ReadManifest(Env* env, const std::string& path,
@@ -238,6 +248,16 @@ Status ReadManifest(Env* env, const std::string& path,
     if ((s.ok() && ends_whole) || s.IsCorruption()) return s;
   }
   return s;
+}
+
+bool IsListed(Env* env, const std::string& path,
+              const std::string& column_family, uint64_t number) {
+  std::vector<ManifestFamily> families;
+  if (!ReadManifest(env, path, &families).ok()) return true;
+  const auto family = std::find_if(
+      families.begin(), families.end(),
+      [&](const ManifestFamily& f) { return f.name == column_family; });
+  return family != families.end() && HasFile(*family, number);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

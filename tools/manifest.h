@@ -57,4 +57,9 @@ Status ReadManifest(Env* env, const std::string& path,
                     std::vector<ManifestFamily>* families,
                     std::string* cut_off = nullptr);
 
+// Whether the MANIFEST of that DB lists an SST or blob file of the column
+// family with this number at this moment. True if the MANIFEST cannot be read.
+bool IsListed(Env* env, const std::string& path,
+              const std::string& column_family, uint64_t number);
+
 }  // namespace ROCKSDB_NAMESPACE::protean
