@@ -38,8 +38,7 @@ bool ShareAlike(const DesignSituation& a, const DesignSituation& b) {
 }
 
 // Whether a search has found nothing better than what was kept.
-bool IsNoBetter(const CpfprModel::Rates& searched,
-                const CpfprModel::Rates& kept) {
+bool IsNoBetter(const DesignRates& searched, const DesignRates& kept) {
   constexpr double kFactor = 0.9;
   constexpr double kLess = 0.0005;
   return searched.all >= kFactor * kept.all - kLess;
@@ -61,7 +60,7 @@ size_t SampleShape::BinOf(uint32_t bits) {
 SampleShape::SampleShape(const CpfprModel& model) {
   const float share = 1 / static_cast<float>(model.num_samples());
   for (size_t i = 0; i < model.num_samples(); i++) {
-    const CpfprModel::Query& query = model.queries()[i];
+    const LocatedQuery& query = model.queries()[i];
     by_bounds_[BinOf(query.bounds_shared)] += share;
     by_keys_[BinOf(query.shared())] += share;
   }
@@ -105,7 +104,7 @@ double ChanceOf(double rate, const CpfprModel& model) {
   constexpr double kMost = 0.0015;
   double weights = 0;
   double squares = 0;
-  for (const CpfprModel::Query& query : model.queries()) {
+  for (const LocatedQuery& query : model.queries()) {
     weights += query.weight;
     squares += query.weight * query.weight;
   }
@@ -115,9 +114,8 @@ double ChanceOf(double rate, const CpfprModel& model) {
   return model.num_samples() == 0 ? error : std::min(error, kMost);
 }
 
-bool IsAsPromised(const CpfprModel::Rates& now,
-                  const CpfprModel::Rates& promised, double chance,
-                  double bloom_rate) {
+bool IsAsPromised(const DesignRates& now, const DesignRates& promised,
+                  double chance, double bloom_rate) {
   constexpr double kFactor = 1.1;
   constexpr double kLeast = 0.6;
   constexpr double kMore = 0.0005;

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "filter_policy/false_positive_price.h"
-#include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/model/cpfpr.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -73,7 +73,7 @@ struct KeptDesign {
   ProteusDesign design;
   // The design of parts whose trie would be too large, if there were any.
   ProteusDesign fallback;
-  CpfprModel::Rates rates;  // as predicted
+  DesignRates rates;  // as predicted
   DesignSituation situation;
   uint64_t number = 0;  // in its memory, which sets it
 };
@@ -95,9 +95,8 @@ double ChanceOf(double rate, const CpfprModel& model);
 // Worse rates are not, and much better ones are not, since another design may
 // then be better still. Promised queries pass no more often than with a Bloom
 // filter, whose rate is `bloom_rate`, unless they have done so before.
-bool IsAsPromised(const CpfprModel::Rates& now,
-                  const CpfprModel::Rates& promised, double chance,
-                  double bloom_rate);
+bool IsAsPromised(const DesignRates& now, const DesignRates& promised,
+                  double chance, double bloom_rate);
 
 // The designs of the files of one tree. Thread safe.
 class DesignMemory {

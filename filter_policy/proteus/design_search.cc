@@ -144,24 +144,24 @@ bool DesignSearch::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
                                 double most) const {
   const ProteusDesign& design = candidate->design;
   const size_t step = StepFor(num_queries);
-  const CpfprModel::Rates rates =
+  const DesignRates rates =
       design.first_prefix_bits > 0
-          ? model_.AverageOfTwoSets(SampleOf(step), design, sets, most)
-          : model_.AverageOf(GroupsOf(design, step), design, sets);
+          ? RatesOfTwoSets(model_, SampleOf(step), design, sets, most)
+          : RatesOfGroups(model_, GroupsOf(design, step), design, sets);
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
                    promises_ * kSpreadCost * rates.spread;
   return rates.all <= most;
 }
 
-const CpfprModel::QuerySample& DesignSearch::SampleOf(size_t step) const {
+const QuerySample& DesignSearch::SampleOf(size_t step) const {
   const auto [found, is_new] = known_.samples.try_emplace(step);
-  if (is_new) found->second = model_.SampleOf(step);
+  if (is_new) found->second = MakeQuerySample(model_, step);
   return found->second;
 }
 
 void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
   if (price_ >= kUsualPrice) return;
-  const CpfprModel::Tests tests =
+  const PrefixTests tests =
       model_.CountTests(candidate->design,
                         PlanPrefixSets(candidate->design, statistics_,
                                        bytes - candidate->trie_bytes),
@@ -170,11 +170,11 @@ void DesignSearch::CountTests(uint64_t bytes, Candidate* candidate) const {
   candidate->runs = tests.runs;
 }
 
-const CpfprModel::QueryGroups& DesignSearch::GroupsOf(
-    const ProteusDesign& design, size_t step) const {
+const QueryGroups& DesignSearch::GroupsOf(const ProteusDesign& design,
+                                          size_t step) const {
   const auto [found, is_new] = known_.groups.try_emplace(
       {step, design.trie_bits, design.prefix_bits, design.stride_bits});
-  if (is_new) found->second = model_.GroupsOf(design, SampleOf(step));
+  if (is_new) found->second = MakeQueryGroups(model_, SampleOf(step), design);
   return found->second;
 }
 
@@ -268,7 +268,7 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   // The grid ends at the length of most queries: one long key must not make it
   // coarse.
   std::vector<uint32_t> query_bytes;
-  for (const CpfprModel::Query& query : model_.queries()) {
+  for (const LocatedQuery& query : model_.queries()) {
     query_bytes.push_back(query.bytes);
   }
   const auto most = query_bytes.begin() + query_bytes.size() * 99 / 100;
@@ -335,7 +335,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   // Lengths are spread evenly, and lie where queries part from the keys.
   std::vector<uint32_t> lengths = PrefixLengths(1, max_bits, kGrid);
   std::vector<uint32_t> shared;
-  for (const CpfprModel::Query& query : model_.queries()) {
+  for (const LocatedQuery& query : model_.queries()) {
     shared.push_back(query.shared());
   }
   std::sort(shared.begin(), shared.end());

@@ -12,7 +12,7 @@
 //    the lengths; a second round looks at all lengths near the best one; at
 //    last, the best designs meet the whole sample.
 //  - Equal queries count once, and those that a design tests alike do
-//    (CpfprModel::QuerySample). What cannot be among the best is dropped.
+//    (QuerySample). What cannot be among the best is dropped.
 //  - Designs of the same lengths, with other sets, share one pass over the
 //    queries: what a query tests does not depend on the sets.
 //  - Among those that are nearly as good as the best one, the time of a query
@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "filter_policy/false_positive_price.h"
-#include "filter_policy/proteus/cpfpr.h"
 #include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/model/sample_rates.h"
 #include "filter_policy/proteus/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -51,7 +51,7 @@ class DesignSearch {
         price_(price) {
     double weights = 0;
     double promised = 0;
-    for (const CpfprModel::Query& query : model.queries()) {
+    for (const LocatedQuery& query : model.queries()) {
       weights += query.weight;
       if (query.promised) promised = kPriorSamples;
     }
@@ -170,11 +170,10 @@ class DesignSearch {
       Candidate* candidate,
       double most = std::numeric_limits<double>::infinity()) const;
   // Every `step`-th query, kept for all designs.
-  const CpfprModel::QuerySample& SampleOf(size_t step) const;
+  const QuerySample& SampleOf(size_t step) const;
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
-  const CpfprModel::QueryGroups& GroupsOf(const ProteusDesign& design,
-                                          size_t step) const;
+  const QueryGroups& GroupsOf(const ProteusDesign& design, size_t step) const;
   // Every how many-th query is taken so that at least `num_queries` are, beside
   // the promised points.
   size_t StepFor(size_t num_queries) const {
@@ -211,9 +210,9 @@ class DesignSearch {
     std::map<uint64_t, double> promised_rates;
     std::map<std::pair<uint32_t, uint64_t>, KeyStatistics::TrieSize> tries;
     // The key is the step.
-    std::map<size_t, CpfprModel::QuerySample> samples;
+    std::map<size_t, QuerySample> samples;
     // The keys are the step and the lengths.
-    std::map<std::array<size_t, 4>, CpfprModel::QueryGroups> groups;
+    std::map<std::array<size_t, 4>, QueryGroups> groups;
   };
   mutable Known known_;
 };

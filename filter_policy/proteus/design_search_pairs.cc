@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "filter_policy/proteus/design_search.h"
+#include "filter_policy/proteus/model/prefix_counts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -39,7 +40,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     double queries = 0;
   };
   const ByteAlphabets& alphabets = statistics_.alphabets();
-  const CpfprModel::QuerySample& sample = SampleOf(StepFor(kFirstRoundQueries));
+  const QuerySample& sample = SampleOf(StepFor(kFirstRoundQueries));
   const size_t num_first = first_lengths.size();
   const size_t num_lengths = lengths.size();
   const auto end_of = [](const std::vector<uint32_t>& some, uint32_t bits) {
@@ -76,8 +77,8 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     (*where)[end_first * row_size + end_length] += weight;
   };
   for (size_t c = 0; c < sample.num_before_points; c++) {
-    const CpfprModel::QueryClass& alike = sample.classes[c];
-    const CpfprModel::Query& any = sample.queries[alike.begin];
+    const QueryClass& alike = sample.classes[c];
+    const LocatedQuery& any = sample.queries[alike.begin];
     const size_t begin_length = end_of(lengths, any.shared());
     const size_t end_single =
         std::max(begin_length, end_of(lengths, any.bounds_shared));
@@ -98,18 +99,18 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       }
     };
     for (size_t q = alike.begin; q < alike.end; q++) {
-      const CpfprModel::Query& query = sample.queries[q];
+      const LocatedQuery& query = sample.queries[q];
       if (end_common > 0) {
         count_from(
             0, end_common, end_single,
-            [&](uint32_t bits) { return query.CountAll(alphabets, bits); },
+            [&](uint32_t bits) { return CountAll(query, alphabets, bits); },
             query.weight);
       }
       for (size_t i = end_common; i < end_first; i++) {
         count_from(
             i, i + 1, std::max(end_single, end_of(lengths, first_lengths[i])),
             [&](uint32_t bits) {
-              return query.CountTested(alphabets, first_lengths[i], bits);
+              return CountTested(query, alphabets, first_lengths[i], bits);
             },
             query.weight);
       }

@@ -10,6 +10,7 @@
 #include "filter_policy/proteus/key_fields.h"
 #include "filter_policy/proteus/time_windows.h"
 #include "filter_policy/range_filter.h"
+#include "filter_policy/samples/query_queue.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -79,7 +80,7 @@ class PriorMaker {
     windows_ = TimeWindows::Find(keys, statistics.NeighbourBits() / 8);
   }
 
-  std::vector<CpfprModel::Query> Make() {
+  std::vector<LocatedQuery> Make() {
     using P = PriorMaker;
     AddPointsAlike(2);
     if (AddWindows()) {
@@ -90,7 +91,7 @@ class PriorMaker {
       AddPointsBehind();
       AddRanges(1, 1);
     }
-    for (CpfprModel::Query& query : queries_) {
+    for (LocatedQuery& query : queries_) {
       // Sums of weights of 24 bits are exact, in any order.
       query.weight = static_cast<float>(
           query.weight * static_cast<float>(kPriorSamples / all_));
@@ -173,7 +174,7 @@ class PriorMaker {
             statistics_.KeysSharing(bits + 1)) {
           continue;
         }
-        CpfprModel::Query query = {};
+        LocatedQuery query = {};
         query.lo_shared = bits;
         query.hi_shared = bits;
         query.bounds_shared = kAllBits;
@@ -423,9 +424,9 @@ class PriorMaker {
       const int order = keys_.Compare(next, hi);
       if (order < 0 || (order == 0 && hi_inclusive)) return false;
     }
-    CpfprModel::Query query;
-    if (!CpfprModel::MakeQuery(lo, hi, hi_inclusive, keys_, keys_below, next,
-                               statistics_, &query)) {
+    LocatedQuery query;
+    if (!LocateQuery(lo, hi, hi_inclusive, keys_, keys_below, next, statistics_,
+                     &query)) {
       return false;
     }
     queries_.push_back(query);
@@ -610,7 +611,7 @@ class PriorMaker {
   const size_t of_kind_;
   // The standard defines the numbers of this generator.
   std::mt19937_64 random_;
-  std::vector<CpfprModel::Query> queries_;
+  std::vector<LocatedQuery> queries_;
   std::vector<Candidate> candidates_;
   double all_ = 0;    // the weight of all kinds so far
   uint8_t kind_ = 0;  // the last one that was marked
@@ -621,10 +622,9 @@ class PriorMaker {
 
 }  // namespace
 
-std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
-                                         const KeyStatistics& statistics,
-                                         size_t num_samples,
-                                         bool prefixes_only) {
+std::vector<LocatedQuery> MakePrior(const KeyStore& keys,
+                                    const KeyStatistics& statistics,
+                                    size_t num_samples, bool prefixes_only) {
   if (keys.size() == 0) return {};
   return PriorMaker(keys, statistics, num_samples, prefixes_only).Make();
 }

@@ -34,7 +34,7 @@
 #include <optional>
 #include <vector>
 
-#include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/model/located_query.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -42,10 +42,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // no keys, or no place between them. `statistics` are those of `keys`. The more
 // samples there are, the fewer queries stand for the prior. CpfprModel explains
 // `prefixes_only`.
-std::vector<CpfprModel::Query> MakePrior(const KeyStore& keys,
-                                         const KeyStatistics& statistics,
-                                         size_t num_samples,
-                                         bool prefixes_only);
+std::vector<LocatedQuery> MakePrior(const KeyStore& keys,
+                                    const KeyStatistics& statistics,
+                                    size_t num_samples, bool prefixes_only);
 
 // The prior of a file, which is made anew only if the number of samples
 // matters. The keys and their statistics must outlive it.
@@ -57,14 +56,14 @@ class FilePrior {
 
   void MakeFor(size_t num_samples);
   // None before MakeFor.
-  const std::vector<CpfprModel::Query>& queries() const { return queries_; }
+  const std::vector<LocatedQuery>& queries() const { return queries_; }
 
  private:
   const KeyStore& keys_;
   const KeyStatistics& statistics_;
   const bool prefixes_only_;
   std::optional<bool> many_samples_;
-  std::vector<CpfprModel::Query> queries_;
+  std::vector<LocatedQuery> queries_;
 };
 
 // The number of sample queries for which the prior counts. By the rule of

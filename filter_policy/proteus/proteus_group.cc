@@ -188,8 +188,7 @@ void ProteusGroup::ReportDesign(const CpfprModel& model,
 // Whether a design is as good as it was promised to be. Its tries are then
 // built.
 bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
-                         const KeyStatistics& statistics,
-                         CpfprModel::Rates* rates) {
+                         const KeyStatistics& statistics, DesignRates* rates) {
   const double bloom_rate =
       DesignSearch::BloomRate(bytes_, statistics.num_keys());
   const auto is_as_promised = [&](uint64_t tries_size) {
@@ -226,7 +225,7 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
                          static_cast<double>(samples.per_query));
   for (const KeptDesign& kept :
        settings_.memory->Recall(SituationOf(model, samples, statistics))) {
-    CpfprModel::Rates rates;
+    DesignRates rates;
     if (!Suits(kept, model, statistics, &rates)) continue;
     settings_.memory->CountUse(kept.number);
     header_.design = kept.design;
@@ -277,7 +276,7 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");
   }
-  const CpfprModel::Rates rates =
+  const DesignRates rates =
       model.Average(design, PlanPrefixSets(design, statistics, SetBytes()), 1);
   ReportDesign(model, samples, rates.all);
   if (settings_.memory != nullptr && !model.queries().empty()) {

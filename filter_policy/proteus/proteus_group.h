@@ -125,7 +125,7 @@ class ProteusGroup {
                               const KeyStatistics& statistics) const;
   bool TakeKept(const KeyStatistics& statistics, FilePrior* prior);
   bool Suits(const KeptDesign& kept, const CpfprModel& model,
-             const KeyStatistics& statistics, CpfprModel::Rates* rates);
+             const KeyStatistics& statistics, DesignRates* rates);
   Status Search(const KeyStatistics& statistics, FilePrior* prior);
   void ReportDesign(const CpfprModel& model, const SamplesOfFile& samples,
                     double predicted);

@@ -3,7 +3,7 @@
 //  The model against an enumeration of what it predicts: the prefixes of the
 //  keys, the prefixes that each query tests, and all designs.
 
-#include "filter_policy/proteus/cpfpr.h"
+#include "filter_policy/proteus/model/cpfpr.h"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,8 @@
 
 #include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/model/prefix_counts.h"
+#include "filter_policy/proteus/model/sample_rates.h"
 #include "filter_policy/proteus/prior.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
@@ -613,8 +615,8 @@ TEST(CpfprTest, RatesOfGroups) {
           design.prefix_bits = bits;
           design.stride_bits = stride;
           design.trie_bits = stride == 0 ? bits / 2 : 0;
-          const CpfprModel::QueryGroups groups =
-              model.GroupsOf(design, model.SampleOf(step));
+          const QueryGroups groups =
+              MakeQueryGroups(model, MakeQuerySample(model, step), design);
           EXPECT_LE(groups.groups.size(), model.queries().size());
           for (int way = 0; way < 3; way++) {
             design.amq = way == 1 ? kRibbonAmq : kBloomAmq;
@@ -623,10 +625,9 @@ TEST(CpfprTest, RatesOfGroups) {
             design.first_share = 0.2 * way;
             const PrefixSets sets =
                 PlanPrefixSets(design, statistics, of_case.bytes);
-            const CpfprModel::Rates one_by_one =
-                model.Average(design, sets, step);
-            const CpfprModel::Rates grouped =
-                model.AverageOf(groups, design, sets);
+            const DesignRates one_by_one = model.Average(design, sets, step);
+            const DesignRates grouped =
+                RatesOfGroups(model, groups, design, sets);
             ASSERT_NEAR(one_by_one.all, grouped.all, kRounding)
                 << c.name << ", " << design.Describe();
             ASSERT_NEAR(one_by_one.promised, grouped.promised, kRounding);
@@ -650,7 +651,7 @@ TEST(CpfprTest, RatesOfTwoSets) {
     const CpfprModel& model = of_case.model;
     const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 120);
     for (size_t step : {1, 3}) {
-      const CpfprModel::QuerySample sample = model.SampleOf(step);
+      const QuerySample sample = MakeQuerySample(model, step);
       EXPECT_LE(sample.queries.size(), model.queries().size());
       for (uint32_t first = 3; first < last; first += 11) {
         for (uint32_t bits = first + 1; bits <= last; bits += 7) {
@@ -661,10 +662,9 @@ TEST(CpfprTest, RatesOfTwoSets) {
           design.amq = kBloomAmq;
           const PrefixSets sets =
               PlanPrefixSets(design, statistics, of_case.bytes);
-          const CpfprModel::Rates one_by_one =
-              model.Average(design, sets, step);
-          const CpfprModel::Rates of_sample =
-              model.AverageOfTwoSets(sample, design, sets, /*most=*/1);
+          const DesignRates one_by_one = model.Average(design, sets, step);
+          const DesignRates of_sample =
+              RatesOfTwoSets(model, sample, design, sets, /*most=*/1);
           ASSERT_NEAR(one_by_one.all, of_sample.all, kRounding)
               << c.name << ", " << design.Describe();
           ASSERT_NEAR(one_by_one.promised, of_sample.promised, kRounding);
@@ -672,7 +672,7 @@ TEST(CpfprTest, RatesOfTwoSets) {
           for (double part : {0.1, 0.9, 1.1}) {
             const double most = part * one_by_one.all;
             const double limited =
-                model.AverageOfTwoSets(sample, design, sets, most).all;
+                RatesOfTwoSets(model, sample, design, sets, most).all;
             ASSERT_LE(limited, one_by_one.all + kRounding);
             ASSERT_TRUE(limited > most || limited >= one_by_one.all - kRounding)
                 << c.name << ", " << design.Describe();
@@ -779,10 +779,10 @@ TEST(CpfprTest, CountTests) {
     for (const uint32_t first : {0, 15, 25}) {
       double prefixes = 0;
       double runs = 0;
-      for (const CpfprModel::Query& query : queries) {
+      for (const LocatedQuery& query : queries) {
         if (query.shared() < first) continue;
         const uint64_t count =
-            std::min(query.CountTested(statistics.alphabets(), first, 50),
+            std::min(CountTested(query, statistics.alphabets(), first, 50),
                      kMaxPrefixProbes);
         prefixes += static_cast<double>(count);
         runs += static_cast<double>((count + kNeighbors - 1) / kNeighbors);

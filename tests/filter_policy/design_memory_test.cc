@@ -19,7 +19,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Keys = std::vector<std::string>;
-using Rates = CpfprModel::Rates;
+using Rates = DesignRates;
 
 class DesignMemoryTest : public ::testing::Test {
  protected:

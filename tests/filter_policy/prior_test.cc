@@ -28,7 +28,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Keys = std::vector<std::string>;
-using PriorQueries = std::vector<CpfprModel::Query>;
+using PriorQueries = std::vector<LocatedQuery>;
 
 PriorQueries PriorOf(const Keys& keys, bool prefixes_only = false) {
   const KeyStore store = Stored(keys);
@@ -116,7 +116,7 @@ TEST(PriorTest, CountsAsOneSample) {
     }
     ASSERT_FALSE(queries.empty());
     double weight = 0;
-    for (const CpfprModel::Query& query : queries) {
+    for (const LocatedQuery& query : queries) {
       EXPECT_GT(query.weight, 0);
       weight += query.weight;
     }
