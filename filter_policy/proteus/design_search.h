@@ -30,7 +30,7 @@
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/model/sample_rates.h"
-#include "filter_policy/proteus/prior.h"
+#include "filter_policy/proteus/prior/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/proteus/prior.h"
+#include "filter_policy/proteus/prior/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

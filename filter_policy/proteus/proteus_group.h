@@ -18,7 +18,7 @@
 
 #include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/proteus/design_search.h"
-#include "filter_policy/proteus/prior.h"
+#include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/proteus_part.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -16,7 +16,7 @@
 #include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/model/sample_rates.h"
-#include "filter_policy/proteus/prior.h"
+#include "filter_policy/proteus/prior/prior.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "db_bench_ext/query_source.h"
-#include "filter_policy/proteus/prior.h"
+#include "filter_policy/proteus/prior/prior.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 

@@ -3,7 +3,7 @@
 //  The prior: queries made from the keys alone, and the designs that rest on
 //  them.
 
-#include "filter_policy/proteus/prior.h"
+#include "filter_policy/proteus/prior/prior.h"
 
 #include <gtest/gtest.h>
 

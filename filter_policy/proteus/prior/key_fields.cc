@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/proteus/key_fields.h"
+#include "filter_policy/proteus/prior/key_fields.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/proteus/time_windows.h"
+#include "filter_policy/proteus/prior/time_windows.h"
 
 #include <algorithm>
 #include <cmath>

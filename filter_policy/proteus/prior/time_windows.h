@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "filter_policy/proteus/key_fields.h"
 #include "filter_policy/proteus/key_store.h"
+#include "filter_policy/proteus/prior/key_fields.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

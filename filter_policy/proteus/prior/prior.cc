@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/proteus/prior/prior.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "filter_policy/proteus/prior/key_steps.h"
+#include "filter_policy/proteus/prior/level_weights.h"
+#include "filter_policy/proteus/prior/prior_queries.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The number of queries of each kind. It is lower for a file of few keys, whose
+// design must not take longer than all else.
+constexpr size_t kMaxOfKind = 256;
+constexpr size_t kMinOfKind = 64;
+constexpr size_t kKeysPerQuery = 32;
+// The prior has little weight beside many samples, and need not be exact.
+constexpr size_t kManySamples = 1000;
+constexpr size_t kMaxBesideSamples = 32;
+// The factor for queries with a promise, since that is a low rate.
+constexpr double kPartsOfPromise = 4;
+// The factor for kinds of little weight.
+constexpr double kRare = 0.125;
+
+// The factor of the weights of other queries where there are windows of time.
+constexpr double kBesideWindows = 0.01;
+
+// The usual number of queries of a kind.
+size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
+  return std::min(std::max(num_keys / kKeysPerQuery, kMinOfKind),
+                  num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples);
+}
+
+// A key in whose place a query may be, and the bits that it shares with the
+// nearer of its neighbors.
+struct PlaceOfKey {
+  uint32_t level;
+  size_t index;
+};
+
+// Keys from all of `count` parts of the file, those first that share most.
+std::vector<PlaceOfKey> FindPlaces(size_t count, PriorSource* source) {
+  std::vector<PlaceOfKey> places;
+  for (size_t i = 0; i < count; i++) {
+    const size_t index = source->random.IndexIn(i, count, source->keys.size());
+    places.push_back({SharedWithNeighbors(source->keys, index), index});
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const PlaceOfKey& a, const PlaceOfKey& b) {
+                     return a.level > b.level;
+                   });
+  return places;
+}
+
+// A point that shares `shared` bits with the nearest key, and has this length.
+LocatedQuery PointThatShares(uint32_t shared, size_t bytes) {
+  LocatedQuery query = {};
+  query.lo_shared = shared;
+  query.hi_shared = shared;
+  query.bounds_shared = kAllBits;
+  query.bytes = static_cast<uint32_t>(bytes);
+  return query;
+}
+
+// Mixes the kinds of queries (prior_queries.h) by their weights.
+class PriorMixture {
+ public:
+  PriorMixture(const KeyStore& keys, const KeyStatistics& statistics,
+               size_t num_samples, bool prefixes_only)
+      : source_(keys, statistics, prefixes_only),
+        of_kind_(QueriesOfKind(keys.size(), num_samples)) {}
+
+  std::vector<LocatedQuery> Make() {
+    AddPointsAlike(2);
+    if (AddWindows()) {
+      AddKind(MakeEntityScan, 0.5, kRare, /*scaled=*/true);
+      AddKind(MakePointNearTime, 0.05, kRare);
+      AddRanges(kBesideWindows, kRare);
+    } else {
+      AddPointsBehind();
+      AddRanges(1, 1);
+    }
+    for (LocatedQuery& query : queries_) {
+      // Sums of weights of 24 bits are exact, in any order.
+      query.weight = static_cast<float>(
+          query.weight * static_cast<float>(kPriorSamples / all_));
+    }
+    return std::move(queries_);
+  }
+
+ private:
+  // The number of queries of a kind that has this factor.
+  size_t CountOf(double parts) const {
+    return static_cast<size_t>(
+        std::ceil(parts * static_cast<double>(of_kind_)));
+  }
+
+  // Adds the query that a key gives, if it gives one.
+  bool AddQuery(QueryMaker make, size_t index) {
+    LocatedQuery query;
+    if (!make(index, &source_, &query)) return false;
+    queries_.push_back(query);
+    return true;
+  }
+
+  // Makes the queries of a kind, which have this weight together. Where not all
+  // can be made, the weight is theirs; if `scaled`, it shrinks with their
+  // number.
+  void AddKind(QueryMaker make, double weight, double parts = 1,
+               bool scaled = false) {
+    const size_t begin = queries_.size();
+    const size_t count = CountOf(parts);
+    for (size_t i = 0; i < count; i++) {
+      AddQuery(make, source_.random.IndexIn(i, count, source_.keys.size()));
+    }
+    const size_t made = queries_.size() - begin;
+    if (made == 0) return;
+    if (scaled) {
+      weight *= static_cast<double>(made) / static_cast<double>(count);
+    }
+    all_ += weight;
+    for (size_t i = begin; i < queries_.size(); i++) {
+      queries_[i].weight =
+          static_cast<float>(weight / static_cast<double>(made));
+    }
+  }
+
+  // Adds queries in place of keys. Few keys are so close to others that a query
+  // there is hard to resolve, but these decide between designs of low rates. So
+  // every fourth query is in place of one of the closest keys of a larger
+  // number, and has less weight. Returns the number of queries, and adds none
+  // if there are fewer than `least`.
+  size_t AddInPlace(QueryMaker make, double weight, double parts,
+                    size_t least = 1) {
+    constexpr size_t kMoreKeys = 8;
+    if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
+    const size_t count = CountOf(parts);
+    const size_t begin = queries_.size();
+    const size_t closest = count / 4;
+    const size_t step = (places_.size() - closest) / (count - closest);
+    std::vector<uint32_t> levels;
+    for (size_t i = 0; i < places_.size(); i += i < closest ? 1 : step) {
+      if (AddQuery(make, places_[i].index)) levels.push_back(places_[i].level);
+    }
+    if (levels.size() < least) {
+      queries_.resize(begin);
+      return 0;
+    }
+    SetWeights(levels, weight);
+    return levels.size();
+  }
+
+  // Weighs the last queries, whose levels these are.
+  void SetWeights(const std::vector<uint32_t>& levels, double weight) {
+    const std::vector<float> weights =
+        WeighByLevel(levels, weight, source_.statistics);
+    const size_t begin = queries_.size() - weights.size();
+    for (size_t i = 0; i < weights.size(); i++) {
+      queries_[begin + i].weight = weights[i];
+    }
+    all_ += weight;
+  }
+
+  // Points like the keys. One query stands for all keys of a level if nothing
+  // else of a point counts.
+  void AddPointsAlike(double weight) {
+    if (source_.prefixes_only) {
+      AddKind(MakePointAlike, weight, kPartsOfPromise);
+      return;
+    }
+    std::vector<uint32_t> levels;
+    if (source_.form == KeyForm::kText) {
+      // The length of a key counts, too.
+      const auto count = static_cast<size_t>(kPartsOfPromise) * of_kind_;
+      for (size_t i = 0; i < count; i++) {
+        if (AddQuery(MakePointAlike,
+                     source_.random.IndexIn(i, count, source_.keys.size()))) {
+          levels.push_back(queries_.back().shared());
+        }
+      }
+    } else {
+      levels = LevelsOf(source_.statistics);
+      for (uint32_t bits : levels) {
+        queries_.push_back(
+            PointThatShares(bits, source_.statistics.longest_key()));
+        queries_.back().promised = true;
+      }
+    }
+    if (!levels.empty()) SetWeights(levels, weight);
+  }
+
+  // Adds windows of time. False if there are none, or if times are so close to
+  // each other that hardly any window between them is empty.
+  bool AddWindows() {
+    return source_.windows && AddInPlace(MakeWindow, 8, 2, of_kind_ / 2) > 0;
+  }
+
+  // In printed keys, points behind a key are promised too. Then their weight
+  // says how much worse they may be than the others.
+  void AddPointsBehind() {
+    if (IsPrinted(source_.form)) {
+      AddKind(MakePointBehind, source_.form == KeyForm::kText ? 0.18 : 0.1,
+              kPartsOfPromise);
+    } else {
+      AddKind(MakePointBehind, 0.5);
+    }
+  }
+
+  // Marks the queries from that of index `begin` on as a kind of their own if
+  // they weigh enough.
+  void MarkKind(size_t begin, double weight) {
+    constexpr double kMinWeight = 1;
+    if (weight < kMinWeight) return;
+    kind_++;
+    for (size_t i = begin; i < queries_.size(); i++) queries_[i].kind = kind_;
+  }
+
+  void AddRanges(double weight, double parts) {
+    const auto alike = [&](QueryMaker make, double share, double size) {
+      const size_t begin = queries_.size();
+      AddInPlace(make, share * weight, size * parts);
+      MarkKind(begin, share * weight);
+    };
+    const auto other = [&](QueryMaker make, double share, double size) {
+      const size_t begin = queries_.size();
+      AddKind(make, share * weight, size * parts);
+      MarkKind(begin, share * weight);
+    };
+    switch (source_.form) {
+      case KeyForm::kNumber:
+        alike(MakeRangeAlike, 6, 2);
+        other(MakeRangeSpread, 2, 1);
+        other(MakeRangeBehind, 4, 2);
+        break;
+      case KeyForm::kRecord:
+        alike(MakeRangeAlike, 10, 1);
+        other(MakeRangeSpread, 1, 1);
+        other(MakeRangeBehind, 0.5, 1);
+        break;
+      case KeyForm::kDigits:
+        alike(MakeRangeAlike, 8, 1);
+        other(MakeRangeBehind, 0.5, 1);
+        break;
+      case KeyForm::kText:
+        alike(MakeSibling, 6, 1);
+        alike(MakePrefixScan, 2, 1);
+        break;
+    }
+  }
+
+  PriorSource source_;
+  const size_t of_kind_;
+  std::vector<LocatedQuery> queries_;
+  std::vector<PlaceOfKey> places_;
+  double all_ = 0;    // the weight of all kinds so far
+  uint8_t kind_ = 0;  // the last one that was marked
+};
+
+}  // namespace
+
+std::vector<LocatedQuery> MakePrior(const KeyStore& keys,
+                                    const KeyStatistics& statistics,
+                                    size_t num_samples, bool prefixes_only) {
+  if (keys.size() == 0) return {};
+  return PriorMixture(keys, statistics, num_samples, prefixes_only).Make();
+}
+
+void FilePrior::MakeFor(size_t num_samples) {
+  const bool many_samples = num_samples >= kManySamples;
+  if (many_samples_ == many_samples) return;
+  many_samples_ = many_samples;
+  queries_ = MakePrior(keys_, statistics_, num_samples, prefixes_only_);
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
