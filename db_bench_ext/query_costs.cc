@@ -14,7 +14,7 @@
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/stopwatch.h"
 #include "filter_policy/amq/amq.h"
-#include "filter_policy/proteus/design_search.h"
+#include "filter_policy/proteus/search/design_search.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -84,8 +84,9 @@ Status PrintQueryCosts(uint64_t num_keys, uint64_t seed) {
   printf("What a query costs, in nanoseconds, in filters of %llu keys:\n\n",
          static_cast<unsigned long long>(num_keys));
   printf(
-      "  kTrieNanos = %.0f;    // proteus/design_search.h; %.0f at present\n",
-      trie, DesignSearch::kTrieNanos);
+      "  kTrieNanos = %.0f;    // proteus/search/candidates.h; %.0f at "
+      "present\n",
+      trie, kTrieNanos);
   // What a query costs without its set is what a Bloom set's would cost if its
   // first prefix took as long as the others.
   double without_set = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "filter_policy/proteus/prior/prior.h"
+#include "filter_policy/proteus/search/rough_plan.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -189,8 +190,7 @@ void ProteusGroup::ReportDesign(const CpfprModel& model,
 // built.
 bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
                          const KeyStatistics& statistics, DesignRates* rates) {
-  const double bloom_rate =
-      DesignSearch::BloomRate(bytes_, statistics.num_keys());
+  const double bloom_rate = BloomRate(bytes_, statistics.num_keys());
   const auto is_as_promised = [&](uint64_t tries_size) {
     const uint64_t room =
         BytesOfPoints(kept.design, statistics.num_keys(), bytes_);

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "filter_policy/proteus/design_memory.h"
-#include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/proteus_part.h"
+#include "filter_policy/proteus/search/design_search.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

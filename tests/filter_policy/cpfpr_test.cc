@@ -12,11 +12,12 @@
 #include <map>
 #include <set>
 
-#include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/model/sample_rates.h"
 #include "filter_policy/proteus/prior/prior.h"
+#include "filter_policy/proteus/search/design_search.h"
+#include "filter_policy/proteus/search/rough_plan.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
 
@@ -690,7 +691,7 @@ TEST(CpfprTest, RoughPlans) {
       const auto bytes =
           static_cast<uint64_t>(bits / 8 * static_cast<double>(hashes));
       const AmqPlan exact = PlanAmq(kBloomAmq, hashes, bytes);
-      const AmqPlan rough = DesignSearch::RoughPlan(kBloomAmq, hashes, bytes);
+      const AmqPlan rough = RoughPlan(kBloomAmq, hashes, bytes);
       EXPECT_EQ(exact.bytes, rough.bytes);
       EXPECT_EQ(exact.hashes, rough.hashes);
       EXPECT_NEAR(exact.false_positive_rate, rough.false_positive_rate,
@@ -699,13 +700,10 @@ TEST(CpfprTest, RoughPlans) {
     }
     // Many bits, few bits, and other kinds.
     EXPECT_EQ(PlanAmq(kBloomAmq, hashes, 50 * hashes).false_positive_rate,
-              DesignSearch::RoughPlan(kBloomAmq, hashes, 50 * hashes)
-                  .false_positive_rate);
-    EXPECT_EQ(AmqKind::kNone,
-              DesignSearch::RoughPlan(kBloomAmq, hashes, 10).kind);
+              RoughPlan(kBloomAmq, hashes, 50 * hashes).false_positive_rate);
+    EXPECT_EQ(AmqKind::kNone, RoughPlan(kBloomAmq, hashes, 10).kind);
     EXPECT_EQ(PlanAmq(kRibbonAmq, hashes, hashes).false_positive_rate,
-              DesignSearch::RoughPlan(kRibbonAmq, hashes, hashes)
-                  .false_positive_rate);
+              RoughPlan(kRibbonAmq, hashes, hashes).false_positive_rate);
   }
 }
 

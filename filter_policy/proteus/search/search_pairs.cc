@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/proteus/design_search.h"
 #include "filter_policy/proteus/model/prefix_counts.h"
+#include "filter_policy/proteus/search/design_search.h"
+#include "filter_policy/proteus/search/rough_plan.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -34,13 +35,14 @@ size_t BinOf(uint64_t prefixes) {
 void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
                                const std::vector<uint32_t>& lengths,
                                uint64_t bytes,
-                               std::vector<Candidate>* found) const {
+                               std::vector<DesignCandidate>* found) const {
   struct Bin {
     double prefixes = 0;
     double queries = 0;
   };
   const ByteAlphabets& alphabets = statistics_.alphabets();
-  const QuerySample& sample = SampleOf(StepFor(kFirstRoundQueries));
+  const QuerySample& sample =
+      judge_.SampleOf(judge_.StepFor(kFirstRoundQueries));
   const size_t num_first = first_lengths.size();
   const size_t num_lengths = lengths.size();
   const auto end_of = [](const std::vector<uint32_t>& some, uint32_t bits) {
@@ -151,15 +153,15 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     const Shares reached = shares_of(first_lengths[i]);
     const uint32_t first = first_lengths[i];
     KeyStatistics::TrieSize size;
-    if (first > 0) size = SizeOfTrie(first, bytes);
+    if (first > 0) size = judge_.SizeOfTrie(first, bytes);
     if (size.bytes > bytes) continue;
-    Candidate candidate;
+    DesignCandidate candidate;
     candidate.trie_bytes = size.bytes;
     candidate.design.trie_bits = first;
     candidate.design.trie_lead = size.lead;
     if (first > 0) {
-      candidate.fpr = reached.all + Penalty(reached.promised, bytes);
-      least.Add(CostOf(candidate));
+      candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
+      least.Add(CostOf(candidate, price_));
       found->push_back(candidate);
     }
     // Many lengths have as many prefixes as the one before, and equal sets.
@@ -207,10 +209,11 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
                                     log_negative);
         }
         const double shared = shares[j].promised;
-        candidate.fpr = sum + Penalty(shared + (reached.promised - shared) *
-                                                   plan.false_positive_rate,
-                                      bytes);
-        const double cost = CostOf(candidate);
+        candidate.fpr =
+            sum + judge_.Penalty(shared + (reached.promised - shared) *
+                                              plan.false_positive_rate,
+                                 bytes);
+        const double cost = CostOf(candidate, price_);
         if (cost > least.Most()) continue;
         least.Add(cost);
         found->push_back(candidate);

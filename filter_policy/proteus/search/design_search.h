@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The search for the best design (Proteus paper, section 4.3, algorithm 1):
+//  all pairs (l1, l2), with the queries of a pair binned by how many prefixes
+//  they test (search_pairs.cc). This search differs from the paper's where time
+//  demands it:
+//
+//  - A pair only costs a query something if the query shares at least l1 and
+//    less than l2 bits with a key; and while both bounds lie below one
+//    l1-prefix, how many l2-prefixes there are does not depend on l1.
+//  - The first round takes a part of the sample, and for long keys a part of
+//    the lengths; a second round looks at all lengths near the best one; at
+//    last, the best designs meet the whole sample.
+//  - Equal queries count once, and those that a design tests alike do
+//    (QuerySample). What cannot be among the best is dropped.
+//  - Designs of the same lengths, with other sets, share one pass over the
+//    queries: what a query tests does not depend on the sets.
+//  - Among those that are nearly as good as the best one, the time of a query
+//    decides too, at the price of a false positive (false_positive_price.h).
+//
+//  The search in files: search_pairs.cc is algorithm 1; search_two_sets.cc,
+//  search_series.cc and search_key_sets.cc look at the other designs;
+//  design_search.cc puts the rounds and the race together. DesignJudge
+//  (design_judge.h) tells what a design is worth, and candidates.h keeps the
+//  best.
+
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "filter_policy/false_positive_price.h"
+#include "filter_policy/proteus/search/candidates.h"
+#include "filter_policy/proteus/search/design_judge.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class DesignSearch {
+ public:
+  // `kinds` are the allowed kinds of sets, and `price` is that of a false
+  // positive. The model and the statistics must outlive the search.
+  DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
+               std::vector<AmqKind> kinds, uint64_t price = kUsualPrice)
+      : model_(model),
+        statistics_(statistics),
+        judge_(model, statistics),
+        kinds_(std::move(kinds)),
+        price_(price) {}
+
+  void ForbidKeySets() { key_sets_ = false; }
+  void ForbidTries() { tries_ = false; }
+  // From now on, each design has a set of the whole keys, which point queries
+  // ask alone. Without samples, it is as small as what is promised of points of
+  // a filter of `filter_bytes` allows; with samples, their points and ranges
+  // decide, down to half of that. It takes three quarters of the memory at
+  // most. Not for DesignSpace::kTwoPrefixFilters.
+  void AskKeysForPoints(uint64_t filter_bytes) { promising_ = filter_bytes; }
+
+  // The best design in `bytes` bytes: its false positive rate is the lowest, or
+  // a little above that if the design is faster by enough.
+  ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
+
+  // Gives a design that is a trie alone a second layer in the `set_bytes` bytes
+  // that its trie, now built, has left, if that is worth it.
+  void AddSecondLayer(uint64_t set_bytes, ProteusDesign* design) const;
+
+ private:
+  // Number of queries that the first round looks at.
+  static constexpr size_t kFirstRoundQueries = 4096;
+  // Number of designs of the lowest rates, and of those of the lowest costs,
+  // that are in the race.
+  static constexpr size_t kFinalists = 12;
+  // A set of a higher rate is not worth the time to test it.
+  static constexpr double kUselessRate = 0.9;
+  // Queries that the first round of the searches for two sets and for series
+  // looks at.
+  static constexpr size_t kGridQueries = 128;
+  // Prefixes that a query of a series or of two sets tests, roughly.
+  static constexpr double kUsualPrefixes = 4;
+
+  // The design of a set of whole keys of that size with what `ranges`, a search
+  // with one kind of sets, finds for the rest of the memory.
+  DesignCandidate BesideKeys(const DesignSearch& ranges, DesignSpace space,
+                             uint64_t key_bytes, uint64_t bytes) const;
+  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes) const;
+  // If time weighs more than usual, replaces what is only roughly known of the
+  // prefixes that a query tests.
+  void CountTests(uint64_t bytes, DesignCandidate* candidate) const {
+    if (price_ < kUsualPrice) judge_.CountTests(bytes, candidate);
+  }
+  void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+  void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+  void SearchKeySets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+
+  void SearchPairs(const std::vector<uint32_t>& first_lengths,
+                   const std::vector<uint32_t>& lengths, uint64_t bytes,
+                   std::vector<DesignCandidate>* found) const;
+  void SearchSeries(uint64_t bytes, double key_share,
+                    std::vector<DesignCandidate>* found) const;
+  void SearchTwoSets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+
+  const CpfprModel& model_;
+  const KeyStatistics& statistics_;
+  const DesignJudge judge_;
+  const std::vector<AmqKind> kinds_;
+  const uint64_t price_;
+  bool key_sets_ = true;
+  bool tries_ = true;
+  bool two_sets_ = true;
+  // The size of the filter whose points ask the keys alone; 0 if they do not.
+  uint64_t promising_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
