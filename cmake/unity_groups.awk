@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Sorts source files into groups that can be compiled in one compiler run each: in a group, no file has a name in it that
-# another one declares outside of functions and classes. Prints a line with a group's number and a file for each. With most, no
-# group has more files than that.
+# another one declares outside of functions and classes. Prints a line with a group's number and a file for each. No group has
+# more than `most` files, if that is given.
 #
 #   awk [-v most=FILES] -f cmake/unity_groups.awk FILE.cc ...
 #

@@ -2,8 +2,6 @@
 
 #include "tools/verify_files.h"
 
-#include <algorithm>
-
 #include "tools/blob_references.h"
 #include "tools/in_parallel.h"
 #include "tools/key_meter.h"
