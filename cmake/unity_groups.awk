@@ -2,9 +2,9 @@
 
 # Sorts source files into groups that can be compiled in one compiler run each: in a group, no file has a name in it that
 # another one declares outside of functions and classes. Prints a line with a group's number and a file for each. No group has
-# more than `most` files, if that is given.
+# more than `most` files, if that is given. With headers=1, nor has a header that a file includes such a name in it.
 #
-#   awk [-v most=FILES] -f cmake/unity_groups.awk FILE.cc ...
+#   awk [-v most=FILES] [-v headers=1] -f cmake/unity_groups.awk FILE.cc ...
 #
 # Sources are in RocksDB's format: what begins a declaration is at the beginning of a line.
 
@@ -14,6 +14,8 @@ function declared_in(line,   words) {
   if (line ~ /^#define /) return words[3]
   if (line ~ /^(class|struct|union) /) return words[2]
   if (line ~ /^enum /) return words[2] == "class" ? words[3] : words[2]
+  # The classes of googletest's tests have names of their own.
+  if (line ~ /^(TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P)\(/) return ""
   if (line !~ /^[A-Za-z].*[=({;]/ || line ~ /^(namespace|static_assert|template|extern|typedef)/) return ""
   sub(/[=({;].*/, "", line)
   gsub(/\[[^\]]*\]/, "", line)
@@ -21,6 +23,39 @@ function declared_in(line,   words) {
   # A member of a class is defined.
   if (line ~ /::[~A-Za-z_0-9]*$/) return ""
   return match(line, /[A-Za-z_0-9]+$/) ? substr(line, RSTART) : ""
+}
+
+# Notes a word that is in a file or one of its headers.
+function use(file, word) {
+  if (word == "" || (file, word) in is_used) return
+  is_used[file, word]
+  used[file] = used[file] " " word
+}
+
+# Notes the words of a header of this project, and of those that it includes.
+function use_header(file, header,   i, n, word, line, words) {
+  if ((file, header) in is_included) return
+  is_included[file, header]
+  if (!(header in header_words)) {
+    header_words[header] = header_includes[header] = ""
+    while ((getline line < header) > 0) {
+      if (line ~ /^#include "/) {
+        split(line, words, "\"")
+        header_includes[header] = header_includes[header] " " words[2]
+      }
+      sub(/\/\/.*/, "", line)
+      n = split(line, words, /[^A-Za-z_0-9]+/)
+      for (i = 1; i <= n; i++) if (!((header, words[i]) in is_in_header)) {
+        is_in_header[header, words[i]]
+        header_words[header] = header_words[header] " " words[i]
+      }
+    }
+    close(header)
+  }
+  n = split(header_words[header], word, " ")
+  for (i = 1; i <= n; i++) use(file, word[i])
+  n = split(header_includes[header], word, " ")
+  for (i = 1; i <= n; i++) use_header(file, word[i])
 }
 
 FNR == 1 { file_count++; names[file_count] = FILENAME }
@@ -32,13 +67,9 @@ FNR == 1 { file_count++; names[file_count] = FILENAME }
     declared[file_count] = declared[file_count] " " name
   }
   count = split($0, here, /[^A-Za-z_0-9]+/)
-  for (i = 1; i <= count; i++) {
-    if (here[i] != "" && !((file_count, here[i]) in is_used)) {
-      is_used[file_count, here[i]]
-      used[file_count] = used[file_count] " " here[i]
-    }
-  }
+  for (i = 1; i <= count; i++) use(file_count, here[i])
 }
+headers && /^#include "/ { split($0, here, "\""); use_header(file_count, here[2]) }
 
 # Whether a file does not fit into a group.
 function clashes(file, group,   i, n, word) {

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# compile_in_groups(TARGET FILE...): a compiler run takes several files of a target, up to a dozen and a half, but none that
-# would disturb each other. Files of different calls do not come together.
+# compile_in_groups(TARGET [TESTS] FILE...): a compiler run takes several files of a target, up to a dozen and a half, but none
+# that would disturb each other. Files of different calls do not come together. Tests, of which up to eight come together, use
+# short names that headers have, too.
 find_program(AWK awk REQUIRED)
 function(compile_in_groups target)
-  execute_process(COMMAND "${AWK}" -v most=18 -f cmake/unity_groups.awk ${ARGN}
+  cmake_parse_arguments(PARSE_ARGV 1 group "TESTS" "" "")
+  set(files ${group_UNPARSED_ARGUMENTS})
+  if(group_TESTS)
+    set(limits -v most=8 -v headers=1)
+  else()
+    set(limits -v most=18)
+  endif()
+  execute_process(COMMAND "${AWK}" ${limits} -f cmake/unity_groups.awk ${files}
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
     OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  list(GET ARGN 0 first)
+  list(GET files 0 first)
   string(MAKE_C_IDENTIFIER "${first}" name)
   string(REPLACE "\n" ";" groups "${groups}")
   foreach(line IN LISTS groups)

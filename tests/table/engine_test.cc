@@ -224,13 +224,13 @@ INSTANTIATE_TEST_SUITE_P(
         "cache_index_and_filter_blocks=true",
         "block_size=300;no_block_cache=true;index_type=kBinarySearch"));
 
-class FeatureTest : public ::testing::Test {
+class EngineFeatureTest : public ::testing::Test {
  protected:
   const KeyFamily integers_ = KeyFamilies(kFamilySize, kSeed)[0];
   const KeyFamily chains_ = KeyFamilies(kFamilySize, kSeed)[4];
 };
 
-TEST_F(FeatureTest, AsyncIO) {
+TEST_F(EngineFeatureTest, AsyncIO) {
   ReadOptions options;
   options.async_io = true;
   options.readahead_size = 16 << 10;
@@ -240,7 +240,7 @@ TEST_F(FeatureTest, AsyncIO) {
   }
 }
 
-TEST_F(FeatureTest, UniversalCompaction) {
+TEST_F(EngineFeatureTest, UniversalCompaction) {
   Options options;
   options.compaction_style = kCompactionStyleUniversal;
   options.write_buffer_size = 64 << 10;
@@ -260,7 +260,7 @@ TEST_F(FeatureTest, UniversalCompaction) {
   }
 }
 
-TEST_F(FeatureTest, TailingIterators) {
+TEST_F(EngineFeatureTest, TailingIterators) {
   ReadOptions options;
   options.tailing = true;
   Random rnd(kSeed);

@@ -25,7 +25,7 @@ constexpr uint64_t kSstBytes = 64 << 10;
 constexpr uint64_t kKeys = 30000;
 constexpr double kNoise = 0.01;
 
-uint64_t NumberOf(const std::string& key) {
+inline uint64_t NumberOf(const std::string& key) {
   return EndianSwapValue(DecodeFixed64(key.data()));
 }
 

@@ -2,7 +2,8 @@
 
 #include "filter_policy/proteus/prior/key_form.h"
 
-#include "filter_policy/proteus/prior/key_fields.h"
+#include "filter_policy/proteus/prior/characters.h"
+#include "filter_policy/proteus/prior/sampled_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -13,7 +14,7 @@ bool ArePrintable(const KeyStore& keys) {
   for (size_t i = 0; i < kSampledKeys; i++) {
     const std::string key = keys[SampledKey(keys, i)];
     for (size_t j = 0; j < key.size(); j++) {
-      if (key[j] < ' ' || key[j] > '~') return false;
+      if (!IsPrintable(key[j])) return false;
     }
   }
   return true;

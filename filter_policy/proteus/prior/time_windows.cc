@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "filter_policy/proteus/prior/sampled_keys.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The ranges that applications ask for where keys have a time (key_fields.h):
+//  The ranges that applications ask for where keys have a time (time_field.h):
 //  windows of the time after the same first fields, which name the entity, and
 //  scans of all that an entity has.
 
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "filter_policy/proteus/key_store.h"
-#include "filter_policy/proteus/prior/key_fields.h"
+#include "filter_policy/proteus/prior/time_field.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

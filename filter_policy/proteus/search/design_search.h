@@ -2,8 +2,8 @@
 
 //  The search for the best design (Proteus paper, section 4.3, algorithm 1):
 //  all pairs (l1, l2), with the queries of a pair binned by how many prefixes
-//  they test (search_pairs.cc). This search differs from the paper's where time
-//  demands it:
+//  they test (search_pairs.cc, pair_counts.h). This search differs from the
+//  paper's where time demands it:
 //
 //  - A pair only costs a query something if the query shares at least l1 and
 //    less than l2 bits with a key; and while both bounds lie below one

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The main function of a program that has the tests of many files, such as
+//  table_tests. Called by the name of one of them, such as count_test, it runs
+//  the tests of that file; called by its own name, it runs all. Classes outside
+//  of unnamed namespaces have names that no other test has
+//  (tests/scripts/test_names_test.sh).
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+namespace {
+
+// Patterns of googletest's filter for the tests of a file, and for all others.
+// Tests of several files may be in one suite.
+struct Patterns {
+  std::string of_file;
+  std::string others;
+};
+
+Patterns PatternsOf(const std::string& file) {
+  Patterns patterns;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); i++) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    const int num_tests = suite.total_test_count();
+    const auto is_of_file = [&](int k) {
+      const char* const source = suite.GetTestInfo(k)->file();
+      return std::filesystem::path(source).stem() == file;
+    };
+    int count = 0;
+    for (int k = 0; k < num_tests; k++) count += is_of_file(k);
+    const auto add = [&](bool of_file, const std::string& tests) {
+      (of_file ? patterns.of_file : patterns.others) +=
+          std::string(suite.name()) + "." + tests + ":";
+    };
+    if (count == 0 || count == num_tests) {
+      add(count > 0, "*");
+      continue;
+    }
+    for (int k = 0; k < num_tests; k++) {
+      add(is_of_file(k), suite.GetTestInfo(k)->name());
+    }
+  }
+  return patterns;
+}
+
+// Has googletest run the tests of one file. If the user has set a filter, it
+// holds as well.
+void RunFile(const std::string& file) {
+  const Patterns patterns = PatternsOf(file);
+  std::string& filter = testing::GTEST_FLAG(filter);
+  if (filter == "*") {
+    // A file may be for newer versions of RocksDB, and have no tests.
+    filter = patterns.of_file.empty() ? "-*" : patterns.of_file;
+  } else {
+    // What comes after a dash is left out.
+    const bool has_dash = filter.find('-') != std::string::npos;
+    filter += (has_dash ? ":" : "-") + patterns.others;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const std::string name = std::filesystem::path(argv[0]).stem();
+  // The program's own name ends with _tests.
+  if (name.back() != 's') RunFile(name);
+  return RUN_ALL_TESTS();
+}
