@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "filter_policy/proteus/search/design_search.h"
 #include "filter_policy/proteus/search/lengths.h"
@@ -136,6 +137,33 @@ class TwoSetsClimb {
   std::map<std::array<int64_t, 4>, double> known_;
 };
 
+// Drops what is too bad to become better than `least` on more queries, and all
+// but one of equal designs.
+void DropHopeless(double least, std::vector<DesignCandidate>* found) {
+  const auto is_hopeless = [&](const DesignCandidate& candidate) {
+    const double rate = std::min(candidate.fpr, 1.0);
+    const double error = std::sqrt(rate * (1 - rate) / kFewTwoSetQueries);
+    return candidate.fpr - 2 * error > least;
+  };
+  const auto lies_before = [&](const DesignCandidate& candidate) {
+    const DesignCandidate* const first = found->data();
+    return std::any_of(first, &candidate, [&](const DesignCandidate& other) {
+      return other.fpr == candidate.fpr &&
+             other.design.amq == candidate.design.amq &&
+             other.design.first_prefix_bits ==
+                 candidate.design.first_prefix_bits &&
+             other.design.prefix_bits == candidate.design.prefix_bits;
+    });
+  };
+  std::vector<DesignCandidate> left;
+  for (const DesignCandidate& candidate : *found) {
+    if (!is_hopeless(candidate) && !lies_before(candidate)) {
+      left.push_back(candidate);
+    }
+  }
+  *found = std::move(left);
+}
+
 }  // namespace
 
 // Pairs of lengths on a grid, then steps from the best ones to better
@@ -174,6 +202,9 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   TwoSetsClimb rough(judge_, bytes, kFewTwoSetQueries, max_bits);
   for (DesignCandidate& best : grid) rough.Climb(farthest, &best);
   KeepBest(kStarts, price_, &grid);
+  double least = 1;
+  for (const DesignCandidate& other : *found) least = std::min(least, other.fpr);
+  DropHopeless(least, &grid);
   TwoSetsClimb fine(judge_, bytes, kTwoSetQueries, max_bits);
   for (DesignCandidate& best : grid) {
     fine.Climb(std::min(farthest, 4), &best);
