@@ -2,7 +2,8 @@
 
 # Sorts source files into groups that can be compiled in one compiler run each: in a group, no file has a name in it that
 # another one declares outside of functions and classes. Prints a line with a group's number and a file for each. No group has
-# more than `most` files, if that is given. With headers=1, nor has a header that a file includes such a name in it.
+# more than `most` files, if that is given. With headers=1, the names in headers of this project that a file includes
+# count as its own.
 #
 #   awk [-v most=FILES] [-v headers=1] -f cmake/unity_groups.awk FILE.cc ...
 #
@@ -15,7 +16,7 @@ function declared_in(line,   words) {
   if (line ~ /^(class|struct|union) /) return words[2]
   if (line ~ /^enum /) return words[2] == "class" ? words[3] : words[2]
   # The classes of googletest's tests have names of their own.
-  if (line ~ /^(TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P)\(/) return ""
+  if (line ~ /^(TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P|PROTEAN_FEATURE_TEST)\(/) return ""
   if (line !~ /^[A-Za-z].*[=({;]/ || line ~ /^(namespace|static_assert|template|extern|typedef)/) return ""
   sub(/[=({;].*/, "", line)
   gsub(/\[[^\]]*\]/, "", line)

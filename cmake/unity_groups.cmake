@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # compile_in_groups(TARGET [TESTS] FILE...): a compiler run takes several files of a target, up to a dozen and a half, but none
-# that would disturb each other. Files of different calls do not come together. Tests, of which up to eight come together, use
-# short names that headers have, too.
+# that would disturb each other. Files of different calls do not come together. Tests use short names, which headers have, too:
+# the names in their headers count, and up to eight tests come together.
 find_program(AWK awk REQUIRED)
 function(compile_in_groups target)
   cmake_parse_arguments(PARSE_ARGV 1 group "TESTS" "" "")

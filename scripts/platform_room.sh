@@ -15,7 +15,7 @@
 #   packages   makes Debian packages (trixie only), which are installed and removed again
 #
 # Says what it does before it does it. Making a room takes a minute and 1.2 GB, which are mostly the cross compiler;
-# compiling RocksDB about 10 minutes, Protean and one test about 5, each further test a quarter of a minute, on 2 cores.
+# compiling RocksDB about 10 minutes, Protean with its tests 5 to 8, on 2 cores.
 # Tests take about 15 times as long as they do without emulation. Rooms are kept in $PROTEAN_CACHE (default: protean in the
 # user's cache folder), builds in build/RELEASE-CPU. Needs root, and the package mmdebstrap, which it installs where it is
 # missing.

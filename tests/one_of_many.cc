@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -66,8 +67,12 @@ void RunFile(const std::string& file) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  // A test's name ends with _test, and the program's own with _tests.
   const std::string name = std::filesystem::path(argv[0]).stem();
-  // The program's own name ends with _tests.
-  if (name.back() != 's') RunFile(name);
+  constexpr std::string_view kEnd = "_test";
+  if (name.size() > kEnd.size() &&
+      name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) == 0) {
+    RunFile(name);
+  }
   return RUN_ALL_TESTS();
 }

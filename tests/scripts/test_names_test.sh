@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A fresh build has the tests of a folder in one program (CMakeLists.txt). There, two classes of one name would be taken for
-# the same one unless they are in unnamed namespaces: this prints such classes, and their files.
+# A build that compiles files together has the tests of a folder in one program (CMakeLists.txt). There, two classes of one
+# name would be taken for the same one unless they are in unnamed namespaces: this prints such classes, and their files.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 parse_options -- "$@"
 cd "$project"
@@ -10,7 +10,7 @@ awk '
   FNR == 1 { unnamed = 0 }
   /^namespace \{/ { unnamed = 1 }
   /^}  \/\/ namespace$/ { unnamed = 0 }
-  !unnamed && /^(class|struct|union|enum) / && !/;$/ {
+  !unnamed && /^(class|struct|union|enum) / && !/^[^{]*;$/ {
     name = $2 == "class" ? $3 : $2
     if (name in file && file[name] != FILENAME) {
       print name ": " file[name] " and " FILENAME
@@ -18,5 +18,5 @@ awk '
     }
     file[name] = FILENAME
   }
-  END { exit failed }' "${files[@]}" || die "classes of one name; put one of them into an unnamed namespace, or give it another name"
+  END { exit failed }' "${files[@]}" || die "classes of one name; give one of them another name, or, if it is no fixture, put it into an unnamed namespace"
 echo passed

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <cstddef>
+
 #include "filter_policy/proteus/key_store.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -3,6 +3,7 @@
 #include "filter_policy/proteus/prior/time_field.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 

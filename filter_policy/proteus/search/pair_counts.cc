@@ -100,8 +100,8 @@ void PairCounts::CountFrom(Rows rows, size_t begin, double weight,
   }
 }
 
-// Counts what was entered at earlier first lengths, and that of the two sums at
-// shorter lengths.
+// Adds to each first length what was entered at those before it and, in the two
+// vectors of sums, to each length what was entered at the shorter ones.
 void PairCounts::SumUp(size_t num_first) {
   const size_t row_of_bins = num_lengths_ * kBins;
   for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {

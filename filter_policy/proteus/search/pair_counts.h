@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/model/query_sample.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -41,7 +42,7 @@ class PairCounts {
              const std::vector<uint32_t>& first_lengths,
              const std::vector<uint32_t>& lengths);
 
-  // These take the indexes of a first length and a length.
+  // The functions below take the indexes of a first length and of a length.
 
   // The bins of the queries that test prefixes past the bits that their bounds
   // share.
@@ -79,7 +80,8 @@ class PairCounts {
   void SumUp(size_t num_first);
 
   const size_t num_lengths_;
-  // A row for each first length, and one where the last ones end.
+  // Each vector has a row for each first length, and one more, where the
+  // queries of the last ones are taken off.
   std::vector<Bin> bins_;
   std::vector<double> single_;
   std::vector<double> too_many_;

@@ -21,7 +21,7 @@ struct Shares {
   double points;
 };
 
-// The sets of successive lengths: many lengths have as many prefixes as the one
+// The set of the last length. Many lengths have as many prefixes as the one
 // before, and equal sets.
 struct Planned {
   uint64_t hashes = 0;

@@ -137,13 +137,13 @@ class TwoSetsClimb {
   std::map<std::array<int64_t, 4>, double> known_;
 };
 
-// Drops what is too bad to become better than `least` on more queries, and all
-// but one of equal designs.
-void DropHopeless(double least, std::vector<DesignCandidate>* found) {
+// Drops designs whose rates cannot be expected to be below `most` on more
+// queries, and all but one of the same lengths and rate.
+void DropHopeless(double most, std::vector<DesignCandidate>* found) {
   const auto is_hopeless = [&](const DesignCandidate& candidate) {
     const double rate = std::min(candidate.fpr, 1.0);
     const double error = std::sqrt(rate * (1 - rate) / kFewTwoSetQueries);
-    return candidate.fpr - 2 * error > least;
+    return candidate.fpr - 2 * error > most;
   };
   const auto lies_before = [&](const DesignCandidate& candidate) {
     const DesignCandidate* const first = found->data();
@@ -167,7 +167,8 @@ void DropHopeless(double least, std::vector<DesignCandidate>* found) {
 }  // namespace
 
 // Pairs of lengths on a grid, then steps from the best ones to better
-// neighbours: first on few queries, and from the best design on more of them.
+// neighbours: first on few queries, and from those that may still become the
+// best on more of them.
 void DesignSearch::SearchTwoSets(uint64_t bytes,
                                  std::vector<DesignCandidate>* found) const {
   constexpr size_t kStarts = 3;
@@ -202,9 +203,12 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   TwoSetsClimb rough(judge_, bytes, kFewTwoSetQueries, max_bits);
   for (DesignCandidate& best : grid) rough.Climb(farthest, &best);
   KeepBest(kStarts, price_, &grid);
-  double least = 1;
-  for (const DesignCandidate& other : *found) least = std::min(least, other.fpr);
-  DropHopeless(least, &grid);
+  // Penalties make it more than one where nothing else keeps the promise.
+  double least = std::numeric_limits<double>::infinity();
+  for (const DesignCandidate& other : *found) {
+    least = std::min(least, other.fpr);
+  }
+  DropHopeless(least + MaxRateForTime(price_), &grid);
   TwoSetsClimb fine(judge_, bytes, kTwoSetQueries, max_bits);
   for (DesignCandidate& best : grid) {
     fine.Climb(std::min(farthest, 4), &best);
