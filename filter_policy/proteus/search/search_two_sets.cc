@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <utility>
 
 #include "filter_policy/proteus/search/design_search.h"
 #include "filter_policy/proteus/search/lengths.h"
@@ -138,30 +137,15 @@ class TwoSetsClimb {
 };
 
 // Drops designs whose rates cannot be expected to be below `most` on more
-// queries, and all but one of the same lengths and rate.
+// queries.
 void DropHopeless(double most, std::vector<DesignCandidate>* found) {
   const auto is_hopeless = [&](const DesignCandidate& candidate) {
     const double rate = std::min(candidate.fpr, 1.0);
     const double error = std::sqrt(rate * (1 - rate) / kFewTwoSetQueries);
     return candidate.fpr - 2 * error > most;
   };
-  const auto lies_before = [&](const DesignCandidate& candidate) {
-    const DesignCandidate* const first = found->data();
-    return std::any_of(first, &candidate, [&](const DesignCandidate& other) {
-      return other.fpr == candidate.fpr &&
-             other.design.amq == candidate.design.amq &&
-             other.design.first_prefix_bits ==
-                 candidate.design.first_prefix_bits &&
-             other.design.prefix_bits == candidate.design.prefix_bits;
-    });
-  };
-  std::vector<DesignCandidate> left;
-  for (const DesignCandidate& candidate : *found) {
-    if (!is_hopeless(candidate) && !lies_before(candidate)) {
-      left.push_back(candidate);
-    }
-  }
-  *found = std::move(left);
+  found->erase(std::remove_if(found->begin(), found->end(), is_hopeless),
+               found->end());
 }
 
 }  // namespace
