@@ -26,37 +26,32 @@ function declared_in(line,   words) {
   return match(line, /[A-Za-z_0-9]+$/) ? substr(line, RSTART) : ""
 }
 
-# Notes a word that is in a file or one of its headers.
-function use(file, word) {
-  if (word == "" || (file, word) in is_used) return
-  is_used[file, word]
-  used[file] = used[file] " " word
+# Notes the words of a line of a file, or of one of its headers.
+function use(file, line,   i, n, word) {
+  n = split(line, word, /[^A-Za-z_0-9]+/)
+  for (i = 1; i <= n; i++) {
+    if (word[i] != "" && !((file, word[i]) in is_used)) {
+      is_used[file, word[i]]
+      used[file] = used[file] " " word[i]
+    }
+  }
 }
 
 # Notes the words of a header of this project, and of those that it includes.
-function use_header(file, header,   i, n, word, line, words) {
+function use_header(file, header,   i, n, line, includes, words) {
   if ((file, header) in is_included) return
   is_included[file, header]
-  if (!(header in header_words)) {
-    header_words[header] = header_includes[header] = ""
-    while ((getline line < header) > 0) {
-      if (line ~ /^#include "/) {
-        split(line, words, "\"")
-        header_includes[header] = header_includes[header] " " words[2]
-      }
-      sub(/\/\/.*/, "", line)
-      n = split(line, words, /[^A-Za-z_0-9]+/)
-      for (i = 1; i <= n; i++) if (!((header, words[i]) in is_in_header)) {
-        is_in_header[header, words[i]]
-        header_words[header] = header_words[header] " " words[i]
-      }
+  while ((getline line < header) > 0) {
+    if (line ~ /^#include "/) {
+      split(line, words, "\"")
+      includes = includes " " words[2]
     }
-    close(header)
+    sub(/\/\/.*/, "", line)
+    use(file, line)
   }
-  n = split(header_words[header], word, " ")
-  for (i = 1; i <= n; i++) use(file, word[i])
-  n = split(header_includes[header], word, " ")
-  for (i = 1; i <= n; i++) use_header(file, word[i])
+  close(header)
+  n = split(includes, words, " ")
+  for (i = 1; i <= n; i++) use_header(file, words[i])
 }
 
 FNR == 1 { file_count++; names[file_count] = FILENAME }
@@ -67,10 +62,9 @@ FNR == 1 { file_count++; names[file_count] = FILENAME }
     is_declared[file_count, name]
     declared[file_count] = declared[file_count] " " name
   }
-  count = split($0, here, /[^A-Za-z_0-9]+/)
-  for (i = 1; i <= count; i++) use(file_count, here[i])
+  use(file_count, $0)
 }
-headers && /^#include "/ { split($0, here, "\""); use_header(file_count, here[2]) }
+headers && /^#include "/ { split($0, quoted, "\""); use_header(file_count, quoted[2]) }
 
 # Whether a file does not fit into a group.
 function clashes(file, group,   i, n, word) {
