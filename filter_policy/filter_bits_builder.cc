@@ -223,12 +223,9 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   }
 
   void AddKey(const Slice& key) override {
-    if (segments_.HoldsNoKeys()) return segments_.CountKey(key);
     if (block_ == nullptr && !BeginSegment(key)) return;
     block_->AddKey(key);
-    if (!IsChargeDue(key)) return;
-    Charge(block_->MemoryUsage() + segments_.bytes());
-    if (block_->IsFull()) Timed([&] { EndSegment(); });
+    if (IsChargeDue(key)) ChargeForKeys();
   }
 
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
@@ -279,9 +276,21 @@ class WholeFilterBuilder final : public FileFilterBuilder {
     return Slice(bytes, size);
   }
 
-  // Begins a segment with a key. Returns false if the key is the last one of
-  // the segment before: a key may come in several versions.
-  bool BeginSegment(const Slice& key) {
+  // Code that few keys need is out of line, so that AddKey needs no registers
+  // for it.
+  [[gnu::noinline]] void ChargeForKeys() {
+    Charge(block_->MemoryUsage() + segments_.bytes());
+    if (block_->IsFull()) Timed([&] { EndSegment(); });
+  }
+
+  // Begins a segment with a key. Returns false if the key belongs to none: no
+  // segment can hold the keys, or it is the last one of the segment before. A
+  // key may come in several versions.
+  [[gnu::noinline]] bool BeginSegment(const Slice& key) {
+    if (segments_.HoldsNoKeys()) {
+      segments_.CountKey(key);
+      return false;
+    }
     const int order = key.compare(segments_.last_key());
     if (order == 0) return false;
     FilterBlockHeader header;

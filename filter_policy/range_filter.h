@@ -137,17 +137,18 @@ class RangeFilterBuilder {
   // bytewise order. A repetition of the last key is ignored, too, but returns
   // true.
   bool AddKey(const Slice& key) {
-    size_t shared = 0;
-    const Slice last = last_key_.slice();
+    Comparison to_last;
     if (num_keys_ > 0) {
-      const int order = Compare(key, last, &shared);
-      if (order <= 0) return order == 0;
-      Add(last, shared_, shared);
+      const Slice last = last_key_.slice();
+      to_last = Compare(key, last);
+      if (to_last.order <= 0) return to_last.order == 0;
+      Add(last, shared_bytes_, to_last.shared_bytes);
     } else {
-      first_key_.Assign(key);
+      TakeFirst(key);
     }
     num_keys_++;
-    shared_ = shared;
+    shared_bytes_ = to_last.shared_bytes;
+    shared_bits_ = to_last.shared_bits;
     last_key_.Assign(key);
     return true;
   }
@@ -174,7 +175,7 @@ class RangeFilterBuilder {
   // Stores the size of the payload in bytes. Called once, after the last key.
   // An error means that a filter cannot hold these keys.
   Status Finish(uint64_t* payload_size) {
-    if (num_keys_ > 0) AddLast(last_key_.slice(), shared_);
+    if (num_keys_ > 0) AddLast(last_key_.slice(), shared_bytes_);
     return Prepare(payload_size);
   }
 
@@ -227,36 +228,54 @@ class RangeFilterBuilder {
   // After Finish, whether anything in the payload is hashed.
   virtual bool HasHashes() const { return false; }
 
+  // In Add and AddLast, the bits that the key shares with the key before it.
+  // kUnknownBits if there is none, or if one of the two begins with the other.
+  static constexpr uint32_t kUnknownBits = std::numeric_limits<uint32_t>::max();
+  uint32_t shared_bits() const { return shared_bits_; }
+
   const FilterSalt& salt() const { return salt_; }
   bool prefixes_only() const { return prefixes_only_; }
   bool is_part() const { return is_part_; }
 
  private:
-  // Negative, zero or positive as `a` is below, equal to or above `b` in
-  // bytewise order. Stores the length of their common prefix.
-  static int Compare(const Slice& a, const Slice& b, size_t* shared) {
+  [[gnu::noinline]] void TakeFirst(const Slice& key) { first_key_.Assign(key); }
+
+  // How two keys compare: negative, zero or positive as the first one is below,
+  // equal to or above the second one in bytewise order, and what they share.
+  struct Comparison {
+    int order = 1;
+    uint32_t shared_bits = kUnknownBits;
+    size_t shared_bytes = 0;
+  };
+  static Comparison Compare(const Slice& a, const Slice& b) {
     const size_t shorter = std::min(a.size(), b.size());
     for (size_t i = 0; i + 8 <= shorter; i += 8) {
-      const uint64_t word_a = DecodeFixed64(a.data() + i);
-      const uint64_t word_b = DecodeFixed64(b.data() + i);
+      const uint64_t word_a = LoadBigEndian(a.data() + i, 8);
+      const uint64_t word_b = LoadBigEndian(b.data() + i, 8);
       if (word_a != word_b) {
-        *shared =
-            i +
-            static_cast<unsigned>(CountTrailingZeroBits(word_a ^ word_b)) / 8;
-        return EndianSwapValue(word_a) < EndianSwapValue(word_b) ? -1 : 1;
+        const auto bits =
+            8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b));
+        return {word_a < word_b ? -1 : 1, static_cast<uint32_t>(bits),
+                bits / 8};
       }
     }
-    return CompareBytes(a, b, shorter / 8 * 8, shared);
+    return CompareBytes(a, b, shorter / 8 * 8);
   }
-  [[gnu::noinline]] static int CompareBytes(const Slice& a, const Slice& b,
-                                            size_t begin, size_t* shared) {
+  // Compare, if it is known that the keys share `begin` bytes.
+  [[gnu::noinline]] static Comparison CompareBytes(const Slice& a,
+                                                   const Slice& b,
+                                                   size_t begin) {
     const size_t shorter = std::min(a.size(), b.size());
     const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
-    *shared = i;
-    if (i < shorter) {
-      return static_cast<uint8_t>(a[i]) < static_cast<uint8_t>(b[i]) ? -1 : 1;
+    if (i == shorter) {
+      const int order = a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+      return {order, kUnknownBits, i};
     }
-    return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+    const auto byte_a = static_cast<uint8_t>(a[i]);
+    const auto byte_b = static_cast<uint8_t>(b[i]);
+    const auto bits =
+        8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b));
+    return {byte_a < byte_b ? -1 : 1, static_cast<uint32_t>(bits), i};
   }
 
   // A copy of a key. A std::string would do, but the call that each assignment
@@ -295,8 +314,9 @@ class RangeFilterBuilder {
   // The last key is not processed before its successor is known, which decides
   // how long a prefix tells the two apart.
   KeyCopy last_key_;
-  // Length of the prefix that the last key shares with the key before it.
-  size_t shared_ = 0;
+  // What the last key shares with the key before it.
+  size_t shared_bytes_ = 0;
+  uint32_t shared_bits_ = kUnknownBits;
   uint64_t num_keys_ = 0;
   bool prefixes_only_ = false;
   bool is_part_ = false;

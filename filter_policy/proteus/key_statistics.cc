@@ -18,6 +18,9 @@ constexpr size_t kAlphabetKeys = 4096;
 // Further places have no alphabets of their own.
 constexpr size_t kAlphabetPlaces = 256;
 
+// Fewer bits than these are counted faster.
+constexpr size_t kFewBits = 512;
+
 // The bytes that some of the keys have, place by place.
 class SeenBytes {
  public:
@@ -82,87 +85,76 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
 
   size_t shortest = std::numeric_limits<size_t>::max();
   size_t longest = 0;
-  uint32_t shared = 0;    // bits that the last key shares with the previous one
+  uint32_t last_shared = 0;  // bits that the last key shares with the previous
+  size_t last_size = 0;
   uint64_t distinct = 0;  // keys so far
   // Most keys are as long as the one before. They are counted apart, which is
-  // faster: by the bits that they share with it, and by their length, as long
-  // as that does not change.
-  std::vector<uint64_t> shared_alike(65);
-  size_t alike_size = 0;
+  // faster: by the bits that they share with it, if these are few, and by their
+  // length, as long as that does not change.
+  std::array<uint64_t, kFewBits> before_alike = {};
+  std::array<uint64_t, kFewBits> most_alike = {};
   uint64_t num_alike = 0;
   const auto add_alike = [&] {
-    long_changes[std::min<size_t>(8 * alike_size, kMaxBits) + 1] -= num_alike;
+    long_changes[std::min<size_t>(8 * last_size, kMaxBits) + 1] -= num_alike;
+    distinct += num_alike;
     num_alike = 0;
   };
   // The step is odd, since the last bytes of counters recur with powers of two.
   const size_t step = num_keys_ / kAlphabetKeys | 1;
   size_t skip = 0;
-  Slice last;
-  keys.ForEach(begin, end, [&](const Slice& key, size_t known_shared) {
+  keys.ForEach(begin, end, [&](const Slice& key, uint32_t shared) {
     if (skip-- == 0) {
       skip = step - 1;
       seen.Add(key);
     }
-    if (key.size() == last.size() && distinct > 0) {
-      const uint32_t now = SharedBits(last, key, known_shared);
-      if (now < kMaxBits) {
-        if (key.size() != alike_size) {
-          add_alike();
-          alike_size = key.size();
-        }
-        num_alike++;
-        shared_alike[now]++;
-        shared_most[std::max(shared, now)]++;
-        shared = now;
-        last = key;
-        distinct++;
-        return;
-      }
+    const uint32_t most = std::max(last_shared, shared);
+    if (key.size() == last_size && most < kFewBits && distinct > 0) {
+      num_alike++;
+      before_alike[shared]++;
+      most_alike[most]++;
+      last_shared = shared;
+      return;
     }
+    add_alike();
     if (key.size() > longest) {
       longest = key.size();
       const size_t bits = std::min<size_t>(8 * longest, kMaxBits);
       if (bits >= shared_before.size()) {
         shared_before.resize(bits + 1);
-        shared_alike.resize(bits + 1);
         shared_most.resize(bits + 1);
         long_changes.resize(bits + 2);
       }
     }
     shortest = std::min(shortest, key.size());
-    uint32_t now = distinct == 0 ? 0 : SharedBits(last, key, known_shared);
     const auto key_bits =
         static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxBits));
-    if (now >= kMaxBits) {
-      if (now == kAllBits) {
-        // The key has the bits of the last key, followed by zeros.
-        long_changes[std::min<size_t>(8 * last.size(), kMaxBits) + 1]++;
-        long_changes[key_bits + 1]--;
-        last = key;
-        return;
-      }
-      now = kMaxBits;
+    const auto last_bits =
+        static_cast<uint32_t>(std::min<size_t>(8 * last_size, kMaxBits));
+    last_size = key.size();
+    if (shared == kAllBits) {
+      // The key has the bits of the last key, followed by zeros.
+      long_changes[last_bits + 1]++;
+      long_changes[key_bits + 1]--;
+      return;
     }
-    const uint32_t own = std::min(now, key_bits);
-    long_changes[std::min<uint32_t>(own,
-                                    static_cast<uint32_t>(8 * last.size())) +
-                 1]++;
+    shared = std::min(shared, kMaxBits);
+    long_changes[std::min({shared, key_bits, last_bits}) + 1]++;
     long_changes[key_bits + 1]--;
     if (distinct > 0) {
-      shared_before[now]++;
-      shared_most[std::max(shared, now)]++;
+      shared_before[shared]++;
+      shared_most[std::max(last_shared, shared)]++;
     }
-    shared = now;
-    last = key;
+    last_shared = shared;
     distinct++;
   });
   add_alike();
-  for (size_t bits = 0; bits < shared_alike.size(); bits++) {
-    shared_before[bits] += shared_alike[bits];
-    long_changes[bits + 1] += shared_alike[bits];
+  for (size_t i = 0; i < std::min(kFewBits, shared_before.size()); i++) {
+    shared_before[i] += before_alike[i];
+    shared_most[i] += most_alike[i];
+    long_changes[i + 1] += before_alike[i];
   }
   if (num_keys_ == 0) shortest = 0;
-  if (distinct > 0) shared_most[shared]++;
+  if (distinct > 0) shared_most[last_shared]++;
   shortest_key_ = shortest;
   longest_key_ = longest;
   max_bits_ = static_cast<uint32_t>(shared_before.size() - 1);

@@ -54,6 +54,21 @@ size_t KeyStore::LowerBound(const Slice& target, size_t begin,
   return begin;
 }
 
+void KeyStore::AppendOther(Slice key, uint32_t shared) {
+  if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
+  const size_t place = size_ % kChunkKeys;
+  if (place == 0) AddChunk(key.size());
+  Chunk& chunk = chunks_.back();
+  chunk.SetShared(place, shared);
+  if (key.size() != chunk.key_size || !chunk.ends.empty()) {
+    if (chunk.ends.empty()) BeginEnds(&chunk);
+    chunk.ends.push_back(
+        static_cast<uint32_t>(chunk.bytes.size() + key.size()));
+  }
+  if (!chunk.bytes.AppendShort(key)) chunk.bytes.Append(key);
+  size_++;
+}
+
 void KeyStore::AddChunk(size_t key_size) {
   size_t expected = 0;
   if (!chunks_.empty()) {
@@ -87,6 +102,7 @@ void KeyStore::Encode(Chunk* chunk) {
   Chunk coded;
   coded.coded = true;
   coded.key_size = chunk->bytes.size();
+  coded.shared = std::move(chunk->shared);
   coded.ends.reserve(kChunkKeys / kGroupKeys);
   char* const begin = coded.bytes.Add(size);
   char* out = begin;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The keys of a file, kept until its filter is designed. Only the first
-//  kMaxKeyBytes of very long keys are kept. Keys of one length take no more
-//  than their bytes, others 4 bytes more.
+//  kMaxKeyBytes of very long keys are kept. Keys of one length take a byte more
+//  than they have, others 5 bytes. That byte says what a key shares with the
+//  key before it, which every pass over the keys needs.
 //
 //  RocksDB limits the size of a file on disk, where similar long keys take a
 //  few bytes each. They must not take a multiple of that here, so chunks of
@@ -22,6 +23,7 @@
 
 #include "filter_policy/bits/bit_util.h"
 #include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/key_bits.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,14 +32,14 @@ class KeyStore {
  public:
   static constexpr size_t kMaxKeyBytes = kMaxPrefixBits / 8;
 
-  void Append(Slice key) {
-    if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
-    if (size_ % kChunkKeys == 0) AddChunk(key.size());
-    Chunk& chunk = chunks_.back();
-    if (key.size() != chunk.key_size || !chunk.ends.empty()) {
-      AppendEnd(&chunk, key.size());
+  // Appends a key, which shares `shared` bits with the last one; kAllBits if
+  // their number is not known.
+  void Append(const Slice& key, uint32_t shared = kAllBits) {
+    const size_t place = size_ % kChunkKeys;
+    if (place == 0 || !chunks_.back().AppendAlike(key)) {
+      return AppendOther(key, shared);
     }
-    chunk.bytes.Append(key);
+    chunks_.back().SetShared(place, shared);
     size_++;
   }
 
@@ -71,9 +73,10 @@ class KeyStore {
   // `end`. The keys ascend.
   size_t LowerBound(const Slice& target, size_t begin, size_t end) const;
 
-  // Calls visit(key) for all keys in order, or visit(key, known_shared): the
-  // key is known to share this number of bytes with the key of the call before;
-  // it may share more. A key stays valid until the call for the next one ends.
+  // Calls visit(key) for all keys in order, or visit(key, shared): the number
+  // of bits that the key shares with the key of the call before (key_bits.h),
+  // and 0 in the first call. A key stays valid until the call for the next one
+  // ends.
   template <typename Visitor>
   void ForEach(Visitor&& visit) const {
     ForEach(0, size_, std::forward<Visitor>(visit));
@@ -83,39 +86,46 @@ class KeyStore {
   void ForEach(size_t begin, size_t end, Visitor&& visit) const {
     // The last key of a chunk stays valid beside the first one of the next.
     Plain decoded[2];
+    Slice last_of_chunk;
+    const size_t origin = begin;
     while (begin < end) {
       const size_t c = begin / kChunkKeys;
       const Chunk& chunk = chunks_[c];
       const size_t first = begin - c * kChunkKeys;
       const size_t stop = std::min(kChunkKeys, end - c * kChunkKeys);
+      const uint8_t* const shared_bits = chunk.shared.get();
+      const uint32_t* known_shared = kNoneShared;
       const char* bytes = chunk.bytes.data();
       const uint32_t* ends = chunk.ends.empty() ? nullptr : chunk.ends.data();
-      const uint32_t* known_shared = kNoneShared;
       if (chunk.coded) {
         Plain& plain = decoded[c % 2];
         DecodeAll(chunk, &plain);
         bytes = plain.bytes.data();
         ends = plain.ends.data();
-        // The key before the first one has not been visited.
-        plain.shared[first] = 0;
         known_shared = plain.shared.data();
       }
+      const size_t key_size = chunk.key_size;
+      const auto key_at = [=](size_t i) {
+        if (ends == nullptr) return Slice(bytes + i * key_size, key_size);
+        const uint32_t from = i == 0 ? 0 : ends[i - 1];
+        return Slice(bytes + from, ends[i] - from);
+      };
       // One loop for chunks of all kinds, into which the visitor is compiled.
-      const char* key = bytes;
-      if (first > 0) {
-        key += ends == nullptr ? first * chunk.key_size : ends[first - 1];
-      }
       for (size_t i = first; i < stop; i++) {
-        const char* const next =
-            ends == nullptr ? key + chunk.key_size : bytes + ends[i];
-        const Slice slice(key, static_cast<size_t>(next - key));
-        if constexpr (std::is_invocable_v<Visitor, const Slice&, size_t>) {
-          visit(slice, known_shared[i]);
+        const Slice key = key_at(i);
+        if constexpr (std::is_invocable_v<Visitor, const Slice&, uint32_t>) {
+          uint32_t shared = shared_bits[i];
+          if (i == first) {
+            shared = begin == origin ? 0 : SharedBits(last_of_chunk, key);
+          } else if (shared == kManyBits) {
+            shared = SharedBits(key_at(i - 1), key, known_shared[i]);
+          }
+          visit(key, shared);
         } else {
-          visit(slice);
+          visit(key);
         }
-        key = next;
       }
+      last_of_chunk = key_at(stop - 1);
       begin = c * kChunkKeys + stop;
     }
   }
@@ -156,17 +166,21 @@ class KeyStore {
       size_ += size;
       return added;
     }
+    // Appends a key of 8 to 16 bytes if there is room.
+    bool AppendShort(const Slice& key) {
+      const size_t size = key.size();
+      if (size < 8 || size > 16 || size > capacity_ - size_) return false;
+      // Two words, which may overlap.
+      char* const to = bytes_.get() + size_;
+      const uint64_t head = DecodeFixed64(key.data());
+      const uint64_t tail = DecodeFixed64(key.data() + size - 8);
+      EncodeFixed64(to, head);
+      EncodeFixed64(to + size - 8, tail);
+      size_ += size;
+      return true;
+    }
     void Append(const Slice& key) {
-      char* const to = Add(key.size());
-      if (key.size() >= 8 && key.size() <= 16) {
-        // Two words, which may overlap.
-        const uint64_t head = DecodeFixed64(key.data());
-        const uint64_t tail = DecodeFixed64(key.data() + key.size() - 8);
-        EncodeFixed64(to, head);
-        EncodeFixed64(to + key.size() - 8, tail);
-      } else if (key.size() > 0) {
-        memcpy(to, key.data(), key.size());
-      }
+      if (key.size() > 0) memcpy(Add(key.size()), key.data(), key.size());
     }
 
    private:
@@ -180,8 +194,13 @@ class KeyStore {
     size_t capacity_ = 0;
   };
 
+  // Stands for this number of shared bits or more, and for an unknown number.
+  static constexpr uint8_t kManyBits = 255;
+
   struct Chunk {
     Bytes bytes;
+    // The bits that each key shares with the key before it, or kManyBits.
+    std::unique_ptr<uint8_t[]> shared{new uint8_t[kChunkKeys]};
     size_t key_size = 0;         // length of every key, if there are no ends
     std::vector<uint32_t> ends;  // else where each key ends in `bytes`
     // Whether the keys are front coded, each after two varints: the length of
@@ -189,8 +208,17 @@ class KeyStore {
     // `ends` tells where each group ends, and key_size the bytes of all keys.
     bool coded = false;
 
+    // Appends a short key that is as long as all others.
+    bool AppendAlike(const Slice& key) {
+      return key.size() == key_size && ends.empty() && bytes.AppendShort(key);
+    }
+    void SetShared(size_t place, uint32_t bits) {
+      shared[place] = static_cast<uint8_t>(std::min<uint32_t>(bits, kManyBits));
+    }
+
     size_t MemoryUsage() const {
-      return sizeof(Chunk) + bytes.capacity() + 4 * ends.capacity();
+      return sizeof(Chunk) + bytes.capacity() + kChunkKeys +
+             4 * ends.capacity();
     }
   };
 
@@ -222,16 +250,14 @@ class KeyStore {
 
   // Begins a chunk whose first key has `key_size` bytes.
   void AddChunk(size_t key_size);
-  void AppendEnd(Chunk* chunk, size_t size) {
-    if (chunk->ends.empty()) BeginEnds(chunk);
-    chunk->ends.push_back(static_cast<uint32_t>(chunk->bytes.size() + size));
-  }
-  [[gnu::noinline]] void BeginEnds(Chunk* chunk) {
+  void BeginEnds(Chunk* chunk) {
     chunk->ends.reserve(kChunkKeys);
     for (size_t i = 1; i <= size_ % kChunkKeys; i++) {
       chunk->ends.push_back(static_cast<uint32_t>(i * chunk->key_size));
     }
   }
+  // Appends any key. Out of line, so that Append needs no registers for it.
+  void AppendOther(Slice key, uint32_t shared);
 
   std::vector<Chunk> chunks_;
   size_t size_ = 0;

@@ -33,8 +33,10 @@ class ProteusBuilder : public RangeFilterBuilder {
   uint64_t WritePart(char* payload, uint64_t max_size) override;
 
  protected:
-  void Add(const Slice& key, size_t, size_t) override { group_->AddKey(key); }
-  void AddLast(const Slice& key, size_t) override { group_->AddKey(key); }
+  void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
+  void AddLast(const Slice& key, size_t) final {
+    group_->AddKey(key, shared_bits());
+  }
   Status Prepare(uint64_t* payload_size) override;
   size_t Memory() const override { return group_->MemoryUsage(); }
   bool HasHashes() const override;

@@ -77,7 +77,11 @@ class ProteusGroup {
 
   // Begins a part. AddKey and EndPart then refer to it.
   void BeginPart() { parts_.emplace_back(keys_, keys_.size()); }
-  void AddKey(const Slice& key) { keys_.Append(key); }
+  // Adds a key, which shares `shared` bits with the last one; kAllBits if that
+  // is not known.
+  void AddKey(const Slice& key, uint32_t shared = kAllBits) {
+    keys_.Append(key, shared);
+  }
   // The payload may take `bytes` bytes. `is_part` tells whether it is that of a
   // part of a partitioned filter. If `prefixes_only` is true for any part, all
   // are designed to be asked whether a key starts with a string.

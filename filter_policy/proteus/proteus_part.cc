@@ -15,21 +15,15 @@ bool ProteusPart::BuildTrie(const ProteusDesign& design) {
   std::string prefix(TriePrefixBytes(design), '\0');
   size_t shared = 0;
   bool first = true;
-  Slice last;
-  keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
-    if (first) {
-      CopyTriePrefix(key, design, prefix.data());
-      first = false;
-    } else {
-      const uint32_t next_shared_bits = SharedBits(last, key, known_shared);
-      if (next_shared_bits < bits) {
-        const size_t next_shared = (next_shared_bits + lead) / 8;
-        trie_->Add(prefix.data(), shared, next_shared);
-        CopyTriePrefix(key, design, prefix.data());
-        shared = next_shared;
-      }
+  keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t next_shared_bits) {
+    if (next_shared_bits >= bits) return;
+    if (!first) {
+      const size_t next_shared = (next_shared_bits + lead) / 8;
+      trie_->Add(prefix.data(), shared, next_shared);
+      shared = next_shared;
     }
-    last = key;
+    first = false;
+    CopyTriePrefix(key, design, prefix.data());
   });
   trie_->AddLast(prefix.data(), shared);
   return trie_->Prepare(&trie_size_);
@@ -95,33 +89,21 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
   const PrefixLength length(bits, salt, set->TakesNeighbours());
   AlphabetsOfPrefixes seen(alphabets, bits);
   if (bits <= 64) {
-    const unsigned unused = 64 - bits;
-    bool first = true;
-    uint64_t last = 0;
-    keys_.ForEach(begin_, end_, [&](const Slice& key) {
-      const uint64_t prefix = LoadBits64(key, 0) >> unused;
-      if (prefix == last && !first) return;
-      set->Add(HashWord(prefix << unused, length));
+    keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
+      if (shared >= bits) return;
+      set->Add(HashWord(HighBits(LoadBits64(key, 0), bits), length));
       seen.Add(key);
-      last = prefix;
-      first = false;
     });
   } else {
-    Slice last;
-    bool first = true;
+    // Sorted neighbors often share the head.
     uint64_t head = 0;
-    keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
-      const uint32_t shared = first ? 0 : SharedBits(last, key, known_shared);
-      if (first || shared < bits) {
-        // Sorted neighbors often share the head.
-        if (first || shared < 8 * length.head_bytes) {
-          head = HashHead(key, length);
-        }
-        set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
-        seen.Add(key);
-      }
-      last = key;
+    bool first = true;
+    keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
+      if (shared >= bits) return;
+      if (first || shared < 8 * length.head_bytes) head = HashHead(key, length);
       first = false;
+      set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
+      seen.Add(key);
     });
   }
   seen.WriteTo(codes);
@@ -146,13 +128,13 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
         static_cast<uint32_t>(std::min<size_t>(8 * bytes, kMaxSeriesBits));
     return bits < begin ? 0 : (bits - begin) / stride + 1;
   };
-  Slice last;
+  size_t last_size = 0;
   uint32_t last_end = 0;
-  keys_.ForEach(begin_, end_, [&](const Slice& key, size_t known_shared) {
+  keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared_bits) {
+    // Beyond their ends, keys share zeros.
     const size_t shared =
-        SharedBytes(last.data(), key.data(), std::min(last.size(), key.size()),
-                    known_shared);
-    last = key;
+        std::min<size_t>({shared_bits / 8, last_size, key.size()});
+    last_size = key.size();
     const uint32_t end = count(key.size());
     while (members.size() < end) {
       const auto next = static_cast<uint32_t>(members.size());

@@ -287,20 +287,25 @@ UniformTrieBuilder::UniformTrieBuilder(uint32_t prefix_bits)
       prefix_bytes_(BytesForBits(prefix_bits)),
       fst_(/*value_bits=*/0, Options()) {}
 
-void UniformTrieBuilder::Level::Append(uint64_t value, unsigned width) {
+inline void UniformTrieBuilder::Level::Append(uint64_t value, unsigned count) {
   const unsigned used = bits % 64;
   if (used == 0) words.push_back(0);
   words.back() |= value << used;
-  if (used + width > 64) words.push_back(value >> (64 - used));
-  bits += width;
+  if (used + count > 64) words.push_back(value >> (64 - used));
+  bits += count;
+}
+
+void UniformTrieBuilder::AddLevels(size_t height) {
+  for (; height_ < height; height_++) {
+    levels_.push_back({SuffixWidth(prefix_bits_, height_), 0, 0, {}});
+  }
 }
 
 inline void UniformTrieBuilder::AddSuffix(const char* prefix, size_t depth) {
-  if (levels_.size() < depth) levels_.resize(depth);
+  if (height_ < depth) AddLevels(depth);
   Level& level = levels_[depth - 1];
   level.leaves++;
-  VisitPieces(prefix, prefix_bytes_, depth,
-              SuffixWidth(prefix_bits_, depth - 1),
+  VisitPieces(prefix, prefix_bytes_, depth, level.width,
               [&level](uint64_t piece, unsigned bits) {
                 level.Append(piece, bits);
                 return true;

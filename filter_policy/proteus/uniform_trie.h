@@ -139,19 +139,22 @@ class UniformTrieBuilder {
  private:
   // The suffixes of a level.
   struct Level {
+    uint32_t width;  // bits of a suffix
     uint32_t leaves = 0;
     uint64_t bits = 0;
     std::vector<uint64_t> words;
 
-    void Append(uint64_t value, unsigned width);
+    void Append(uint64_t value, unsigned count);
   };
 
+  void AddLevels(size_t height);
   void AddSuffix(const char* prefix, size_t depth);
 
   const uint32_t prefix_bits_;
   const size_t prefix_bytes_;
   FstBuilder fst_;
   std::vector<Level> levels_;
+  size_t height_ = 0;  // the number of levels
   uint64_t fst_size_ = 0;
 };
 
