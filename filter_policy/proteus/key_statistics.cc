@@ -18,9 +18,6 @@ constexpr size_t kAlphabetKeys = 4096;
 // Further places have no alphabets of their own.
 constexpr size_t kAlphabetPlaces = 256;
 
-// Fewer bits than these are counted faster.
-constexpr size_t kFewBits = 512;
-
 // The bytes that some of the keys have, place by place.
 class SeenBytes {
  public:
@@ -65,6 +62,102 @@ class SeenBytes {
   std::vector<size_t> keys_;  // by the place of their last byte
 };
 
+// What the keys of a pass share with each other.
+class SharedCounts {
+ public:
+  // Counts a key that is as long as the one before. Both share at most `most`
+  // bits with the keys before them, which are few.
+  void AddAlike(uint32_t shared, uint32_t most) {
+    before_alike_[shared]++;
+    most_alike_[most]++;
+  }
+  static bool AreFew(uint32_t bits) { return bits < kFewBits; }
+
+  // Counts any key. The one before had `last_size` bytes, and shared
+  // `last_shared` bits with the one before it; `alike` keys have been added by
+  // AddAlike since the last call. Returns the bits that the next key finds
+  // shared.
+  [[gnu::noinline]] uint32_t AddOther(const Slice& key, uint32_t shared,
+                                      size_t last_size, uint32_t last_shared,
+                                      uint64_t alike) {
+    EndAlike(last_size, alike);
+    if (key.size() > longest_) SetLongest(key.size());
+    shortest_ = std::min(shortest_, key.size());
+    const uint32_t key_bits = BitsOf(key.size());
+    const uint32_t last_bits = distinct_ == 0 ? 0 : BitsOf(last_size);
+    long_changes_[key_bits + 1]--;
+    if (shared == kAllBits) {
+      // The key has the bits of the last key, followed by zeros.
+      long_changes_[last_bits + 1]++;
+      return last_shared;
+    }
+    shared = std::min(shared, KeyStatistics::kMaxBits);
+    long_changes_[std::min({shared, key_bits, last_bits}) + 1]++;
+    if (distinct_ > 0) {
+      before_[shared]++;
+      most_[std::max(last_shared, shared)]++;
+    }
+    distinct_++;
+    return shared;
+  }
+  // Completes the counts behind the last key, of which the same is told.
+  void Finish(size_t last_size, uint32_t last_shared, uint64_t alike) {
+    EndAlike(last_size, alike);
+    for (size_t i = 0; i < std::min(kFewBits, before_.size()); i++) {
+      before_[i] += before_alike_[i];
+      most_[i] += most_alike_[i];
+      long_changes_[i + 1] += before_alike_[i];
+    }
+    if (distinct_ == 0) {
+      shortest_ = 0;
+    } else {
+      most_[last_shared]++;
+    }
+  }
+
+  size_t shortest() const { return shortest_; }  // bytes
+  size_t longest() const { return longest_; }
+  uint64_t distinct() const { return distinct_; }
+  // For each number of bits, how many keys share just these with the previous
+  // key, and with the nearer of their neighbors.
+  const std::vector<uint64_t>& before() const { return before_; }
+  const std::vector<uint64_t>& most() const { return most_; }
+  // Changes of the number of prefixes of long keys from one length to the next;
+  // they wrap around.
+  const std::vector<uint64_t>& long_changes() const { return long_changes_; }
+
+ private:
+  // Fewer bits than these are counted faster.
+  static constexpr size_t kFewBits = 512;
+
+  static uint32_t BitsOf(size_t bytes) {
+    return static_cast<uint32_t>(
+        8 * std::min<size_t>(bytes, KeyStatistics::kMaxBits / 8));
+  }
+  void EndAlike(size_t size, uint64_t count) {
+    if (count == 0) return;
+    long_changes_[BitsOf(size) + 1] -= count;
+    distinct_ += count;
+  }
+  void SetLongest(size_t size) {
+    longest_ = size;
+    const size_t bits = BitsOf(size);
+    if (bits < before_.size()) return;
+    before_.resize(bits + 1);
+    most_.resize(bits + 1);
+    long_changes_.resize(bits + 2);
+  }
+
+  size_t shortest_ = std::numeric_limits<size_t>::max();
+  size_t longest_ = 0;
+  uint64_t distinct_ = 0;
+  std::vector<uint64_t> before_ = std::vector<uint64_t>(65);
+  std::vector<uint64_t> most_ = std::vector<uint64_t>(65);
+  std::vector<uint64_t> long_changes_ = std::vector<uint64_t>(66);
+  std::array<uint64_t, kFewBits> before_alike_ = {};
+  std::array<uint64_t, kFewBits> most_alike_ = {};
+};
+
 // Turns each entry of a histogram into the sum of all entries up to it.
 void Accumulate(std::vector<uint64_t>* counts) {
   uint64_t sum = 0;
@@ -75,30 +168,14 @@ void Accumulate(std::vector<uint64_t>* counts) {
 
 KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
     : num_keys_(end - begin) {
-  // For each number of bits, how many keys share just these with the previous
-  // key, and with the nearer of their neighbors.
-  std::vector<uint64_t> shared_before(65);
-  std::vector<uint64_t> shared_most(65);
-  // Changes of long_prefixes_ from one length to the next; they wrap around.
-  std::vector<uint64_t> long_changes(66);
+  SharedCounts counts;
   SeenBytes seen;
-
-  size_t shortest = std::numeric_limits<size_t>::max();
-  size_t longest = 0;
-  uint32_t last_shared = 0;  // bits that the last key shares with the previous
-  size_t last_size = 0;
-  uint64_t distinct = 0;  // keys so far
+  // The last key's size, and the bits that it shares with the one before it.
+  size_t last_size = std::numeric_limits<size_t>::max();
+  uint32_t last_shared = 0;
   // Most keys are as long as the one before. They are counted apart, which is
-  // faster: by the bits that they share with it, if these are few, and by their
-  // length, as long as that does not change.
-  std::array<uint64_t, kFewBits> before_alike = {};
-  std::array<uint64_t, kFewBits> most_alike = {};
-  uint64_t num_alike = 0;
-  const auto add_alike = [&] {
-    long_changes[std::min<size_t>(8 * last_size, kMaxBits) + 1] -= num_alike;
-    distinct += num_alike;
-    num_alike = 0;
-  };
+  // faster.
+  uint64_t alike = 0;
   // The step is odd, since the last bytes of counters recur with powers of two.
   const size_t step = num_keys_ / kAlphabetKeys | 1;
   size_t skip = 0;
@@ -108,55 +185,21 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
       seen.Add(key);
     }
     const uint32_t most = std::max(last_shared, shared);
-    if (key.size() == last_size && most < kFewBits && distinct > 0) {
-      num_alike++;
-      before_alike[shared]++;
-      most_alike[most]++;
+    if (key.size() == last_size && SharedCounts::AreFew(most)) {
+      counts.AddAlike(shared, most);
       last_shared = shared;
-      return;
+      alike++;
+    } else {
+      last_shared = counts.AddOther(key, shared, last_size, last_shared, alike);
+      last_size = key.size();
+      alike = 0;
     }
-    add_alike();
-    if (key.size() > longest) {
-      longest = key.size();
-      const size_t bits = std::min<size_t>(8 * longest, kMaxBits);
-      if (bits >= shared_before.size()) {
-        shared_before.resize(bits + 1);
-        shared_most.resize(bits + 1);
-        long_changes.resize(bits + 2);
-      }
-    }
-    shortest = std::min(shortest, key.size());
-    const auto key_bits =
-        static_cast<uint32_t>(std::min<size_t>(8 * key.size(), kMaxBits));
-    const auto last_bits =
-        static_cast<uint32_t>(std::min<size_t>(8 * last_size, kMaxBits));
-    last_size = key.size();
-    if (shared == kAllBits) {
-      // The key has the bits of the last key, followed by zeros.
-      long_changes[last_bits + 1]++;
-      long_changes[key_bits + 1]--;
-      return;
-    }
-    shared = std::min(shared, kMaxBits);
-    long_changes[std::min({shared, key_bits, last_bits}) + 1]++;
-    long_changes[key_bits + 1]--;
-    if (distinct > 0) {
-      shared_before[shared]++;
-      shared_most[std::max(last_shared, shared)]++;
-    }
-    last_shared = shared;
-    distinct++;
   });
-  add_alike();
-  for (size_t i = 0; i < std::min(kFewBits, shared_before.size()); i++) {
-    shared_before[i] += before_alike[i];
-    shared_most[i] += most_alike[i];
-    long_changes[i + 1] += before_alike[i];
-  }
-  if (num_keys_ == 0) shortest = 0;
-  if (distinct > 0) shared_most[last_shared]++;
-  shortest_key_ = shortest;
-  longest_key_ = longest;
+  counts.Finish(last_size, last_shared, alike);
+  const uint64_t distinct = counts.distinct();
+  const std::vector<uint64_t>& shared_before = counts.before();
+  shortest_key_ = counts.shortest();
+  longest_key_ = counts.longest();
   max_bits_ = static_cast<uint32_t>(shared_before.size() - 1);
   distinct_ = distinct;
 
@@ -167,12 +210,12 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
     sum += shared_before[bits - 1];
     prefixes_[bits] = sum;
   }
-  Accumulate(&long_changes);
-  long_changes.pop_back();
-  long_prefixes_ = std::move(long_changes);
+  long_prefixes_ = counts.long_changes();
+  Accumulate(&long_prefixes_);
+  long_prefixes_.pop_back();
 
-  shared_most.insert(shared_most.begin(), 0);
-  unique_ = std::move(shared_most);
+  unique_ = counts.most();
+  unique_.insert(unique_.begin(), 0);
   Accumulate(&unique_);
 
   alphabets_ = seen.Alphabets();

@@ -90,42 +90,29 @@ class KeyStore {
     const size_t origin = begin;
     while (begin < end) {
       const size_t c = begin / kChunkKeys;
-      const Chunk& chunk = chunks_[c];
       const size_t first = begin - c * kChunkKeys;
       const size_t stop = std::min(kChunkKeys, end - c * kChunkKeys);
-      const uint8_t* const shared_bits = chunk.shared.get();
-      const uint32_t* known_shared = kNoneShared;
-      const char* bytes = chunk.bytes.data();
-      const uint32_t* ends = chunk.ends.empty() ? nullptr : chunk.ends.data();
-      if (chunk.coded) {
-        Plain& plain = decoded[c % 2];
-        DecodeAll(chunk, &plain);
-        bytes = plain.bytes.data();
-        ends = plain.ends.data();
-        known_shared = plain.shared.data();
-      }
-      const size_t key_size = chunk.key_size;
-      const auto key_at = [=](size_t i) {
-        if (ends == nullptr) return Slice(bytes + i * key_size, key_size);
-        const uint32_t from = i == 0 ? 0 : ends[i - 1];
-        return Slice(bytes + from, ends[i] - from);
-      };
-      // One loop for chunks of all kinds, into which the visitor is compiled.
-      for (size_t i = first; i < stop; i++) {
-        const Slice key = key_at(i);
+      const ChunkKeys keys(chunks_[c], &decoded[c % 2]);
+      const auto visit_at = [&](size_t i, const Slice& key)
+          __attribute__((always_inline)) {
         if constexpr (std::is_invocable_v<Visitor, const Slice&, uint32_t>) {
-          uint32_t shared = shared_bits[i];
-          if (i == first) {
-            shared = begin == origin ? 0 : SharedBits(last_of_chunk, key);
-          } else if (shared == kManyBits) {
-            shared = SharedBits(key_at(i - 1), key, known_shared[i]);
-          }
-          visit(key, shared);
+          visit(key, i > first         ? keys.SharedAt(i, key)
+                     : begin == origin ? 0
+                                       : SharedBits(last_of_chunk, key));
         } else {
           visit(key);
         }
+      };
+      // Keys of one length have a faster loop.
+      if (keys.ends == nullptr) {
+        const char* key = keys.bytes + first * keys.key_size;
+        for (size_t i = first; i < stop; i++, key += keys.key_size) {
+          visit_at(i, Slice(key, keys.key_size));
+        }
+      } else {
+        for (size_t i = first; i < stop; i++) visit_at(i, keys.At(i));
       }
-      last_of_chunk = key_at(stop - 1);
+      last_of_chunk = keys.At(stop - 1);
       begin = c * kChunkKeys + stop;
     }
   }
@@ -231,12 +218,42 @@ class KeyStore {
   // What is known of the keys of other chunks.
   static constexpr uint32_t kNoneShared[kChunkKeys] = {};
 
-  static Slice At(const Chunk& chunk, size_t index) {
-    if (chunk.ends.empty()) {
-      return Slice(chunk.bytes.data() + index * chunk.key_size, chunk.key_size);
+  // The keys of a chunk: its own bytes, or what they are decoded to.
+  struct ChunkKeys {
+    ChunkKeys(const Chunk& chunk, Plain* decoded)
+        : bytes(chunk.bytes.data()),
+          ends(chunk.ends.empty() ? nullptr : chunk.ends.data()),
+          key_size(chunk.key_size),
+          shared(chunk.shared.get()) {
+      if (!chunk.coded) return;
+      DecodeAll(chunk, decoded);
+      bytes = decoded->bytes.data();
+      ends = decoded->ends.data();
+      known_shared = decoded->shared.data();
     }
-    const uint32_t begin = index == 0 ? 0 : chunk.ends[index - 1];
-    return Slice(chunk.bytes.data() + begin, chunk.ends[index] - begin);
+
+    Slice At(size_t i) const {
+      if (ends == nullptr) return Slice(bytes + i * key_size, key_size);
+      const uint32_t begin = i == 0 ? 0 : ends[i - 1];
+      return Slice(bytes + begin, ends[i] - begin);
+    }
+    // The bits that a key but for the first one shares with the one before it.
+    uint32_t SharedAt(size_t i, const Slice& key) const {
+      const uint32_t bits = shared[i];
+      return bits < kManyBits ? bits
+                              : SharedBits(At(i - 1), key, known_shared[i]);
+    }
+
+    const char* bytes;
+    const uint32_t* ends;  // nullptr if all keys have key_size bytes
+    size_t key_size;
+    const uint8_t* shared;
+    const uint32_t* known_shared = kNoneShared;  // bytes
+  };
+
+  // A key of a chunk that is not coded.
+  static Slice At(const Chunk& chunk, size_t index) {
+    return ChunkKeys(chunk, nullptr).At(index);
   }
 
   size_t OpenBytes() const {
