@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -142,13 +143,12 @@ class RangeFilterBuilder {
       const Slice last = last_key_.slice();
       to_last = Compare(key, last);
       if (to_last.order <= 0) return to_last.order == 0;
-      Add(last, shared_bytes_, to_last.shared_bytes);
+      Add(last, to_previous_.shared_bits / 8, to_last.shared_bits / 8);
     } else {
       TakeFirst(key);
     }
     num_keys_++;
-    shared_bytes_ = to_last.shared_bytes;
-    shared_bits_ = to_last.shared_bits;
+    to_previous_ = to_last;
     last_key_.Assign(key);
     return true;
   }
@@ -175,7 +175,7 @@ class RangeFilterBuilder {
   // Stores the size of the payload in bytes. Called once, after the last key.
   // An error means that a filter cannot hold these keys.
   Status Finish(uint64_t* payload_size) {
-    if (num_keys_ > 0) AddLast(last_key_.slice(), shared_bytes_);
+    if (num_keys_ > 0) AddLast(last_key_.slice(), to_previous_.shared_bits / 8);
     return Prepare(payload_size);
   }
 
@@ -230,8 +230,10 @@ class RangeFilterBuilder {
 
   // In Add and AddLast, the bits that the key shares with the key before it.
   // kUnknownBits if there is none, or if one of the two begins with the other.
-  static constexpr uint32_t kUnknownBits = std::numeric_limits<uint32_t>::max();
-  uint32_t shared_bits() const { return shared_bits_; }
+  static constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
+  size_t shared_bits() const {
+    return to_previous_.differ ? to_previous_.shared_bits : kUnknownBits;
+  }
 
   const FilterSalt& salt() const { return salt_; }
   bool prefixes_only() const { return prefixes_only_; }
@@ -240,12 +242,16 @@ class RangeFilterBuilder {
  private:
   [[gnu::noinline]] void TakeFirst(const Slice& key) { first_key_.Assign(key); }
 
-  // How two keys compare: negative, zero or positive as the first one is below,
-  // equal to or above the second one in bytewise order, and what they share.
+  // How two keys compare.
   struct Comparison {
+    // Negative, zero or positive as the first key is below, equal to or above
+    // the second one in bytewise order.
     int order = 1;
-    uint32_t shared_bits = kUnknownBits;
-    size_t shared_bytes = 0;
+    // Whether they have different bytes at some place: else one begins with the
+    // other.
+    bool differ = false;
+    // The bits of the bytes that they share, and of the byte that differs.
+    size_t shared_bits = 0;
   };
   static Comparison Compare(const Slice& a, const Slice& b) {
     const size_t shorter = std::min(a.size(), b.size());
@@ -253,10 +259,9 @@ class RangeFilterBuilder {
       const uint64_t word_a = LoadBigEndian(a.data() + i, 8);
       const uint64_t word_b = LoadBigEndian(b.data() + i, 8);
       if (word_a != word_b) {
-        const auto bits =
-            8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b));
-        return {word_a < word_b ? -1 : 1, static_cast<uint32_t>(bits),
-                bits / 8};
+        return {
+            word_a < word_b ? -1 : 1, true,
+            8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b))};
       }
     }
     return CompareBytes(a, b, shorter / 8 * 8);
@@ -269,13 +274,12 @@ class RangeFilterBuilder {
     const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
     if (i == shorter) {
       const int order = a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
-      return {order, kUnknownBits, i};
+      return {order, false, 8 * i};
     }
     const auto byte_a = static_cast<uint8_t>(a[i]);
     const auto byte_b = static_cast<uint8_t>(b[i]);
-    const auto bits =
-        8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b));
-    return {byte_a < byte_b ? -1 : 1, static_cast<uint32_t>(bits), i};
+    return {byte_a < byte_b ? -1 : 1, true,
+            8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b))};
   }
 
   // A copy of a key. A std::string would do, but the call that each assignment
@@ -314,9 +318,8 @@ class RangeFilterBuilder {
   // The last key is not processed before its successor is known, which decides
   // how long a prefix tells the two apart.
   KeyCopy last_key_;
-  // What the last key shares with the key before it.
-  size_t shared_bytes_ = 0;
-  uint32_t shared_bits_ = kUnknownBits;
+  // The last key, compared with the key before it.
+  Comparison to_previous_;
   uint64_t num_keys_ = 0;
   bool prefixes_only_ = false;
   bool is_part_ = false;

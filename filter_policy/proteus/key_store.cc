@@ -54,7 +54,7 @@ size_t KeyStore::LowerBound(const Slice& target, size_t begin,
   return begin;
 }
 
-void KeyStore::AppendOther(Slice key, uint32_t shared) {
+void KeyStore::AppendOther(Slice key, size_t shared) {
   if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
   const size_t place = size_ % kChunkKeys;
   if (place == 0) AddChunk(key.size());

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -31,10 +32,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 class KeyStore {
  public:
   static constexpr size_t kMaxKeyBytes = kMaxPrefixBits / 8;
+  static constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
 
-  // Appends a key, which shares `shared` bits with the last one; kAllBits if
-  // their number is not known.
-  void Append(const Slice& key, uint32_t shared = kAllBits) {
+  // Appends a key, which shares `shared` bits with the last one, if that is
+  // known.
+  void Append(const Slice& key, size_t shared = kUnknownBits) {
     const size_t place = size_ % kChunkKeys;
     if (place == 0 || !chunks_.back().AppendAlike(key)) {
       return AppendOther(key, shared);
@@ -199,8 +201,8 @@ class KeyStore {
     bool AppendAlike(const Slice& key) {
       return key.size() == key_size && ends.empty() && bytes.AppendShort(key);
     }
-    void SetShared(size_t place, uint32_t bits) {
-      shared[place] = static_cast<uint8_t>(std::min<uint32_t>(bits, kManyBits));
+    void SetShared(size_t place, size_t bits) {
+      shared[place] = static_cast<uint8_t>(std::min<size_t>(bits, kManyBits));
     }
 
     size_t MemoryUsage() const {
@@ -274,7 +276,7 @@ class KeyStore {
     }
   }
   // Appends any key. Out of line, so that Append needs no registers for it.
-  void AppendOther(Slice key, uint32_t shared);
+  void AppendOther(Slice key, size_t shared);
 
   std::vector<Chunk> chunks_;
   size_t size_ = 0;
