@@ -87,10 +87,10 @@ readonly insides='table/(block_based|get_context|internal_iterator|merging_itera
 readonly room='table/rocksdb_internals/[a-z_]+\.(h|cc)'
 expect_none "only table/rocksdb_internals/ and tools/manifest.cc include RocksDB's insides" \
   "$(includes "$insides" "filter_policy table plugin db_bench_ext tools" \
-    "$room|filter_policy/(protean_filter_policy\.h|filter_bits_builder\.cc)|db_bench_ext/memory_filter\.h|tools/manifest\.cc")"
+    "$room|filter_policy/(protean_filter_policy|building/file_filter_builder)\.h|db_bench_ext/memory_filter\.h|tools/manifest\.cc")"
 # The filter policy extends the classes of this one header, the benchmark of filters in memory uses them.
 expect_none "filter_policy includes filter_policy_internal.h and no other" \
-  "$({ grep -nE "#include \"($insides)" filter_policy/protean_filter_policy.h filter_policy/filter_bits_builder.cc db_bench_ext/memory_filter.h || true; } |
+  "$({ grep -nE "#include \"($insides)" filter_policy/protean_filter_policy.h filter_policy/building/file_filter_builder.h db_bench_ext/memory_filter.h || true; } |
     { grep -v 'table/block_based/filter_policy_internal\.h"' || true; })"
 expect_none "only table/rocksdb_internals/ depends on RocksDB's version" \
   "$({ grep -nrE 'ROCKSDB_(MAJOR|MINOR|PATCH)|rocksdb/version\.h' --include='*.h' --include='*.cc' \
