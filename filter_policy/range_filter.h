@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -18,7 +18,6 @@
 #include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
-#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -230,7 +229,6 @@ class RangeFilterBuilder {
 
   // In Add and AddLast, the bits that the key shares with the key before it.
   // kUnknownBits if there is none, or if one of the two begins with the other.
-  static constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
   size_t shared_bits() const {
     return to_previous_.differ ? to_previous_.shared_bits : kUnknownBits;
   }
@@ -247,10 +245,11 @@ class RangeFilterBuilder {
     // Negative, zero or positive as the first key is below, equal to or above
     // the second one in bytewise order.
     int order = 1;
-    // Whether they have different bytes at some place: else one begins with the
-    // other.
+    // Whether the keys have different bytes at some place. If not, one begins
+    // with the other.
     bool differ = false;
-    // The bits of the bytes that they share, and of the byte that differs.
+    // The number of bits with which both keys begin. If no bytes differ, 8 for
+    // each byte of the shorter key.
     size_t shared_bits = 0;
   };
   static Comparison Compare(const Slice& a, const Slice& b) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -189,6 +190,9 @@ inline uint64_t LoadBigEndian(const char* data, size_t size) {
   }
   return number;
 }
+
+// Stands for a number of shared bits that is not known.
+constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
 
 // How many of their first bytes two strings of `size` bytes share, if it is
 // known that they share `from` of them.

@@ -4,6 +4,7 @@
 
 #include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
+#include "rocksdb/env.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -16,7 +16,6 @@
 #include "filter_policy/building/building_charge.h"
 #include "filter_policy/building/file_report.h"
 #include "filter_policy/building/finished_filter.h"
-#include "rocksdb/env.h"
 #include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -65,12 +65,14 @@ class SeenBytes {
 // What the keys of a pass share with each other.
 class SharedCounts {
  public:
-  // Counts a key that is as long as the one before. Both share at most `most`
-  // bits with the keys before them, which are few.
+  // Counts a key that is as long as the one before it, with which it shares
+  // `shared` bits. `most` is the larger one of this number and that of the key
+  // before. REQUIRES: AreFew(most)
   void AddAlike(uint32_t shared, uint32_t most) {
     before_alike_[shared]++;
     most_alike_[most]++;
   }
+  // Whether AddAlike can count this number of bits.
   static bool AreFew(uint32_t bits) { return bits < kFewBits; }
 
   // Counts any key. The one before had `last_size` bytes, and shared
@@ -100,7 +102,8 @@ class SharedCounts {
     distinct_++;
     return shared;
   }
-  // Completes the counts behind the last key, of which the same is told.
+  // Counts the last key, which is given as in AddOther. Called once, at the
+  // end.
   void Finish(size_t last_size, uint32_t last_shared, uint64_t alike) {
     EndAlike(last_size, alike);
     for (size_t i = 0; i < std::min(kFewBits, before_.size()); i++) {

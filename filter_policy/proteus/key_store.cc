@@ -2,7 +2,6 @@
 
 #include "filter_policy/proteus/key_store.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "util/coding.h"
@@ -77,6 +76,7 @@ void KeyStore::AddChunk(size_t key_size) {
   }
   full_bytes_ += OpenBytes();
   chunks_.emplace_back();
+  chunks_.back().shared.reset(new uint8_t[kChunkKeys]);
   chunks_.back().key_size = key_size;
   // Reserves the size of the previous chunk, and a little for longer keys.
   chunks_.back().bytes.Reserve(expected + expected / 16);

@@ -2,8 +2,8 @@
 
 //  The keys of a file, kept until its filter is designed. Only the first
 //  kMaxKeyBytes of very long keys are kept. Keys of one length take a byte more
-//  than they have, others 5 bytes. That byte says what a key shares with the
-//  key before it, which every pass over the keys needs.
+//  than they have, others 5 bytes more. The one byte tells what a key shares
+//  with the key before it, for the passes that count or hash prefixes.
 //
 //  RocksDB limits the size of a file on disk, where similar long keys take a
 //  few bytes each. They must not take a multiple of that here, so chunks of
@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -32,7 +31,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 class KeyStore {
  public:
   static constexpr size_t kMaxKeyBytes = kMaxPrefixBits / 8;
-  static constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
 
   // Appends a key, which shares `shared` bits with the last one, if that is
   // known.
@@ -189,7 +187,7 @@ class KeyStore {
   struct Chunk {
     Bytes bytes;
     // The bits that each key shares with the key before it, or kManyBits.
-    std::unique_ptr<uint8_t[]> shared{new uint8_t[kChunkKeys]};
+    std::unique_ptr<uint8_t[]> shared;
     size_t key_size = 0;         // length of every key, if there are no ends
     std::vector<uint32_t> ends;  // else where each key ends in `bytes`
     // Whether the keys are front coded, each after two varints: the length of

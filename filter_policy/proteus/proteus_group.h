@@ -78,7 +78,7 @@ class ProteusGroup {
   // Begins a part. AddKey and EndPart then refer to it.
   void BeginPart() { parts_.emplace_back(keys_, keys_.size()); }
   // Adds a key, which shares `shared` bits with the last one, if that is known.
-  void AddKey(const Slice& key, size_t shared = KeyStore::kUnknownBits) {
+  void AddKey(const Slice& key, size_t shared = kUnknownBits) {
     keys_.Append(key, shared);
   }
   // The payload may take `bytes` bytes. `is_part` tells whether it is that of a

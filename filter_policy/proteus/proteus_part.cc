@@ -97,11 +97,9 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
   } else {
     // Sorted neighbors often share the head.
     uint64_t head = 0;
-    bool first = true;
     keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
       if (shared >= bits) return;
-      if (first || shared < 8 * length.head_bytes) head = HashHead(key, length);
-      first = false;
+      if (shared < 8 * length.head_bytes) head = HashHead(key, length);
       set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
       seen.Add(key);
     });

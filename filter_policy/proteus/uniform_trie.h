@@ -154,7 +154,8 @@ class UniformTrieBuilder {
   const size_t prefix_bytes_;
   FstBuilder fst_;
   std::vector<Level> levels_;
-  size_t height_ = 0;  // the number of levels
+  // levels_.size(), which would take a division for each prefix.
+  size_t height_ = 0;
   uint64_t fst_size_ = 0;
 };
 

@@ -69,20 +69,26 @@ void ExpectKeys(const Keys& keys, const KeyStore& store) {
   ExpectShared(keys, store);
 }
 
-// Keeps keys with what it is told of them.
+// Keeps keys, and what it is told of them, in a store.
 class KeepingBuilder : public RangeFilterBuilder {
  public:
-  const KeyStore& store() const { return store_; }
+  explicit KeepingBuilder(KeyStore* store) : store_(store) {}
+  void AddAll(const Keys& keys) {
+    for (const std::string& key : keys) EXPECT_TRUE(AddKey(key));
+    uint64_t size = 0;
+    EXPECT_TRUE(Finish(&size).ok());
+    EXPECT_EQ(keys.size(), num_keys());
+  }
   void Write(char*) override {}
   double ApproximateBitsPerKey() const override { return 1; }
 
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override {
-    EXPECT_EQ(next_shared_, shared);
-    next_shared_ = next_shared;
     AddLast(key, shared);
+    next_shared_ = next_shared;
   }
   void AddLast(const Slice& key, size_t shared) override {
+    EXPECT_EQ(next_shared_, shared);
     const Slice last(last_);
     EXPECT_EQ(SharedBytes(last, key), shared);
     if (shared < std::min(last.size(), key.size())) {
@@ -91,7 +97,7 @@ class KeepingBuilder : public RangeFilterBuilder {
       EXPECT_EQ(kUnknownBits, shared_bits());
     }
     last_ = key.ToString();
-    store_.Append(key, shared_bits());
+    store_->Append(key, shared_bits());
   }
   Status Prepare(uint64_t* size) override {
     *size = 0;
@@ -100,7 +106,7 @@ class KeepingBuilder : public RangeFilterBuilder {
   size_t Memory() const override { return 0; }
 
  private:
-  KeyStore store_;
+  KeyStore* const store_;
   std::string last_;
   size_t next_shared_ = 0;
 };
@@ -145,12 +151,57 @@ TEST(KeyStoreTest, KeysThatHurt) {
 TEST(KeyStoreTest, WhatKeysShare) {
   for (const KeyFamily& family : KeyFamilies(3000, /*seed=*/11)) {
     SCOPED_TRACE(family.name);
-    KeepingBuilder builder;
-    for (const std::string& key : family.keys) builder.AddKey(key);
-    uint64_t size = 0;
-    ASSERT_TRUE(builder.Finish(&size).ok());
-    ExpectShared(family.keys, builder.store());
+    KeyStore store;
+    KeepingBuilder(&store).AddAll(family.keys);
+    ExpectShared(family.keys, store);
   }
+}
+
+TEST(KeyStoreTest, WhatLongKeysShare) {
+  // Keys that differ early and have a long end in common are front coded.
+  Random rnd(12);
+  Keys keys;
+  for (int i = 0; i < 5000; i++) {
+    keys.push_back(rnd.RandomString(12) + std::string(100, 'e'));
+  }
+  // Neighbors that share 254 bits, 255, 256 and more.
+  for (int bit = 240; bit < 270; bit++) {
+    std::string key(40, '\0');
+    key[bit / 8] = static_cast<char>(0x80 >> bit % 8);
+    keys.push_back(key);
+  }
+  // Keys that are cut off, and differ before or behind that place.
+  for (const char* tail : {"a", "b"}) {
+    for (int i = 0; i < 2; i++) {
+      std::string key(KeyStore::kMaxKeyBytes + 10, 'z');
+      key[i == 0 ? 20 : KeyStore::kMaxKeyBytes - 1] = 'y';
+      keys.push_back(key + tail);
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  KeyStore store;
+  KeepingBuilder(&store).AddAll(keys);
+  for (std::string& key : keys) {
+    key.resize(std::min(key.size(), KeyStore::kMaxKeyBytes));
+  }
+  ExpectShared(keys, store);
+}
+
+TEST(KeyStoreTest, PartsAndKeysThatAreNotTaken) {
+  KeyStore store;
+  KeepingBuilder first(&store);
+  EXPECT_TRUE(first.AddKey("taken back"));
+  first.TakeBackKey();
+  EXPECT_TRUE(first.AddKey("b"));
+  EXPECT_TRUE(first.AddKey("b"));
+  EXPECT_FALSE(first.AddKey("a"));
+  EXPECT_TRUE(first.AddKey("c"));
+  EXPECT_FALSE(first.AddKey("bb"));
+  uint64_t size = 0;
+  ASSERT_TRUE(first.Finish(&size).ok());
+  // The first key of a part is the first one for its builder only.
+  KeepingBuilder(&store).AddAll({"ca", "cb"});
+  ExpectShared({"b", "c", "ca", "cb"}, store);
 }
 
 TEST(KeyStoreTest, VeryLongKeysAreCutOff) {
