@@ -59,8 +59,14 @@ void KeyStore::AppendOther(Slice key, size_t shared) {
   if (place == 0) AddChunk(key.size());
   Chunk& chunk = chunks_.back();
   chunk.SetShared(place, shared);
-  if (key.size() != chunk.key_size || !chunk.ends.empty()) {
-    if (chunk.ends.empty()) BeginEnds(&chunk);
+  if (key.size() != chunk.key_size && chunk.ends.empty()) {
+    // All keys before it have one length.
+    chunk.ends.reserve(kChunkKeys);
+    for (size_t i = 1; i <= place; i++) {
+      chunk.ends.push_back(static_cast<uint32_t>(i * chunk.key_size));
+    }
+  }
+  if (!chunk.ends.empty()) {
     chunk.ends.push_back(
         static_cast<uint32_t>(chunk.bytes.size() + key.size()));
   }

@@ -93,6 +93,7 @@ class KeyStore {
       const size_t first = begin - c * kChunkKeys;
       const size_t stop = std::min(kChunkKeys, end - c * kChunkKeys);
       const ChunkKeys keys(chunks_[c], &decoded[c % 2]);
+      // Compiled into both of the loops that follow, with the visitor.
       const auto visit_at = [&](size_t i, const Slice& key)
           __attribute__((always_inline)) {
         if constexpr (std::is_invocable_v<Visitor, const Slice&, uint32_t>) {
@@ -267,12 +268,6 @@ class KeyStore {
 
   // Begins a chunk whose first key has `key_size` bytes.
   void AddChunk(size_t key_size);
-  void BeginEnds(Chunk* chunk) {
-    chunk->ends.reserve(kChunkKeys);
-    for (size_t i = 1; i <= size_ % kChunkKeys; i++) {
-      chunk->ends.push_back(static_cast<uint32_t>(i * chunk->key_size));
-    }
-  }
   // Appends any key. Out of line, so that Append needs no registers for it.
   void AppendOther(Slice key, size_t shared);
 
