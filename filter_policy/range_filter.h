@@ -291,11 +291,7 @@ class RangeFilterBuilder {
       if (key.size() > capacity_) Grow(key.size());
       size_ = key.size();
       if (size_ >= 8 && size_ <= 16) {
-        // Two words, which may overlap.
-        const uint64_t head = DecodeFixed64(key.data());
-        const uint64_t tail = DecodeFixed64(key.data() + size_ - 8);
-        EncodeFixed64(bytes_.get(), head);
-        EncodeFixed64(bytes_.get() + size_ - 8, tail);
+        CopyTwoWords(key.data(), size_, bytes_.get());
       } else if (size_ > 0) {
         memcpy(bytes_.get(), key.data(), size_);
       }

@@ -191,6 +191,14 @@ inline uint64_t LoadBigEndian(const char* data, size_t size) {
   return number;
 }
 
+// Copies 8 to 16 bytes as two words, which may overlap.
+inline void CopyTwoWords(const char* from, size_t size, char* to) {
+  const uint64_t head = DecodeFixed64(from);
+  const uint64_t tail = DecodeFixed64(from + size - 8);
+  EncodeFixed64(to, head);
+  EncodeFixed64(to + size - 8, tail);
+}
+
 // Stands for a number of shared bits that is not known.
 constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
 

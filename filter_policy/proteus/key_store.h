@@ -158,12 +158,7 @@ class KeyStore {
     bool AppendShort(const Slice& key) {
       const size_t size = key.size();
       if (size < 8 || size > 16 || size > capacity_ - size_) return false;
-      // Two words, which may overlap.
-      char* const to = bytes_.get() + size_;
-      const uint64_t head = DecodeFixed64(key.data());
-      const uint64_t tail = DecodeFixed64(key.data() + size - 8);
-      EncodeFixed64(to, head);
-      EncodeFixed64(to + size - 8, tail);
+      CopyTwoWords(key.data(), size, bytes_.get() + size_);
       size_ += size;
       return true;
     }
