@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,24 +31,23 @@ struct Remains {
   double keys;
   double bits;
 
-  // Takes a share of the file. Returns the bits that it loses.
-  double Take(double share) {
-    const double taken = share * bits;
+  void Take(double number) {
+    const double share = keys > 0 ? std::min(1.0, number / keys) : 0;
     keys -= share * keys;
-    bits -= taken;
-    return taken;
+    bits -= share * bits;
   }
 };
 
 // The files of a tree when all that is being written is part of it.
 class TreeAfter {
  public:
-  explicit TreeAfter(const BudgetedTree& tree) : queries_(tree.queries) {
+  explicit TreeAfter(const BudgetedTree& tree) : tree_(tree) {
     for (const FileFilter& file : tree.files) Add(file);
     for (const FileFilter& file : tree.written) {
-      if (file.level > 0) Replace(file);
+      if (file.level > 0) Replace(file, /*is_bottommost=*/false);
       Add(file);
     }
+    expected_ = tree.expected_keys;
   }
 
   void Add(const FileFilter& file) {
@@ -57,53 +57,60 @@ class TreeAfter {
   }
 
   // Takes the keys that a compaction has written from the files that it
-  // replaces. Returns the number of bits that they lose.
-  double Replace(const FileFilter& by) {
-    const auto keys = static_cast<double>(by.keys);
-    // The level from which the compaction is likely to come.
-    const auto level = keys_.lower_bound(by.level);
-    const int above = level == keys_.begin() ? -1 : std::prev(level)->first;
+  // replaces, and expects those of the emptied runs to come again.
+  void Replace(const FileFilter& by, bool is_bottommost) {
+    const double all_keys = keys();
     const double in_level = KeysOf(by.level);
-    const double in_above = KeysOf(above);
-    Group within, edges, source, further;
-    for (Remains& remains : files_) {
-      const FileFilter& old = *remains.file;
-      if (remains.keys <= 0 || old.level > by.level || !Overlap(old, by)) {
-        continue;
-      }
-      Group* const group =
-          old.level == by.level
-              ? (old.level > 0 && Contains(by, old) ? &within : &edges)
-              : (old.level == above ? &source : &further);
-      group->Add(&remains);
+    const double below = KeysFrom(by.level + 1);
+    const auto written = static_cast<double>(by.keys);
+    if (tree_.is_universal && by.level > 0) {
+      TakeRuns(by.level);
+      to_come_ = std::max(0.0, all_keys - below - written);
+    } else if (by.level > 0) {
+      TakeOverlapping(by);
+    } else if (is_bottommost) {
+      TakeRuns(0);
+    } else {
+      TakeSmallest(written);
     }
-    double left = keys;
-    const auto take = [&left](Group* group, double least, double number) {
-      const double taken = std::clamp(number, least, group->keys);
-      left -= taken;
-      return group->Take(taken);
-    };
-    double bits = take(&within, within.keys, within.keys);
-    const double share = in_above / std::max(1.0, in_above + in_level);
-    const double from_above = std::clamp(share * left, 0.0, source.keys);
-    bits += by.level == 0 ? edges.TakeFewestBits(left)
-                          : take(&edges, 0, left - from_above);
-    bits += take(&source, from_above, left);
-    bits += take(&further, 0, left);
-    for (auto& [number, sum] : keys_) sum = 0;
+    keys_.clear();
     for (const Remains& file : files_) keys_[file.file->level] += file.keys;
-    return bits;
+    const double emptied = all_keys - in_level - below - KeysAbove(by.level);
+    const double expected =
+        all_keys + std::clamp(emptied, 0.0, by.level > 0 ? in_level : 0.0);
+    expected_ = is_bottommost ? expected : std::max(expected_, expected);
+  }
+
+  // Returns true if the file overlaps no other. It will be moved to the last
+  // run, not compacted, as if keys ascend.
+  bool Joins(const FileFilter& file) const {
+    return IsKnown(file) && !keys_.empty() &&
+           std::none_of(files_.begin(), files_.end(), [&](const Remains& old) {
+             return old.file != &file && Overlap(*old.file, file);
+           });
   }
 
   const std::vector<Remains>& files() const { return files_; }
+  double keys() const { return KeysFrom(0); }
+  // The number of keys that the present compaction has yet to write.
+  double to_come() const { return to_come_; }
+  // The number of keys that the tree is planned for, and of those, how many are
+  // not there yet.
+  double expected() const { return std::max(expected_, keys() + to_come_); }
+  double missing() const { return expected() - keys() - to_come_; }
 
   // The weight of a file: log2 of the questions per key, but for a constant. A
-  // file of level 0 is a run of its own.
-  double WeightOf(const FileFilter& file, uint64_t keys_in_range) const {
+  // file of level 0 is a run of its own, unless it `joins` the last run.
+  double WeightOf(const FileFilter& file, uint64_t keys_in_range,
+                  bool joins = false) const {
     const auto keys = static_cast<double>(file.keys);
     const double run =
-        std::max({1.0, keys, file.level == 0 ? 0 : KeysOf(file.level)});
-    return HeatOf(file, static_cast<double>(keys_in_range) / run, queries_) -
+        std::max({1.0, keys,
+                  joins             ? keys_.rbegin()->second
+                  : file.level == 0 ? 0
+                                    : KeysOf(file.level) + to_come_});
+    return HeatOf(file, static_cast<double>(keys_in_range) / run,
+                  tree_.queries) -
            std::log2(run);
   }
 
@@ -117,28 +124,64 @@ class TreeAfter {
       files.push_back(file);
       keys += file->keys;
     }
-    // Takes `number` keys, and returns their bits.
+    // Takes `number` keys, or all if they are fewer, and returns how many.
     double Take(double number) {
-      if (number <= 0) return 0;
-      double bits = 0;
-      for (Remains* file : files) bits += file->Take(number / keys);
-      return bits;
-    }
-    // Takes the keys from the files with the fewest bits per key.
-    double TakeFewestBits(double number) {
-      std::sort(files.begin(), files.end(),
-                [](const Remains* a, const Remains* b) {
-                  return a->bits * b->keys < b->bits * a->keys;
-                });
-      double bits = 0;
-      for (Remains* file : files) {
-        const double taken = std::min(number, file->keys);
-        number -= taken;
-        bits += file->Take(taken / file->keys);
-      }
-      return bits;
+      number = std::clamp(number, 0.0, keys);
+      if (number == 0) return 0;
+      const double share = number / keys;
+      for (Remains* file : files) file->Take(share * file->keys);
+      return number;
     }
   };
+
+  // Takes all runs down to a level.
+  void TakeRuns(int level) {
+    for (Remains& file : files_) {
+      if (file.file->level <= level) file.Take(file.keys);
+    }
+  }
+
+  // Takes the keys of `by` from the files that it overlaps.
+  void TakeOverlapping(const FileFilter& by) {
+    // The level from which the compaction is likely to come.
+    const auto level = keys_.lower_bound(by.level);
+    const int above = level == keys_.begin() ? -1 : std::prev(level)->first;
+    Group within, edges, source, further;
+    for (Remains& remains : files_) {
+      const FileFilter& old = *remains.file;
+      if (remains.keys <= 0 || old.level > by.level || !Overlap(old, by)) {
+        continue;
+      }
+      Group* const group = old.level == by.level
+                               ? (Contains(by, old) ? &within : &edges)
+                               : (old.level == above ? &source : &further);
+      group->Add(&remains);
+    }
+    const double in_level = KeysOf(by.level);
+    const double in_above = KeysOf(above);
+    double left = static_cast<double>(by.keys) - within.Take(within.keys);
+    const double share = in_above / std::max(1.0, in_above + in_level);
+    const double from_above = std::clamp(share * left, 0.0, source.keys);
+    left -= edges.Take(left - from_above);
+    left -= source.Take(std::max(left, from_above));
+    further.Take(left);
+  }
+
+  // Takes the keys from the smallest runs of level 0.
+  void TakeSmallest(double number) {
+    std::vector<Remains*> runs;
+    for (Remains& file : files_) {
+      if (file.file->level == 0) runs.push_back(&file);
+    }
+    std::sort(runs.begin(), runs.end(), [](const Remains* a, const Remains* b) {
+      return a->keys < b->keys;
+    });
+    for (Remains* file : runs) {
+      const double taken = std::min(number, file->keys);
+      number -= taken;
+      file->Take(taken);
+    }
+  }
 
   static bool IsKnown(const FileFilter& file) {
     return !file.smallest.empty() || !file.largest.empty();
@@ -156,79 +199,80 @@ class TreeAfter {
     const auto found = keys_.find(level);
     return found == keys_.end() ? 0 : found->second;
   }
+  double KeysFrom(int level) const {
+    double sum = 0;
+    for (auto it = keys_.lower_bound(level); it != keys_.end(); ++it) {
+      sum += it->second;
+    }
+    return sum;
+  }
+  double KeysAbove(int level) const {
+    return KeysFrom(std::numeric_limits<int>::min()) - KeysFrom(level);
+  }
 
-  const std::vector<std::string>& queries_;
+  const BudgetedTree& tree_;
   std::vector<Remains> files_;
   std::map<int, double> keys_;  // by level
+  double to_come_ = 0;
+  double expected_ = 0;
 };
 
-// What the line gives to a file of this weight: 0, or bits per key within the
-// limits.
-double BitsAt(double line, double weight) {
-  static const double least_line = std::log2(
-      kMinBudgetedBits * std::log(2.0) / (1 - std::exp2(-kMinBudgetedBits)));
-  const double bits = line + weight;
-  return bits < least_line
-             ? 0
-             : std::clamp(bits, kMinBudgetedBits, kMaxBudgetedBits);
-}
-
-// All files that share the budget, the last of which is the new one.
+// All keys that share the budget: those that have a filter, and those that are
+// to get one.
 class Allocation {
  public:
-  void Add(const Remains& file, double weight, bool is_fixed) {
-    if (file.keys < 1) return;
-    held_ += file.bits;
-    files_.push_back({file.keys, file.bits / file.keys, weight, is_fixed});
+  void Hold(double keys, double weight, double bits) {
+    if (keys < 1) return;
+    real_keys_ += keys;
+    held_ += bits;
+    Share& share = shares_[Rounded(weight)];
+    share.keys += keys;
+    share.held += bits;
   }
-  double held() const { return held_; }
-  double keys() const {
-    double keys = 0;
-    for (const File& file : files_) keys += file.keys;
-    return keys;
-  }
-
-  // What the new file would get if no file had a filter yet.
-  double Ideal(double budget) const {
-    const auto total = [this](double line) {
-      double bits = 0;
-      for (const File& file : files_) {
-        bits += file.keys * BitsAt(line, file.weight);
-      }
-      return bits;
-    };
-    return BitsAt(Fill(total, budget).below, files_.back().weight);
+  // Keys that have no filter yet. Expected keys may never come.
+  void Need(double keys, double weight, bool is_expected) {
+    if (keys < 1) return;
+    if (!is_expected) real_keys_ += keys;
+    Share& share = shares_[Rounded(weight)];
+    share.keys += keys;
+    share.without += keys;
   }
 
-  // What the new file gets if each file keeps what it has.
-  double NewFile(double budget) const {
-    const File& added = files_.back();
-    const auto total = [&](double line) {
-      double bits = 0;
-      for (const File& file : files_) {
-        bits +=
-            file.keys * std::max(file.bits_per_key,
-                                 file.is_fixed ? 0 : BitsAt(line, file.weight));
-      }
-      return bits;
-    };
-    const Line line = Fill(total, budget);
-    const double bits = BitsAt(line.below, added.weight);
-    // Several files may get the minimum at the same line. The new one is the
-    // first of them.
-    if (bits == 0 && BitsAt(line.above, added.weight) > 0 &&
-        total(line.below) + kMinBudgetedBits * added.keys <= budget) {
-      return kMinBudgetedBits;
+  // Returns the bits per key of keys of this weight, which are among those that
+  // need a filter.
+  BudgetedBits Plan(double keys, double weight, double budget) const {
+    weight = Rounded(weight);
+    // Every key has the minimum, or the tree has outgrown the budget.
+    const double least =
+        real_keys_ * kMinBudgetedBits <= budget ? kMinBudgetedBits : 0;
+    Line line = Fill(budget, least);
+    BudgetedBits planned;
+    planned.excess =
+        std::max(0.0, held_ - budget + Sum([&](double of, const Share& share) {
+                        return share.without * BitsAt(line.below, of, least);
+                      }));
+    line = Fill(budget - kExcessGain * planned.excess, least);
+    planned.per_key = BitsAt(line.below, weight, least);
+    if (planned.per_key > 0 || BitsAt(line.above, weight, least) == 0) {
+      return planned;
     }
-    return bits;
+    // Several files may get the minimum at the same line. The new one is the
+    // first of them, if the others leave it.
+    const double others = Sum([&](double of, const Share& share) {
+      return std::max(share.held, share.keys * BitsAt(line.below, of, least));
+    });
+    if (others + kMinBudgetedBits * keys <= budget) {
+      planned.per_key = kMinBudgetedBits;
+    }
+    return planned;
   }
 
  private:
-  struct File {
-    double keys;
-    double bits_per_key;  // that it has
-    double weight;        // log2 of the questions per key
-    bool is_fixed;        // it has no claim
+  // All keys of one weight.
+  struct Share {
+    double keys = 0;
+    double without = 0;  // those of the keys that have no filter
+    double held = 0;     // bits of the others
   };
   // Two lines next to each other, of which one is within the budget.
   struct Line {
@@ -236,21 +280,50 @@ class Allocation {
     double above;
   };
 
-  template <class Total>
-  static Line Fill(const Total& total, double budget) {
+  // A tree of many files has few different weights.
+  static double Rounded(double weight) {
+    constexpr double kSteps = 256;
+    return std::ceil(kSteps * weight) / kSteps;
+  }
+
+  // What the line gives to a file of this weight: `least`, or bits per key
+  // within the limits.
+  static double BitsAt(double line, double weight, double least) {
+    static const double least_line = std::log2(
+        kMinBudgetedBits * std::log(2.0) / (1 - std::exp2(-kMinBudgetedBits)));
+    const double bits = line + weight;
+    return bits < least_line
+               ? least
+               : std::clamp(bits, kMinBudgetedBits, kMaxBudgetedBits);
+  }
+
+  template <class Function>
+  double Sum(const Function& of_share) const {
+    double sum = 0;
+    for (const auto& [weight, share] : shares_) sum += of_share(weight, share);
+    return sum;
+  }
+
+  Line Fill(double budget, double least) const {
+    const auto fits = [&](double line) {
+      return Sum([&](double weight, const Share& share) {
+               return share.keys * BitsAt(line, weight, least);
+             }) <= budget;
+    };
     // A weight is between -64, that of 2^64 keys, and 0, but for the heat.
     Line line = {-kMaxHeat, kMaxBudgetedBits + 64 + kMaxHeat};
-    if (total(line.above) <= budget) return {line.above, line.above};
+    if (fits(line.above)) return {line.above, line.above};
     constexpr int kSteps = 40;
     for (int i = 0; i < kSteps; i++) {
       const double middle = (line.below + line.above) / 2;
-      (total(middle) <= budget ? line.below : line.above) = middle;
+      (fits(middle) ? line.below : line.above) = middle;
     }
     return line;
   }
 
-  std::vector<File> files_;
-  double held_ = 0;
+  std::map<double, Share> shares_;  // by weight: log2 of the questions per key
+  double real_keys_ = 0;
+  double held_ = 0;  // bits
 };
 
 }  // namespace
@@ -269,60 +342,38 @@ void AddTo(FileFilter* sum, const FileFilter& file) {
 
 BudgetedBits PlanBits(const std::vector<BudgetedTree>& trees, size_t tree,
                       const BudgetedFile& added, double budget) {
-  BudgetedBits planned;
   const FileFilter& file = added.file;
-  if (file.keys == 0) return planned;
+  if (file.keys == 0) return {};
   const auto keys = static_cast<double>(file.keys);
   Allocation all;
-  double replaced = 0;
   double weight = 0;
+  double expected_keys = 0;
   for (size_t i = 0; i < trees.size(); i++) {
     TreeAfter after(trees[i]);
     if (i == tree) {
       if (!added.is_flush) {
         FileFilter run = added.before;
         AddTo(&run, file);
-        replaced = after.Replace(run);
+        after.Replace(run, added.is_bottommost);
         after.Add(added.before);
       }
       after.Add(file);
       weight = after.WeightOf(
-          file, added.keys_in_range > 0 ? added.keys_in_range : file.keys);
+          file, added.keys_in_range > 0 ? added.keys_in_range : file.keys,
+          added.is_flush && after.Joins(file));
+      expected_keys = after.expected();
+      all.Need(keys, weight, /*is_expected=*/false);
+      all.Need(after.to_come(), weight, /*is_expected=*/false);
     }
     for (const Remains& old : after.files()) {
       if (old.file == &file) continue;
-      all.Add(old, after.WeightOf(*old.file, old.file->keys),
-              old.file == &added.before);
+      all.Hold(old.keys, after.WeightOf(*old.file, old.file->keys), old.bits);
     }
+    all.Need(after.missing(), -std::log2(std::max(1.0, after.missing())),
+             /*is_expected=*/true);
   }
-  all.Add({&file, keys, 0}, weight, false);
-
-  const double ideal = all.Ideal(budget);
-  // The bits per key that add nothing to what all filters take now.
-  const double returned =
-      std::max(0.0, replaced - static_cast<double>(added.before.bits)) / keys;
-  const double left =
-      std::max(0.0, (1 + kTolerance) * budget - all.held()) / keys;
-  if (added.is_flush) {
-    planned.per_key = std::min({all.NewFile((1 + kFlushTolerance) * budget),
-                                left, ideal + kMaxAboveIdeal});
-  } else {
-    const double most = (1 - kReserve) * budget;
-    const double excess = all.held() + returned * keys - most;
-    const double relieved = (static_cast<double>(added.before.keys) + keys) /
-                            (kReliefShare * all.keys());
-    if (excess > 0 && relieved < 1) {
-      planned.per_key = std::min({all.NewFile(most + (1 - relieved) * excess),
-                                  std::max(left, returned), ideal});
-    } else {
-      planned.per_key =
-          std::min({all.NewFile(most), left, ideal + kMaxAboveIdeal});
-    }
-  }
-  if (planned.per_key >= kMinBudgetedBits) return planned;
-  planned.outgrown = ideal == 0;
-  const bool has_room = kMinBudgetedBits <= std::max(left, returned);
-  planned.per_key = !planned.outgrown && has_room ? kMinBudgetedBits : 0;
+  BudgetedBits planned = all.Plan(keys, weight, budget);
+  planned.expected_keys = expected_keys;
   return planned;
 }
 

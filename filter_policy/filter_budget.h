@@ -25,63 +25,45 @@
 //  with 8, chance costs less than 2 % more false positives, however many
 //  samples a file has. The heat is limited to kMaxHeat either way.
 //
-//  A file keeps the bits that it was written with. The line is therefore not
-//  that of an ideal tree, but the level up to which the budget fills the tree
-//  as it is, when the new file has been written: every file counts with what it
-//  has or with what the line gives it, whichever is more. From this follows:
+//  Files are written one after the other and keep their bits, while the tree
+//  grows. Three rules keep the bits even all the same:
 //
-//  - Files that were written when the tree was smaller have more than their
-//    share. They lower the line for the others until they are compacted.
-//  - A file below the line has a claim to the difference, which it gets when it
-//    is compacted. What a compaction of the last level gives back therefore
-//    goes first to small runs that have been written with too little.
-//  - If every file takes no more than the line gives it, all filters together
-//    never take more than the budget.
+//  - The line is that of the whole tree, as if no file had a filter yet. So all
+//    files of a compaction get the same bits, in whatever order they come.
+//  - The runs that a compaction empties fill again. The line leaves room for
+//    their keys, up to as many as the run has that they are merged into. The
+//    tree expects these keys until its last run is written again.
+//  - If the filters would exceed the budget, the line is that of a smaller one,
+//    by kExcessGain times the excess. Each filter that is written brings the
+//    tree nearer to its budget, and none has to make up for all others. In a
+//    tree that is rewritten each time it has grown by a share g, the sum then
+//    exceeds the budget by about g / (2 + 2 kExcessGain).
 //
 //  A compaction does not tell which files it replaces, but the keys that it has
 //  written do. A file of its output level whose keys lie between them is
 //  replaced: otherwise the two would overlap. As many further keys as it takes
 //  come from other files that overlap the output, from its level and the level
 //  above in proportion to their sizes, as compactions take them on average. A
-//  compaction within level 0 is assumed to replace the files with the fewest
-//  bits per key, because the sizes of these runs say nothing. The output files
-//  that have been written before, but are not open yet, count as part of the
-//  tree; so the last file of a full compaction knows what the others have left.
-//  A flush replaces nothing. Keys that a compaction drops, because they were
-//  written several times, are not known to be replaced until the output is part
-//  of the tree: what their bits leave goes to the compactions after it.
+//  universal compaction replaces all runs down to its level. A compaction
+//  within level 0 is taken to replace the smallest runs, or all of them if
+//  nothing lies below. The output files that have been written before, but are
+//  not open yet, count as part of the tree. A flush replaces nothing. Keys that
+//  a compaction drops, because they were written several times, are not known
+//  to be replaced until the output is part of the tree.
 //
-//  Compactions leave kReserve of the budget to the flushes that come before
-//  the next compaction, besides what the files of level 0 leave that they
-//  replace. A flush may use that, and kFlushTolerance beyond the budget. The
-//  rest of the promised 2 % is for filters that are a little larger than
-//  planned.
-//
-//  If the filters take more than that, compactions bring them back, while they
-//  write a share of kReliefShare of the tree: a file takes less than it
-//  replaces in proportion to its part of that. So no file has to make up for
-//  all that flushes have taken. A compaction never takes more than it replaces
-//  then.
-//
-//  What happens if the tree outgrows the budget: no filter has fewer than
-//  kMinBudgetedBits bits per key, because a smaller one denies too little for
-//  the time that it takes to ask it. Where the line gives a file less, it is
-//  better to give all of the file's bits to others once the line gives it less
-//  than
+//  No filter has fewer than kMinBudgetedBits bits per key, because a smaller
+//  one denies too little for the time that it takes to ask it. As long as the
+//  budget has as many for every key of the tree, no file goes without a filter:
+//  what older files hold beyond their share is exceeded by the minimum, until
+//  they are compacted or refreshed. A tree that has outgrown the budget gives
+//  all bits of a file to others once the line gives it less than
 //
 //    kLeastLine = log2(m ln 2 / (1 - 2^-m)), m = kMinBudgetedBits:
 //
 //  below that, a filter of m bits saves less than m bits per key save in the
-//  files at the line. Then the file goes without a filter. Files of the last
-//  level are the first to do so, the cold ones before the hot ones: a filter of
-//  a small run saves as many reads for fewer bits. Among equals, files get the
-//  minimum as long as the budget lasts.
-//
-//  If old files have taken all of the budget, but a file should have a filter,
-//  the file gets the minimum. A flush gets it only within the promised 2 %; a
-//  compaction also if it replaces at least as many bits. So filters that were
-//  too large when the option was set shrink to the budget, and keys that are
-//  never compacted cannot exceed it.
+//  files at the line. Files of the last level are the first to do so, the cold
+//  ones before the hot ones: a filter of a small run saves as many reads for
+//  fewer bits. Among equals, files get the minimum as long as the budget lasts.
 
 #pragma once
 
@@ -101,18 +83,8 @@ constexpr double kMaxBudgetedBits = 64;
 constexpr double kMaxHeat = 6;
 constexpr double kPriorQueries = 8;
 
-// Share of the budget that compactions leave to flushes, and share by which
-// flushes may exceed it.
-constexpr double kReserve = 0.0025;
-constexpr double kFlushTolerance = 0.01;
-
-// Share of the tree's keys that compactions write while they bring the filters
-// back to the budget.
-constexpr double kReliefShare = 0.05;
-
-// Maximum bits per key that a file gets beyond what it would have in an ideal
-// tree, for what the other files of its compaction have left.
-constexpr double kMaxAboveIdeal = 4;
+// Factor by which filters that exceed the budget shrink those that follow.
+constexpr double kExcessGain = 3;
 
 // A tree whose filters share a budget.
 struct BudgetedTree {
@@ -122,20 +94,25 @@ struct BudgetedTree {
   std::vector<FileFilter> written;
   // The lower bounds of the sample queries, in ascending order.
   std::vector<std::string> queries;
+  bool is_universal = false;
+  // The number of keys that the tree is planned for, if it has fewer now.
+  double expected_keys = 0;
 };
 
 // How the filter of a file is planned.
 struct BudgetedBits {
-  double per_key = 0;  // 0 if the file goes without a filter
-  // Why the file goes without: the budget is too small for the tree, rather
-  // than held by older files.
-  bool outgrown = false;
+  double per_key = 0;  // 0 if the tree has outgrown the budget
+  // The number of keys that the tree is now planned for.
+  double expected_keys = 0;
+  // Bits by which the filters exceed the budget once the file is written.
+  double excess = 0;
 };
 
 // A file whose filter is about to be built.
 struct BudgetedFile {
-  FileFilter file;        // without bits
-  bool is_flush = false;  // it replaces no other file
+  FileFilter file;             // without bits
+  bool is_flush = false;       // it replaces no other file
+  bool is_bottommost = false;  // no older run has keys in its range
   // The sum of the files that the same compaction has written before, which are
   // not in BudgetedTree::written.
   FileFilter before;

@@ -16,9 +16,11 @@
 //  of them are.
 //
 //  If all files are to be rewritten, they come level by level, and have the
-//  sizes of a tree of which all is rewritten (tree_plan.h). Files that have the
-//  filter which they would get are left alone, so that a refresh which was
-//  interrupted goes on where it was.
+//  sizes of a tree of which all is rewritten (tree_plan.h). So have the files
+//  of a tree with a budget: a file that holds much more than its share is
+//  rewritten for what it gives back, whatever its filter lets through. Files
+//  that have the filter which they would get are left alone, so that a refresh
+//  which was interrupted goes on where it was.
 
 #include "plugin/redesign_filters.h"
 
@@ -111,7 +113,7 @@ Status ScreenAll(RedesignState* state, WaitingCandidates* waiting,
       s = ScreenCandidate(state, &candidate);
     }
     if (!candidate.is_undecided()) continue;
-    if (!all_files && state->IsFutile(candidate)) {
+    if (!all_files && !candidate.gives_back && state->IsFutile(candidate)) {
       futile->push_back(&candidate);
     } else {
       waiting->push(&candidate);
@@ -143,10 +145,11 @@ Status RedesignFilters(RefreshRun* run) {
   if (!s.ok()) return s;
   RedesignState state(run);
   const bool all_files = run->options().all_files;
+  const bool plans = all_files || state.policy.FilterMemory() > 0;
   const TreePlan plan(
       state.policy,
       {run->family_options().info_log.get(), run->column_family()->GetName()},
-      all_files ? FilesOfTree(state.candidates) : std::vector<FileFilter>());
+      plans ? FilesOfTree(state.candidates) : std::vector<FileFilter>());
   const std::shared_ptr<void> searching = state.policy.SearchAllDesigns();
   WaitingCandidates waiting(ComesAfter{all_files});
   std::vector<RedesignCandidate*> futile;

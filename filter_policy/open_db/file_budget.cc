@@ -45,6 +45,8 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
       info_log_(context.info_log),
       is_flush_(context.reason == TableFileCreationReason::kFlush ||
                 context.reason == TableFileCreationReason::kRecovery),
+      is_bottommost_(context.is_bottommost),
+      is_universal_(context.compaction_style == kCompactionStyleUniversal),
       is_partitioned_(context.table_options.partition_filters),
       tree_(TreeOf(context, *filters_)) {
   file_.level = context.level_at_creation;
@@ -77,6 +79,7 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
   std::vector<BudgetedTree> trees;
   BudgetedFile added;
   added.is_flush = is_flush_;
+  added.is_bottommost = is_bottommost_;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
     FileFilter before;
     trees.push_back(filters_->Budgeted(tree, file_.level, &before));
@@ -89,6 +92,7 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
     }
     std::sort(queries->begin(), queries->end());
   }
+  trees.back().is_universal = is_universal_;
   added.keys_in_range = keys;
   // The first parts are planned before the file's keys are counted.
   if (is_partitioned_) {
@@ -110,16 +114,25 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
   bits_per_key_ = bits_per_key_ > 0
                       ? std::max(kMinBudgetedBits, planned.per_key)
                       : planned.per_key;
-  if (bits_per_key_ == 0 && info_log_ != nullptr &&
-      !log_->without_filter.exchange(true)) {
+  if (info_log_ == nullptr) return;
+  filters_->Expect(tree_, planned.expected_keys);
+  if (bits_per_key_ == 0 && !log_->without_filter.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_memory=%" PRIu64
         " is used up, so that a file of level %d in column family %s gets no "
-        "filter: %s. Later files that get none are not logged",
-        memory_, file_.level, tree_.column_family.c_str(),
-        planned.outgrown
-            ? "the tree has outgrown it. The largest levels go without first"
-            : "older files hold it until they are compacted");
+        "filter: the tree has outgrown it. The largest levels go without "
+        "first. Later files that get none are not logged",
+        memory_, file_.level, tree_.column_family.c_str());
+  }
+  constexpr double kMuch = 0.2;  // more than growth alone does
+  if (planned.excess > kMuch * 8 * static_cast<double>(memory_) &&
+      !log_->exceeded.exchange(true)) {
+    Log(InfoLogLevel::WARN_LEVEL, info_log_,
+        "Protean: filter_memory=%" PRIu64
+        " is exceeded by %.0f bytes, because older files have the filters of a "
+        "smaller tree, until they are compacted. RefreshFilters, or protean "
+        "refresh, evens that out now",
+        memory_, planned.excess / 8);
   }
 }
 

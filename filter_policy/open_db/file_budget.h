@@ -18,6 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // What the log has been told about a budget, each once.
 struct BudgetLog {
   std::atomic<bool> without_filter{false};
+  std::atomic<bool> exceeded{false};
   std::atomic<bool> beyond_memory{false};
 };
 
@@ -52,6 +53,8 @@ class FileBudget {
   Env* const env_;
   Logger* const info_log_;
   const bool is_flush_;
+  const bool is_bottommost_;
+  const bool is_universal_;
   const bool is_partitioned_;
   TreeFilters::Tree tree_;
   FileFilter file_;            // as it has been counted

@@ -75,6 +75,10 @@ BudgetedTree TreeFilters::Budgeted(const Tree& tree, int level,
     for (FileFilter& file : filters->FiltersOf(tree, lock)) {
       result.files.push_back(std::move(file));
     }
+    const auto expected = filters->expected_keys_.find(tree);
+    if (filters == this && expected != filters->expected_keys_.end()) {
+      result.expected_keys = expected->second;
+    }
     const auto written = filters->written_.find(tree);
     if (written == filters->written_.end()) continue;
     for (const auto& [writer, sum] : written->second) {

@@ -69,6 +69,13 @@ class TreeFilters {
   // opened.
   void AddWritten(const Tree& tree, const FileFilter& file);
 
+  // Stores the number of keys that a tree is planned for, which Budgeted
+  // returns.
+  void Expect(const Tree& tree, double keys) {
+    const Lock lock(mutex_);
+    expected_keys_[tree] = keys;
+  }
+
  private:
   friend class TreeEntry;
   friend class TreePlan;
@@ -100,6 +107,7 @@ class TreeFilters {
   std::map<Tree, std::vector<FileFilter>> plans_;  // of tree_plan.h
   std::map<Tree, std::map<std::pair<int, std::thread::id>, FileFilter>>
       written_;
+  std::map<Tree, double> expected_keys_;
 };
 
 // One file's filter, listed in its tree for as long as this object lives.

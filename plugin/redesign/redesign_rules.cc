@@ -26,18 +26,33 @@ double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
                                    : min_gain;
 }
 
+namespace {
+
+// Small filters are less exact: their sizes are rounded, and they have headers.
+double RoundedBits(uint64_t entries) {
+  constexpr double kRoundedBits = 1024;  // of the filter
+  return kRoundedBits / std::max<double>(1, static_cast<double>(entries));
+}
+
+// A filter that has this many bits per key more than now is too large.
+constexpr double kMoreBits = 1;
+
+}  // namespace
+
 bool HasSizeOfNow(double bits, double bits_now, uint64_t entries,
                   bool shrinks) {
-  // Where fewer bits than these are missing, more of them hardly pay. Small
-  // filters are less exact: their sizes are rounded, and they have headers.
+  // Where fewer bits than these are missing, more of them hardly pay.
   constexpr double kSameBits = 0.5;
-  constexpr double kMoreBits = 1;
-  constexpr double kRoundedBits = 1024;  // of the filter
   const double more = bits - bits_now;
-  const double rounded =
-      kRoundedBits / std::max<double>(1, static_cast<double>(entries));
+  const double rounded = RoundedBits(entries);
   return -more < kSameBits + rounded &&
          (!shrinks || more < kMoreBits + rounded);
+}
+
+bool HoldsTooMuch(double bits, double bits_now, uint64_t entries) {
+  // A file is not rewritten for the differences that growth always leaves.
+  constexpr double kMuch = 1.25;
+  return bits > kMuch * bits_now + kMoreBits + RoundedBits(entries);
 }
 
 double BlocksOfRewrite(uint64_t bytes, uint64_t block_size) {

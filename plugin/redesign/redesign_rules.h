@@ -29,6 +29,10 @@ double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
 // `shrinks`.
 bool HasSizeOfNow(double bits, double bits_now, uint64_t entries, bool shrinks);
 
+// Returns true if a filter of `entries` entries that has `bits` per key holds
+// much more than its share of a budget, which is `bits_now`.
+bool HoldsTooMuch(double bits, double bits_now, uint64_t entries);
+
 // The reads and writes of blocks that rewriting a file takes.
 double BlocksOfRewrite(uint64_t bytes, uint64_t block_size);
 

@@ -24,6 +24,26 @@ const ProteanFilterPolicy* PolicyOfLevel(
              : &policy;
 }
 
+// The bits per key that the file would get, if that depends on other files.
+double BitsNow(const RedesignState& state, const ProteanFilterPolicy& policy,
+               const RedesignCandidate& candidate) {
+  const RefreshRun& run = state.run;
+  return BitsOfFileNow(
+      policy,
+      {run.family_options().info_log.get(), run.column_family()->GetName()},
+      candidate.in_tree, run.db()->GetEnv());
+}
+
+// Returns true if the file's filter holds what other files of a budget lack.
+bool GivesBack(const RedesignState& state, const ProteanFilterPolicy& policy,
+               const RedesignCandidate& candidate, const FilterTrial& trial) {
+  if (policy.FilterMemory() == 0) return false;
+  const double bits_now = BitsNow(state, policy, candidate);
+  return bits_now > 0 && HoldsTooMuch(PropertyNumber(trial.old_properties(),
+                                                     kBitsPerKeyProperty, 0),
+                                      bits_now, candidate.file->entries);
+}
+
 // Whether the file would get the same filter again: it was designed for what
 // the policy designs filters for now, and has the size that it would get.
 bool IsDesignedForNow(const RedesignState& state,
@@ -50,8 +70,7 @@ bool IsDesignedForNow(const RedesignState& state,
   if (!is_of_this_refresh && purpose != PurposeOf(policy, family, env, log)) {
     return false;
   }
-  const double bits_now =
-      BitsOfFileNow(policy, {log, family}, candidate.in_tree, env);
+  const double bits_now = BitsNow(state, policy, candidate);
   return bits_now == 0 ||
          HasSizeOfNow(PropertyNumber(properties, kBitsPerKeyProperty, 0),
                       bits_now, file.entries, all_files);
@@ -69,7 +88,9 @@ void DecideIfSame(const FilterTrial& trial, RedesignState* state,
     candidate->min_gain =
         MinGainOf(run.options().min_gain, *own, state->PriceAt(file->level),
                   trial.old_properties());
-    if (IsDesignedForNow(*state, *own, *candidate, trial)) {
+    candidate->gives_back = GivesBack(*state, *own, *candidate, trial);
+    if (!candidate->gives_back &&
+        IsDesignedForNow(*state, *own, *candidate, trial)) {
       run.Decide(file, RefreshOutcome::kTooLittleGain);
     }
   } else if (trial.OldFilterIsLikeThatOf(
@@ -94,7 +115,7 @@ void AskOldFilter(const AskedFilter& filter, RedesignState* state,
   RefreshedFile* const file = candidate->file;
   file->old_fpr = static_cast<double>(positives.size()) / asked;
   candidate->passed = {file->old_fpr, asked};
-  if (file->old_fpr < candidate->min_gain) {
+  if (file->old_fpr < candidate->min_gain && !candidate->gives_back) {
     state->run.Decide(file, RefreshOutcome::kTooLittleGain);
   }
 }
@@ -104,7 +125,8 @@ void AskOldFilter(const AskedFilter& filter, RedesignState* state,
 Status ScreenCandidate(RedesignState* state, RedesignCandidate* candidate) {
   RefreshRun& run = state->run;
   const bool asks = !run.options().all_files && !state->samples.empty();
-  if (asks && candidate->queries.empty()) {
+  const bool is_asked = !asks || !candidate->queries.empty();
+  if (!is_asked && state->policy.FilterMemory() == 0) {
     run.Decide(candidate->file, RefreshOutcome::kNotAsked);
     return Status::OK();
   }
@@ -113,7 +135,11 @@ Status ScreenCandidate(RedesignState* state, RedesignCandidate* candidate) {
   DecideIfSame(*trial, state, candidate);
   if (candidate->is_undecided()) {
     if (!asks) return Status::OK();
-    AskOldFilter(trial->old_filter(), state, candidate);
+    if (is_asked) {
+      AskOldFilter(trial->old_filter(), state, candidate);
+    } else if (!candidate->gives_back) {
+      run.Decide(candidate->file, RefreshOutcome::kNotAsked);
+    }
   }
   return run.GoOn(trial->opened_bytes());
 }

@@ -114,11 +114,11 @@ void CompareAndDecide(const AskedFilter& old_filter,
                       RedesignCandidate* candidate) {
   RefreshRun& run = state->run;
   RefreshedFile* const file = candidate->file;
-  const bool all_files = run.options().all_files;
+  const bool is_due = run.options().all_files || candidate->gives_back;
   file->new_design = new_filter.Describe();
   file->queries = queries.size();
   if (queries.empty()) {
-    if (!all_files) run.Decide(file, RefreshOutcome::kNotAsked);
+    if (!is_due) run.Decide(file, RefreshOutcome::kNotAsked);
     return;
   }
   const FilterComparison comparison =
@@ -128,7 +128,7 @@ void CompareAndDecide(const AskedFilter& old_filter,
   const bool is_worth_it = gain >= candidate->min_gain &&
                            candidate->saved > 0 &&
                            state->PaysBack(*file, candidate->saved);
-  if (is_worth_it || all_files) return;
+  if (is_worth_it || is_due) return;
   run.Decide(file, RefreshOutcome::kTooLittleGain);
   state->memory.futile[file->name] = {candidate->passed, gain,
                                       candidate->saved};

@@ -128,8 +128,8 @@ void Settle(std::vector<FileFilter>* tree, double budget,
       std::vector<FileFilter> others = *tree;
       others.erase(others.begin() + static_cast<ptrdiff_t>(i));
       added.is_flush = true;
-      const BudgetedBits planned = PlanBits({{others, {}, queries}}, 0, added,
-                                            budget * (1 - kFlushTolerance));
+      const BudgetedBits planned =
+          PlanBits({{others, {}, queries}}, 0, added, budget);
       (*tree)[i].bits = static_cast<uint64_t>(
           planned.per_key * static_cast<double>(added.file.keys));
     }
@@ -205,70 +205,90 @@ TEST(FilterBudgetTest, TheLargestRunGoesWithout) {
 
 TEST(FilterBudgetTest, Limits) {
   // A huge budget gives as many bits as a filter may have, and no more.
-  EXPECT_EQ(kMaxBudgetedBits,
-            PlanBits({{}}, 0, {FileOf(0, 1000), true, {}}, 1e15).per_key);
+  EXPECT_EQ(
+      kMaxBudgetedBits,
+      PlanBits({{}}, 0, {FileOf(0, 1000), true, false, {}}, 1e15).per_key);
   // No keys, no filter.
-  EXPECT_EQ(0, PlanBits({{}}, 0, {FileOf(0, 0), true, {}}, 1e15).per_key);
+  EXPECT_EQ(0,
+            PlanBits({{}}, 0, {FileOf(0, 0), true, false, {}}, 1e15).per_key);
   // A budget that is far too small is outgrown.
   const BudgetedBits none =
-      PlanBits({{}}, 0, {FileOf(0, 1000000), true, {}}, 8000);
+      PlanBits({{}}, 0, {FileOf(0, 1000000), true, false, {}}, 8000);
   EXPECT_EQ(0, none.per_key);
-  EXPECT_TRUE(none.outgrown);
   // One tree alone has all of the budget, two have it together.
   BudgetedTree other;
   other.files = {FileOf(6, 100000)};
   const double alone =
-      PlanBits({{}}, 0, {FileOf(6, 100000), true, {}}, 2e6).per_key;
+      PlanBits({{}}, 0, {FileOf(6, 100000), true, false, {}}, 2e6).per_key;
   const double together =
-      PlanBits({other, {}}, 1, {FileOf(6, 100000), true, {}}, 2e6).per_key;
-  EXPECT_NEAR(20 * (1 + kFlushTolerance), alone, 0.01);
+      PlanBits({other, {}}, 1, {FileOf(6, 100000), true, false, {}}, 2e6)
+          .per_key;
+  EXPECT_NEAR(20, alone, 0.01);
   EXPECT_NEAR(alone / 2, together, 0.01);
 }
 
-// Files that hold more than their share lower the line for others; a flush
-// stays within the tolerance, and a compaction replaces at least what it takes.
+// Where older files hold the whole budget, new ones get the minimum: none goes
+// without.
 TEST(FilterBudgetTest, OldFilesHoldTheBudget) {
   BudgetedTree tree;
   AddRun(6, 1000000, 10, &tree.files);
   for (FileFilter& file : tree.files) file.bits = 20 * file.keys;
   const double budget = 10.0 * 1000000;
   const BudgetedBits flushed =
-      PlanBits({tree}, 0, {FileOf(0, 10000), true, {}}, budget);
-  EXPECT_EQ(0, flushed.per_key);
-  EXPECT_FALSE(flushed.outgrown);
-  EXPECT_EQ(kMinBudgetedBits,
-            PlanBits({tree}, 0, {FileOf(6, 100000, 0, 0.1), false, {}}, budget)
-                .per_key);
-  // With room for it, a flush gets at least the minimum.
-  EXPECT_GE(PlanBits({tree}, 0, {FileOf(0, 10000), true, {}}, 19.95 * 1000000)
-                .per_key,
-            kMinBudgetedBits);
+      PlanBits({tree}, 0, {FileOf(0, 10000), true, false, {}}, budget);
+  EXPECT_EQ(kMinBudgetedBits, flushed.per_key);
+  EXPECT_NEAR(budget, flushed.excess, 0.03 * budget);
+  EXPECT_EQ(
+      kMinBudgetedBits,
+      PlanBits({tree}, 0, {FileOf(6, 100000, 0, 0.1), false, false, {}}, budget)
+          .per_key);
 }
 
-// The files of one compaction, which do not see each other in the tree, use up
-// the budget together.
+// The files of one compaction, which do not see each other in the tree, get
+// about the same bits, and leave room for the runs that it has emptied.
 TEST(FilterBudgetTest, FullCompaction) {
-  for (const int files : {1, 2, 10, 60}) {
-    SCOPED_TRACE(files);
-    BudgetedTree tree;
-    tree.files = Leveled(4);
-    const double budget = 12 * KeysOf(tree.files);
-    Settle(&tree.files, budget);
-    FileFilter before;
-    const double keys = KeysOf(tree.files) / files;
-    for (int i = 0; i < files; i++) {
-      BudgetedFile added;
-      added.file = FileOf(3, static_cast<uint64_t>(keys), 1.0 * i / files,
-                          (i + 1.0) / files);
-      added.before = before;
-      const BudgetedBits planned = PlanBits({tree}, 0, added, budget);
-      EXPECT_GT(planned.per_key, 9.5);
-      EXPECT_LT(planned.per_key, 16.5);
-      added.file.bits = static_cast<uint64_t>(planned.per_key * keys);
-      AddTo(&before, added.file);
+  for (const bool is_universal : {false, true}) {
+    for (const int files : {1, 2, 10, 60}) {
+      SCOPED_TRACE(testing::Message() << is_universal << " " << files);
+      BudgetedTree tree;
+      tree.files = Leveled(4);
+      tree.is_universal = is_universal;
+      const double all_keys = KeysOf(tree.files);
+      const double emptied = all_keys - 1600000;
+      const double budget = 12 * all_keys;
+      Settle(&tree.files, budget);
+      FileFilter before;
+      const double keys = all_keys / files;
+      double least = kMaxBudgetedBits;
+      double most = 0;
+      for (int i = 0; i < files; i++) {
+        BudgetedFile added;
+        added.file = FileOf(3, static_cast<uint64_t>(keys), 1.0 * i / files,
+                            (i + 1.0) / files);
+        added.before = before;
+        added.is_bottommost = true;
+        const BudgetedBits planned = PlanBits({tree}, 0, added, budget);
+        least = std::min(least, planned.per_key);
+        most = std::max(most, planned.per_key);
+        tree.expected_keys = planned.expected_keys;
+        added.file.bits = static_cast<uint64_t>(planned.per_key * keys);
+        AddTo(&before, added.file);
+      }
+      EXPECT_NEAR(all_keys + emptied, tree.expected_keys, 0.01 * all_keys);
+      EXPECT_LE(most, (is_universal ? 1.01 : 1.3) * least);
+      // The room is as large as the filters of a run of as many keys.
+      const double room = budget - static_cast<double>(before.bits);
+      EXPECT_NEAR(PerKey(before) + std::log2(all_keys / emptied),
+                  room / emptied, is_universal ? 1.3 : 2);
+      // A compaction that empties no run uses it.
+      const std::vector<FileFilter> run = {before};
+      BudgetedFile again;
+      again.file = FileOf(3, before.keys);
+      again.is_bottommost = true;
+      EXPECT_NEAR(
+          12, PlanBits({{run, {}, {}, is_universal}}, 0, again, budget).per_key,
+          0.01);
     }
-    EXPECT_LE(static_cast<double>(before.bits), budget);
-    EXPECT_GE(static_cast<double>(before.bits), 0.98 * budget);
   }
 }
 
