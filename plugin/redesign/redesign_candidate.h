@@ -28,7 +28,7 @@ struct RedesignCandidate {
   double saved = 0;        // part of `asked`; an upper limit until `is_tried`
   bool is_tried = false;
   bool gives_back = false;  // its filter is much larger than its share
-  double min_gain;  // below which the file is not rewritten
+  double min_gain;          // below which the file is not rewritten
 
   bool is_undecided() const {
     return file->outcome == RefreshOutcome::kNotReached;
