@@ -42,7 +42,7 @@ struct Remains {
 class TreeAfter {
  public:
   explicit TreeAfter(const BudgetedTree& tree) : tree_(tree) {
-    for (const FileFilter& file : tree.files) Add(file);
+    for (const auto& file : tree.files) Add(*file);
     for (const FileFilter& file : tree.written) {
       if (file.level > 0) Replace(file, /*is_bottommost=*/false);
       Add(file);

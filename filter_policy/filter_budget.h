@@ -69,6 +69,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "filter_policy/level_bits.h"
@@ -88,7 +90,8 @@ constexpr double kExcessGain = 3;
 
 // A tree whose filters share a budget.
 struct BudgetedTree {
-  std::vector<FileFilter> files;
+  // The files are shared with the list of open files: there may be thousands.
+  std::vector<std::shared_ptr<const FileFilter>> files;
   // Files that have been written since, and are not open yet: the sums of those
   // that one thread has written to one level. Those of level 0 are flushed.
   std::vector<FileFilter> written;

@@ -64,9 +64,9 @@ double FileBudget::AverageBits(double otherwise, double min, double max) const {
   double keys = 0;
   FileFilter before;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
-    for (const FileFilter& file :
+    for (const auto& file :
          filters_->Budgeted(tree, file_.level, &before).files) {
-      keys += static_cast<double>(file.keys);
+      keys += static_cast<double>(file->keys);
     }
   }
   return keys == 0
@@ -96,9 +96,10 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
   added.keys_in_range = keys;
   // The first parts are planned before the file's keys are counted.
   if (is_partitioned_) {
-    keys = std::max(keys, planned_keys_ > 0
-                              ? 2 * planned_keys_
-                              : UsualKeys(trees.back().files, file_.level));
+    keys = std::max(keys,
+                    planned_keys_ > 0
+                        ? 2 * planned_keys_
+                        : UsualKeys(filters_->FiltersOf(tree_), file_.level));
   }
   // What has been counted of this file is planned again.
   added.before.keys -= std::min(added.before.keys, file_.keys);

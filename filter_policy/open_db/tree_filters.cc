@@ -63,7 +63,9 @@ BudgetedTree TreeFilters::Budgeted(const Tree& tree, int level,
     const Lock lock(mutex_);
     const auto plan = plans_.find(tree);
     if (plan != plans_.end()) {
-      result.files = plan->second;
+      for (const FileFilter& file : plan->second) {
+        result.files.push_back(std::make_shared<const FileFilter>(file));
+      }
       return result;
     }
   }
@@ -72,8 +74,9 @@ BudgetedTree TreeFilters::Budgeted(const Tree& tree, int level,
     // Without a log, trees of different DBs are not told apart.
     if (filters != this && tree.info_log == nullptr) continue;
     const Lock lock(filters->mutex_);
-    for (FileFilter& file : filters->FiltersOf(tree, lock)) {
-      result.files.push_back(std::move(file));
+    const auto range = filters->files_.equal_range(tree);
+    for (auto file = range.first; file != range.second; ++file) {
+      result.files.push_back(file->second);
     }
     const auto expected = filters->expected_keys_.find(tree);
     if (filters == this && expected != filters->expected_keys_.end()) {
@@ -108,7 +111,8 @@ TreeFilters::Files::iterator TreeFilters::Add(Tree tree,
     }
     if (sums.empty()) written_.erase(written);
   }
-  return files_.emplace(std::move(tree), file);
+  return files_.emplace(std::move(tree),
+                        std::make_shared<const FileFilter>(file));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

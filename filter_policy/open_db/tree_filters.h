@@ -79,14 +79,14 @@ class TreeFilters {
  private:
   friend class TreeEntry;
   friend class TreePlan;
-  using Files = std::multimap<Tree, FileFilter>;
+  using Files = std::multimap<Tree, std::shared_ptr<const FileFilter>>;
   using Lock = std::lock_guard<std::mutex>;
 
   std::vector<FileFilter> FiltersOf(const Tree& tree, const Lock&) const {
     std::vector<FileFilter> found;
     const auto range = files_.equal_range(tree);
     for (auto file = range.first; file != range.second; ++file) {
-      found.push_back(file->second);
+      found.push_back(*file->second);
     }
     return found;
   }

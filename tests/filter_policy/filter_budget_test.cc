@@ -48,6 +48,16 @@ void AddRun(int level, uint64_t keys, int files,
   }
 }
 
+BudgetedTree TreeOf(const std::vector<FileFilter>& files,
+                    const std::vector<std::string>& queries = {}) {
+  BudgetedTree tree;
+  for (const FileFilter& file : files) {
+    tree.files.push_back(std::make_shared<const FileFilter>(file));
+  }
+  tree.queries = queries;
+  return tree;
+}
+
 double BitsOf(const std::vector<FileFilter>& tree) {
   double bits = 0;
   for (const FileFilter& file : tree) bits += static_cast<double>(file.bits);
@@ -129,7 +139,7 @@ void Settle(std::vector<FileFilter>* tree, double budget,
       others.erase(others.begin() + static_cast<ptrdiff_t>(i));
       added.is_flush = true;
       const BudgetedBits planned =
-          PlanBits({{others, {}, queries}}, 0, added, budget);
+          PlanBits({TreeOf(others, queries)}, 0, added, budget);
       (*tree)[i].bits = static_cast<uint64_t>(
           planned.per_key * static_cast<double>(added.file.keys));
     }
@@ -216,8 +226,7 @@ TEST(FilterBudgetTest, Limits) {
       PlanBits({{}}, 0, {FileOf(0, 1000000), true, false, {}}, 8000);
   EXPECT_EQ(0, none.per_key);
   // One tree alone has all of the budget, two have it together.
-  BudgetedTree other;
-  other.files = {FileOf(6, 100000)};
+  const BudgetedTree other = TreeOf({FileOf(6, 100000)});
   const double alone =
       PlanBits({{}}, 0, {FileOf(6, 100000), true, false, {}}, 2e6).per_key;
   const double together =
@@ -230,9 +239,10 @@ TEST(FilterBudgetTest, Limits) {
 // Where older files hold the whole budget, new ones get the minimum: none goes
 // without.
 TEST(FilterBudgetTest, OldFilesHoldTheBudget) {
-  BudgetedTree tree;
-  AddRun(6, 1000000, 10, &tree.files);
-  for (FileFilter& file : tree.files) file.bits = 20 * file.keys;
+  std::vector<FileFilter> files;
+  AddRun(6, 1000000, 10, &files);
+  for (FileFilter& file : files) file.bits = 20 * file.keys;
+  const BudgetedTree tree = TreeOf(files);
   const double budget = 10.0 * 1000000;
   const BudgetedBits flushed =
       PlanBits({tree}, 0, {FileOf(0, 10000), true, false, {}}, budget);
@@ -250,13 +260,13 @@ TEST(FilterBudgetTest, FullCompaction) {
   for (const bool is_universal : {false, true}) {
     for (const int files : {1, 2, 10, 60}) {
       SCOPED_TRACE(testing::Message() << is_universal << " " << files);
-      BudgetedTree tree;
-      tree.files = Leveled(4);
-      tree.is_universal = is_universal;
-      const double all_keys = KeysOf(tree.files);
+      std::vector<FileFilter> replaced = Leveled(4);
+      const double all_keys = KeysOf(replaced);
       const double emptied = all_keys - 1600000;
       const double budget = 12 * all_keys;
-      Settle(&tree.files, budget);
+      Settle(&replaced, budget);
+      BudgetedTree tree = TreeOf(replaced);
+      tree.is_universal = is_universal;
       FileFilter before;
       const double keys = all_keys / files;
       double least = kMaxBudgetedBits;
@@ -281,13 +291,12 @@ TEST(FilterBudgetTest, FullCompaction) {
       EXPECT_NEAR(PerKey(before) + std::log2(all_keys / emptied),
                   room / emptied, is_universal ? 1.3 : 2);
       // A compaction that empties no run uses it.
-      const std::vector<FileFilter> run = {before};
+      BudgetedTree run = TreeOf({before});
+      run.is_universal = is_universal;
       BudgetedFile again;
       again.file = FileOf(3, before.keys);
       again.is_bottommost = true;
-      EXPECT_NEAR(
-          12, PlanBits({{run, {}, {}, is_universal}}, 0, again, budget).per_key,
-          0.01);
+      EXPECT_NEAR(12, PlanBits({run}, 0, again, budget).per_key, 0.01);
     }
   }
 }
