@@ -70,7 +70,7 @@ trap finish EXIT
 run_as_user() {
   local login=(su - "$user" -c "cd protean && $1")
   if [ "$1" = scripts/demo.sh ]; then
-    enter "$room" script --quiet --return --command "${login[*]@Q}" /dev/null </dev/null
+    enter_with_terminal "$room" "${login[@]}"
   else
     enter "$room" "${login[@]}" </dev/null
   fi

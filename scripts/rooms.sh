@@ -4,6 +4,7 @@
 #   prepare_rooms        installs mmdebstrap where it is missing; $mirror and $security are this machine's package sources
 #   connect ROOM         gives a room the network of this machine
 #   enter ROOM COMMAND   runs a command in a room; the folder $shared, unless it is empty, has the same path there
+#   enter_with_terminal ROOM COMMAND   the same, with a terminal for the command, which prints to stdout
 . "$(dirname "${BASH_SOURCE[0]}")/apt_sources.sh"
 
 mirror="" security="" shared=""
@@ -25,7 +26,9 @@ connect() {
   cp /etc/resolv.conf /etc/hosts "$room/etc/"
 }
 
-# The mounts and processes of the command end with it.
+# The mounts and processes of the command end with it. The shell that starts it is the room's first process, which inherits
+# those whose parents have ended, and waits for them. The command may not be able to: script, for one, loops for ever when a
+# process ends that it has not started, reads its terminal no more, and all that write to this terminal wait.
 enter() {
   local room=$1
   shift
@@ -38,5 +41,13 @@ enter() {
     mount -t tmpfs -o size=64m tmpfs "$1/dev/shm"
     mount --rbind /sys "$1/sys"
     [ -z "$shared" ] || mount --bind "$shared" "$1$shared"
-    exec chroot "$@"' enter "$room" "$@"
+    chroot "$@"
+    exit' enter "$room" "$@"
+}
+
+# Nothing is typed: a question gets the end of the input for an answer.
+enter_with_terminal() {
+  local room=$1
+  shift
+  enter "$room" script --quiet --return --command "${*@Q}" /dev/null </dev/null
 }

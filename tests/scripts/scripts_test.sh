@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests what the scripts share: how apt's sources are read, on fixtures, and fetched from, that no script ends without a
-# reason, how options are parsed, and that every script of the tree answers --help.
+# reason, how options are parsed, that every script of the tree answers --help, what is installed, how a build's output is
+# shown, the demo's picture, and rooms.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 parse_options -- "$@"
 cd "$project"
@@ -197,6 +198,24 @@ END
 
 expect "a build's errors are shown" "a.cc:1: error: no" \
   "$(printf '[1/2] Building\na.cc:1: error: no\n[2/2] Linking\n' | show_progress build 2>&1)"
+
+# ---- Rooms ----
+
+# The terminal is read to the end when a process has ended in the room whose parent had ended before.
+if [ "$(id -u)" = 0 ] && unshare --mount --pid --fork true 2>/dev/null; then
+  expect "a terminal in a room" "a terminal, 100000 lines, exit code 7" "$(
+    . scripts/rooms.sh
+    code=0
+    enter_with_terminal / bash -c '
+      [ -t 0 ] && [ -t 1 ] && echo a terminal
+      (sleep .1 &)
+      sleep .5
+      seq 100000
+      exit 7' >"$work/terminal" || code=$?
+    echo "$(head -n 1 "$work/terminal" | tr -d '\r'), $(grep -c '^[0-9]' "$work/terminal") lines, exit code $code")"
+else
+  echo "rooms are not tested: root is needed, and namespaces"
+fi
 
 echo "$passed passed, $failures failed"
 [ $failures = 0 ] || exit 1
