@@ -163,12 +163,19 @@ as_root() {
   fi
 }
 
+# True if the line $1 of a build's output is an error of a compiler, a linker, ninja, make or cmake. Names of files may contain
+# the word, as system_error:41 does, and so may notes, warnings, and the lines of source, with a bar, that are shown with them.
+is_error() {
+  [[ $1 =~ ^([^|]*:\ )?(fatal\ )?error:\  && ! $1 =~ (note|warning):\ .*error:\  ]] ||
+    [[ $1 =~ ^CMake\ Error || $1 =~ ^[a-z]*make.*\*\*\*.*\ Error\ [0-9]+ ]]
+}
+
 # Reads the output of ninja or make, and passes on its errors and, every 20 seconds, the step, with the time that is left. $1
 # says what is being built.
 show_progress() {
   local what=$1 start=$SECONDS shown=$SECONDS line done all left
   while read -r line; do
-    case $line in *error:* | *Error*) echo "$line" >&2 ;; esac
+    ! is_error "$line" || echo "$line" >&2
     if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
       done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
     elif [[ $line =~ ^\[\ *([0-9]+)%\] ]]; then

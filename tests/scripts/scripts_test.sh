@@ -198,6 +198,28 @@ END
 
 expect "a build's errors are shown" "a.cc:1: error: no" \
   "$(printf '[1/2] Building\na.cc:1: error: no\n[2/2] Linking\n' | show_progress build 2>&1)"
+# Errors of all programs that build, and other lines that have the word in them.
+readonly errors="a file.cc:1:2: error: 'system_error' has not been declared
+a.cc:1:10: fatal error: b.h: No such file or directory
+cc1plus: error: unrecognized command-line option
+collect2: error: ld returned 1 exit status
+error: linker is missing
+ninja: error: loading 'build.ninja': No such file or directory
+make[1]: *** [Makefile:3: a.o] Error 1
+gmake: *** [a.o] Error 2
+CMake Error at CMakeLists.txt:3 (project):"
+expect "all errors are shown" "$errors" "$(show_progress build <<<"$errors" 2>&1)"
+expect "other lines are not shown" "" "$(show_progress build 2>&1 <<'LINES'
+[1/9] Building CXX object ErrorHandler.cc.o
+In file included from /usr/include/c++/12/system_error:41,
+                 from util/Error.h:3:
+/usr/include/c++/12/system_error:41:7: note: declared here
+/usr/include/c++/12/bits/error:41: warning: 'class IOError' is large
+a.cc:3:1: note: the message is 'b: error: c'
+   41 | const char* kError = "b: error: c";
+   42 |   case Error: goto error; error: return;
+LINES
+)"
 
 # ---- Rooms ----
 
