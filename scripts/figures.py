@@ -3,6 +3,7 @@
 saving plots and reports."""
 
 import argparse
+import importlib.util
 import json
 import os
 import shlex
@@ -28,9 +29,24 @@ plt = _Pyplot()
 # ---- Command lines ----
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that provides matplotlib after it has parsed: --help does without, and no long run ends without its plots."""
+
+    def parse_args(self, args=None, namespace=None):
+        options = super().parse_args(args, namespace)
+        if importlib.util.find_spec("matplotlib") is None:
+            install = '. "$1/common.sh" && . "$1/packages.sh" && install_packages python3-matplotlib'
+            if subprocess.run(["bash", "-c", install, self.prog, os.path.dirname(__file__)], check=False).returncode != 0:
+                sys.exit("the plots need matplotlib")
+            importlib.invalidate_caches()
+            if importlib.util.find_spec("matplotlib") is None:
+                sys.exit(f"{sys.executable} has no matplotlib; Debian's /usr/bin/python3 has")
+        return options
+
+
 def parser(description):
-    """A parser of a script's arguments, whose help begins with the script's description."""
-    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """A parser of the arguments of a script that plots, whose help begins with the script's description."""
+    return _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def positive(text):

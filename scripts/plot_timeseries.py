@@ -1,80 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the README's picture and figures 12 and 13 of the SuRF paper from a report of protean_bench."""
+"""Draws the README's picture from a report of protean_bench: the data blocks that each kind of query reads. Takes nothing but
+Python."""
 
+import argparse
+import math
+import os
 import sys
+from xml.sax.saxutils import escape
 
-from figures import draw_bars, draw_lines, legend_above, parser, plt, read_rows, save
+from figures import read_rows, save_report
 
-PANELS = (("ops_per_sec", "Throughput (Kops/s)", 1e-3), ("block_reads_per_op", "Block reads per operation", 1))
+# The kinds of queries: name in the report, share of empty results, and a label of two lines.
+KINDS = (("point", None, ("Get", "absent key")), ("open_seek", None, ("Seek", "no bound")),
+         ("closed_seek", 0.5, ("Seek with a bound", "half of them empty")),
+         ("closed_seek", 0.99, ("Seek with a bound", "99 % of them empty")))
+LABELS = {"none": "no filter", "bloom:14+first_key": "Bloom filter, index of first keys", "surf:0:4": "Protean: SuRF",
+          "proteus:12": "Protean: Proteus"}
+COLORS = ("#a3a9b1", "#e0a030", "#58a6d6", "#14508c")
 
-LABELS = {"none": "no filter", "bloom:14+first_key": "Bloom, first-key index", "surf:0:4": "SuRF", "proteus:12": "Proteus",
-          "oracle": "exact filter"}
-
-
-def figure_12(rows, filters, folder):
-    """Point and open-seek queries: a bar for each filter."""
-    figure, panels = plt.subplots(1, 4, figsize=(14, 3.4))
-    for i, (query, name) in enumerate((("point", "Point"), ("open_seek", "Open-Seek"))):
-        for j, (field, label, scale) in enumerate(PANELS):
-            values = [scale * next(r[field] for r in rows if r["filter"] == f and r["query"] == query) for f in filters]
-            panel = panels[2 * i + j]
-            bars = panel.bar(range(len(filters)), values, color=[f"C{n}" for n in range(len(filters))])
-            panel.bar_label(bars, fmt="%.3g", fontsize=8)
-            # The end of a slanted name stands below its bar, so that long names do not overprint their neighbours.
-            panel.set_xticks(range(len(filters)), filters, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
-            panel.set_title(f"{name} queries")
-            panel.set_ylabel(label)
-            panel.margins(y=0.15)
-    save(figure, folder, "figure12.png", legend=False)
+WIDTH, HEIGHT = 960, 420
+LEFT, RIGHT, TOP, BOTTOM = 70, 20, 110, 60
+BAR = 38  # the width of a bar at most
+CHARACTER = 6.9  # the width of a character of the legend, about
 
 
-def figure_13(rows, filters, folder):
-    """Closed seeks: a line for each filter over the share of empty results."""
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4))
-    for panel, (field, label, scale) in zip(panels, PANELS):
-        draw_lines(panel, {name: sorted((100 * r["empty_share"], scale * r[field]) for r in rows
-                                        if r["filter"] == name and r["query"] == "closed_seek") for name in filters})
-        panel.set_xlabel("Closed seeks with empty results (%)")
-        panel.set_ylabel(label)
-        panel.invert_xaxis()
-        panel.set_ylim(bottom=0)
-    panels[0].legend()
-    save(figure, folder, "figure13.png", legend=False)
+def blocks_read(rows, name, query, empty_share):
+    """The blocks that a query reads with a filter; None if it was not measured."""
+    return next((row["block_reads_per_op"] for row in rows if row["filter"] == name and row["query"] == query
+                 and (empty_share is None or abs(row["empty_share"] - empty_share) < 0.005)), None)
 
 
-def overview(rows, filters, folder):
-    """Blocks read by each kind of query: a group of bars for each kind, a bar for each filter."""
-    kinds = (("point", 1.0, "Get,\nabsent key"), ("open_seek", 0.0, "Seek,\nno bound"),
-             ("closed_seek", 0.5, "Seek with a bound,\nhalf of them empty"),
-             ("closed_seek", 0.99, "Seek with a bound,\n99 % empty"))
-    shown = [f for f in filters if f in ("none", "bloom:14+first_key", "surf:0:4", "proteus:12", "oracle")] or filters
-    figure, panel = plt.subplots(figsize=(9, 3.2))
-    series = {LABELS.get(name, name):
-              [next((r["block_reads_per_op"] for r in rows if r["filter"] == name and r["query"] == query
-                     and (query != "closed_seek" or abs(r["empty_share"] - share) < 0.005)), 0)
-               for query, share, _ in kinds]
-              for name in shown}
-    draw_bars(panel, series, [label for _, _, label in kinds], labels="%.2f")
-    panel.set_ylabel("data blocks read")
-    panel.margins(y=0.12)
-    panel.spines[["top", "right"]].set_visible(False)
-    legend_above(panel, len(shown))
-    save(figure, folder, "timeseries.png", legend=False)
+def axis_step(largest):
+    """The distance between the lines of an axis, which are round numbers."""
+    steps = (factor * 10.0 ** exponent for exponent in range(-3, 9) for factor in (1, 2, 5))
+    return next(step for step in steps if largest <= 6 * step)
+
+
+def text(x, y, words, size=13, anchor="middle", style=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" {style}>{escape(words)}</text>'
+
+
+def draw(rows, names):
+    """The picture, as SVG."""
+    groups = [[blocks_read(rows, name, query, share) for name in names] for query, share, _ in KINDS]
+    largest = max((value for group in groups for value in group if value is not None), default=0)
+    step = axis_step(largest)
+    top = step * max(1, math.ceil(largest / step))
+    bottom = HEIGHT - BOTTOM
+
+    def height(value):
+        return (bottom - TOP) * value / top
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        'font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b1f24">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        text(LEFT, 34, "Data blocks read for each query", 20, "start", 'font-weight="bold"'),
+        text(LEFT, 56, "Time series in three sorted runs of RocksDB. Lower is better.", 14, "start", 'fill="#5b6470"'),
+    ]
+    x = LEFT
+    for name, color in zip(names, COLORS):
+        label = LABELS.get(name, name)
+        parts += [f'<rect x="{x:.1f}" y="74" width="14" height="14" rx="2" fill="{color}"/>', text(x + 20, 86, label, 13, "start")]
+        x += 20 + CHARACTER * len(label) + 24
+    for i in range(round(top / step) + 1):
+        y = bottom - height(i * step)
+        parts += [f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{"#1b1f24" if i == 0 else "#e3e7eb"}"/>',
+                  text(LEFT - 10, y + 4.5, f"{i * step:g}", 13, "end", 'fill="#5b6470"')]
+    group_width = (WIDTH - LEFT - RIGHT) / len(KINDS)
+    for i, ((_, _, label), group) in enumerate(zip(KINDS, groups)):
+        middle = LEFT + (i + 0.5) * group_width
+        parts += [text(middle, bottom + 22, label[0], 14), text(middle, bottom + 42, label[1], 13, style='fill="#5b6470"')]
+        for j, (value, color) in enumerate(zip(group, COLORS)):
+            if value is None:
+                continue
+            left = middle + (j - len(names) / 2) * (BAR + 4) + 2
+            parts += [f'<rect x="{left:.1f}" y="{bottom - height(value):.1f}" width="{BAR}" height="{height(value):.1f}" fill="{color}"/>',
+                      text(left + BAR / 2, bottom - height(value) - 6, f"{value:.2f}", 12)]
+    return "\n".join([*parts, "</svg>", ""])
 
 
 def main():
-    options = parser(__doc__)
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("report", metavar="REPORT.jsonl", help="what protean_bench --json_file has written")
-    options.add_argument("folder", metavar="FOLDER", help="where the pictures go")
+    options.add_argument("folder", metavar="FOLDER", help="where the picture goes, timeseries.svg")
     args = options.parse_args()
     rows = read_rows(args.report)
     if not rows:
         sys.exit(f"{args.report} holds no results")
     filters = list(dict.fromkeys(row["filter"] for row in rows))
-    overview(rows, filters, args.folder)
-    figure_12(rows, filters, args.folder)
-    if any(row["query"] == "closed_seek" for row in rows):
-        figure_13(rows, filters, args.folder)
+    shown = [name for name in filters if name in LABELS] or filters[:len(COLORS)]
+    save_report(os.path.join(args.folder, "timeseries.svg"), draw(rows, shown))
 
 
 if __name__ == "__main__":

@@ -33,8 +33,7 @@ done
 readonly rocksdb_package=librocksdb-dev rocksdb_version=9.10.0
 
 say "step 1 of 3: packages"
-# The pictures need matplotlib.
-install_packages python3-matplotlib
+install_packages
 check_cmake
 # RocksDB itself, where the distribution has the right version. Without it, RocksDB is compiled.
 if command -v apt-get >/dev/null && [ $distribution = 1 ] && ! is_installed $rocksdb_package && may_install; then

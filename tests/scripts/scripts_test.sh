@@ -187,6 +187,32 @@ Need to get 205 MB of archives.
 After this operation, 940 MB of additional disk space will be used.')"
 expect "needs of packages, not told" "" "$(. scripts/packages.sh && needs_of 'E: Unable to locate package')"
 
+# What the scripts install on a Debian that has nothing: an apt that installs nothing tells.
+mkdir "$work/debian"
+printf '#!/bin/bash\nexit 1\n' >"$work/debian/dpkg-query"
+printf '#!/bin/bash\necho 0\n' >"$work/debian/id"
+printf '#!/bin/bash\n[[ " $* " != *" -y install "* ]] || { echo "${@:5}" >>"%s"; exit 100; }\n' "$work/installed" \
+  >"$work/debian/apt-get"
+chmod +x "$work/debian"/*
+# $1: what is installed first; the others: the command.
+expect_installed() {
+  local packages=$1
+  shift
+  : >"$work/installed"
+  PATH=$work/debian:$PATH "$@" >"$work/out" 2>&1 || true
+  expect "$* installs" "$packages" "$(head -n 1 "$work/installed")"
+}
+build_packages=$(. scripts/packages.sh && echo "${build_packages[*]}")
+expect "plots are not built with" no "$([[ $build_packages = *plot* ]] && echo yes || echo no)"
+for command in setup demo test; do expect_installed "$build_packages" "scripts/$command.sh"; done
+# A script that draws with matplotlib installs it, where it is missing, before it does anything else. -S hides what is there.
+for path in $(grep -lE '^from figures import.*\bplt\b' scripts/*.py); do
+  arguments=()
+  case $path in *plot_db_bench.py) arguments=("$work") ;; *timeseries_figures.py) arguments=("$work/none" "$work") ;; esac
+  expect_installed "$build_packages python3-matplotlib" python3 -S "$path" "${arguments[@]}"
+  expect "$path ends" "the plots need matplotlib" "$(tail -n 1 "$work/out")"
+done
+
 # The folder of a cmake that is installed may be missing in PATH.
 expect_reason "no cmake in PATH" "script: cmake is not in PATH, which is bin; add the folder that it is in, such as /usr/bin" <<END
 . "$PWD/scripts/packages.sh"
@@ -220,6 +246,47 @@ a.cc:3:1: note: the message is 'b: error: c'
    42 |   case Error: goto error; error: return;
 LINES
 )"
+
+# ---- The demo's picture ----
+
+# Python alone draws it: -S hides what else is there.
+for filter in none bloom:14 bloom:14+first_key surf:0:4 proteus:12 '<new>'; do
+  for query in '"point", "empty_share": 1.0' '"open_seek", "empty_share": 0.0' '"closed_seek", "empty_share": 0.5' \
+    '"closed_seek", "empty_share": 0.99'; do
+    echo "{\"filter\": \"$filter\", \"query\": $query, \"block_reads_per_op\": 1.25}"
+  done
+done >"$work/all.jsonl"
+# The texts of the picture of a report, apart from the axis: those that begin with a number of one digit.
+texts_of() {
+  python3 -S scripts/plot_timeseries.py "$1" "$work" 2>"$work/err" || cat "$work/err"
+  python3 -c '
+import sys, xml.etree.ElementTree as xml
+texts = [node.text for node in xml.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}text")]
+print("\n".join(f"{texts.count(text)} {text}" for text in dict.fromkeys(texts)))' "$work/timeseries.svg"
+}
+expect "the picture" "1 Data blocks read for each query
+1 Time series in three sorted runs of RocksDB. Lower is better.
+1 no filter
+1 Bloom filter, index of first keys
+1 Protean: SuRF
+1 Protean: Proteus
+1 0
+1 0.5
+1 1
+1 1.5
+1 Get
+1 absent key
+16 1.25
+1 Seek
+1 no bound
+2 Seek with a bound
+1 half of them empty
+1 99 % of them empty" "$(texts_of "$work/all.jsonl")"
+grep '<new>' "$work/all.jsonl" >"$work/one.jsonl"
+expect "a picture of another filter" "1 <new>" "$(texts_of "$work/one.jsonl" | grep new)"
+: >"$work/empty.jsonl"
+expect "a report without results" "$work/empty.jsonl holds no results" \
+  "$(python3 -S scripts/plot_timeseries.py "$work/empty.jsonl" "$work" 2>&1 || true)"
 
 # ---- Rooms ----
 
