@@ -13,29 +13,28 @@ mapfile -t files < <(find . \( -path './build*' -o -path './.git' -o -name targe
   -o -name '*.cc' -o -name '*.sh' -o -name '*.py' -o -name '*.java' -o -name '*.rs' -o -name '*.cmake' -o -name '*.mk' \
   -o -name CMakeLists.txt -o -path ./.ci/run \) -print | sort)
 
-# $1: a file. Prints its comment of one line, and a number: the line that it belongs on.
-expected() {
-  local mark="#" number=1
-  case $1 in *.h | *.cc | *.java | *.rs) mark="//" ;; esac
-  if [[ $(head -c 2 "$1") = '#!' ]]; then number=2; fi
-  echo "$mark $line"
-  echo $number
+# Prints the files without the comment: one program reads all of them. The comment is on the first line, or after #!.
+missing_in() {
+  awk -v line="$line" '
+    FNR == 1 && /^#!/ { next }
+    $0 == (FILENAME ~ /\.(h|cc|java|rs)$/ ? "// " : "# ") line { has[FILENAME] = 1 }
+    { nextfile }
+    END { for (i = 1; i < ARGC; i++) if (!(ARGV[i] in has)) print ARGV[i] }' "$@"
 }
 
-missing=()
-for file in "${files[@]}"; do
-  { read -r comment && read -r number; } < <(expected "$file")
-  [ "$(sed -n "${number}p" "$file")" != "$comment" ] || continue
-  if [ $fix = 1 ]; then
+mapfile -t missing < <(missing_in "${files[@]}")
+if [ $fix = 1 ]; then
+  for file in "${missing[@]}"; do
+    comment="# $line" before=0
+    case $file in *.h | *.cc | *.java | *.rs) comment="// $line" ;; esac
+    if [[ $(head -c 2 "$file") = '#!' ]]; then before=1; fi
     # A comment at the head of a script is its help, which begins with the line. Others stand for themselves.
     case $file in *.sh | *.py | ./.ci/run) ;; *) comment+=$'\n' ;; esac
-    { head -n $((number - 1)) "$file"; echo "$comment"; tail -n +"$number" "$file"; } >"$file.new"
+    { head -n $before "$file"; echo "$comment"; tail -n +$((before + 1)) "$file"; } >"$file.new"
     cat "$file.new" >"$file"
     rm "$file.new"
-  else
-    missing+=("$file")
-  fi
-done
-[ ${#missing[@]} = 0 ] ||
+  done
+elif [ ${#missing[@]} -gt 0 ]; then
   die "the first comment of these is not '$line'; tests/scripts/license_test.sh --fix adds it: ${missing[*]}"
+fi
 echo "${#files[@]} files passed"
