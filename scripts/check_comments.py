@@ -25,7 +25,7 @@ RULES = [
     Rule("count", "comment", re.compile(r"\bso (many|much)\b(?!( \w+){0,3} that\b)", re.IGNORECASE),
          "a comment does not count with 'so many' or 'so much': say the number of what"),
     Rule("limit", "code", re.compile(r"\bk(Most|Least)[A-Z]\w*"), "limits are kMax... and kMin..., not kMost... or kLeast..."),
-    Rule("backoff", "code", re.compile(r"\w*patience\w*", re.IGNORECASE), "the field's word is backoff, not patience"),
+    Rule("backoff", "code", re.compile(r"\b\w*patience\w*", re.IGNORECASE), "the field's word is backoff, not patience"),
 ]
 
 C_LIKE = re.compile(
@@ -80,8 +80,9 @@ def lexed(suffix, text):
 
 
 def parse(suffix, text):
-    """Returns the comment blocks as lists of (line number, text), and the code as such a list."""
-    code = list(text)
+    """Returns the comment blocks as lists of (line number, text), and the text with blanks in place of comments and strings."""
+    code = []
+    code_end = 0
     pieces = []  # (line number, column, whether code precedes it, text) of each line of each comment
     for is_comment, start, end in lexed(suffix, text):
         if is_comment:
@@ -89,7 +90,9 @@ def parse(suffix, text):
             line_start = text.rfind("\n", 0, start) + 1
             for i, piece in enumerate(text[start:end].split("\n")):
                 pieces.append((line + i, start - line_start, i == 0 and bool(text[line_start:start].strip()), piece))
-        code[start:end] = [c if c == "\n" else " " for c in text[start:end]]
+        code += [text[code_end:start], "\n".join(" " * len(line) for line in text[start:end].split("\n"))]
+        code_end = end
+    code.append(text[code_end:])
     blocks = []
     previous = None
     for piece in pieces:
@@ -105,7 +108,7 @@ def parse(suffix, text):
         else:
             blocks.append([(line, words)])
         previous = piece
-    return blocks, list(enumerate("".join(code).split("\n"), 1))
+    return blocks, "".join(code)
 
 
 def check(suffix, text):
@@ -125,7 +128,7 @@ def check(suffix, text):
                            for match in re.finditer(rule.pattern.pattern.replace(" ", r"\s"), joined, rule.pattern.flags)]
     for rule in RULES:
         if rule.applies_to == "code":
-            faults += [(line, rule, match[0]) for line, words in code for match in rule.pattern.finditer(words)]
+            faults += [(code.count("\n", 0, match.start()) + 1, rule, match[0]) for match in rule.pattern.finditer(code)]
     return len(blocks), sorted(faults, key=lambda fault: fault[0])
 
 
