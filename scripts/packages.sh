@@ -15,8 +15,9 @@ build_packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-a
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 may_install() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
 
-# Installs packages, from the lists that apt has.
+# Installs packages, from the lists that apt has, and says so first.
 apt_install() {
+  announce "$@"
   as_root "to install packages" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@" >&2
 }
 
@@ -33,14 +34,13 @@ install_packages() {
   [ ${#missing[@]} -gt 0 ] || return 0
   may_install || die "root or sudo is needed to install these packages: ${missing[*]}"
   as_root "to install packages" apt-get -q update >&2
-  announce "${missing[@]}"
   apt_install "${missing[@]}"
 }
 
-# Says what is about to be installed: the packages, and what they need.
+# Says what is about to be installed: the packages, and what they need. Root alone is told.
 announce() {
   local needs
-  needs=$(needs_of "$(LC_ALL=C apt-get --assume-no install --no-install-recommends "$@" 2>&1 || true)")
+  needs=$(needs_of "$(as_root "to install packages" env LC_ALL=C apt-get --assume-no install --no-install-recommends "$@" 2>&1 || true)")
   say "installing $*; with what they need: ${needs:-apt does not say how much}"
 }
 

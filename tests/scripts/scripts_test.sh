@@ -153,12 +153,13 @@ for path in "${programs[@]}"; do expect_help "$path" "./$path"; done
 for path in scripts/*.py scripts/check/*.py; do
   grep -q '__main__' "$path" && expect_help "$path" python3 "$path"
 done
+modes=$(scripts/check.sh --help)
 for path in scripts/check/*.sh; do
   mode=$(basename "$path" .sh)
   case $mode in tested_build | injected_tree) continue ;; esac
   expect_help "check.sh $mode" scripts/check.sh "$mode"
   expect "check.sh $mode --help: modes" yes "$(grep -q "check.sh $mode" "$work/out" && echo yes || echo no)"
-  expect "check.sh --help: $mode" yes "$(scripts/check.sh --help | grep -q "check.sh $mode " && echo yes || echo no)"
+  expect "check.sh --help: $mode" yes "$(grep -q "check.sh $mode " <<<"$modes" && echo yes || echo no)"
 done
 
 # ---- Words that are no arguments ----
@@ -190,9 +191,20 @@ expect "needs of packages, not told" "" "$(. scripts/packages.sh && needs_of 'E:
 # What the scripts install on a Debian that has nothing: an apt that installs nothing tells.
 mkdir "$work/debian"
 printf '#!/bin/bash\nexit 1\n' >"$work/debian/dpkg-query"
-printf '#!/bin/bash\necho 0\n' >"$work/debian/id"
-printf '#!/bin/bash\n[[ " $* " != *" -y install "* ]] || { echo "${@:5}" >>"%s"; exit 100; }\n' "$work/installed" \
-  >"$work/debian/apt-get"
+printf '#!/bin/bash\necho 1000\n' >"$work/debian/id"
+printf '#!/bin/bash\nexec env AS_ROOT=1 "$@"\n' >"$work/debian/sudo"
+cat >"$work/debian/apt-get" <<END
+#!/bin/bash
+[ -n "\$AS_ROOT" ] || { echo "Unable to acquire the dpkg frontend lock, are you root?"; exit 100; }
+case " \$* " in
+  *" --assume-no install "*)
+    echo "0 upgraded, 93 newly installed, 0 to remove and 12 not upgraded."
+    echo "After this operation, 394 MB of additional disk space will be used."
+    exit 1
+    ;;
+  *" -y install "*) echo "\${@:5}" >>"$work/installed"; exit 100 ;;
+esac
+END
 chmod +x "$work/debian"/*
 # $1: what is installed first; the others: the command.
 expect_installed() {
@@ -201,6 +213,7 @@ expect_installed() {
   : >"$work/installed"
   PATH=$work/debian:$PATH "$@" >"$work/out" 2>&1 || true
   expect "$* installs" "$packages" "$(head -n 1 "$work/installed")"
+  expect "$* says what it installs" 1 "$(grep -c ": installing $packages; with what they need: 93 packages, 394 MB\$" "$work/out" || true)"
 }
 build_packages=$(. scripts/packages.sh && echo "${build_packages[*]}")
 expect "plots are not built with" no "$([[ $build_packages = *plot* ]] && echo yes || echo no)"
