@@ -218,6 +218,7 @@ expect_installed() {
 build_packages=$(. scripts/packages.sh && echo "${build_packages[*]}")
 expect "plots are not built with" no "$([[ $build_packages = *plot* ]] && echo yes || echo no)"
 for command in setup demo test; do expect_installed "$build_packages" "scripts/$command.sh"; done
+expect_installed "$build_packages python3-matplotlib" scripts/db_bench.sh
 # A script that draws with matplotlib installs it, where it is missing, before it does anything else. -S hides what is there.
 for path in $(grep -lE '^from figures import.*\bplt\b' scripts/*.py); do
   arguments=()
