@@ -27,5 +27,5 @@ target_link_options(sanitized_corpus_test PRIVATE -fsanitize=address,undefined,f
 target_link_libraries(sanitized_corpus_test PRIVATE test_common fixed_salt)
 add_test(NAME sanitized_corpus_test COMMAND sanitized_corpus_test)
 # Leaks are looked for by scripts/check.sh sanitize: LeakSanitizer needs ptrace, which not every container permits.
-set_tests_properties(sanitized_corpus_test PROPERTIES TIMEOUT ${test_seconds}
-  ENVIRONMENT "PROTEAN_DAMAGE_STRIDE=11;ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1")
+set_tests_properties(sanitized_corpus_test PROPERTIES ENVIRONMENT
+  "PROTEAN_DAMAGE_STRIDE=11;ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1")
