@@ -66,7 +66,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_for(what, is_there, seconds=30):
+def wait_for(what, is_there, seconds=300):
     end = time.monotonic() + seconds
     while not is_there():
         if time.monotonic() > end:
@@ -90,7 +90,7 @@ class Prometheus:
     def ask(self, path, **parameters):
         url = f"http://127.0.0.1:{self.port}{path}?{urllib.parse.urlencode(parameters)}"
         try:
-            with urllib.request.urlopen(url, timeout=10) as answer:
+            with urllib.request.urlopen(url, timeout=300) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             if error.code == 503:

@@ -33,7 +33,7 @@ final class ChildProcess {
     builder.environment().put("MALLOC_ARENA_MAX", "1");
     final Process process = builder.start();
     final String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertTrue(process.waitFor(10, TimeUnit.SECONDS));
+    assertTrue(process.waitFor(10, TimeUnit.MINUTES));
     assertEquals(0, process.exitValue(), said);
     return said;
   }

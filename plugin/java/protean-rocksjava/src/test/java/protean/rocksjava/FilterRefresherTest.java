@@ -31,8 +31,9 @@ class FilterRefresherTest {
         .setTableFormatConfig(new ProteanTableConfig().setRangeFilter(policy));
   }
 
+  /** Waits for ten minutes at most, for busy machines. */
   private static void await(final BooleanSupplier condition) throws InterruptedException {
-    for (int i = 0; i < 600 && !condition.getAsBoolean(); i++) {
+    for (int i = 0; i < 12_000 && !condition.getAsBoolean(); i++) {
       Thread.sleep(50);
     }
     assertTrue(condition.getAsBoolean());

@@ -67,7 +67,7 @@ public final class TenantsMain {
   private static void oneAfterTheOther(final String folder, final List<String> jars) throws Exception {
     for (int i = 0; i < jars.size(); i++) {
       final WeakReference<ClassLoader> loader = useAndForget(folder + "/" + i, jars.get(i));
-      for (int round = 0; round < 100 && loader.get() != null; round++) {
+      for (int round = 0; round < 3000 && loader.get() != null; round++) {
         System.gc();
         Thread.sleep(20);
       }
