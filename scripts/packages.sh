@@ -37,10 +37,11 @@ install_packages() {
   apt_install "${missing[@]}"
 }
 
-# Says what is about to be installed: the packages, and what they need. Root alone is told.
+# Says what is about to be installed: the packages, and what they need. With --print-uris, apt installs nothing, and tells others
+# than root.
 announce() {
   local needs
-  needs=$(needs_of "$(as_root "to install packages" env LC_ALL=C apt-get --assume-no install --no-install-recommends "$@" 2>&1 || true)")
+  needs=$(needs_of "$(LC_ALL=C apt-get --print-uris install --no-install-recommends "$@" 2>&1 || true)")
   say "installing $*; with what they need: ${needs:-apt does not say how much}"
 }
 

@@ -195,15 +195,15 @@ printf '#!/bin/bash\necho 1000\n' >"$work/debian/id"
 printf '#!/bin/bash\nexec env AS_ROOT=1 "$@"\n' >"$work/debian/sudo"
 cat >"$work/debian/apt-get" <<END
 #!/bin/bash
-[ -n "\$AS_ROOT" ] || { echo "Unable to acquire the dpkg frontend lock, are you root?"; exit 100; }
 case " \$* " in
-  *" --assume-no install "*)
+  *" --print-uris install "*)
     echo "0 upgraded, 93 newly installed, 0 to remove and 12 not upgraded."
     echo "After this operation, 394 MB of additional disk space will be used."
-    exit 1
+    exit 0
     ;;
-  *" -y install "*) echo "\${@:5}" >>"$work/installed"; exit 100 ;;
 esac
+[ -n "\$AS_ROOT" ] || { echo "Unable to acquire the dpkg frontend lock, are you root?"; exit 100; }
+case " \$* " in *" install "*) echo "\${@:5}" >>"$work/installed"; exit 100 ;; esac
 END
 chmod +x "$work/debian"/*
 # $1: what is installed first; the others: the command.
