@@ -45,7 +45,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr size_t kLinesToPrint = 40;
-constexpr unsigned kSecondsForARun = 30;
+// A run takes a fraction of a second. Busy machines have time.
+constexpr unsigned kSecondsForARun = 600;
 
 // What a run that crashes or hangs leaves behind.
 char reproduction[100];

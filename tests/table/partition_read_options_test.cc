@@ -322,22 +322,23 @@ class PartitionReadOptionsTest : public ::testing::Test {
 // The deadline passes while a part is read, or the index of the parts. The
 // file system notices that, or returns the part all the same.
 TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
+  constexpr std::chrono::hours hour(1);
   for (const BlockKind kind : {BlockKind::kFilter, BlockKind::kFilterIndex}) {
     for (const bool noticed : {false, true}) {
       Ends stock;
       const auto read = [&] {
-        // Reads begin with a second left, and the read of a part takes ten.
+        // Reads begin with an hour left, and the read of a part takes ten.
         file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
           if (one.kind != kind || one.options.timeout.count() == 0) {
             return IOStatus::OK();
           }
-          EXPECT_LE(one.options.timeout, std::chrono::seconds(1));
-          clock_->PutForward(10 * 1000 * 1000);
+          EXPECT_LE(one.options.timeout, hour);
+          clock_->PutForward(10 * std::chrono::microseconds(hour).count());
           return noticed ? IOStatus::TimedOut() : IOStatus::OK();
         };
-        return ReadAll(ReadOptions(), [this](ReadOptions* options) {
+        return ReadAll(ReadOptions(), [&](ReadOptions* options) {
           options->deadline =
-              std::chrono::microseconds(clock_->NowMicros() + 1000 * 1000);
+              std::chrono::microseconds(clock_->NowMicros()) + hour;
         });
       };
       ASSERT_NO_FATAL_FAILURE(Make(kStock, kNoRoom));

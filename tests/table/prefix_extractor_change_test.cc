@@ -191,9 +191,7 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
     });
     std::vector<std::unique_ptr<Iterator>> judged;
     Random rnd(303);
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (judged.size() < 40 && std::chrono::steady_clock::now() < deadline) {
+    while (judged.size() < 40) {
       const uint64_t before = SuperVersionNumber();
       const bool has_extractor = SuperVersionHasExtractor();
       std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -208,7 +206,6 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
     stop = true;
     compactions.join();
     changes.join();
-    EXPECT_GT(judged.size(), 0u);
     for (const auto& it : judged) EXPECT_EQ(0, Missed(it.get()));
     judged.clear();
   }

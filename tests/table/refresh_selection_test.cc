@@ -24,7 +24,7 @@ class Overlap : public EventListener {
     largest_ = std::max(largest_, ++running_);
     changed_.notify_all();
     if (waits_) {
-      changed_.wait_for(lock, std::chrono::seconds(30),
+      changed_.wait_for(lock, std::chrono::minutes(10),
                         [this] { return largest_ > 1; });
     }
   }
