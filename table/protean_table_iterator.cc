@@ -7,6 +7,7 @@
 #include "db/dbformat.h"
 #include "filter_policy/open_db/get_tally.h"
 #include "rocksdb/perf_context.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -320,11 +321,11 @@ void ProteanTableIterator::SeekToLast() {
 // ---- MultiScan ----
 
 #if PROTEAN_HAS_MULTI_SCAN
-bool ProteanTableIterator::MayHoldAnyOf(const MultiScanArgs& scans) {
+bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
   const Asking asking{this};
   const FileRangeFilter* filter = Filter();
   if (filter == nullptr) return true;
-  for (const ScanOptions& scan : scans.GetScanRanges()) {
+  for (const ScanOptions& scan : ScansOf(ranges)) {
     const RangeOpt& range = scan.range;
     if (!range.start.has_value() || !range.limit.has_value() ||
         filter->RangeMayMatch(*range.start, *range.limit,
@@ -339,9 +340,9 @@ bool ProteanTableIterator::MayHoldAnyOf(const MultiScanArgs& scans) {
 // the filter decides for all of them at once: either the file is spared, or its
 // filter is not asked any more. An iterator that is not prepared may be sought
 // as usual.
-void ProteanTableIterator::Prepare(const MultiScanArgs* scans) {
-  if (scans == nullptr || !MayHoldAnyOf(*scans)) return;
-  inner().Get()->Prepare(scans);
+void ProteanTableIterator::Prepare(const MultiScanRanges* ranges) {
+  if (ranges == nullptr || !MayHoldAnyOf(*ranges)) return;
+  inner().Get()->Prepare(ranges);
   prepared_ = true;
 }
 #endif

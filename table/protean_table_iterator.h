@@ -47,6 +47,7 @@
 #pragma once
 
 #include "table/filtered_file.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
 #include "table/seek/search_member.h"
 #include "table/seek/seek_bounds.h"
@@ -108,7 +109,7 @@ class ProteanTableIterator final : public WaitingIterator,
     if (manager != nullptr) search_.Join(read_options_);
   }
 #if PROTEAN_HAS_MULTI_SCAN
-  void Prepare(const MultiScanArgs* scans) override;
+  void Prepare(const MultiScanRanges* ranges) override;
 #endif
 
  private:
@@ -205,7 +206,7 @@ class ProteanTableIterator final : public WaitingIterator,
 
 #if PROTEAN_HAS_MULTI_SCAN
   // False if the filter says that this file holds no key in any of the ranges.
-  bool MayHoldAnyOf(const MultiScanArgs& scans);
+  bool MayHoldAnyOf(const MultiScanRanges& ranges);
 #endif
 
   FilteredFile* const file_;

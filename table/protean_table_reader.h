@@ -88,7 +88,7 @@ class ProteanTableReader : public TableReader {
                            before.CountFound());
     if (queue_ != nullptr) Sample(*range);
   }
-#if USE_COROUTINES
+#ifdef USE_COROUTINES
   folly::coro::Task<void> MultiGetCoroutine(
       const ReadOptions& read_options, const MultiGetContext::Range* range,
       const SliceTransform* prefix_extractor, bool skip_filters) override {
@@ -102,7 +102,7 @@ class ProteanTableReader : public TableReader {
     if (queue_ != nullptr) Sample(*range);
   }
 #endif  // USE_COROUTINES
-#if USE_COROUTINES && PROTEAN_ROCKSDB_AT_LEAST(11, 8)
+#if defined(USE_COROUTINES) && PROTEAN_ROCKSDB_AT_LEAST(11, 8)
   folly::coro::Task<Status> GetCoroutine(const ReadOptions& read_options,
                                          const Slice& key,
                                          GetContext* get_context,

@@ -10,12 +10,33 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
+#include "rocksdb/options.h"
 #include "table/block_based/block_based_table_iterator.h"
 #include "table/internal_iterator.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+#if PROTEAN_HAS_MULTI_SCAN
+// MultiScanRanges is what InternalIterator::Prepare takes a pointer to:
+// MultiScanArgs, or before RocksDB 10.6 a vector of ScanOptions.
+template <typename Iterator, typename Ranges>
+Ranges AnnouncedBy(void (Iterator::*prepare)(const Ranges*));
+using MultiScanRanges = decltype(AnnouncedBy(&InternalIterator::Prepare));
+
+// Returns the ranges that are announced, in either type.
+inline const std::vector<ScanOptions>& ScansOf(
+    const std::vector<ScanOptions>& ranges) {
+  return ranges;
+}
+template <typename Arguments>
+const std::vector<ScanOptions>& ScansOf(const Arguments& arguments) {
+  return arguments.GetScanRanges();
+}
+#endif
 
 class FileIterator {
  public:

@@ -32,14 +32,9 @@
   PROTEAN_STRING_OF(ROCKSDB_MAJOR) \
   "." PROTEAN_STRING_OF(ROCKSDB_MINOR) "." PROTEAN_STRING_OF(ROCKSDB_PATCH)
 
-// InternalIterator::Prepare announces the ranges that a MultiScan will read.
-// (Since 10.6 it does so, and since 10.1 with another type, but iterators must
-// implement it only since 10.7.)
-#if PROTEAN_ROCKSDB_AT_LEAST(10, 7)
-#define PROTEAN_HAS_MULTI_SCAN 1
-#else
-#define PROTEAN_HAS_MULTI_SCAN 0
-#endif
+// Block-based tables read ahead the ranges of a MultiScan, which
+// InternalIterator::Prepare announces to them.
+#define PROTEAN_HAS_MULTI_SCAN PROTEAN_ROCKSDB_AT_LEAST(10, 5)
 
 // PROTEAN_SINCE_10_8(text) is `text` since RocksDB 10.8 and nothing before:
 // TableReader::VerifyChecksum has a third parameter.

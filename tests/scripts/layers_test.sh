@@ -95,6 +95,11 @@ expect_none "filter_policy includes filter_policy_internal.h and no other" \
 expect_none "only table/rocksdb_internals/ depends on RocksDB's version" \
   "$({ grep -nrE 'ROCKSDB_(MAJOR|MINOR|PATCH)|rocksdb/version\.h' --include='*.h' --include='*.cc' \
     filter_policy table plugin db_bench_ext tools || true; } | { grep -vE "^$room:" || true; })"
+# A macro that is not defined is 0 in an #if, and in a group of files that are compiled together, a file before may have defined
+# it.
+expect_none "a file that uses a macro of versions.h includes it" \
+  "$({ grep -rlE '\bPROTEAN_(HAS_|SINCE_|TESTS_|ROCKSDB_AT_LEAST|ROCKSDB_VERSION)' --include='*.h' --include='*.cc' $known_folders || true; } |
+    { xargs grep -LE '#include "[a-z_/]*/versions\.h"|^#define PROTEAN_ROCKSDB_AT_LEAST' || true; })"
 # Rep is what a BlockBasedTable consists of.
 expect_none "only table/rocksdb_internals/ uses BlockBasedTable::Rep, DBImpl and the like" \
   "$({ grep -nrE 'get_rep\(|::Rep\b|\bDBImpl\b|ColumnFamilyData|SuperVersion\b' --include='*.h' --include='*.cc' \

@@ -11,6 +11,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
 #include "tests/table/twin_db.h"
 
