@@ -19,6 +19,7 @@
 #include "db_bench_ext/stopwatch.h"
 #include "filter_policy/surf/surf.h"
 #include "plugin/dynamic_surf.h"
+#include "table/rocksdb_internals/versions.h"
 
 DEFINE_uint64(num, 2'000'000, "Keys at the beginning, and inserted after that");
 DEFINE_string(key_type, "u64", "Kind of the keys, such as u64, text, url");
@@ -225,9 +226,8 @@ void MeasureDb(const KeyTable& table, const std::string& folder) {
   Options options;
   options.create_if_missing = true;
   Check(DestroyDB(folder, options));
-  DB* opened = nullptr;
-  Check(DB::Open(options, folder, &opened));
-  std::unique_ptr<DB> db(opened);
+  std::unique_ptr<DB> db;
+  Check(OpenDB(&db, options, folder));
   for (uint64_t rank = table.begin; rank < table.end; rank++) {
     Check(db->Put(WriteOptions(), table.key(rank), "a value of 20 bytes."));
   }

@@ -22,6 +22,7 @@
 #include "tools/output.h"
 #include "tools/policy_flag.h"
 #include "tools/target.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 #include "tests/own_folder.h"
@@ -323,9 +324,8 @@ TEST_F(DynamicSurfTest, OverADb) {
   Options options;
   options.create_if_missing = true;
   ASSERT_OK(DestroyDB(folder, options));
-  DB* opened = nullptr;
-  ASSERT_OK(DB::Open(options, folder, &opened));
-  const std::unique_ptr<DB> db(opened);
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, options, folder));
   options_.source = [&db] {
     return std::unique_ptr<Iterator>(db->NewIterator(ReadOptions()));
   };

@@ -20,6 +20,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/statistics.h"
+#include "table/rocksdb_internals/versions.h"
 
 using namespace ROCKSDB_NAMESPACE;           // NOLINT
 using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
@@ -58,14 +59,11 @@ class MonitoredDB {
     options.create_if_missing = true;
     options.create_missing_column_families = true;
     options.statistics = CreateDBStatistics();
-    DB* db = nullptr;
-    Require(DB::Open(
-        options, folder,
-        {{"default",
-          FamilyOptions("{id=protean.Proteus;bits_per_key=10;sample_every=1}")},
-         {"stock", FamilyOptions("bloomfilter:10")}},
-        &families_, &db));
-    db_.reset(db);
+    const std::vector<ColumnFamilyDescriptor> families = {
+        {"default",
+         FamilyOptions("{id=protean.Proteus;bits_per_key=10;sample_every=1}")},
+        {"stock", FamilyOptions("bloomfilter:10")}};
+    Require(OpenDB(&db_, options, folder, families, &families_));
   }
   ~MonitoredDB() {
     for (ColumnFamilyHandle* family : families_) delete family;

@@ -17,6 +17,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/options_util.h"
+#include "rocksdb/version.h"
 
 namespace {
 
@@ -41,9 +42,14 @@ int main(int argc, char** argv) {
   Require(LoadLatestOptions(config, argv[1], &options, &families));
   options.statistics = CreateDBStatistics();
   std::vector<ColumnFamilyHandle*> handles;
+#if ROCKSDB_MAJOR >= 11
+  std::unique_ptr<DB> db;
+  Require(DB::Open(options, argv[1], families, &handles, &db));
+#else
   DB* opened = nullptr;
   Require(DB::Open(options, argv[1], families, &handles, &opened));
   const std::unique_ptr<DB> db(opened);
+#endif
   SetPerfLevel(PerfLevel::kEnableCount);
   for (ColumnFamilyHandle* handle : handles) {
     std::vector<std::string> keys;
