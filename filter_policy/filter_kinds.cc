@@ -42,12 +42,11 @@ TypeList& Types() {
   static TypeList* const types = [] {
     // The policy of levels:... chooses among others and builds no filters
     // itself.
-    static const FilterType always_true = {FilterKind::kAlwaysTrue,
-                                           "none",
-                                           AlwaysTrue::Open,
-                                           {LevelsPolicyType()}};
     auto* list = new TypeList;
-    list->Add(&always_true);
+    list->Add(new FilterType{FilterKind::kAlwaysTrue,
+                             "none",
+                             AlwaysTrue::Open,
+                             {LevelsPolicyType()}});
     list->Add(&ProteusFilterType());
     list->Add(&SurfFilterType());
     return list;

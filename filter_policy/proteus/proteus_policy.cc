@@ -19,21 +19,21 @@ using Options = ProteusPolicyOptions;
 
 constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
 
-const std::string kBitsOption = "bits_per_key";
+constexpr char kBitsOption[] = "bits_per_key";
 constexpr int kBitsDigits = 6;  // after the point, as RocksDB writes numbers
-const std::string kAmqOption = "amq";
-const std::string kLevelBitsOption = "level_bits";
-const std::string kPointsOption = "points";
-const std::string kMemoryOption = "filter_memory";
-const std::string kPriceOption = "false_positive_price";
-const std::string kCapacityOption = "sample_capacity";
-const std::string kEveryOption = "sample_every";
-const std::string kSeedOption = "seed_file";
-const std::string kSamplesOption = "samples_file";
+constexpr char kAmqOption[] = "amq";
+constexpr char kLevelBitsOption[] = "level_bits";
+constexpr char kPointsOption[] = "points";
+constexpr char kMemoryOption[] = "filter_memory";
+constexpr char kPriceOption[] = "false_positive_price";
+constexpr char kCapacityOption[] = "sample_capacity";
+constexpr char kEveryOption[] = "sample_every";
+constexpr char kSeedOption[] = "seed_file";
+constexpr char kSamplesOption[] = "samples_file";
 
-const std::string kAuto = "auto";  // of several options
-const std::string kEqualLevelBits = "equal";
-const std::string kKeysForPoints = "keys";
+constexpr char kAuto[] = "auto";  // of several options
+constexpr char kEqualLevelBits[] = "equal";
+constexpr char kKeysForPoints[] = "keys";
 
 // The policies, which differ only in the designs that they search.
 struct Variant {

@@ -13,9 +13,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 const char kUsage[] = "surf:HASH_BITS:REAL_BITS[:PREFIX_BITS]";
-const std::string kHashOption = "hash_suffix_bits";
-const std::string kRealOption = "real_suffix_bits";
-const std::string kPrefixOption = "prefix_suffix_bits";
+constexpr char kHashOption[] = "hash_suffix_bits";
+constexpr char kRealOption[] = "real_suffix_bits";
+constexpr char kPrefixOption[] = "prefix_suffix_bits";
 
 const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
   static const auto* const info =
@@ -79,7 +79,7 @@ Status Parse(const std::string& spec,
 }  // namespace
 
 const FilterType& SurfFilterType() {
-  static const FilterType type = {
+  static const auto* const type = new FilterType{
       kSurfKind,
       "SuRF",
       Surf::Open,
@@ -88,7 +88,7 @@ const FilterType& SurfFilterType() {
           return std::make_unique<SurfFilterPolicy>();
         },
         Parse}}};
-  return type;
+  return *type;
 }
 
 SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)

@@ -108,8 +108,8 @@ Status Check() {
 }  // namespace
 
 Status CheckHandles() {
-  static const Status checked = Check();
-  return checked;
+  static const auto* const checked = new Status(Check());
+  return *checked;
 }
 
 DB* DBOf(rocksdb_t* db) { return *In<DB*>(db); }

@@ -6,7 +6,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 const std::shared_ptr<const ThreadBounds>& RoundBounds::Take(
     const Slice* target, bool backwards) {
-  static const std::shared_ptr<const ThreadBounds> none;
+  static const auto& none = *new std::shared_ptr<const ThreadBounds>;
   const std::shared_ptr<const ThreadBounds>& current = ThreadBounds::Current();
   const bool changed = !ThreadBounds::AreEqual(bounds_.get(), current.get());
   if (target != nullptr) {

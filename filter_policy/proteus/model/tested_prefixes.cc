@@ -24,8 +24,8 @@ uint32_t LengthsOf(const ProteusDesign& design, uint32_t shared,
 
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics) {
-  static const ByteAlphabets kAny;
-  return design.stride_bits > 0 ? kAny : statistics.alphabets();
+  static const auto* const any = new ByteAlphabets;
+  return design.stride_bits > 0 ? *any : statistics.alphabets();
 }
 
 TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
