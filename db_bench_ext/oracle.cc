@@ -122,6 +122,7 @@ class OracleBuilder : public RangeFilterBuilder {
     KeyLists().push_back(std::make_shared<const SortedKeys>(std::move(keys_)));
   }
   double ApproximateBitsPerKey() const override { return 1; }
+  uint64_t MaxPayloadSize() const override { return 8; }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override { keys_.Add(key); }

@@ -214,6 +214,8 @@ class RangeFilterBuilder {
 
   // Approximate bits per key, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
+  // The maximum size of the payload if no more keys come. Called before Finish.
+  virtual uint64_t MaxPayloadSize() const = 0;
 
  protected:
   // Processes the next key, which shares its first `shared` bytes with the key

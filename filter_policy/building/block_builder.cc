@@ -36,6 +36,22 @@ void BlockBuilder::AddOutOfOrder(const Slice& key) {
   last_unordered_key_.assign(key.data(), key.size());
 }
 
+uint64_t BlockBuilder::MaxSize() const {
+  FilterBlockHeader header = header_;
+  header.salt = FilterSalt{1, 1};
+  if (descending_.empty()) {
+    header.smallest = first_key();
+    header.largest = last_key();
+    return FilterBlockSize(header, builder_->MaxPayloadSize());
+  }
+  // Text takes up to four times of what is usual.
+  constexpr double kMore = 4;
+  const double bits = kMore * builder_->ApproximateBitsPerKey() *
+                      static_cast<double>(descending_.size());
+  return FilterBlockSize(header, static_cast<uint64_t>(bits / 8)) +
+         2 * FilterBlockHeader::kMaxStoredKey;
+}
+
 Status BlockBuilder::Finish() {
   header_.num_keys = num_keys();
   descending_.MoveTo(builder_.get());

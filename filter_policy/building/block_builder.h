@@ -87,6 +87,10 @@ class BlockBuilder {
     return !unordered_ && descending_.empty() && builder_->IsFull();
   }
 
+  // The maximum of size() after Finish, if no more keys come. A guess where the
+  // keys descend, since they are not in the filter yet.
+  uint64_t MaxSize() const;
+
   // Called after the last key. Returns why the block cannot hold the keys: then
   // it says so.
   Status Finish();

@@ -54,9 +54,13 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
     return static_cast<size_t>(8.0 * static_cast<double>(bytes) /
                                bits_per_key_);
   }
+  // The maximum size of the filter of the entries that have been added, and
+  // about the size of as many more as `num_entries` has.
   size_t CalculateSpace(size_t num_entries) final {
-    return static_cast<size_t>(static_cast<double>(num_entries) *
-                               bits_per_key_ / 8);
+    const size_t added = EstimateEntriesAdded();
+    const size_t more = num_entries > added ? num_entries - added : 0;
+    return MaxSize() +
+           static_cast<size_t>(static_cast<double>(more) * bits_per_key_ / 8);
   }
   // The rate depends on the keys and queries, so the only safe estimate is the
   // worst.
@@ -66,6 +70,12 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
 
  protected:
   virtual Slice FinishBlock(std::unique_ptr<const char[]>* buf) = 0;
+  // The maximum size of the filter, if no more keys come.
+  virtual size_t MaxSize() const = 0;
+  // Whether RocksDB asks how large the file would be (FinishedFilter).
+  bool IsAskedForSize() const {
+    return built_ != nullptr && built_->is_asked_for_size;
+  }
 
   // The flags of a filter to which RocksDB has added a key with its prefix.
   static uint16_t PrefixFlags(const Slice& key, const Slice& prefix) {

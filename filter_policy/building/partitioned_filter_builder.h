@@ -52,6 +52,7 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
 
   // RocksDB asks after the last part, before it writes the parts.
   size_t EstimateEntriesAdded() override {
+    if (IsAskedForSize()) return (MaxUncountedBytes() + 1) / 2;
     const size_t entries = block_->num_keys() + (has_first_ ? 1 : 0);
     if (entries == 0 && !waiting_.empty()) Timed([&] { WriteWaiting(); });
     return requests_.Answer(entries, last_is_prefix_);
@@ -70,6 +71,9 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
   }
 
  protected:
+  size_t MaxSize() const override {
+    return finished_bytes_ + index_bytes_ + MaxBytesOfBlock();
+  }
   Slice FinishBlock(std::unique_ptr<const char[]>* buf) override {
     if (has_first_) AddFirst();
     if (last_is_prefix_) {
@@ -83,6 +87,8 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     requests_.FinishPart(block_->header().num_keys, filters ? size : 0);
     Charge(block_->MemoryUsage() + finished_bytes_ + size);
     finished_bytes_ += size;
+    last_part_bytes_ = size;
+    index_bytes_ += IndexEntryBytes();
     char* const bytes = new char[size]();
     buf->reset(bytes);
     waiting_.push_back({std::move(block_), bytes});
@@ -102,6 +108,20 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
     std::unique_ptr<BlockBuilder> block;
     char* bytes;
   };
+
+  // The maximum of the bytes that the last key adds to RocksDB's index of the
+  // parts, where a part ends with it, and of what RocksDB adds to the part.
+  size_t IndexEntryBytes() const { return last_key_.size() + 48; }
+  size_t MaxBytesOfBlock() const {
+    if (block_->num_keys() == 0 && !has_first_) return 0;
+    // The entry that is not added yet is a prefix.
+    return block_->MaxSize() + first_.size() + IndexEntryBytes();
+  }
+  // RocksDB counts the bytes of finished parts only when a data block ends, and
+  // the index only when the file ends.
+  size_t MaxUncountedBytes() const {
+    return last_part_bytes_ + index_bytes_ + MaxBytesOfBlock();
+  }
 
   void StartBlock(std::unique_ptr<RangeFilterBuilder> builder) {
     FilterBlockHeader header;
@@ -163,6 +183,8 @@ class PartitionedFilterBuilder final : public FileFilterBuilder {
   std::vector<Waiting> waiting_;
   uint64_t finished_keys_ = 0;
   size_t finished_bytes_ = 0;
+  size_t last_part_bytes_ = 0;
+  size_t index_bytes_ = 0;  // of RocksDB's index of the finished parts
   std::string last_key_;
   // Whether RocksDB adds prefixes, and whether the last entry may be one.
   bool prefixes_ = false;

@@ -44,6 +44,14 @@ class WholeFilterBuilder final : public FileFilterBuilder {
   }
 
  protected:
+  size_t MaxSize() const override {
+    if (segments_.empty()) {
+      return block_ == nullptr ? 0 : block_->MaxSize();
+    }
+    // The envelope of a segment is as large as that of a part, at most.
+    return segments_.MaxSize(block_ == nullptr ? Slice() : block_->last_key()) +
+           (block_ == nullptr ? 0 : block_->MaxSize());
+  }
   Slice FinishBlock(std::unique_ptr<const char[]>* buf) override {
     return segments_.empty() ? FinishPlain(buf) : FinishSegments(buf);
   }

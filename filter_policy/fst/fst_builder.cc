@@ -190,6 +190,57 @@ void FstBuilder::ChooseChildEncoding(Section* section) const {
   header->exception_bits = static_cast<uint8_t>(bits);
 }
 
+// ChooseEncoding prefers what it chooses to a single section of any encoding,
+// but may give up one part in size_ratio, and guesses the size of HasChild.
+uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
+  bool occurs[256];
+  std::copy(std::begin(records_.occurs()), std::end(records_.occurs()), occurs);
+  for (size_t i = 0; i < last_key.size(); i++) {
+    occurs[static_cast<uint8_t>(last_key[i])] = true;
+  }
+  const auto bytes = static_cast<unsigned>(
+      options_.reduce_alphabet ? std::count(occurs, occurs + 256, true) : 256);
+  const unsigned code_bits = bytes <= 2 ? 1 : BitsFor(bytes - 1);
+  const uint64_t open = std::max<uint64_t>(1, records_.open_nodes());
+  const uint64_t runs = records_.runs() + open;
+  const uint64_t run_bytes = records_.run_bytes() + records_.lowest_depth();
+  const uint64_t leaves = records_.leaves() + 1;
+
+  const auto size_of = [&](uint64_t split_bytes, uint64_t num_runs,
+                           uint64_t run_codes) {
+    FstSectionHeader section;
+    const uint64_t nodes = records_.nodes() + open + split_bytes;
+    section.nodes = static_cast<uint32_t>(nodes);
+    section.edges =
+        static_cast<uint32_t>(nodes - 1 + leaves - records_.terminators());
+    section.terminators = static_cast<uint32_t>(records_.terminators());
+    section.runs = static_cast<uint32_t>(num_runs);
+    section.run_codes = static_cast<uint32_t>(run_codes);
+    uint64_t smallest = kMax64;
+    for (unsigned bits = 0; bits <= code_bits; bits++) {
+      if (bits == 0 ? !options_.dense
+                    : bits < code_bits && !options_.quotient) {
+        continue;
+      }
+      section.remainder_bits = static_cast<uint8_t>(bits);
+      section.dense_group_shift = bits == 0 ? options_.dense_group_shift : 0;
+      smallest = std::min(smallest, FstSectionLayout(section, code_bits).end);
+    }
+    // The arrays of each section are rounded up, which the choice leaves out.
+    constexpr uint64_t kRounding = 192;
+    return FstHeader::kSize + Alphabet::kSize + FstSectionHeader::kSize +
+           kRounding + smallest + smallest / options_.size_ratio +
+           section.edges / 8;
+  };
+  // Prepare will know all runs.
+  const bool may_split =
+      !options_.runs || (2 * records_.run_bytes() < records_.nodes() + open &&
+                         records_.longest_run() <= kLongRun);
+  const uint64_t split = may_split ? size_of(run_bytes, 0, 0) : 0;
+  const uint64_t kept = options_.runs ? size_of(0, runs, run_bytes) : 0;
+  return std::max(split, kept) + PackedArray::Bytes(leaves, value_bits_);
+}
+
 bool FstBuilder::Prepare(uint64_t* size) {
   const uint64_t run_bytes = records_.run_bytes();
   split_runs_ = !options_.runs || (2 * run_bytes < records_.nodes() &&

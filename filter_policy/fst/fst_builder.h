@@ -57,6 +57,10 @@ class FstBuilder {
     records_.AddLast(key, shared, value, draft);
   }
 
+  // The maximum size of the serialized trie if `last_key` is the last key,
+  // which comes with AddLast. Not for tries that must be of digits.
+  uint64_t MaxSize(const Slice& last_key) const;
+
   // Decides on the encoding, and stores the size of the serialized trie
   // (fst.h). Must be called once, after the last key; there may be no key at
   // all. False if the trie is too large for 32-bit numbers.

@@ -67,6 +67,7 @@ void FstRecords::AppendRecord(const OpenNode& node, const Slice& run) {
   chunk.PushNumber(num_edges - node.children, 2);
   num_nodes_++;
   run_bytes_ += run.size();
+  num_runs_ += run.empty() ? 0 : 1;
   longest_run_ = std::max(longest_run_, run.size());
 }
 

@@ -53,6 +53,13 @@ class FstRecords {
   uint64_t nodes() const { return num_nodes_; }
   uint64_t run_bytes() const { return run_bytes_; }
   size_t longest_run() const { return longest_run_; }
+  // The recorded nodes that have a run, and the keys that end at a node.
+  uint64_t runs() const { return num_runs_; }
+  uint64_t terminators() const { return num_terminators_; }
+  // The nodes on the path of the last key, which are not recorded yet, and the
+  // depth of the lowest one.
+  size_t open_nodes() const { return open_.size(); }
+  size_t lowest_depth() const { return lowest_depth_; }
   // Whether a byte occurs in any edge or run.
   bool Occurs(unsigned byte) const { return occurs_[byte]; }
   const bool (&occurs() const)[256] { return occurs_; }
@@ -107,6 +114,7 @@ class FstRecords {
       AddEdge(label);
     } else {
       AddEdge(FstRecord::kTerminator);
+      num_terminators_++;
     }
     if (value_bytes_ > 0) values_.PushNumber(value, value_bytes_);
     if (draft_bytes_ > 0) values_.PushNumber(draft, draft_bytes_);
@@ -132,6 +140,8 @@ class FstRecords {
   uint64_t num_nodes_ = 0;
   uint64_t run_bytes_ = 0;
   size_t longest_run_ = 0;
+  uint64_t num_runs_ = 0;
+  uint64_t num_terminators_ = 0;
 };
 
 inline bool FstRecords::Reader::Next(FstRecord* record) {

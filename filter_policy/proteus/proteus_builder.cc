@@ -18,22 +18,25 @@ std::unique_ptr<RangeFilterBuilder> ProteusBuilder::NextPart() {
   return std::unique_ptr<RangeFilterBuilder>(new ProteusBuilder(group_));
 }
 
+uint64_t ProteusBuilder::PayloadFor(double bits_per_key,
+                                    uint64_t overhead) const {
+  const auto all =
+      static_cast<uint64_t>(bits_per_key / 8 * static_cast<double>(num_keys()));
+  // A filter of a few keys may take more than its share.
+  constexpr uint64_t kMinBytes = 64;
+  return HeaderSize() +
+         std::max(all - std::min(all, overhead), std::max(kMinBytes, all / 2));
+}
+
 uint64_t ProteusBuilder::PlanBytes(double bits_per_key) {
-  const size_t header_size =
-      is_part() ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
   FilterBlockHeader envelope;
   envelope.salt = salt();
   envelope.is_part = is_part();
   envelope.smallest = first_key();
   envelope.largest = last_key();
-  uint64_t overhead = FilterBlockSize(envelope, header_size);
+  uint64_t overhead = FilterBlockSize(envelope, HeaderSize());
   if (is_part()) overhead = group_->ShareOfOverhead(num_keys(), overhead);
-  const auto all =
-      static_cast<uint64_t>(bits_per_key / 8 * static_cast<double>(num_keys()));
-  // A filter of a few keys may take more than its share.
-  constexpr uint64_t kMinBytes = 64;
-  return header_size +
-         std::max(all - std::min(all, overhead), std::max(kMinBytes, all / 2));
+  return PayloadFor(bits_per_key, overhead);
 }
 
 Status ProteusBuilder::Prepare(uint64_t* payload_size) {

@@ -23,6 +23,9 @@ class ProteusBuilder : public RangeFilterBuilder {
   double ApproximateBitsPerKey() const override {
     return group_->settings().bits_per_key;
   }
+  uint64_t MaxPayloadSize() const override {
+    return PayloadFor(group_->MaxBitsPerKey(), /*overhead=*/0);
+  }
   FilterReport Report() const override { return header_.Report(); }
   bool KeepsRange() const override { return group_->settings().keeps_range; }
   bool TellsLengths() const override { return !group_->settings().keys_alone; }
@@ -44,8 +47,14 @@ class ProteusBuilder : public RangeFilterBuilder {
  private:
   explicit ProteusBuilder(std::shared_ptr<ProteusGroup> group);
 
-  // Maximum size of the payload in bytes, with that many bits per key.
+  // Maximum size of the payload in bytes, with that many bits per key, of which
+  // `overhead` bytes are spent otherwise.
+  uint64_t PayloadFor(double bits_per_key, uint64_t overhead) const;
   uint64_t PlanBytes(double bits_per_key);
+
+  size_t HeaderSize() const {
+    return is_part() ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
+  }
 
   const std::shared_ptr<ProteusGroup> group_;
   const size_t part_;

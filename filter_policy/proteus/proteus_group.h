@@ -34,6 +34,8 @@ struct ProteusSettings {
   std::function<double(uint64_t num_keys, bool is_part, const Slice& smallest,
                        const Slice& largest)>
       bits_of_file;
+  // The maximum of what `bits_of_file` gives; larger numbers are cut down.
+  double max_bits_of_file = 64;
   // Whether the range of the file's keys is kept among its properties.
   bool keeps_range = false;
   // The kinds of sets that may be chosen.
@@ -68,11 +70,18 @@ class ProteusGroup {
   ProteusGroup& operator=(const ProteusGroup&) = delete;
 
   const ProteusSettings& settings() const { return settings_; }
+  // The maximum of BitsPerKey.
+  double MaxBitsPerKey() const {
+    return settings_.bits_of_file == nullptr ? settings_.bits_per_key
+                                             : settings_.max_bits_of_file;
+  }
   // The bits per key at the end of a part with this range.
   double BitsPerKey(bool is_part, const Slice& smallest,
                     const Slice& largest) const {
     if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
-    return settings_.bits_of_file(keys_.size(), is_part, smallest, largest);
+    return std::min(
+        settings_.max_bits_of_file,
+        settings_.bits_of_file(keys_.size(), is_part, smallest, largest));
   }
 
   // Begins a part. AddKey and EndPart then refer to it.

@@ -441,18 +441,24 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
   if (options.filter_memory > 0 && context.level_at_creation >= 0) {
     const auto budget = std::make_shared<FileBudget>(
         filters_, budget_log_, Samples(), options.filter_memory, context, env);
-    // RocksDB cuts parts by this size.
-    if (context.table_options.partition_filters) {
+    // RocksDB cuts parts, and the files of a compaction, by the sizes that it
+    // is told before the bits of the file are known.
+    const bool cuts_files = context.level_at_creation > 0;
+    if (context.table_options.partition_filters || cuts_files) {
       settings.bits_per_key =
           budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
                               Options::kMaxBitsPerKey);
     }
+    if (cuts_files)
+      settings.max_bits_of_file = settings.bits_per_key + kMaxTaken;
     bits_of_file = [budget](uint64_t keys, bool /*is_part*/,
                             const Slice& smallest, const Slice& largest) {
       return budget->BitsFor(keys, smallest, largest);
     };
   } else if (options.filter_memory == 0 && options.level_bits == kAuto) {
     bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
+    settings.max_bits_of_file =
+        options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
   }
   settings.keeps_range = options.filter_memory > 0;
   // Filters on trial, which have no log, and files that are written outside of

@@ -35,6 +35,13 @@ class SegmentedBlock {
   // Counts a key that no segment holds.
   void CountKey(const Slice& key);
 
+  // The maximum size of the block, without the blocks of segments to come: of
+  // one that ends with `next_last`, unless that is empty.
+  size_t MaxSize(const Slice& next_last) const {
+    return segments_.MaxPayloadSize(last_key_.size() + next_last.size()) +
+           kMaxEnvelope;
+  }
+
   // The size of the block, once all segments have been added.
   size_t EndAll(uint16_t flags);
   // Writes the block to `bytes`, which has that many zero bytes. The segments
@@ -42,6 +49,10 @@ class SegmentedBlock {
   void Write(char* bytes);
 
  private:
+  // The header, the stored keys and what follows the payload.
+  static constexpr size_t kMaxEnvelope =
+      64 + 2 * FilterBlockHeader::kMaxStoredKey + kReadPadding;
+
   FilterBlockHeader whole_;
   SegmentWriter segments_;
   // The header refers to these.

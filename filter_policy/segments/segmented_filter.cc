@@ -39,6 +39,10 @@ uint64_t SegmentWriter::PayloadSize() const {
          block_bytes_;
 }
 
+uint64_t SegmentWriter::MaxPayloadSize(uint64_t end_bytes) const {
+  return PayloadSize() + kEntrySize + end_bytes;
+}
+
 void SegmentWriter::Write(char* payload) {
   EncodeFixed32(payload, static_cast<uint32_t>(segments_.size()));
   EncodeFixed32(payload + 4, 0);

@@ -47,6 +47,9 @@ class SegmentWriter {
   // The bytes of all blocks.
   size_t block_bytes() const { return block_bytes_; }
   uint64_t PayloadSize() const;
+  // The maximum of PayloadSize() where the last segment and one more, whose
+  // block does not count, have ends of `end_bytes` bytes.
+  uint64_t MaxPayloadSize(uint64_t end_bytes) const;
   // Writes the payload to PayloadSize() bytes, and frees the segments.
   void Write(char* payload);
 

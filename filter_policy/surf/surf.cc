@@ -432,11 +432,15 @@ Status SurfBuilder::PrepareTrie(uint64_t* size) {
   return Status::OK();
 }
 
+uint64_t SurfBuilder::MaxPayloadSize() const {
+  return std::min(kSuffixHeaderSize + fst_.MaxSize(last_key()),
+                  AllowedSize(key_bytes_ + last_key().size()));
+}
+
 Status SurfBuilder::Prepare(uint64_t* size) {
   const Status s = PrepareTrie(size);
   if (!s.ok()) return s;
-  if (*size >
-      std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes_ / 3})) {
+  if (*size > AllowedSize(key_bytes_)) {
     return Status::NotSupported(
         "SuRF: it would take " + std::to_string(*size / num_keys()) +
         " bytes per key, for keys of " +

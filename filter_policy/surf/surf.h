@@ -222,6 +222,7 @@ class SurfBuilder : public RangeFilterBuilder {
   double ApproximateBitsPerKey() const override {
     return kUsualTrieBitsPerKey + suffix_.bits();
   }
+  uint64_t MaxPayloadSize() const override;
   FilterReport Report() const override {
     FilterReport report;
     report.design = suffix_.Describe();
@@ -267,6 +268,9 @@ class SurfBuilder : public RangeFilterBuilder {
   static constexpr double kUsualTrieBitsPerKey = 8;
 
   // A filter may take the largest of these, or a third of the keys.
+  uint64_t AllowedSize(uint64_t key_bytes) const {
+    return std::max({kSmall, kMaxBytesPerKey * num_keys(), key_bytes / 3});
+  }
   static constexpr uint64_t kSmall = 64 << 10;
   static constexpr uint64_t kMaxBytesPerKey = 64;
 

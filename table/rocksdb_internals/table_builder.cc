@@ -8,6 +8,7 @@
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/block_based_table_builder.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -75,6 +76,8 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
                            options.level_at_creation, options.ioptions.stats);
   }
 
+  FinishedFilter* built() const { return &facts_->built; }
+
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
     return policy_->CompatibilityName();
@@ -107,6 +110,33 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
   const SharedFacts facts_ = std::make_shared<FilterFacts>();
 };
 
+// Makes RocksDB's estimate of the file's size one that the file does not
+// exceed.
+class SizedTableBuilder : public BlockBasedTableBuilder {
+ public:
+  SizedTableBuilder(const BlockBasedTableOptions& table,
+                    const TableBuilderOptions& options,
+                    WritableFileWriter* file,
+                    std::shared_ptr<const FilterOfFile> filter)
+      : BlockBasedTableBuilder(table, options, file),
+        filter_(std::move(filter)) {}
+
+#if PROTEAN_HAS_TAIL_ESTIMATES
+  uint64_t EstimatedTailSize() const override {
+    filter_->built()->is_asked_for_size = true;
+    const uint64_t size = BlockBasedTableBuilder::EstimatedTailSize();
+    filter_->built()->is_asked_for_size = false;
+    return size + kMaxPropertyBytes;
+  }
+#endif
+
+ private:
+  // Maximum size of the properties of a filter, and of its name.
+  [[maybe_unused]] static constexpr uint64_t kMaxPropertyBytes = 1024;
+
+  const std::shared_ptr<const FilterOfFile> filter_;
+};
+
 }  // namespace
 
 TableBuilder* NewTableBuilderWithProperties(
@@ -136,7 +166,7 @@ TableBuilder* NewTableBuilderWithProperties(
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
   auto* const builder =
-      new BlockBasedTableBuilder(table, options_of_file, file);
+      new SizedTableBuilder(table, options_of_file, file, filter);
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }

@@ -36,6 +36,10 @@
 // InternalIterator::Prepare announces to them.
 #define PROTEAN_HAS_MULTI_SCAN PROTEAN_ROCKSDB_AT_LEAST(10, 5)
 
+// A table builder estimates the size of what follows the data blocks, so that
+// compactions can cut files before they exceed their target.
+#define PROTEAN_HAS_TAIL_ESTIMATES PROTEAN_ROCKSDB_AT_LEAST(10, 9)
+
 // PROTEAN_SINCE_10_8(text) is `text` since RocksDB 10.8 and nothing before:
 // TableReader::VerifyChecksum has a third parameter.
 #if PROTEAN_ROCKSDB_AT_LEAST(10, 8)

@@ -81,6 +81,7 @@ class KeepingBuilder : public RangeFilterBuilder {
   }
   void Write(char*) override {}
   double ApproximateBitsPerKey() const override { return 1; }
+  uint64_t MaxPayloadSize() const override { return 0; }
 
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override {

@@ -55,6 +55,7 @@ class ToyBuilder : public RangeFilterBuilder {
  public:
   void Write(char* payload) override { memcpy(payload, bytes_, 256); }
   double ApproximateBitsPerKey() const override { return 1; }
+  uint64_t MaxPayloadSize() const override { return sizeof(bytes_); }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }

@@ -76,6 +76,7 @@ class KeysBuilder : public RangeFilterBuilder {
     memcpy(payload, keys_.data(), keys_.size());
   }
   double ApproximateBitsPerKey() const override { return 8 * kKeySize; }
+  uint64_t MaxPayloadSize() const override { return num_keys() * kKeySize; }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override {

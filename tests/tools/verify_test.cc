@@ -36,6 +36,9 @@ class ForgetfulBuilder : public RangeFilterBuilder {
   double ApproximateBitsPerKey() const override {
     return builder_->ApproximateBitsPerKey();
   }
+  uint64_t MaxPayloadSize() const override {
+    return builder_->MaxPayloadSize() + last_key().size();
+  }
 
  protected:
   void Add(const Slice& key, size_t /*shared*/,
