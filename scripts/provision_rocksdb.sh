@@ -4,7 +4,7 @@
 # (librocksdb.a or librocksdb.so) and the commands that it was compiled with (compile_commands.json).
 #
 #   scripts/provision_rocksdb.sh [--source=DIR] [--library=FILE] [--compile] [--assertions] [--native]
-#                                [--sanitizer=NAME] [--source-only]
+#                                [--sanitizer=NAME] [--source-only] [--headers-only]
 #
 #   --source=DIR      build this RocksDB tree instead of 9.10.0; the build is incremental
 #   --library=FILE    compile nothing: this shared library is that RocksDB. Its exports tell how it was compiled
@@ -13,6 +13,7 @@
 #   --native          a build for this machine's CPU (-march=native) instead of any x86-64/arm64; compiled
 #   --sanitizer=NAME  a build with -fsanitize=NAME: ThreadSanitizer must know how all code synchronizes; compiled
 #   --source-only     build nothing and print the source tree alone
+#   --headers-only    find out how the library would be compiled, in seconds, and build nothing
 #
 # Where the distribution has RocksDB 9.10.0 and its package librocksdb-dev is installed, that library is used as it is, and
 # the headers that the package leaves out come from the source archive of the same version. Elsewhere the library is compiled.
@@ -27,8 +28,9 @@ readonly version=9.10.0
 readonly debian_version=9.10.0-1
 readonly debian_suite=trixie
 
-source="" library="" compile=0 assertions=0 native=0 sanitizer="" source_only=0
-parse_options --source=DIR --library=FILE --compile --assertions --native --sanitizer=NAME --source-only -- "$@"
+source="" library="" compile=0 assertions=0 native=0 sanitizer="" source_only=0 headers_only=0
+parse_options --source=DIR --library=FILE --compile --assertions --native --sanitizer=NAME --source-only \
+  --headers-only -- "$@"
 source_tree=$source
 [ -z "$source$sanitizer" ] && [ $((assertions + native)) = 0 ] || compile=1
 
@@ -166,6 +168,8 @@ if [ -n "$library" ]; then
     configure
     ln -sf "$library" "$build/librocksdb.so"
   fi
+elif [ $headers_only = 1 ]; then
+  [ -f "$build/compile_commands.json" ] || configure
 elif [ ! -f "$build/librocksdb.a" ] || [ -n "${source_tree##"$cache"/*}" ]; then
   say "building RocksDB in $build: 4 to 10 minutes on 2 cores, once"
   configure

@@ -15,7 +15,6 @@
 . "$project/scripts/check/tested_build.sh"
 
 readonly provided=9.10.0
-readonly usual="$provided 10.4.2 11.8.1"
 
 minutes=30 wanted=()
 parse_options '--minutes=N|0' 'TREE|VERSION...' -- "$@"
@@ -29,12 +28,13 @@ for argument in "${arguments[@]}"; do
     die "'$argument' is neither a RocksDB source tree nor a version that can be fetched ($known)"
   fi
 done
-[ ${#wanted[@]} -gt 0 ] || read -r -a wanted <<<"$usual"
+[ ${#wanted[@]} -gt 0 ] || wanted=($provided "${tested_crates[@]}")
 
 cache=$(cache_folder)
 
 # ---- Source trees ----
 
+install_packages
 # All trees are fetched first, so that none is missing in the middle of the night. The build provides 9.10.0 itself.
 trees=()
 for name in "${wanted[@]}"; do

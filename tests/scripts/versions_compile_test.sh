@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks that all programs and tests compile with each version of RocksDB that Protean is tested with, besides 9.10.0. The
+# versions' source trees are needed for that, and no libraries of them: the compiler checks, and generates no code.
+#
+#   versions_compile_test.sh BUILD [VERSION...]
+#
+# Ends with code 77, which says that it was left out, where a source tree cannot be fetched.
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+. "$project/scripts/rocksdb_crates.sh"
+parse_options BUILD VERSION... -- "$@"
+[ ${#arguments[@]} -gt 0 ] || die "no build folder is given"
+build=$(realpath "${arguments[0]}")
+versions=("${arguments[@]:1}")
+[ ${#versions[@]} -gt 0 ] || versions=("${tested_crates[@]}")
+
+cache=$(cache_folder)
+for version in "${versions[@]}"; do
+  # In a subshell, which ends where this fails.
+  (fetch_rocksdb_crate "$version" "$cache/rocksdb-$version" "the versions are checked where it has") || {
+    say "left out: the source tree of RocksDB $version cannot be fetched"
+    exit 77
+  }
+done
+werror=$(sed -n 's/^PROTEAN_WERROR:BOOL=//p' "$build/CMakeCache.txt")
+for version in "${versions[@]}"; do
+  start=$SECONDS work=$build/versions/$version
+  mkdir -p "$work"
+  lock "$work/.lock" "another run in $work"
+  if ! { cmake -S "$project" -B "$work" -G Ninja -DPROTEAN_SYNTAX_ONLY=ON "-DPROTEAN_WERROR=${werror:-OFF}" \
+    "-DPROTEAN_ROCKSDB_SOURCE=$cache/rocksdb-$version" && cmake --build "$work" --parallel "$(job_count)" -- -k 0; } \
+    >"$work/log" 2>&1; then
+    grep -E 'error|FAILED' "$work/log" | head -n 40 || tail -n 40 "$work/log"
+    die "Protean does not compile with RocksDB $version; log: $work/log"
+  fi
+  say "RocksDB $version: $((SECONDS - start)) s"
+done
+echo passed
