@@ -8,8 +8,10 @@
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
 
+#include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/table/twin_db.h"
@@ -20,10 +22,8 @@ namespace {
 
 constexpr uint64_t kTarget = 256 << 10;
 
-struct Table {
-  const char* policy;
-  const char* options;
-};
+// A filter policy, and other options of the table.
+using Table = std::pair<const char*, const char*>;
 
 class FileSizesTest : public ::testing::TestWithParam<Table> {
  protected:
@@ -37,9 +37,11 @@ class FileSizesTest : public ::testing::TestWithParam<Table> {
     options.target_file_size_base = kTarget;
     options.target_file_size_is_upper_bound = true;
     options.table_factory = NewTable(
-        "ProteanTable", std::string("filter_policy=") + GetParam().policy +
-                            ";" + GetParam().options);
+        "ProteanTable", std::string("filter_policy=") + GetParam().first + ";" +
+                            GetParam().second);
     EXPECT_OK(DestroyDB(path_, options));
+    log_ = std::make_shared<RecordingLogger>();
+    options.info_log = log_;
     std::unique_ptr<DB> db;
     EXPECT_OK(OpenDB(&db, options, path_));
     for (const std::string& key : keys) {
@@ -53,6 +55,7 @@ class FileSizesTest : public ::testing::TestWithParam<Table> {
   }
 
   const std::string path_;
+  std::shared_ptr<RecordingLogger> log_;
 };
 
 TEST_P(FileSizesTest, TargetIsAnUpperBound) {
@@ -64,6 +67,17 @@ TEST_P(FileSizesTest, TargetIsAnUpperBound) {
     for (const LiveFileMetaData& file : files) {
       EXPECT_GE(kTarget + kTarget / 50, file.size) << family.name;
       sum += file.size;
+    }
+    // RocksDB's own assertion, of which it logs the sides.
+    const Keys tails = log_->Lines({"Estimated tail size = "});
+    EXPECT_EQ(files.size(), tails.size()) << family.name;
+    for (const std::string& line : tails) {
+      const auto number_behind = [&line](const char* words) {
+        return std::stoull(line.substr(line.find(words) + strlen(words)));
+      };
+      EXPECT_GE(number_behind("Estimated tail size = "),
+                number_behind("Actual tail size = "))
+          << family.name << ": " << line;
     }
     // The last one is what is left.
     EXPECT_LE(kTarget * 85 / 100, sum / (files.size() - 1)) << family.name;
