@@ -48,8 +48,9 @@ class RunSearch {
       : read_options_(read_options) {}
 
   void BeginRound() {
-    if (sampler_.IsWatching()) sampler_.Finish(runs_, rounds_.current());
+    if (sampler_.IsWatching()) sampler_.Finish(runs_);
     rounds_.BeginNext();
+    runs_.BeginRound();
     bounds_.EndRound();
     if (runs_.IsCrowded()) runs_.RemoveIdle(rounds_.current());
   }
@@ -58,7 +59,7 @@ class RunSearch {
   // it, if that is the only run, and the last round has left nothing to do.
   // Else returns false, and does nothing.
   bool Repeat(const Slice& target, OpenRun* run) {
-    if (runs_.size() != 1 || !run->is_listed || sampler_.IsWatching() ||
+    if (runs_.size() != 1 || run->index != 0 || sampler_.IsWatching() ||
         !rounds_.CanRepeat(*run) || !bounds_.Repeat()) {
       return false;
     }
@@ -102,7 +103,7 @@ class SearchHandle {
     if (search_->rounds_.IsNext(run_, target)) search_->BeginRound();
     search_->bounds_.BeginSeek();
     search_->rounds_.Enter(target, &run_);
-    search_->runs_.Add(&run_);
+    search_->runs_.Enter(&run_);
   }
 
   // BeginSeek for the only run of a search, which is at a key and is sought for
@@ -123,14 +124,15 @@ class SearchHandle {
   }
 
   // The functions of OpenRuns and SearchSampler, for this member.
-  SearchPosition NextStop(const Slice& marker) const {
-    return search_->runs_.NextStop(run_, marker);
+  SearchPosition NextStop(const Slice& marker) {
+    return search_->runs_.NextStop(&run_, marker);
   }
   void Watch(const Slice& target, bool backwards, bool inclusive) {
-    search_->sampler_.Watch(run_, target, backwards, inclusive);
+    search_->sampler_.Watch(&run_, target, backwards, inclusive);
   }
   void Follow() {
-    if (search_->sampler_.IsWatching()) search_->sampler_.Follow(run_);
+    search_->runs_.Follow(&run_);
+    search_->sampler_.Follow(&run_);
   }
 
  private:

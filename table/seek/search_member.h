@@ -12,6 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Where an iterator is.
 struct SearchPosition {
+  // A key is a better stop than a marker (stop_heap.h).
   enum class Kind : uint8_t {
     kNone,    // at no key
     kKey,     // at this key of its file
@@ -40,12 +41,18 @@ class SearchMember {
 };
 
 // A member's entry in a search. SearchHandle owns it, and takes it out of the
-// search before it is destroyed.
+// search before it is destroyed. It knows its places in the lists of the
+// search, so that none of them is searched for it.
 struct OpenRun {
+  static constexpr uint32_t kNowhere = ~uint32_t{0};
+
   const SearchMember* const member;
   const void* const file;  // identifies the file
   uint64_t round = 0;      // the latest round in which it was sought; 0: none
-  bool is_listed = false;  // in OpenRuns
+  uint32_t index = kNowhere;  // in OpenRuns
+  uint32_t moved = kNowhere;  // in OpenRuns, among those that have moved
+  uint32_t stop = kNowhere;   // in StopHeap
+  uint32_t watch = kNowhere;  // in SearchSampler
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,47 +2,54 @@
 
 #include "table/seek/search_sampler.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void SearchSampler::Watch(const OpenRun& run, const Slice& target,
-                          bool backwards, bool inclusive) {
-  const SearchPosition landing = run.member->Position();
+void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
+                          bool inclusive) {
+  const SearchPosition landing = run->member->Position();
   if (landing.kind == SearchPosition::Kind::kNone) return;
-  watches_.push_back({&run, target.ToString(), landing.user_key.ToString(),
+  Forget(run);
+  run->watch = static_cast<uint32_t>(watches_.size());
+  watches_.push_back({run, target.ToString(), landing.user_key.ToString(),
                       backwards, inclusive});
 }
 
-void SearchSampler::Follow(const OpenRun& run) {
-  for (size_t i = watches_.size(); i-- > 0;) {
-    if (watches_[i].run != &run) continue;
-    const SearchPosition landing = run.member->Position();
-    if (landing.kind != SearchPosition::Kind::kNone) {
-      watches_[i].landing = landing.user_key.ToString();
-    } else {
-      run.member->RecordNothingFrom(watches_[i].target);
-      watches_.erase(watches_.begin() + static_cast<ptrdiff_t>(i));
-    }
+void SearchSampler::Follow(OpenRun* run) {
+  if (run->watch == OpenRun::kNowhere) return;
+  WatchedSeek& watch = watches_[run->watch];
+  const SearchPosition landing = run->member->Position();
+  if (landing.kind != SearchPosition::Kind::kNone) {
+    watch.landing = landing.user_key.ToString();
+  } else {
+    run->member->RecordNothingFrom(watch.target);
+    Forget(run);
   }
 }
 
-void SearchSampler::Forget(const OpenRun& run) {
-  watches_.erase(
-      std::remove_if(watches_.begin(), watches_.end(),
-                     [&run](const WatchedSeek& w) { return w.run == &run; }),
-      watches_.end());
+void SearchSampler::Forget(OpenRun* run) {
+  if (run->watch == OpenRun::kNowhere) return;
+  WatchedSeek& last = watches_.back();
+  last.run->watch = run->watch;
+  if (last.run != run) watches_[run->watch] = std::move(last);
+  watches_.pop_back();
+  run->watch = OpenRun::kNowhere;
 }
 
-void SearchSampler::Finish(const OpenRuns& runs, uint64_t round) {
+void SearchSampler::Finish(const OpenRuns& runs) {
+  // The ends of a forward and a backward search.
+  Slice ends[2];
+  const bool found[2] = {runs.FindEnd(/*backwards=*/false, &ends[0]),
+                         runs.FindEnd(/*backwards=*/true, &ends[1])};
   for (const WatchedSeek& watch : watches_) {
+    watch.run->watch = OpenRun::kNowhere;
     const SearchMember& member = *watch.run->member;
     const SearchPosition at = member.Position();
-    Slice end;
+    const Slice& end = ends[watch.backwards];
     // An iterator that has moved had a key that was part of the search.
-    if (at.kind == SearchPosition::Kind::kNone ||
-        at.user_key != watch.landing ||
-        !runs.FindEnd(*watch.run, round, watch.backwards, &end)) {
+    if (!found[watch.backwards] || at.kind == SearchPosition::Kind::kNone ||
+        at.user_key != watch.landing) {
       continue;
     }
     if (watch.backwards) {

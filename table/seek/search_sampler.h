@@ -29,25 +29,25 @@ class SearchSampler {
   // Watches the seek of `run` for `target`, which has found a key or waits
   // before one. `inclusive` tells whether a backward seek may find `target`
   // itself.
-  void Watch(const OpenRun& run, const Slice& target, bool backwards,
-             bool inclusive);
+  void Watch(OpenRun* run, const Slice& target, bool backwards, bool inclusive);
   // `run`, if it is watched, has waited, and is at a key, at a marker further
   // on, or at none now.
-  void Follow(const OpenRun& run);
-  // Samples what was in vain in `round`, and watches nothing any more.
-  void Finish(const OpenRuns& runs, uint64_t round);
+  void Follow(OpenRun* run);
+  // Samples what was in vain in this round, and watches nothing any more.
+  void Finish(const OpenRuns& runs);
   // `run` is no part of the search any more.
-  void Forget(const OpenRun& run);
+  void Forget(OpenRun* run);
 
  private:
   struct WatchedSeek {
-    const OpenRun* run;
+    OpenRun* run;
     std::string target;
     std::string landing;  // the position at which the seek has ended
     bool backwards;
     bool inclusive;
   };
 
+  // One for each run that is watched.
   std::vector<WatchedSeek> watches_;
 };
 

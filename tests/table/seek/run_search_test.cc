@@ -6,9 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -39,6 +42,7 @@ class FakeMember : public SearchMember {
 
   SearchPosition Position() const override {
     EXPECT_FALSE(has_left);
+    looks++;
     if (!valid) return {};
     return {
         waiting ? SearchPosition::Kind::kMarker : SearchPosition::Kind::kKey,
@@ -61,6 +65,8 @@ class FakeMember : public SearchMember {
     valid = !found.empty();
     waiting = waits;
   }
+
+  static inline size_t looks = 0;  // at any member
 
   bool has_left = false;
   bool valid = false;
@@ -243,6 +249,195 @@ TEST_F(RunSearchTest, SeeksAreSampledWhenTheFirstMemberLeaves) {
   b->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
   a.reset();
   EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), b->ranges);
+}
+
+// A search over many runs, driven as RocksDB's iterators do. The work for each
+// run must be the same however many there are.
+class ManyRunsTest : public RunSearchTest {
+ protected:
+  static std::string Key(size_t i) {
+    std::string digits = std::to_string(i);
+    return std::string(8 - digits.size(), '0') + digits;
+  }
+
+  void MakeMembers(size_t count) {
+    members_.clear();
+    for (size_t i = 0; i < count; i++) members_.push_back(NewMember());
+  }
+  // Seeks all members, and watches each, as with sample_every=1.
+  void SeekAll(const std::string& target, bool waits,
+               const std::function<std::string(size_t)>& found) {
+    for (size_t i = 0; i < members_.size(); i++) {
+      members_[i]->SeekTo(target, found(i), waits);
+      members_[i]->handle.Watch(target, /*backwards=*/false,
+                                /*inclusive=*/true);
+    }
+  }
+  // The search comes to the marker of a member, which reads `found`, or nothing
+  // if that is empty. Returns the next stop.
+  SearchPosition Reach(size_t i, const std::string& found) {
+    FakeMember& member = *members_[i];
+    const std::string marker = member.key;
+    member.handle.Pass(marker);
+    const SearchPosition stop = member.handle.NextStop(marker);
+    member.key = found;
+    member.valid = !found.empty();
+    member.waiting = false;
+    member.handle.Follow();
+    return stop;
+  }
+
+  // Does `work` with few and with many members, and compares how often it looks
+  // at a member for each of them.
+  void ExpectConstantWork(const std::function<void()>& work) {
+    constexpr size_t kFew = 100;
+    constexpr size_t kMany = 10'000;
+    double looks[2];
+    for (const bool many : {false, true}) {
+      const size_t count = many ? kMany : kFew;
+      MakeMembers(count);
+      FakeMember::looks = 0;
+      work();
+      members_.clear();
+      looks[many] =
+          static_cast<double>(FakeMember::looks) / static_cast<double>(count);
+    }
+    EXPECT_LE(looks[true], 1.2 * looks[false]);
+    EXPECT_LE(looks[true], 30);
+  }
+
+  std::vector<std::unique_ptr<FakeMember>> members_;
+};
+
+TEST_F(ManyRunsTest, WatchedSeeksCostTheSame) {
+  ExpectConstantWork([&] {
+    for (int round = 0; round < 3; round++) {
+      SeekAll("k" + std::to_string(round), /*waits=*/false,
+              [](size_t i) { return "m" + Key(i); });
+    }
+  });
+  // All but the nearest of each of 3 rounds were in vain.
+  MakeMembers(1000);
+  for (int round = 0; round < 4; round++) {
+    SeekAll("k" + std::to_string(round), /*waits=*/false,
+            [](size_t i) { return "m" + Key(i); });
+  }
+  for (size_t i = 0; i < members_.size(); i++) {
+    EXPECT_EQ(i == 0 ? 0u : 3u, members_[i]->ranges.size()) << i;
+  }
+}
+
+TEST_F(ManyRunsTest, MarkersInOrderCostTheSame) {
+  ExpectConstantWork([&] {
+    for (int round = 0; round < 3; round++) {
+      SeekAll("k" + std::to_string(round), /*waits=*/true,
+              [](size_t i) { return "m" + Key(i); });
+      for (size_t i = 0; i < members_.size(); i++) {
+        const SearchPosition stop = Reach(i, "");
+        ASSERT_EQ(i + 1 < members_.size() ? SearchPosition::Kind::kMarker
+                                          : SearchPosition::Kind::kNone,
+                  stop.kind);
+        ASSERT_EQ(i + 1 < members_.size() ? "m" + Key(i + 1) : "",
+                  stop.user_key);
+      }
+    }
+  });
+}
+
+TEST_F(ManyRunsTest, MarkersAtOnePlaceCostTheSame) {
+  ExpectConstantWork([&] {
+    for (int round = 0; round < 3; round++) {
+      SeekAll("k" + std::to_string(round), /*waits=*/true,
+              [](size_t /*i*/) { return "m"; });
+      for (size_t i = 0; i < members_.size(); i++) Reach(i, "");
+    }
+  });
+}
+
+// Every other run is at a key. The search comes to a key and to a marker by
+// turns, and each of the two goes on to the end of the keys.
+TEST_F(ManyRunsTest, ScansCostTheSame) {
+  ExpectConstantWork([&] {
+    const size_t count = members_.size();
+    for (size_t i = 0; i < count; i++) {
+      members_[i]->SeekTo("k", Key(i), /*waits=*/i % 2 == 1);
+    }
+    for (size_t i = 0; i + 2 < count; i += 2) {
+      members_[i]->key = Key(count + i);  // by Next
+      const SearchPosition stop = Reach(i + 1, Key(count + i + 1));
+      ASSERT_EQ(SearchPosition::Kind::kKey, stop.kind);
+      ASSERT_EQ(Key(i + 2), stop.user_key);
+    }
+  });
+}
+
+// A search goes on in a few runs only, as from one range deletion to the next.
+TEST_F(ManyRunsTest, RoundsOfFewRunsCostTheSame) {
+  ExpectConstantWork([&] {
+    SeekAll("k", /*waits=*/false, [](size_t i) { return "m" + Key(i); });
+    for (size_t round = 0; round < members_.size(); round++) {
+      const std::string target = "l" + Key(round);
+      members_[0]->SeekTo(target, target, /*waits=*/true);
+      members_[0]->handle.Watch(target, /*backwards=*/false,
+                                /*inclusive=*/true);
+      Reach(0, "m");
+    }
+  });
+}
+
+// Checks the stops against a look at all runs, over random moves.
+TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
+  using Kind = SearchPosition::Kind;
+  MakeMembers(20);
+  Random rnd(301);
+  for (int round = 0; round < 300; round++) {
+    const size_t sought = round % 3 == 0 ? 20 : 1 + rnd.Uniform(20);
+    const std::string target = "k" + Key(static_cast<size_t>(round));
+    for (size_t i = 0; i < 20 && i < sought; i++) {
+      members_[i]->SeekTo(target, "m" + Key(rnd.Uniform(30)), rnd.OneIn(2));
+    }
+    for (;;) {
+      // The search comes to the nearest position.
+      FakeMember* at = nullptr;
+      for (const auto& member : members_) {
+        if (member->valid &&
+            (at == nullptr || member->key < at->key ||
+             (member->key == at->key && member->waiting && !at->waiting))) {
+          at = member.get();
+        }
+      }
+      if (at == nullptr || rnd.OneIn(40)) break;
+      const std::string further = "m" + Key(30 + rnd.Uniform(100));
+      if (!at->waiting) {
+        at->key = further < at->key ? at->key + "+" : further;
+        continue;
+      }
+      SearchPosition nearest;
+      for (const auto& other : members_) {
+        if (other.get() == at || !other->valid) continue;
+        if (other->waiting ? other->key <= at->key || nearest.kind == Kind::kKey
+                           : other->key < at->key) {
+          continue;
+        }
+        const SearchPosition position = other->Position();
+        if (position.kind != nearest.kind ||
+            position.user_key.compare(nearest.user_key) < 0) {
+          nearest = position;
+        }
+      }
+      const SearchPosition stop = at->handle.NextStop(at->key);
+      ASSERT_EQ(nearest.kind, stop.kind);
+      ASSERT_EQ(nearest.user_key, stop.user_key);
+      if (stop.kind == Kind::kMarker && rnd.OneIn(2)) {
+        at->key = stop.user_key.ToString();
+      } else {
+        at->waiting = false;
+        at->valid = !rnd.OneIn(3);
+        at->key = at->key + "+";
+      }
+      at->handle.Follow();
+    }
+  }
 }
 
 // Unless the process uses bounds of threads, which later tests do.
