@@ -37,10 +37,9 @@ class ExistenceIterator final : public FindsNothing {
     // Nothing more is to be learned in this run.
     bound_check_ = IterBoundCheck::kOutOfBound;
     if (check_->file_may_match_) return;
-    BlockCacheLookupContext lookup_context{TableReaderCaller::kUserIterator};
     FilterView view;
-    const FileRangeFilter* const filter =
-        file_.GetRangeFilter(read_options_, &lookup_context, &view);
+    const FileRangeFilter* const filter = file_.GetRangeFilter(
+        read_options_, TableReaderCaller::kUserIterator, &view);
     const SeekDecision decision =
         filter == nullptr ? SeekDecision::Read() : decide(*filter);
     check_->file_may_match_ = decision.action != SeekDecision::Action::kEmpty;
@@ -66,10 +65,9 @@ Status ExistenceCheck::Get(const FilteredFile& file,
                            const Slice& internal_key, GetContext* get_context,
                            const SliceTransform* prefix_extractor,
                            bool skip_filters) {
-  BlockCacheLookupContext lookup_context{TableReaderCaller::kUserGet};
   FilterView view;
   const FileRangeFilter* const filter =
-      file.GetRangeFilter(read_options, &lookup_context, &view);
+      file.GetRangeFilter(read_options, TableReaderCaller::kUserGet, &view);
   if (filter != nullptr) {
     return filter->KeyMayMatch(file.UserKey(internal_key))
                ? Status::Incomplete("the key may be there")

@@ -79,13 +79,16 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(
-    const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
+    const ReadOptions& read_options, TableReaderCaller caller,
     FilterView* view) const {
   if (!has_range_filter_) return nullptr;
-  if (is_partitioned_) return GetParts(read_options, lookup_context, view);
-  FilterBitsReader* filter;
-  ReportRead(
-      file_->GetFilter(read_options, lookup_context, &view->hold_, &filter));
+  if (is_partitioned_) return GetParts(read_options, caller, view);
+  FilterBitsReader* filter = file_->GetPinnedFilter();
+  if (filter == nullptr) {
+    BlockCacheLookupContext lookup_context(caller);
+    ReportRead(
+        file_->GetFilter(read_options, &lookup_context, &view->hold, &filter));
+  }
   return Checked(filter);
 }
 
@@ -98,16 +101,15 @@ const ProteanFilterBitsReader* FilteredFile::GetFilterOfKeys() const {
   return static_cast<const ProteanFilterBitsReader*>(file_->GetPinnedFilter());
 }
 
-const FileRangeFilter* FilteredFile::GetParts(
-    const ReadOptions& read_options, BlockCacheLookupContext* lookup_context,
-    FilterView* view) const {
-  view->parts_ = new (view->memory_) PartitionedFilter(
-      *file_, read_options, lookup_context,
-      /*in_order=*/true, static_cast<const PartReports*>(this));
-  const Status s = view->parts_->Open();
+const FileRangeFilter* FilteredFile::GetParts(const ReadOptions& read_options,
+                                              TableReaderCaller caller,
+                                              FilterView* view) const {
+  view->parts = std::make_unique<FilterInParts>(
+      *file_, read_options, caller, static_cast<const PartReports*>(this));
+  const Status s = view->parts->filter.Open();
   ReportRead(s);
-  if (!s.ok()) view->Release();
-  return view->parts_;
+  if (!s.ok()) view->parts.reset();
+  return view->parts == nullptr ? nullptr : &view->parts->filter;
 }
 
 void FilteredFile::ReportRead(const Status& s) const {

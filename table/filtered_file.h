@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <memory>
-#include <new>
 #include <string>
 
 #include "filter_policy/filter_block.h"
@@ -19,37 +18,23 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// A filter in parts, and those of its parts that are in use.
+struct FilterInParts {
+  FilterInParts(const BlockBasedFile& file, const ReadOptions& read_options,
+                TableReaderCaller caller, const PartReports* reports)
+      : lookup_context(caller),
+        filter(file, read_options, &lookup_context, /*in_order=*/true,
+               reports) {}
+
+  BlockCacheLookupContext lookup_context;
+  PartitionedFilter filter;
+};
+
 // Keeps a file's filter, or the parts of it that are in use, in memory for one
-// caller.
-class FilterView {
- public:
-  FilterView() {}
-  ~FilterView() { Release(); }
-  FilterView(const FilterView&) = delete;
-  FilterView& operator=(const FilterView&) = delete;
-
-  // The parts that the view keeps, or nullptr if it keeps none.
-  const FileRangeFilter* parts() const { return parts_; }
-  // Whether the view keeps nothing.
-  bool IsEmpty() const {
-    return hold_.GetValue() == nullptr && parts_ == nullptr;
-  }
-  // Keeps nothing any more, as a new view.
-  void Release() {
-    hold_.Reset();
-    if (parts_ == nullptr) return;
-    parts_->~PartitionedFilter();
-    parts_ = nullptr;
-  }
-
- private:
-  friend class FilteredFile;
-
-  FilterHold hold_;
-  // Every seek makes a view, and most files have whole filters. A std::optional
-  // would be filled with zeros each time.
-  PartitionedFilter* parts_ = nullptr;
-  alignas(PartitionedFilter) char memory_[sizeof(PartitionedFilter)];
+// caller. Every seek makes one, and most files have whole filters.
+struct FilterView {
+  FilterHold hold;
+  std::unique_ptr<FilterInParts> parts;
 };
 
 // Thread safe.
@@ -76,11 +61,11 @@ class FilteredFile final : public CountedFile, private PartReports {
 
   // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
   // through the block cache. `*view`, which is new, keeps it in memory for the
-  // caller. The arguments must outlive it. Returns nullptr if the filter is not
-  // available, for instance because it would have to be read and `read_options`
-  // forbids that; then the file may hold any key.
+  // caller. `read_options` must outlive it. Returns nullptr if the filter is
+  // not available, for instance because it would have to be read and
+  // `read_options` forbids that; then the file may hold any key.
   const FileRangeFilter* GetRangeFilter(const ReadOptions& read_options,
-                                        BlockCacheLookupContext* lookup_context,
+                                        TableReaderCaller caller,
                                         FilterView* view) const;
   // The file's filter if whole keys can be asked of it without RocksDB: keys
   // have no timestamps, and the table itself keeps the filter in memory. Else
@@ -123,7 +108,7 @@ class FilteredFile final : public CountedFile, private PartReports {
   void ReportUnreadPart(const Status& why) const override;
   void ReportDamagedPart(const Status& why) const override;
   const FileRangeFilter* GetParts(const ReadOptions& read_options,
-                                  BlockCacheLookupContext* lookup_context,
+                                  TableReaderCaller caller,
                                   FilterView* view) const;
   // Returns the filter that a policy of Protean has opened, or nullptr if it is
   // damaged or does not hold the keys.

@@ -19,12 +19,12 @@ uint64_t DataBlocksInCache(const PerfContext& counters) {
          counters.block_cache_filter_hit_count;
 }
 
-bool AllowsMarkers(const ReadOptions& read_options, TableReaderCaller caller,
-                   const FilteredFile& file, const FileIterator& iterator) {
+bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
   // A prefix seek may not take a marker for a key with its prefix; a tailing
   // iterator sees all sequence numbers; max_skippable_internal_keys would count
   // markers.
-  return caller == TableReaderCaller::kUserIterator &&
+  const ReadOptions& read_options = iterator.read_options();
+  return iterator.caller() == TableReaderCaller::kUserIterator &&
          !iterator.SeeksPrefixes() && !read_options.tailing &&
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
@@ -34,38 +34,44 @@ bool AllowsMarkers(const ReadOptions& read_options, TableReaderCaller caller,
 ProteanTableIterator::ProteanTableIterator(
     FilteredFile* file, const ReadOptions& read_options,
     const FileIterator::Arguments& arguments)
-    : WaitingIterator(file->file(), read_options, arguments),
-      file_(file),
-      read_options_(read_options),
-      markers_allowed_(
-          AllowsMarkers(read_options, arguments.caller, *file, inner())),
-      outcomes_(file),
-      lookup_context_(arguments.caller),
-      search_(this, file),
-      sampler_(file->queue(), inner(), bounds_, &search_) {}
+    : WaitingIterator(file->file(), read_options, arguments), file_(file) {}
+
+ProteanTableIterator::Seeks::Seeks(FilteredFile* file,
+                                   const FileIterator& inner)
+    : outcomes(file), markers_allowed(AllowsMarkers(*file, inner)) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
-  search_.Leave();
-  Settle(/*still_waits=*/false);
+  search().Leave();
+  if (seeks_ != nullptr) Settle(/*still_waits=*/false);
 }
 
-const FileRangeFilter* ProteanTableIterator::Filter() {
-  if (prepared_) return nullptr;
-  if (view_.parts() != nullptr) return view_.parts();
-  return file_->GetRangeFilter(read_options_, &lookup_context_, &view_);
+inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
+  if (iterator_.seeks_->prepared) return nullptr;
+  if (iterator_.seeks_->parts != nullptr)
+    return &iterator_.seeks_->parts->filter;
+  return iterator_.file_->GetRangeFilter(iterator_.read_options(),
+                                         iterator_.inner().caller(), &view_);
+}
+
+void ProteanTableIterator::Asking::LeaveParts() {
+  if (!iterator_.WaitsForSearch()) {
+    iterator_.seeks_->parts.reset();
+  } else if (iterator_.seeks_->parts == nullptr) {
+    iterator_.seeks_->parts = std::move(view_.parts);
+  }
 }
 
 inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
                                             bool still_waits) {
-  search_.BeginSeek(target);
+  search().BeginSeek(file_, target);
   Settle(still_waits);
   SetReading();
   TakeBounds();
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
-  if (ThreadBounds::AreUsed() && search_.IsJoined() && !read_options_.tailing &&
-      read_options_.table_filter == nullptr) {
-    bounds_.Add(search_.bounds().Take(target, backwards));
+  if (ThreadBounds::AreUsed() && search().IsJoined() &&
+      !read_options().tailing && read_options().table_filter == nullptr) {
+    bounds_.Add(search().bounds().Take(target, backwards));
   }
 }
 
@@ -76,12 +82,12 @@ bool ProteanTableIterator::Obey(const SeekDecision& decision, SeekKind kind) {
     case SeekDecision::Action::kEmpty:
       SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
                                        : IterBoundCheck::kUnknown);
-      outcomes_.CountNegative(kind);
+      seeks_->outcomes.CountNegative(kind);
       return true;
     case SeekDecision::Action::kWait:
       SetWaiting();
       marker().Place(decision.purpose, file_->marker_sequence());
-      if (marker().IsEnd()) outcomes_.CountNegative(kind);
+      if (marker().IsEnd()) seeks_->outcomes.CountNegative(kind);
       return true;
   }
   return false;
@@ -97,7 +103,7 @@ bool ProteanTableIterator::StopAtThreadUpperBound() {
 
 bool ProteanTableIterator::StopAtThreadLowerBound() {
   if (!Valid() || !bounds_.IsBelowLower(file_->UserKey(key()))) return false;
-  if (!search_.bounds().MaySkip()) {
+  if (!search().bounds().MaySkip()) {
     bounds_.WaiveLower();
     return false;
   }
@@ -116,12 +122,13 @@ inline void ProteanTableIterator::SeekInner(const Slice& target) {
   // switched off, tells nothing.
   const bool from_file = counters.block_read_count > read;
   if (!from_file && DataBlocksInCache(counters) <= found) return;
-  outcomes_.backoff().OnRead(/*from_cache=*/!from_file);
+  seeks_->outcomes.backoff().OnRead(/*from_cache=*/!from_file);
   ThreadGets::CountSeek(file_->first_get_counter(), /*from_cache=*/!from_file);
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {
-  if (read_options_.async_io && status().IsTryAgain()) {
+  MakeSeeks();
+  if (read_options().async_io && status().IsTryAgain()) {
     SeekAgain(target);
     return;
   }
@@ -130,15 +137,15 @@ void ProteanTableIterator::Seek(const Slice& target) {
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
   // all of them.
-  const bool alone = IsReading() && search_.BeginSeekAlone(user_key);
+  const bool alone = IsReading() && search().BeginSeekAlone(file_, user_key);
   const bool again =
-      !alone && search_.IsJoined() && search_.HasPassed(user_key);
+      !alone && search().IsJoined() && search().HasPassed(user_key);
   const int moves = !again        ? 0
                     : IsReading() ? Marker::kMaxMoves
                                   : marker().moves() + 1;
   const bool still_waits = again && WaitsForSearch();
   if (alone) {
-    outcomes_.Settle(inner());
+    seeks_->outcomes.Settle(inner());
     TakeBounds();
   } else {
     BeginSeek(&user_key, /*backwards=*/false, still_waits);
@@ -148,14 +155,15 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool closed = bounds_.upper() != nullptr;
   const bool may_wait =
       CanWait() && moves < Marker::kMaxMoves &&
-      !(file_->IsSlow() && outcomes_.backoff().ReadsAreCheap()) &&
-      (closed || outcomes_.backoff().ShouldWait());
-  if (alone && !closed && !may_wait && !sampler_.SamplesOpenAlone()) {
+      !(file_->IsSlow() && seeks_->outcomes.backoff().ReadsAreCheap()) &&
+      (closed || seeks_->outcomes.backoff().ShouldWait());
+  if (alone && !closed && !may_wait && !Sampler().SamplesOpenAlone()) {
     SeekInner(target);
     return;
   }
-  const Asking asking{this};
-  const FileRangeFilter* filter = closed || may_wait ? Filter() : nullptr;
+  Asking asking(this);
+  const FileRangeFilter* filter =
+      closed || may_wait ? asking.Filter() : nullptr;
   bool decided = false;
   if (filter != nullptr) {
     const Waiting waiting = !may_wait ? Waiting::kForbidden
@@ -174,25 +182,27 @@ void ProteanTableIterator::Seek(const Slice& target) {
     StopAtUpperBound();
     const SeekKind kind = bounds_.ForwardKind();
     if (still_waits) {
-      outcomes_.CountReached(kind, Valid(), &inner());
+      seeks_->outcomes.CountReached(kind, Valid(), &inner());
     } else if (filter != nullptr) {
-      outcomes_.CountRead(kind, Valid(), &inner());
+      seeks_->outcomes.CountRead(kind, Valid(), &inner());
     }
-    if (may_wait || still_waits) outcomes_.CountUselessWait(kind);
+    if (may_wait || still_waits) seeks_->outcomes.CountUselessWait(kind);
   }
-  if (sampler_.IsOn()) {
+  SeekSampler sampler = Sampler();
+  if (sampler.IsOn()) {
     // At a key the status is OK, and need not be copied.
     const bool found = Valid();
-    if (found || status().ok()) sampler_.Sample(user_key, found);
+    if (found || status().ok()) sampler.Sample(user_key, found);
   }
 }
 
 void ProteanTableIterator::SeekAgain(const Slice& target) {
   inner().Seek(target);
   StopAtUpperBound();
-  outcomes_.CountReadAgain(bounds_.ForwardKind(), Valid(), inner());
-  if (sampler_.IsOn() && status().ok()) {
-    sampler_.Sample(file_->UserKey(target), Valid());
+  seeks_->outcomes.CountReadAgain(bounds_.ForwardKind(), Valid(), inner());
+  SeekSampler sampler = Sampler();
+  if (sampler.IsOn() && status().ok()) {
+    sampler.Sample(file_->UserKey(target), Valid());
   }
 }
 
@@ -200,10 +210,11 @@ void ProteanTableIterator::SeekAgain(const Slice& target) {
 // on in this one, only LevelIterator knows its target. For the same reason
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
+  MakeSeeks();
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
-  const Asking asking{this};
+  Asking asking(this);
   const FileRangeFilter* filter =
-      bounds_.upper() != nullptr ? Filter() : nullptr;
+      bounds_.upper() != nullptr ? asking.Filter() : nullptr;
   if (filter != nullptr &&
       Obey(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
     return;
@@ -211,28 +222,28 @@ void ProteanTableIterator::SeekToFirst() {
   inner().SeekToFirst();
   StopAtUpperBound();
   if (filter != nullptr) {
-    outcomes_.CountRead(SeekKind::kClosed, Valid(), &inner());
+    seeks_->outcomes.CountRead(SeekKind::kClosed, Valid(), &inner());
   }
 }
 
 // ---- Markers ----
 
 void ProteanTableIterator::LeaveMarker() {
-  const Asking asking{this};
-  if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker()) {
-    if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
-    search_.Follow();
+  Asking asking(this);
+  if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) {
+    if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
+    search().Follow();
   } else {
     ReadFromMarker();
   }
 }
 
-bool ProteanTableIterator::MoveMarker() {
+bool ProteanTableIterator::MoveMarker(Asking* asking) {
   const Slice begin = marker().user_key();
-  search_.Pass(begin);
+  search().Pass(begin);
   if (!marker().MayMove()) return false;
-  const FileRangeFilter* filter = Filter();
-  return filter != nullptr && MoveOn(*filter, search_.NextStop(begin),
+  const FileRangeFilter* filter = asking->Filter();
+  return filter != nullptr && MoveOn(*filter, search().NextStop(begin),
                                      file_->marker_sequence(), &marker());
 }
 
@@ -240,30 +251,31 @@ void ProteanTableIterator::ReadFromMarker() {
   SetReading();
   SeekInner(marker().key());
   // With async_io, the block may be on its way.
-  if (read_options_.async_io && inner().status().IsTryAgain()) {
+  if (read_options().async_io && inner().status().IsTryAgain()) {
     inner().Seek(marker().key());
   }
   StopAtUpperBound();
   if (marker().IsEnd()) return;
   const SeekKind kind = bounds_.ForwardKind();
-  outcomes_.CountReached(kind, Valid(), &inner());
-  outcomes_.CountUselessWait(kind);
-  if (search_.IsJoined() && status().ok()) search_.Follow();
+  seeks_->outcomes.CountReached(kind, Valid(), &inner());
+  seeks_->outcomes.CountUselessWait(kind);
+  if (search().IsJoined() && status().ok()) search().Follow();
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {
   SetReading();
-  view_.Release();
+  seeks_->parts.reset();
   inner().SeekForPrev(marker().key());
   StopAtLowerBound();
   if (!marker().IsEnd()) {
-    outcomes_.CountReached(bounds_.ForwardKind(), Valid(), &inner());
+    seeks_->outcomes.CountReached(bounds_.ForwardKind(), Valid(), &inner());
   }
 }
 
 // ---- Backward seeks ----
 
 void ProteanTableIterator::SeekForPrev(const Slice& target) {
+  MakeSeeks();
   const Slice user_key = file_->UserKey(target);
   BeginSeek(&user_key, /*backwards=*/true);
   // RocksDB uses the last sequence number to look for what lies before an upper
@@ -272,8 +284,9 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   // Below the bound there is no range to ask for.
   const bool closed =
       bounds_.lower() != nullptr && !bounds_.IsBelowLower(user_key);
-  const Asking asking{this};
-  const FileRangeFilter* filter = closed && CanWait() ? Filter() : nullptr;
+  Asking asking(this);
+  const FileRangeFilter* filter =
+      closed && CanWait() ? asking.Filter() : nullptr;
   if (filter == nullptr ||
       !Obey(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
                               /*lower_is_known=*/!bounds_.stops_at_lower(),
@@ -282,29 +295,31 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
     inner().SeekForPrev(target);
     StopAtLowerBound();
     if (filter != nullptr) {
-      outcomes_.RecordMatch(&inner());
-      outcomes_.CountReadBackwards(Valid() && IsAboveLower(), inner());
+      seeks_->outcomes.RecordMatch(&inner());
+      seeks_->outcomes.CountReadBackwards(Valid() && IsAboveLower(), inner());
     }
   }
-  if (sampler_.IsOn() && status().ok()) {
-    sampler_.SampleBackwards(user_key, inclusive,
-                             /*found=*/Valid() &&
-                                 !(IsWaiting() && marker().IsEnd()) &&
-                                 IsAboveLower());
+  SeekSampler sampler = Sampler();
+  if (sampler.IsOn() && status().ok()) {
+    sampler.SampleBackwards(user_key, inclusive,
+                            /*found=*/Valid() &&
+                                !(IsWaiting() && marker().IsEnd()) &&
+                                IsAboveLower());
   }
 }
 
 void ProteanTableIterator::SeekToLast() {
+  MakeSeeks();
   BeginSeek(/*target=*/nullptr, /*backwards=*/true);
-  const Asking asking{this};
+  Asking asking(this);
   const FileRangeFilter* filter =
-      bounds_.lower() != nullptr && CanWait() ? Filter() : nullptr;
+      bounds_.lower() != nullptr && CanWait() ? asking.Filter() : nullptr;
   if (filter != nullptr) {
     const SeekDecision decision = DecideSeekToLast(
         *filter, *bounds_.lower(),
         /*lower_is_known=*/!bounds_.stops_at_lower(), marker().new_user_key());
     if (decision.action == SeekDecision::Action::kEmpty &&
-        !search_.bounds().MaySkip()) {
+        !search().bounds().MaySkip()) {
       bounds_.WaiveLower();
       inner().SeekToLast();
       return;
@@ -314,7 +329,7 @@ void ProteanTableIterator::SeekToLast() {
   inner().SeekToLast();
   StopAtLowerBound();
   if (filter != nullptr) {
-    outcomes_.CountReadBackwards(Valid() && IsAboveLower(), inner());
+    seeks_->outcomes.CountReadBackwards(Valid() && IsAboveLower(), inner());
   }
 }
 
@@ -322,8 +337,8 @@ void ProteanTableIterator::SeekToLast() {
 
 #if PROTEAN_HAS_MULTI_SCAN
 bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
-  const Asking asking{this};
-  const FileRangeFilter* filter = Filter();
+  Asking asking(this);
+  const FileRangeFilter* filter = asking.Filter();
   if (filter == nullptr) return true;
   for (const ScanOptions& scan : ScansOf(ranges)) {
     const RangeOpt& range = scan.range;
@@ -341,9 +356,11 @@ bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
 // filter is not asked any more. An iterator that is not prepared may be sought
 // as usual.
 void ProteanTableIterator::Prepare(const MultiScanRanges* ranges) {
-  if (ranges == nullptr || !MayHoldAnyOf(*ranges)) return;
+  if (ranges == nullptr) return;
+  MakeSeeks();
+  if (!MayHoldAnyOf(*ranges)) return;
   inner().Get()->Prepare(ranges);
-  prepared_ = true;
+  seeks_->prepared = true;
 }
 #endif
 

@@ -46,10 +46,11 @@
 
 #pragma once
 
+#include <memory>
+
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
-#include "table/seek/search_member.h"
 #include "table/seek/seek_bounds.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_outcomes.h"
@@ -59,7 +60,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanTableIterator final : public WaitingIterator,
-                                   private SearchMember {
+                                   private SearchHandle {
  public:
   // `file` and `read_options` must outlive the iterator. `arguments` are those
   // of TableReader::NewIterator.
@@ -106,14 +107,31 @@ class ProteanTableIterator final : public WaitingIterator,
   // before, so a search goes on from one file of the level to the next.
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     inner().SetPinnedItersMgr(manager);
-    if (manager != nullptr) search_.Join(read_options_);
+    if (manager != nullptr) search().Join(read_options());
   }
 #if PROTEAN_HAS_MULTI_SCAN
   void Prepare(const MultiScanRanges* ranges) override;
 #endif
 
  private:
-  // SearchMember:
+  // What an iterator has once it has been sought.
+  struct Seeks {
+    Seeks(FilteredFile* file, const FileIterator& inner);
+
+    SeekOutcomes outcomes;
+    Marker marker;
+    std::unique_ptr<FilterInParts> parts;  // while the iterator waits
+    const bool markers_allowed;
+    bool prepared = false;  // whether inner() has read ahead for a MultiScan
+  };
+  // Called first by whatever positions the iterator.
+  void MakeSeeks() {
+    if (seeks_ != nullptr) return;
+    seeks_ = std::make_unique<Seeks>(file_, inner());
+    set_marker(&seeks_->marker);
+  }
+
+  // OpenRun:
   SearchPosition Position() const override {
     using Kind = SearchPosition::Kind;
     if (IsWaiting()) return {Kind::kMarker, marker().user_key()};
@@ -121,18 +139,26 @@ class ProteanTableIterator final : public WaitingIterator,
     return {Kind::kKey, file_->UserKey(inner().key())};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
-                        bool hi_inclusive) const override {
-    sampler_.RecordEmptyRange(lo, hi, hi_inclusive);
+                        bool hi_inclusive) override {
+    Sampler().RecordEmptyRange(lo, hi, hi_inclusive);
   }
-  void RecordNothingFrom(const Slice& target) const override {
-    sampler_.RecordNothingFrom(target);
+  void RecordNothingFrom(const Slice& target) override {
+    Sampler().RecordNothingFrom(target);
+  }
+
+  SearchHandle& search() { return *this; }
+  const SearchHandle& search() const { return *this; }
+  SeekSampler Sampler() {
+    return SeekSampler(file_->queue(), inner(), bounds_, this);
   }
 
   // Whether the iterator may wait. Markers are for DBIter, which compares
   // sequence numbers with that of its snapshot. Of the iterators that are made
   // for users, only those under a DBIter join a search: RocksDB gives them a
   // manager of pinned iterators.
-  bool CanWait() const { return markers_allowed_ && search_.IsJoined(); }
+  bool CanWait() const {
+    return seeks_->markers_allowed && search().IsJoined();
+  }
   // Whether the key is at or above the lower bound, if there is one. REQUIRES:
   // Valid()
   bool IsAboveLower() const {
@@ -147,9 +173,9 @@ class ProteanTableIterator final : public WaitingIterator,
   // goes on in the next one, and its outcome is not known yet.
   [[gnu::always_inline]] void Settle(bool still_waits) {
     if (WaitsForSearch() && !still_waits) {
-      outcomes_.CountPassed(bounds_.ForwardKind());
+      seeks_->outcomes.CountPassed(bounds_.ForwardKind());
     }
-    outcomes_.Settle(inner());
+    seeks_->outcomes.Settle(inner());
   }
   // Settles the last seek, and begins one to a user key, or to the first or
   // last key if that is nullptr.
@@ -158,24 +184,28 @@ class ProteanTableIterator final : public WaitingIterator,
   // Notes the bounds that ReadOptions have for this seek.
   [[gnu::always_inline]] void TakeBounds() {
     marker().set_moves(0);
-    bounds_.Take(read_options_);
+    bounds_.Take(read_options());
   }
 
-  // The file's filter, or nullptr. view_ keeps it for the scope of an Asking.
-  const FileRangeFilter* Filter();
-  // The end of the scope lets go of the filter, unless it has parts and the
-  // search may come back to them: while the iterator waits, the one or two
-  // parts that have been asked stay in memory, as a data block would.
-  struct Asking {
+  // The file's filter, or nullptr, for the scope of the object. The end of the
+  // scope lets go of the filter, unless it has parts and the search may come
+  // back to them: while the iterator waits, the one or two parts that have been
+  // asked stay in memory, as a data block would.
+  class Asking {
+   public:
+    explicit Asking(ProteanTableIterator* iterator) : iterator_(*iterator) {}
     ~Asking() {
-      if (!iterator->view_.IsEmpty()) iterator->LeaveView();
+      if (iterator_.seeks_->parts != nullptr || view_.parts != nullptr)
+        LeaveParts();
     }
-    ProteanTableIterator* const iterator;
-  };
+    const FileRangeFilter* Filter();
 
-  [[gnu::noinline]] void LeaveView() {
-    if (view_.parts() == nullptr || !WaitsForSearch()) view_.Release();
-  }
+   private:
+    void LeaveParts();
+
+    ProteanTableIterator& iterator_;
+    FilterView view_;
+  };
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
@@ -188,7 +218,7 @@ class ProteanTableIterator final : public WaitingIterator,
 
   // The search has come to the marker: the iterator waits further on, or reads.
   void LeaveMarker();
-  bool MoveMarker();
+  bool MoveMarker(Asking* asking);
   // Move from the marker to the first key above it, or to the last one below.
   void ReadFromMarker();
   void ReadBeforeMarker();
@@ -209,16 +239,14 @@ class ProteanTableIterator final : public WaitingIterator,
   bool MayHoldAnyOf(const MultiScanRanges& ranges);
 #endif
 
+  const ReadOptions& read_options() const { return inner().read_options(); }
+
   FilteredFile* const file_;
-  const ReadOptions& read_options_;
-  const bool markers_allowed_;
-  bool prepared_ = false;  // whether inner() has read ahead for a MultiScan
   SeekBounds bounds_;
-  SeekOutcomes outcomes_;
-  BlockCacheLookupContext lookup_context_;
-  FilterView view_;
-  SearchHandle search_;
-  SeekSampler sampler_;
+  // nullptr until the first seek. RocksDB gets the memory of iterators in
+  // blocks, which many iterators over files fill the better the smaller they
+  // are; and where there are many files, some are never sought.
+  std::unique_ptr<Seeks> seeks_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -136,7 +136,6 @@ InternalIterator* ProteanTableReader::NewIterator(
                                allow_unprepared_value);
   }
   const FileIterator::Arguments arguments = {prefix_extractor, arena, caller,
-                                             compaction_readahead_size,
                                              allow_unprepared_value};
   return NewIn<ProteanTableIterator>(arena, &file_, read_options, arguments);
 }

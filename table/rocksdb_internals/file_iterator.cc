@@ -4,8 +4,6 @@
 
 #include <cstring>
 
-#include "util/cast_util.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Explicit instantiation may name private members. Friend functions of the
@@ -81,7 +79,7 @@ const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
 }  // namespace
 
 FileIterator::~FileIterator() {
-  if (arguments_.arena == nullptr) {
+  if (arena_ == nullptr) {
     delete iterator_;
   } else if (iterator_ != nullptr) {
     iterator_->~InternalIterator();
@@ -90,28 +88,26 @@ FileIterator::~FileIterator() {
 
 void FileIterator::Make() {
   iterator_ = file_.table_->NewIterator(
-      read_options_, arguments_.prefix_extractor, arguments_.arena,
-      /*skip_filters=*/false, arguments_.caller,
-      arguments_.compaction_readahead_size, arguments_.allow_unprepared_value);
+      read_options_, prefix_extractor_, arena_,
+      /*skip_filters=*/false, caller_,
+      /*compaction_readahead_size=*/0, allow_unprepared_value_);
   static const void* const exact_class =
       ClassOfBlockBasedTableIterator(*file_.table_);
-  if (ClassOf(*iterator_) == exact_class) {
-    exact_ = static_cast_with_check<BlockBasedTableIterator>(iterator_);
-    if (!is_hidden_) shown_ = exact_;
-  }
+  is_exact_ = ClassOf(*iterator_) == exact_class;
+  is_shown_ = is_exact_ && !is_hidden_;
   if (pinned_iters_manager_ != nullptr) {
     iterator_->SetPinnedItersMgr(pinned_iters_manager_);
   }
-  if (readahead_.has_value()) iterator_->SetReadaheadState(&*readahead_);
+  if (readahead_ != nullptr) iterator_->SetReadaheadState(readahead_.get());
 }
 
 bool FileIterator::GetResult(IterateResult* result) {
-  if (exact_ != nullptr) {
-    if (!exact_->BlockBasedTableIterator::Valid()) return false;
-    result->key = exact_->BlockBasedTableIterator::key();
+  if (is_exact_) {
+    if (!Exact()->BlockBasedTableIterator::Valid()) return false;
+    result->key = Exact()->BlockBasedTableIterator::key();
     result->bound_check_result =
-        exact_->BlockBasedTableIterator::UpperBoundCheckResult();
-    result->value_prepared = IsValuePrepared(*exact_);
+        Exact()->BlockBasedTableIterator::UpperBoundCheckResult();
+    result->value_prepared = IsValuePrepared(*Exact());
     return true;
   }
   if (!iterator_->Valid()) return false;
@@ -122,15 +118,15 @@ bool FileIterator::GetResult(IterateResult* result) {
 }
 
 bool FileIterator::MarkFilterUsed() {
-  return exact_ == nullptr || protean::MarkFilterUsed(exact_);
+  return !is_exact_ || protean::MarkFilterUsed(Exact());
 }
 
 bool FileIterator::HasReadBlock() const {
-  return exact_ == nullptr || protean::HasReadBlock(*exact_);
+  return !is_exact_ || protean::HasReadBlock(*Exact());
 }
 
 bool FileIterator::HasReadInVain() const {
-  return exact_ != nullptr && protean::HasReadInVain(*exact_);
+  return is_exact_ && protean::HasReadInVain(*Exact());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "rocksdb/options.h"
@@ -40,13 +40,12 @@ const std::vector<ScanOptions>& ScansOf(const Arguments& arguments) {
 
 class FileIterator {
  public:
-  // The arguments of TableReader::NewIterator. The iterator is made in `arena`
-  // unless that is nullptr.
+  // The arguments of TableReader::NewIterator, but for those of compactions.
+  // The iterator is made in `arena` unless that is nullptr.
   struct Arguments {
     const SliceTransform* prefix_extractor;
     Arena* arena;
     TableReaderCaller caller;
-    size_t compaction_readahead_size;
     bool allow_unprepared_value;
   };
 
@@ -54,14 +53,19 @@ class FileIterator {
   // at the file's index. `file` and `read_options` must outlive it.
   FileIterator(const BlockBasedFile& file, const ReadOptions& read_options,
                const Arguments& arguments)
-      : file_(file), read_options_(read_options), arguments_(arguments) {}
+      : file_(file),
+        read_options_(read_options),
+        prefix_extractor_(arguments.prefix_extractor),
+        arena_(arguments.arena),
+        caller_(arguments.caller),
+        allow_unprepared_value_(arguments.allow_unprepared_value) {}
   ~FileIterator();
   FileIterator(const FileIterator&) = delete;
   FileIterator& operator=(const FileIterator&) = delete;
 
-  const SliceTransform* prefix_extractor() const {
-    return arguments_.prefix_extractor;
-  }
+  const ReadOptions& read_options() const { return read_options_; }
+  TableReaderCaller caller() const { return caller_; }
+  const SliceTransform* prefix_extractor() const { return prefix_extractor_; }
   // Whether seeks ask only for keys with the prefix of their target.
   bool SeeksPrefixes() const {
     return prefix_extractor() != nullptr &&
@@ -73,15 +77,17 @@ class FileIterator {
   // RocksDB's iterator, if it has been made, is a BlockBasedTableIterator and
   // nothing derived from it, and is not hidden; else nullptr. One look at it
   // tells whether calls for each key may go there.
-  BlockBasedTableIterator* shown() const { return shown_; }
+  BlockBasedTableIterator* shown() const {
+    return is_shown_ ? Exact() : nullptr;
+  }
   // Changes shown(), and nothing else.
   void Hide() {
     is_hidden_ = true;
-    shown_ = nullptr;
+    is_shown_ = false;
   }
   void Show() {
     is_hidden_ = false;
-    shown_ = exact_;
+    is_shown_ = is_exact_;
   }
 
   // RocksDB's iterator.
@@ -99,15 +105,15 @@ class FileIterator {
   void SeekToLast() { Get()->SeekToLast(); }
 
   bool Valid() const {
-    return exact_ != nullptr ? exact_->BlockBasedTableIterator::Valid()
-                             : iterator_ != nullptr && iterator_->Valid();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::Valid()
+                     : iterator_ != nullptr && iterator_->Valid();
   }
   Status status() const {
     return iterator_ != nullptr ? iterator_->status() : Status::OK();
   }
   IterBoundCheck UpperBoundCheckResult() {
-    if (exact_ != nullptr) {
-      return exact_->BlockBasedTableIterator::UpperBoundCheckResult();
+    if (is_exact_) {
+      return Exact()->BlockBasedTableIterator::UpperBoundCheckResult();
     }
     return iterator_ != nullptr ? iterator_->UpperBoundCheckResult()
                                 : IterBoundCheck::kUnknown;
@@ -121,30 +127,28 @@ class FileIterator {
     return iterator_->NextAndGetResult(result);
   }
   Slice key() const {
-    return exact_ != nullptr ? exact_->BlockBasedTableIterator::key()
-                             : iterator_->key();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::key()
+                     : iterator_->key();
   }
   Slice user_key() const {
-    return exact_ != nullptr ? exact_->BlockBasedTableIterator::user_key()
-                             : iterator_->user_key();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::user_key()
+                     : iterator_->user_key();
   }
   Slice value() const {
-    return exact_ != nullptr ? exact_->BlockBasedTableIterator::value()
-                             : iterator_->value();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::value()
+                     : iterator_->value();
   }
   bool PrepareValue() {
-    return exact_ != nullptr ? exact_->BlockBasedTableIterator::PrepareValue()
-                             : iterator_->PrepareValue();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::PrepareValue()
+                     : iterator_->PrepareValue();
   }
   uint64_t write_unix_time() const {
-    return exact_ != nullptr
-               ? exact_->BlockBasedTableIterator::write_unix_time()
-               : iterator_->write_unix_time();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::write_unix_time()
+                     : iterator_->write_unix_time();
   }
   bool MayBeOutOfLowerBound() {
-    return exact_ != nullptr
-               ? exact_->BlockBasedTableIterator::MayBeOutOfLowerBound()
-               : iterator_->MayBeOutOfLowerBound();
+    return is_exact_ ? Exact()->BlockBasedTableIterator::MayBeOutOfLowerBound()
+                     : iterator_->MayBeOutOfLowerBound();
   }
 
   bool IsKeyPinned() const { return Valid() && iterator_->IsKeyPinned(); }
@@ -161,7 +165,7 @@ class FileIterator {
     if (iterator_ != nullptr) {
       iterator_->SetReadaheadState(info);
     } else {
-      readahead_ = *info;
+      readahead_ = std::make_unique<ReadaheadFileInfo>(*info);
     }
   }
 
@@ -181,17 +185,24 @@ class FileIterator {
 
  private:
   void Make();
+  BlockBasedTableIterator* Exact() const {
+    return static_cast<BlockBasedTableIterator*>(iterator_);
+  }
 
   const BlockBasedFile& file_;
   const ReadOptions& read_options_;
-  const Arguments arguments_;
+  const SliceTransform* const prefix_extractor_;
+  Arena* const arena_;
   InternalIterator* iterator_ = nullptr;
-  // iterator_ if it is a BlockBasedTableIterator, and nothing derived from it.
-  BlockBasedTableIterator* exact_ = nullptr;
-  BlockBasedTableIterator* shown_ = nullptr;  // exact_ unless is_hidden_
-  bool is_hidden_ = false;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
-  std::optional<ReadaheadFileInfo> readahead_;  // for iterator_
+  std::unique_ptr<ReadaheadFileInfo> readahead_;  // for iterator_
+  const TableReaderCaller caller_;
+  const bool allow_unprepared_value_;
+  // Whether iterator_ is a BlockBasedTableIterator, and nothing derived from
+  // it; then it is shown unless it is hidden.
+  bool is_exact_ = false;
+  bool is_shown_ = false;
+  bool is_hidden_ = false;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -31,7 +31,7 @@ SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
 bool OpenRuns::FindEnd(bool backwards, Slice* end) const {
   bool found = false;
   for (size_t i = 0; i < sought_; i++) {
-    const SearchPosition position = runs_[i]->member->Position();
+    const SearchPosition position = runs_[i]->Position();
     if (position.kind == SearchPosition::Kind::kNone) continue;
     const int order = found ? position.user_key.compare(*end) : 0;
     if (!found || (backwards ? order > 0 : order < 0)) {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/seek/search_member.h"
+#include "table/seek/open_run.h"
 #include "table/seek/stop_heap.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

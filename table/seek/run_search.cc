@@ -79,16 +79,15 @@ RunSearch::~RunSearch() {
 void SearchHandle::Leave() {
   if (!IsJoined()) return;
   // A file that was part of an earlier round only makes room for another one.
-  if (search_->sampler_.IsWatching() &&
-      run_.round == search_->rounds_.current()) {
+  if (search_->sampler_.IsWatching() && round == search_->rounds_.current()) {
     search_->sampler_.Finish(search_->runs_);
   }
   Unlist();
 }
 
 void SearchHandle::Unlist() {
-  search_->sampler_.Forget(&run_);
-  search_->runs_.Remove(&run_);
+  search_->sampler_.Forget(this);
+  search_->runs_.Remove(this);
   search_.reset();
 }
 

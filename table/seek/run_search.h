@@ -58,9 +58,9 @@ class RunSearch {
   // Begins another round with a seek of `run`, as BeginRound and what follows
   // it, if that is the only run, and the last round has left nothing to do.
   // Else returns false, and does nothing.
-  bool Repeat(const Slice& target, OpenRun* run) {
+  bool Repeat(const void* file, const Slice& target, OpenRun* run) {
     if (runs_.size() != 1 || run->index != 0 || sampler_.IsWatching() ||
-        !rounds_.CanRepeat(*run) || !bounds_.Repeat()) {
+        !rounds_.CanRepeat(*run, file) || !bounds_.Repeat()) {
       return false;
     }
     rounds_.Repeat(target, run);
@@ -74,18 +74,12 @@ class RunSearch {
   SearchSampler sampler_;
 };
 
-// A member's handle on its search. The search reaches the member through the
-// handle only, between Join and Leave, so the member must call Leave before any
-// part of it is destroyed.
-class SearchHandle {
+// A run with a handle on its search. The search reaches the run between Join
+// and Leave only, so the run must call Leave before any part of it is
+// destroyed.
+class SearchHandle : public OpenRun {
  public:
-  // `file` identifies the file that `member` iterates over.
-  SearchHandle(const SearchMember* member, const void* file)
-      : run_{member, file} {}
-  ~SearchHandle() {
-    assert(!IsJoined());
-    if (IsJoined()) Unlist();
-  }
+  SearchHandle() = default;
   SearchHandle(const SearchHandle&) = delete;
   SearchHandle& operator=(const SearchHandle&) = delete;
 
@@ -96,20 +90,20 @@ class SearchHandle {
   void Leave();
   bool IsJoined() const { return search_ != nullptr; }
 
-  // The member is about to seek, for the key `target` or, if that is nullptr,
-  // for the first or last key of its file.
-  void BeginSeek(const Slice* target) {
+  // The run is about to seek, for the key `target` or, if that is nullptr, for
+  // the first or last key of its file, which `file` identifies.
+  void BeginSeek(const void* file, const Slice* target) {
     if (!IsJoined()) return;
-    if (search_->rounds_.IsNext(run_, target)) search_->BeginRound();
+    if (search_->rounds_.IsNext(*this, file, target)) search_->BeginRound();
     search_->bounds_.BeginSeek();
-    search_->rounds_.Enter(target, &run_);
-    search_->runs_.Enter(&run_);
+    search_->rounds_.Enter(file, target, this);
+    search_->runs_.Enter(this);
   }
 
   // BeginSeek for the only run of a search, which is at a key and is sought for
   // another one. If it cannot be done quickly, returns false, and does nothing.
-  bool BeginSeekAlone(const Slice& target) {
-    return IsJoined() && search_->Repeat(target, &run_);
+  bool BeginSeekAlone(const void* file, const Slice& target) {
+    return IsJoined() && search_->Repeat(file, target, this);
   }
 
   // All that follows requires IsJoined().
@@ -123,23 +117,28 @@ class SearchHandle {
     return search_->rounds_.HasPassed(target);
   }
 
-  // The functions of OpenRuns and SearchSampler, for this member.
+  // The functions of OpenRuns and SearchSampler, for this run.
   SearchPosition NextStop(const Slice& marker) {
-    return search_->runs_.NextStop(&run_, marker);
+    return search_->runs_.NextStop(this, marker);
   }
   void Watch(const Slice& target, bool backwards, bool inclusive) {
-    search_->sampler_.Watch(&run_, target, backwards, inclusive);
+    search_->sampler_.Watch(this, target, backwards, inclusive);
   }
   void Follow() {
-    search_->runs_.Follow(&run_);
-    search_->sampler_.Follow(&run_);
+    search_->runs_.Follow(this);
+    search_->sampler_.Follow(this);
+  }
+
+ protected:
+  ~SearchHandle() {
+    assert(!IsJoined());
+    if (IsJoined()) Unlist();
   }
 
  private:
   void Unlist();
 
   std::shared_ptr<RunSearch> search_;
-  OpenRun run_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

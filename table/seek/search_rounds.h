@@ -12,7 +12,7 @@
 #include <string>
 
 #include "rocksdb/slice.h"
-#include "table/seek/search_member.h"
+#include "table/seek/open_run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -21,32 +21,32 @@ class SearchRounds {
   uint64_t current() const { return round_; }
 
   // Whether a seek of `run`, for the key `target` or, if that is nullptr, for
-  // the first or last key of its file, begins another round: if the run was
+  // the first or last key of `file`, begins another round: if the run was
   // sought in this one. A new run, as there is where a search comes to another
   // file of each level, tells by its target, which all runs are sought for.
-  bool IsNext(const OpenRun& run, const Slice* target) const {
+  bool IsNext(const OpenRun& run, const void* file, const Slice* target) const {
     return run.round == round_ ||
            (run.round == 0 && target != nullptr && first_file_ != nullptr &&
-            (first_file_ == run.file || *target != first_target_));
+            (first_file_ == file || *target != first_target_));
   }
   void BeginNext() {
     round_++;
     first_file_ = nullptr;
   }
-  // `run` is sought in this round.
-  void Enter(const Slice* target, OpenRun* run) {
+  // `run`, over `file`, is sought in this round.
+  void Enter(const void* file, const Slice* target, OpenRun* run) {
     if (target != nullptr && first_file_ == nullptr) {
-      first_file_ = run->file;
+      first_file_ = file;
       SetFirstTarget(*target);
     }
     run->round = round_;
   }
 
-  // Whether `run` was the first one of this round, sought for a key, and no
-  // marker has been passed. If it is sought again, alone, it may begin another
-  // round by Repeat, as by BeginNext and Enter.
-  bool CanRepeat(const OpenRun& run) const {
-    return run.round == round_ && first_file_ == run.file && passed_.empty();
+  // Whether `run`, over `file`, was the first one of this round, sought for a
+  // key, and no marker has been passed. If it is sought again, alone, it may
+  // begin another round by Repeat, as by BeginNext and Enter.
+  bool CanRepeat(const OpenRun& run, const void* file) const {
+    return run.round == round_ && first_file_ == file && passed_.empty();
   }
   void Repeat(const Slice& target, OpenRun* run) {
     run->round = ++round_;

@@ -8,7 +8,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
                           bool inclusive) {
-  const SearchPosition landing = run->member->Position();
+  const SearchPosition landing = run->Position();
   if (landing.kind == SearchPosition::Kind::kNone) return;
   Forget(run);
   run->watch = static_cast<uint32_t>(watches_.size());
@@ -19,11 +19,11 @@ void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
 void SearchSampler::Follow(OpenRun* run) {
   if (run->watch == OpenRun::kNowhere) return;
   WatchedSeek& watch = watches_[run->watch];
-  const SearchPosition landing = run->member->Position();
+  const SearchPosition landing = run->Position();
   if (landing.kind != SearchPosition::Kind::kNone) {
     watch.landing = landing.user_key.ToString();
   } else {
-    run->member->RecordNothingFrom(watch.target);
+    run->RecordNothingFrom(watch.target);
     Forget(run);
   }
 }
@@ -44,8 +44,7 @@ void SearchSampler::Finish(const OpenRuns& runs) {
                          runs.FindEnd(/*backwards=*/true, &ends[1])};
   for (const WatchedSeek& watch : watches_) {
     watch.run->watch = OpenRun::kNowhere;
-    const SearchMember& member = *watch.run->member;
-    const SearchPosition at = member.Position();
+    const SearchPosition at = watch.run->Position();
     const Slice& end = ends[watch.backwards];
     // An iterator that has moved had a key that was part of the search.
     if (!found[watch.backwards] || at.kind == SearchPosition::Kind::kNone ||
@@ -54,10 +53,10 @@ void SearchSampler::Finish(const OpenRuns& runs) {
     }
     if (watch.backwards) {
       if (at.user_key.compare(end) < 0) {
-        member.RecordEmptyRange(end, watch.target, watch.inclusive);
+        watch.run->RecordEmptyRange(end, watch.target, watch.inclusive);
       }
     } else if (at.user_key.compare(end) > 0) {
-      member.RecordEmptyRange(watch.target, end, /*hi_inclusive=*/true);
+      watch.run->RecordEmptyRange(watch.target, end, /*hi_inclusive=*/true);
     }
   }
   watches_.clear();

@@ -15,7 +15,7 @@
 
 #include "filter_policy/file_range_filter.h"
 #include "table/seek/marker.h"
-#include "table/seek/search_member.h"
+#include "table/seek/open_run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

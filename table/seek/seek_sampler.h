@@ -13,10 +13,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Made for each use, of parts of the iterator.
 class SeekSampler {
  public:
-  // The iterator's parts. The queue is the file's; nothing is sampled if it is
-  // nullptr.
+  // The queue is the file's; nothing is sampled if it is nullptr.
   SeekSampler(QueryQueue* queue, const FileIterator& inner,
               const SeekBounds& bounds, SearchHandle* search)
       : queue_(queue), inner_(inner), bounds_(bounds), search_(*search) {}

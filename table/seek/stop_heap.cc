@@ -50,7 +50,7 @@ void StopHeap::Note(OpenRun* const* runs, size_t count) {
   // To put many stops in order at once takes less than one after the other.
   const bool all_at_once = 2 * count > stops_.size();
   for (OpenRun* const* run = runs; run != runs + count; run++) {
-    const SearchPosition position = (*run)->member->Position();
+    const SearchPosition position = (*run)->Position();
     if (position.kind == SearchPosition::Kind::kNone) {
       Remove(*run);
       continue;
@@ -73,7 +73,7 @@ SearchPosition StopHeap::Next(const Slice& marker) {
   using Kind = SearchPosition::Kind;
   while (!stops_.empty()) {
     const Stop& nearest = stops_.front();
-    const SearchPosition position = nearest.run->member->Position();
+    const SearchPosition position = nearest.run->Position();
     const int order =
         position.kind == Kind::kNone ? -1 : position.user_key.compare(marker);
     if (order < 0 || (order == 0 && position.kind == Kind::kMarker)) {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "table/seek/search_member.h"
+#include "table/seek/open_run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -33,10 +33,10 @@ class WaitingIterator : public InternalIterator {
     if (const auto* shown = inner_.shown()) {
       return shown->BlockBasedTableIterator::key();
     }
-    return state_ == State::kReading ? inner_.key() : marker_.key();
+    return state_ == State::kReading ? inner_.key() : marker_->key();
   }
   Slice user_key() const final {
-    return state_ == State::kReading ? inner_.user_key() : marker_.user_key();
+    return state_ == State::kReading ? inner_.user_key() : marker_->user_key();
   }
   // RocksDB asks for no value of a write that is too new to be seen.
   Slice value() const final {
@@ -96,7 +96,7 @@ class WaitingIterator : public InternalIterator {
   bool IsReading() const { return state_ == State::kReading; }
   bool IsWaiting() const { return state_ == State::kWaiting; }
   // Whether the iterator waits at a marker from which the search may go on.
-  bool WaitsForSearch() const { return IsWaiting() && !marker_.IsEnd(); }
+  bool WaitsForSearch() const { return IsWaiting() && !marker_->IsEnd(); }
 
   // The iterator is where inner() is.
   void SetReading() {
@@ -121,7 +121,7 @@ class WaitingIterator : public InternalIterator {
   bool GetResult(IterateResult* result) {
     if (state_ == State::kReading) return inner_.GetResult(result);
     if (state_ == State::kEmpty) return false;
-    result->key = marker_.key();
+    result->key = marker_->key();
     result->bound_check_result = IterBoundCheck::kUnknown;
     result->value_prepared = true;
     return true;
@@ -129,8 +129,10 @@ class WaitingIterator : public InternalIterator {
 
   FileIterator& inner() { return inner_; }
   const FileIterator& inner() const { return inner_; }
-  Marker& marker() { return marker_; }
-  const Marker& marker() const { return marker_; }
+  // The marker, which must be set before the iterator waits, and outlive it.
+  Marker& marker() { return *marker_; }
+  const Marker& marker() const { return *marker_; }
+  void set_marker(Marker* marker) { marker_ = marker; }
 
  private:
   enum class State : uint8_t { kReading, kEmpty, kWaiting };
@@ -138,7 +140,7 @@ class WaitingIterator : public InternalIterator {
   State state_ = State::kReading;
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
   FileIterator inner_;
-  Marker marker_;
+  Marker* marker_ = nullptr;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -27,16 +27,13 @@ struct Recorded {
   }
 };
 
-class FakeMember : public SearchMember {
+class FakeMember : public SearchHandle {
  public:
-  explicit FakeMember(const ReadOptions& read_options)
-      : handle(this, /*file=*/this) {
-    handle.Join(read_options);
-  }
-  ~FakeMember() { Leave(); }
+  explicit FakeMember(const ReadOptions& read_options) { Join(read_options); }
+  ~FakeMember() { LeaveForGood(); }
   // The search must not reach the member any more.
-  void Leave() {
-    handle.Leave();
+  void LeaveForGood() {
+    Leave();
     has_left = true;
   }
 
@@ -49,18 +46,18 @@ class FakeMember : public SearchMember {
         key};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
-                        bool hi_inclusive) const override {
+                        bool hi_inclusive) override {
     EXPECT_FALSE(has_left);
     ranges.push_back({lo.ToString(), hi.ToString(), hi_inclusive});
   }
-  void RecordNothingFrom(const Slice& target) const override {
+  void RecordNothingFrom(const Slice& target) override {
     EXPECT_FALSE(has_left);
     nothing_from.push_back(target.ToString());
   }
 
   void SeekTo(const Slice& target, const std::string& found,
               bool waits = false) {
-    handle.BeginSeek(&target);
+    BeginSeek(/*file=*/this, &target);
     key = found;
     valid = !found.empty();
     waiting = waits;
@@ -72,9 +69,8 @@ class FakeMember : public SearchMember {
   bool valid = false;
   bool waiting = false;
   std::string key;
-  mutable std::vector<Recorded> ranges;
-  mutable std::vector<std::string> nothing_from;
-  SearchHandle handle;
+  std::vector<Recorded> ranges;
+  std::vector<std::string> nothing_from;
 };
 
 class RunSearchTest : public testing::Test {
@@ -114,13 +110,13 @@ TEST_F(RunSearchTest, NoMemberIsReachedAfterItHasLeft) {
     for (size_t i = 0; i < 4; i++) {
       members.push_back(NewMember());
       members[i]->SeekTo("k", "k" + std::to_string(i), /*waits=*/i % 2 == 0);
-      members[i]->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+      members[i]->Watch("k", /*backwards=*/false, /*inclusive=*/true);
     }
-    members[left]->Leave();
+    members[left]->LeaveForGood();
     for (const auto& member : members) {
       if (member->has_left) continue;
-      (void)member->handle.NextStop("k");
-      member->handle.Follow();
+      (void)member->NextStop("k");
+      member->Follow();
     }
     for (const auto& member : members) {
       if (!member->has_left) member->SeekTo("l", "l");
@@ -135,8 +131,8 @@ TEST_F(RunSearchTest, NoMemberIsReachedThatHasLeftWithoutASeek) {
   a->SeekTo("k", "m");
   late->key = "p";
   late->valid = true;
-  late->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
-  late->Leave();
+  late->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  late->LeaveForGood();
   a->SeekTo("l", "m");
 }
 
@@ -146,24 +142,24 @@ TEST_F(RunSearchTest, StopsAtTheNearestKeyAndElseAtTheNextMarker) {
   const auto b = NewMember();
   const auto c = NewMember();
   a->SeekTo("k", "m", /*waits=*/true);
-  EXPECT_EQ(Kind::kNone, a->handle.NextStop("m").kind);
+  EXPECT_EQ(Kind::kNone, a->NextStop("m").kind);
   b->SeekTo("k", "m", /*waits=*/true);
-  EXPECT_EQ(Kind::kNone, a->handle.NextStop("m").kind) << "not further on";
+  EXPECT_EQ(Kind::kNone, a->NextStop("m").kind) << "not further on";
   b->SeekTo("k", "n", /*waits=*/true);
   a->SeekTo("k", "m", /*waits=*/true);
-  SearchPosition stop = a->handle.NextStop("m");
+  SearchPosition stop = a->NextStop("m");
   EXPECT_EQ(Kind::kMarker, stop.kind);
   EXPECT_EQ("n", stop.user_key);
   c->SeekTo("k", "p");
-  stop = a->handle.NextStop("m");
+  stop = a->NextStop("m");
   EXPECT_EQ(Kind::kKey, stop.kind);
   EXPECT_EQ("p", stop.user_key);
   b->SeekTo("k", "m");
-  stop = a->handle.NextStop("m");
+  stop = a->NextStop("m");
   EXPECT_EQ(Kind::kKey, stop.kind) << "a key at the marker counts";
   EXPECT_EQ("m", stop.user_key);
   b->valid = false;
-  EXPECT_EQ("p", a->handle.NextStop("m").user_key);
+  EXPECT_EQ("p", a->NextStop("m").user_key);
 }
 
 // How many runs are too many doubles whenever none of them is idle.
@@ -196,9 +192,9 @@ TEST_F(RunSearchTest, SeeksInVainAreSampledWhenTheNextRoundBegins) {
   const auto a = NewMember();
   const auto b = NewMember();
   a->SeekTo("k", "p");
-  a->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
   b->SeekTo("k", "m");
-  b->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  b->Watch("k", /*backwards=*/false, /*inclusive=*/true);
   EXPECT_TRUE(a->ranges.empty());
   a->SeekTo("q", "r");
   // The search ended at "m", which is a key of b.
@@ -210,9 +206,9 @@ TEST_F(RunSearchTest, BackwardSeeksInVainAreSampled) {
   const auto a = NewMember();
   const auto b = NewMember();
   a->SeekTo("k", "d");
-  a->handle.Watch("k", /*backwards=*/true, /*inclusive=*/false);
+  a->Watch("k", /*backwards=*/true, /*inclusive=*/false);
   b->SeekTo("k", "h");
-  b->handle.Watch("k", /*backwards=*/true, /*inclusive=*/false);
+  b->Watch("k", /*backwards=*/true, /*inclusive=*/false);
   a->SeekTo("c", "b");
   EXPECT_EQ(std::vector<Recorded>({{"h", "k", false}}), a->ranges);
   EXPECT_TRUE(b->ranges.empty());
@@ -222,7 +218,7 @@ TEST_F(RunSearchTest, WhatHasMovedIsNotSampled) {
   const auto a = NewMember();
   const auto b = NewMember();
   a->SeekTo("k", "p");
-  a->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
   b->SeekTo("k", "m");
   a->key = "q";  // by Next
   b->SeekTo("r", "r");
@@ -232,12 +228,12 @@ TEST_F(RunSearchTest, WhatHasMovedIsNotSampled) {
 TEST_F(RunSearchTest, AWaitThatEndsNowhereIsSampledAtOnce) {
   const auto a = NewMember();
   a->SeekTo("k", "m", /*waits=*/true);
-  a->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
   a->key = "n";
-  a->handle.Follow();
+  a->Follow();
   EXPECT_TRUE(a->nothing_from.empty());
   a->valid = false;
-  a->handle.Follow();
+  a->Follow();
   EXPECT_EQ(std::vector<std::string>({"k"}), a->nothing_from);
 }
 
@@ -246,7 +242,7 @@ TEST_F(RunSearchTest, SeeksAreSampledWhenTheFirstMemberLeaves) {
   const auto b = NewMember();
   a->SeekTo("k", "m");
   b->SeekTo("k", "p");
-  b->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  b->Watch("k", /*backwards=*/false, /*inclusive=*/true);
   a.reset();
   EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), b->ranges);
 }
@@ -269,8 +265,8 @@ class ManyRunsTest : public RunSearchTest {
                const std::function<std::string(size_t)>& found) {
     for (size_t i = 0; i < members_.size(); i++) {
       members_[i]->SeekTo(target, found(i), waits);
-      members_[i]->handle.Watch(target, /*backwards=*/false,
-                                /*inclusive=*/true);
+      members_[i]->Watch(target, /*backwards=*/false,
+                         /*inclusive=*/true);
     }
   }
   // The search comes to the marker of a member, which reads `found`, or nothing
@@ -278,12 +274,12 @@ class ManyRunsTest : public RunSearchTest {
   SearchPosition Reach(size_t i, const std::string& found) {
     FakeMember& member = *members_[i];
     const std::string marker = member.key;
-    member.handle.Pass(marker);
-    const SearchPosition stop = member.handle.NextStop(marker);
+    member.Pass(marker);
+    const SearchPosition stop = member.NextStop(marker);
     member.key = found;
     member.valid = !found.empty();
     member.waiting = false;
-    member.handle.Follow();
+    member.Follow();
     return stop;
   }
 
@@ -378,8 +374,8 @@ TEST_F(ManyRunsTest, RoundsOfFewRunsCostTheSame) {
     for (size_t round = 0; round < members_.size(); round++) {
       const std::string target = "l" + Key(round);
       members_[0]->SeekTo(target, target, /*waits=*/true);
-      members_[0]->handle.Watch(target, /*backwards=*/false,
-                                /*inclusive=*/true);
+      members_[0]->Watch(target, /*backwards=*/false,
+                         /*inclusive=*/true);
       Reach(0, "m");
     }
   });
@@ -425,7 +421,7 @@ TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
           nearest = position;
         }
       }
-      const SearchPosition stop = at->handle.NextStop(at->key);
+      const SearchPosition stop = at->NextStop(at->key);
       ASSERT_EQ(nearest.kind, stop.kind);
       ASSERT_EQ(nearest.user_key, stop.user_key);
       if (stop.kind == Kind::kMarker && rnd.OneIn(2)) {
@@ -435,7 +431,7 @@ TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
         at->valid = !rnd.OneIn(3);
         at->key = at->key + "+";
       }
-      at->handle.Follow();
+      at->Follow();
     }
   }
 }
@@ -444,14 +440,14 @@ TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
 TEST_F(RunSearchTest, TheOnlyRunBeginsARoundQuickly) {
   const bool quickly = !ThreadBounds::AreUsed();
   const auto a = NewMember();
-  EXPECT_FALSE(a->handle.BeginSeekAlone("a")) << "not sought before";
+  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "a")) << "not sought before";
   a->SeekTo("b", "p");
-  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("c"));
-  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("a longer target than before"));
-  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("k"));
+  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "c"));
+  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "a longer target than before"));
+  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "k"));
   if (!quickly) a->SeekTo("k", "p");
-  a->handle.Watch("k", /*backwards=*/false, /*inclusive=*/true);
-  EXPECT_FALSE(a->handle.BeginSeekAlone("l")) << "a seek is watched";
+  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "l")) << "a seek is watched";
   // Another run is sought for the same key, and so in the same round.
   auto b = NewMember();
   b->SeekTo("k", "m");
@@ -459,37 +455,40 @@ TEST_F(RunSearchTest, TheOnlyRunBeginsARoundQuickly) {
   b->SeekTo("q", "r");
   EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), a->ranges);
   a->SeekTo("q", "r");
-  EXPECT_FALSE(a->handle.BeginSeekAlone("s")) << "there are two runs";
+  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "s")) << "there are two runs";
   b.reset();
-  EXPECT_FALSE(a->handle.BeginSeekAlone("s")) << "the other was the first";
+  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "s")) << "the other was the first";
   a->SeekTo("s", "t");
-  EXPECT_EQ(quickly, a->handle.BeginSeekAlone("t"));
-  a->handle.BeginSeek(nullptr);
-  EXPECT_FALSE(a->handle.BeginSeekAlone("u")) << "not sought for a key before";
+  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "t"));
+  a->BeginSeek(a.get(), nullptr);
+  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "u"))
+      << "not sought for a key before";
   a->SeekTo("v", "v");
-  a->handle.Pass("v");
-  EXPECT_FALSE(a->handle.BeginSeekAlone("v")) << "a marker was passed";
+  a->Pass("v");
+  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "v")) << "a marker was passed";
 }
 
 TEST(SearchRoundsTest, ANewRoundBeginsWithASecondSeekOrAnotherTarget) {
   SearchRounds rounds;
   const int files[3] = {};
-  OpenRun a{nullptr, &files[0]};
-  OpenRun b{nullptr, &files[1]};
-  OpenRun c{nullptr, &files[2]};
+  FakeMember a{ReadOptions()};
+  FakeMember b{ReadOptions()};
+  FakeMember c{ReadOptions()};
   const Slice k("k");
   const Slice l("l");
-  EXPECT_FALSE(rounds.IsNext(a, &k));
-  rounds.Enter(&k, &a);
-  EXPECT_FALSE(rounds.IsNext(b, &k)) << "another file, the same target";
-  EXPECT_TRUE(rounds.IsNext(b, &l)) << "a new iterator with another target";
-  EXPECT_FALSE(rounds.IsNext(b, nullptr)) << "no target tells nothing";
-  rounds.Enter(&k, &b);
-  EXPECT_TRUE(rounds.IsNext(a, &k)) << "sought twice";
-  EXPECT_TRUE(rounds.IsNext(a, nullptr));
+  EXPECT_FALSE(rounds.IsNext(a, &files[0], &k));
+  rounds.Enter(&files[0], &k, &a);
+  EXPECT_FALSE(rounds.IsNext(b, &files[1], &k)) << "another file, one target";
+  EXPECT_TRUE(rounds.IsNext(b, &files[1], &l))
+      << "a new iterator with another target";
+  EXPECT_FALSE(rounds.IsNext(b, &files[1], nullptr))
+      << "no target tells nothing";
+  rounds.Enter(&files[1], &k, &b);
+  EXPECT_TRUE(rounds.IsNext(a, &files[0], &k)) << "sought twice";
+  EXPECT_TRUE(rounds.IsNext(a, &files[0], nullptr));
   rounds.BeginNext();
-  EXPECT_FALSE(rounds.IsNext(a, &k));
-  EXPECT_FALSE(rounds.IsNext(c, &l)) << "the first of the round";
+  EXPECT_FALSE(rounds.IsNext(a, &files[0], &k));
+  EXPECT_FALSE(rounds.IsNext(c, &files[2], &l)) << "the first of the round";
 }
 
 TEST(SearchRoundsTest, TargetsRightBehindAPassedMarkerAreKnown) {

@@ -138,7 +138,7 @@ class SeekOutcomesTest : public testing::Test {
     inner_ = std::make_unique<FileIterator>(
         sst_->file(), read_options_,
         FileIterator::Arguments{nullptr, nullptr,
-                                TableReaderCaller::kUserIterator, 0, false});
+                                TableReaderCaller::kUserIterator, false});
     outcomes_ = std::make_unique<SeekOutcomes>(&file_);
   }
   ~SeekOutcomesTest() override {

@@ -22,7 +22,10 @@ struct SearchPosition {
   Slice user_key;
 };
 
-class SearchMember {
+// A run of a search: the iterator over one of its files. It takes itself out of
+// the search before it is destroyed (SearchHandle), and knows its places in the
+// lists of the search, so that none of them is searched for it.
+class OpenRun {
  public:
   // The user key at which the iterator is or waits. The key stays valid until
   // the iterator moves.
@@ -31,28 +34,22 @@ class SearchMember {
   // Samples that the file has no key in [lo, hi], or in [lo, hi) unless
   // `hi_inclusive`.
   virtual void RecordEmptyRange(const Slice& lo, const Slice& hi,
-                                bool hi_inclusive) const = 0;
+                                bool hi_inclusive) = 0;
   // Samples that the file has no key from `target` to the end of the search, as
   // far as the iterator's bounds tell where that is.
-  virtual void RecordNothingFrom(const Slice& target) const = 0;
+  virtual void RecordNothingFrom(const Slice& target) = 0;
 
- protected:
-  ~SearchMember() = default;
-};
-
-// A member's entry in a search. SearchHandle owns it, and takes it out of the
-// search before it is destroyed. It knows its places in the lists of the
-// search, so that none of them is searched for it.
-struct OpenRun {
   static constexpr uint32_t kNowhere = ~uint32_t{0};
 
-  const SearchMember* const member;
-  const void* const file;  // identifies the file
-  uint64_t round = 0;      // the latest round in which it was sought; 0: none
+  uint64_t round = 0;  // the latest round in which it was sought; 0: none
   uint32_t index = kNowhere;  // in OpenRuns
   uint32_t moved = kNowhere;  // in OpenRuns, among those that have moved
   uint32_t stop = kNowhere;   // in StopHeap
   uint32_t watch = kNowhere;  // in SearchSampler
+
+ protected:
+  OpenRun() = default;
+  ~OpenRun() = default;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
