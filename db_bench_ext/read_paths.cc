@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The four hot read paths, with every block in the cache: Get, a closed seek,
-//  a scan and an open seek, over level-0 files that overlap; and three ways to
-//  ask whether keys or ranges exist. The queries are
-//  asked once to warm the caches and once more in CountedQueries, the function
-//  whose instructions scripts/count_instructions.sh counts.
+//  a scan and an open seek, over level-0 files that overlap; making and
+//  destroying iterators; and three ways to ask whether keys or ranges exist.
+//  The queries are asked once to warm the caches and once more in
+//  CountedQueries, the function whose instructions
+//  scripts/count_instructions.sh counts.
 
 #include <gflags/gflags.h>
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "db_bench_ext/own_flags.h"
+#include "db_bench_ext/stopwatch.h"
 #include "plugin/may_exist.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -27,8 +29,9 @@
 #include "util/math.h"
 
 DEFINE_string(path, "point",
-              "point, range, scan, open_seek, key_may_exist (of RocksDB), "
-              "keys_may_exist or ranges_may_exist (in batches)");
+              "point, range, scan, open_seek, create (an iterator, and destroy "
+              "it), iterator (create, seek, destroy), key_may_exist (of "
+              "RocksDB), keys_may_exist or ranges_may_exist (in batches)");
 DEFINE_string(table_factory, "ProteanTable",
               "Table factory, as in an options string");
 DEFINE_uint64(runs, 1,
@@ -37,6 +40,10 @@ DEFINE_uint64(num, 200'000, "Keys");
 DEFINE_uint64(queries, 10'000, "Queries");
 DEFINE_uint64(scan_length, 50, "Keys that a scan reads");
 DEFINE_string(dir, "/tmp/protean_read_paths", "Folder of the database");
+DEFINE_bool(reuse, false,
+            "Reads the database that an earlier call has left in --dir");
+DEFINE_uint64(rounds, 0,
+              "Prints the least processor time for a query, of so many rounds");
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -61,9 +68,10 @@ std::unique_ptr<DB> Build() {
   options.create_if_missing = true;
   options.disable_auto_compactions = true;
   options.compression = kNoCompression;
-  Check(DestroyDB(FLAGS_dir, options));
+  if (!FLAGS_reuse) Check(DestroyDB(FLAGS_dir, options));
   std::unique_ptr<DB> db;
   Check(OpenDB(&db, options, FLAGS_dir));
+  if (FLAGS_reuse) return db;
   for (uint64_t run = 0; run < FLAGS_runs; run++) {
     for (uint64_t i = run; i < FLAGS_num; i += FLAGS_runs) {
       Check(db->Put(WriteOptions(), Key(i), std::string(32, 'v')));
@@ -121,8 +129,23 @@ uint64_t AskInBatches(DB* db) {
   return found;
 }
 
+// Makes and destroys iterators, and seeks them in between.
+uint64_t MakeIterators(DB* db) {
+  uint64_t found = 0;
+  for (uint64_t i = 0; i < FLAGS_queries; i++) {
+    const std::unique_ptr<Iterator> it(db->NewIterator(ReadOptions()));
+    if (FLAGS_path == "iterator") it->Seek(Target(i));
+    found += it->Valid() ? 1 : 0;
+    Check(it->status());
+  }
+  return found;
+}
+
 // Half of the points and closed ranges hold nothing.
 uint64_t AskQueries(DB* db) {
+  if (FLAGS_path == "create" || FLAGS_path == "iterator") {
+    return MakeIterators(db);
+  }
   if (FLAGS_path == "key_may_exist") return AskWhetherKeysMayExist(db);
   if (FLAGS_path == "keys_may_exist" || FLAGS_path == "ranges_may_exist") {
     return AskInBatches(db);
@@ -165,6 +188,16 @@ void ReadAll(DB* db) {
 
 [[gnu::noinline]] uint64_t CountedQueries(DB* db) { return AskQueries(db); }
 
+void PrintLeastTime(DB* db) {
+  double least = 1e30;
+  for (uint64_t i = 0; i < FLAGS_rounds; i++) {
+    const CpuStopwatch stopwatch;
+    AskQueries(db);
+    least = std::min(least, stopwatch.Seconds());
+  }
+  printf("%.2f us\n", 1e6 * least / static_cast<double>(FLAGS_queries));
+}
+
 }  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
@@ -176,8 +209,9 @@ int main(int argc, char** argv) {
                 "path, for scripts/count_instructions.sh.",
                 &argc, &argv);
   const std::set<std::string> paths = {
-      "point",          "range",           "scan", "open_seek", "key_may_exist",
-      "keys_may_exist", "ranges_may_exist"};
+      "point",         "range",          "scan",
+      "open_seek",     "create",         "iterator",
+      "key_may_exist", "keys_may_exist", "ranges_may_exist"};
   if (paths.count(FLAGS_path) == 0) {
     fprintf(stderr, "read_paths: --path=%s; see --help\n", FLAGS_path.c_str());
     return 1;
@@ -185,6 +219,10 @@ int main(int argc, char** argv) {
   const auto db = Build();
   ReadAll(db.get());
   AskQueries(db.get());
+  if (FLAGS_rounds > 0) {
+    PrintLeastTime(db.get());
+    return 0;
+  }
   printf("%llu\n", static_cast<unsigned long long>(CountedQueries(db.get())));
   return 0;
 }

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Counts the instructions of the hot read paths under callgrind, with every block in the cache: Get, a closed seek, a scan and
-# an open seek, over one and four sorted runs. Prints instructions per query, a line for each policy.
+# an open seek, over several sorted runs. Prints instructions per query, a line for each policy.
 #
-#   scripts/count_instructions.sh [--build=DIR] [--paths=LIST] [--queries=N] [--locked] [POLICY...]
+#   scripts/count_instructions.sh [--build=DIR] [--paths=LIST] [--runs=LIST] [--queries=N] [--locked] [POLICY...]
 #
 #   --build     folder in which read_paths has been built; build
 #   --paths     paths, separated by commas, as in read_paths --help; point,range,scan,open_seek
+#   --runs      numbers of sorted runs, which are files of level 0; 1,4
 #   --queries   queries for each figure; 5000
 #   --locked    counts only atomic reads with writes: instructions with a lock prefix, and xchg with memory
 #   POLICY      filter policies; block_based (stock, with Bloom filters), surf:0:4 and proteus:12
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-build=build paths=point,range,scan,open_seek queries=5000 locked=
-parse_options --build=DIR --paths=LIST --queries=N --locked POLICY... -- "$@"
+build=build paths=point,range,scan,open_seek runs=1,4 queries=5000 locked=
+parse_options --build=DIR --paths=LIST --runs=LIST --queries=N --locked POLICY... -- "$@"
 policies=("${arguments[@]}")
 cd "$project"
 [ ${#policies[@]} -gt 0 ] || policies=(block_based surf:0:4 proteus:12)
@@ -55,12 +56,12 @@ for policy in "${policies[@]}"; do
     *) table="{id=ProteanTable;filter_policy=$policy" ;;
   esac
   table+=';cache_index_and_filter_blocks=false;block_cache=256M}'
-  for runs in 1 4; do
-    printf '%-14s %5s' "$policy" $runs
+  for number in ${runs//,/ }; do
+    printf '%-14s %5s' "$policy" "$number"
     for path in ${paths//,/ }; do
       valgrind --tool=callgrind --callgrind-out-file="$folder/out" --collect-atstart=no '--toggle-collect=*CountedQueries*' \
         ${locked:+--dump-instr=yes --dump-line=no --compress-pos=no} \
-        "$build/read_paths" --path=$path --runs=$runs --queries="$queries" --table_factory="$table" --dir="$folder/db" \
+        "$build/read_paths" --path=$path --runs="$number" --queries="$queries" --table_factory="$table" --dir="$folder/db" \
         >"$folder/log" 2>&1 || { cat "$folder/log" >&2; die "read_paths failed"; }
       if [ "$locked" ]; then
         total=$(sum_locked "$folder/out")
