@@ -100,8 +100,9 @@ Status DecodeDynamicSurf(Slice contents, FilterSalt* salt,
       !TakeBytes(&contents, size, &payload)) {
     return Damaged("it is cut short");
   }
-  std::string padded(payload, size);
-  padded.resize(size + kReadPadding);
+  // A string that grows may get twice the room that it needs.
+  std::string padded(size + kReadPadding, '\0');
+  padded.replace(0, size, payload, size);
   const Status s = SurfPart::Create(std::move(padded), size, *salt, part);
   if (!s.ok()) return s;
   if (!TakeRemoved(&contents, removed, part->get())) {

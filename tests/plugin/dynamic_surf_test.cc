@@ -356,6 +356,7 @@ TEST_F(DynamicSurfTest, OverADb) {
   EXPECT_EQ(filter_->GetStatistics().keys_in_front, 1);
   EXPECT_TRUE(filter_->MayContain("not merged"));
 
+  EXPECT_EQ(filter_->GetStatistics().surf_bytes, saved.surf_bytes);
   EXPECT_TRUE(
       DynamicSurf::Load(options_, folder + "/none", &filter_).IsIOError() ||
       filter_ == nullptr);
