@@ -17,6 +17,7 @@
 #include "filter_policy/dynamic_surf/surf_merge.h"
 #include "filter_policy/dynamic_surf/surf_parts.h"
 #include "filter_policy/dynamic_surf/surf_rebuilder.h"
+#include "filter_policy/samples/read_file.h"
 #include "filter_policy/samples/replace_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,6 +25,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kMaxMergeRatio = 1000;
+// A SuRF of as many keys as it can number, with two or three bytes each.
+constexpr uint64_t kMaxSavedBytes = uint64_t{16} << 30;
 constexpr uint64_t kMinRecords = 4096;
 // Writers wait when the active front has this many times the records that make
 // a merge due.
@@ -347,7 +350,7 @@ Status DynamicSurf::Load(const DynamicSurfOptions& options,
   filter->reset();
   Status s = Validate(options);
   std::string contents;
-  if (s.ok()) s = ReadFileToString(options.env, file, &contents);
+  if (s.ok()) s = ReadPlainFile(options.env, file, kMaxSavedBytes, &contents);
   FilterSalt salt;
   std::unique_ptr<SurfPart> bottom;
   auto front = std::make_unique<Front>();

@@ -128,8 +128,8 @@ class DynamicSurf {
   // those of that filter. The source must still have all keys that the filter
   // has: if any was deleted since, build a new filter. Keys that came since
   // must be inserted again. Returns InvalidArgument if another option is out of
-  // bounds, IOError or NotFound if the file cannot be read, and Corruption if
-  // it is damaged.
+  // bounds, or if the file is not a plain one, such as a pipe; IOError or
+  // NotFound if it cannot be read; and Corruption if it is damaged.
   static Status Load(const DynamicSurfOptions& options, const std::string& file,
                      std::unique_ptr<DynamicSurf>* filter);
 
@@ -178,7 +178,8 @@ class DynamicSurf {
 
   // Writes the filter to `file` in the Env, which is replaced as a whole. The
   // state is that of one moment; inserts and deletes wait while it is copied in
-  // memory. Returns IOError if the file cannot be written.
+  // memory. Returns InvalidArgument if `file` is a device or a pipe, and
+  // IOError if it cannot be written.
   virtual Status Save(const std::string& file) const = 0;
 
   // Returns what the filter holds, and what it has done.

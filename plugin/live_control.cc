@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/read_file.h"
 #include "filter_policy/samples/replace_file.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/live_limits.h"
@@ -184,7 +185,7 @@ void LiveControl::Poll() {
   const std::string file = LiveRequestFile(db_->GetName());
   if (!env->FileExists(file).ok()) return;
   std::string text;
-  Status s = ReadLiveFile(env, file, LiveRequest::kMaxBytes, &text);
+  Status s = ReadPlainFile(env, file, LiveRequest::kMaxBytes, &text);
   if (!s.ok() && !s.IsInvalidArgument()) {
     // Perhaps the one who asks is about to give the file to this process.
     LogOnce("a request cannot be read: " + s.ToString());

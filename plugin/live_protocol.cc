@@ -8,12 +8,10 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "filter_policy/decimal.h"
-#include "filter_policy/samples/replace_file.h"
 #include "plugin/level_list.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -290,27 +288,6 @@ Status LiveAnswer::Parse(const Slice& text, LiveAnswer* answer) {
   progress->files = files;
   progress->files_decided = files_decided;
   return Status::OK();
-}
-
-Status ReadLiveFile(Env* env, const std::string& file, size_t max_bytes,
-                    std::string* contents) {
-  contents->clear();
-  Status s = CheckNoDevice(env, file);
-  if (!s.ok()) return s;
-  std::unique_ptr<SequentialFile> opened;
-  s = env->NewSequentialFile(file, &opened, EnvOptions());
-  if (!s.ok()) return s;
-  constexpr size_t kChunk = 64 << 10;
-  const auto scratch = std::make_unique<char[]>(kChunk);
-  while (contents->size() <= max_bytes) {
-    Slice chunk;
-    s = opened->Read(kChunk, &chunk, scratch.get());
-    if (!s.ok()) return s;
-    if (chunk.empty()) return Status::OK();
-    contents->append(chunk.data(), chunk.size());
-  }
-  return Status::InvalidArgument(
-      file, "is larger than " + std::to_string(max_bytes) + " bytes");
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

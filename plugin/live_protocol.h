@@ -91,9 +91,4 @@ struct LiveAnswer {
   static Status Parse(const Slice& text, LiveAnswer* answer);
 };
 
-// Reads a file of at most `max_bytes`. Returns InvalidArgument if the file is
-// larger, or is not a file, and otherwise the status of `env`.
-Status ReadLiveFile(Env* env, const std::string& file, size_t max_bytes,
-                    std::string* contents);
-
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -11,6 +11,7 @@
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/replace_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "tools/advice.h"
@@ -494,9 +495,9 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
     // The path becomes an option of the DB, whose process may have another
     // working folder.
     from_.save_samples = AbsolutePath(from_.save_samples);
-    s = WriteQueryFile(
-        Env::Default(), from_.save_samples,
-        SamplesOf(reads, truth, std::vector<bool>(reads.size(), false)));
+    s = WriteOutput(Env::Default(), from_.save_samples,
+                    QueryFileText(SamplesOf(
+                        reads, truth, std::vector<bool>(reads.size(), false))));
     if (!s.ok()) {
       return Status::IOError("--save_samples=" + from_.save_samples +
                              " cannot be written: " + s.ToString());

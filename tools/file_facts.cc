@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/replace_file.h"
+#include "filter_policy/samples/read_file.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "table/format.h"

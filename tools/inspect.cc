@@ -418,7 +418,7 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
   page.time = Env::Default()
                   ->TimeToString(static_cast<uint64_t>(time(nullptr)))
                   .c_str();
-  s = ReplaceFile(Env::Default(), html_file_, RenderPage(page));
+  s = WriteOutput(Env::Default(), html_file_, RenderPage(page));
   if (!s.ok()) {
     return Status::IOError("--html=" + html_file_ +
                            " cannot be written: " + s.ToString());

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "file/filename.h"
+#include "filter_policy/samples/read_file.h"
 #include "filter_policy/samples/replace_file.h"
 #include "rocksdb/file_system.h"
 
@@ -99,7 +100,7 @@ class Exchange {
   bool Withdraw() const {
     std::string text;
     LiveRequest waiting;
-    return ReadLiveFile(env_, request_file_, LiveRequest::kMaxBytes, &text)
+    return ReadPlainFile(env_, request_file_, LiveRequest::kMaxBytes, &text)
                .ok() &&
            LiveRequest::Parse(text, &waiting).ok() &&
            waiting.id == request_.id && env_->DeleteFile(request_file_).ok();
@@ -110,7 +111,7 @@ class Exchange {
   Status Read(LiveAnswer* answer, std::string* text) const {
     const std::string file = LiveAnswerFile(target_.db(), request_.id);
     if (!env_->FileExists(file).ok()) return Status::NotFound();
-    Status s = ReadLiveFile(env_, file, LiveAnswer::kMaxBytes, text);
+    Status s = ReadPlainFile(env_, file, LiveAnswer::kMaxBytes, text);
     if (s.ok()) s = LiveAnswer::Parse(*text, answer);
     if (!s.ok() || answer->state != LiveAnswer::State::kRunning) DeleteAnswer();
     return s;

@@ -12,6 +12,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/query_queue.h"
+#include "filter_policy/samples/replace_file.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
@@ -92,7 +93,7 @@ Status ReadSaved(const TargetFamily& family, std::ostream& err,
 }
 
 Status Write(const std::string& file, const std::vector<SampleQuery>& queries) {
-  const Status s = WriteQueryFile(Env::Default(), file, queries);
+  const Status s = WriteOutput(Env::Default(), file, QueryFileText(queries));
   return s.ok() ? s
                 : Status::IOError(file + " cannot be written: " + s.ToString());
 }

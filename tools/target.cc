@@ -7,7 +7,7 @@
 #include "db/dbformat.h"
 #include "file/filename.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/replace_file.h"
+#include "filter_policy/samples/read_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tools/manifest.h"

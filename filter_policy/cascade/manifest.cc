@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "filter_policy/samples/read_file.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr uint64_t kMagic = 0x6e614d7361436e50;  // "PnCasMan"
 constexpr uint32_t kVersion = 1;
 constexpr size_t kListedRunBytes = 16;
+constexpr uint64_t kMaxManifestBytes = 64 << 20;
 
 constexpr char kManifest[] = "MANIFEST";
 constexpr char kRunSuffix[] = ".run";
@@ -133,7 +135,7 @@ Status ReadCascadeManifest(FileSystem* fs, const std::string& folder,
   Status s = fs->FileExists(path, IOOptions(), /*dbg=*/nullptr);
   if (!s.ok()) return s;
   std::string encoded;
-  s = ReadFileToString(fs, path, &encoded);
+  s = ReadPlainFile(fs, path, kMaxManifestBytes, &encoded);
   if (!s.ok()) return s;
   return Decode(encoded, manifest)
              ? Status::OK()

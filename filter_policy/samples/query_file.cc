@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "filter_policy/samples/read_file.h"
 #include "filter_policy/samples/replace_file.h"
 #include "util/hash.h"
 
@@ -18,6 +19,8 @@ constexpr char kHeader[] =
     "# Queries, oldest first: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive. "
     "0x begins a hexadecimal key.\n";
 constexpr char kHexMark[] = "0x";
+// A full queue of the usual capacity takes a hundredth of it at most.
+constexpr uint64_t kMaxBytes = 1 << 30;
 constexpr char kExclusive[] = "exclusive";
 constexpr char kAllowed[] =
     "allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive, where a key is 0x "
@@ -117,7 +120,7 @@ Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,
                      std::vector<std::string>* refused) {
   std::string contents;
-  const Status s = ReadFileToString(env, file, &contents);
+  const Status s = ReadPlainFile(env, file, kMaxBytes, &contents);
   if (!s.ok()) {
     return Status::InvalidArgument("query file " + file + " cannot be read",
                                    s.ToString());
@@ -130,7 +133,7 @@ Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<std::string>* refused,
                         uint64_t* fingerprint) {
   std::string contents;
-  const Status s = ReadFileToString(env, file, &contents);
+  const Status s = ReadPlainFile(env, file, kMaxBytes, &contents);
   if (!s.ok()) return s;
   if (fingerprint != nullptr) *fingerprint = Fingerprint(contents);
   return ParseQueries(file, contents,
@@ -165,14 +168,19 @@ std::string QueryLine(const SampleQuery& query) {
   return line;
 }
 
-Status WriteQueryFile(Env* env, const std::string& file,
-                      const std::vector<SampleQuery>& queries,
-                      uint64_t* fingerprint) {
+std::string QueryFileText(const std::vector<SampleQuery>& queries) {
   std::string contents = kHeader;
   for (const SampleQuery& query : queries) {
     contents += QueryLine(query);
     contents += '\n';
   }
+  return contents;
+}
+
+Status WriteQueryFile(Env* env, const std::string& file,
+                      const std::vector<SampleQuery>& queries,
+                      uint64_t* fingerprint) {
+  const std::string contents = QueryFileText(queries);
   const Status s = ReplaceFile(env, file, contents);
   if (s.ok() && fingerprint != nullptr) *fingerprint = Fingerprint(contents);
   return s;
@@ -182,7 +190,7 @@ Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint) {
   *fingerprint = 0;
   if (env->FileExists(file).IsNotFound()) return Status::OK();
   std::string contents;
-  const Status s = ReadFileToString(env, file, &contents);
+  const Status s = ReadPlainFile(env, file, kMaxBytes, &contents);
   if (s.ok()) *fingerprint = Fingerprint(contents);
   return s;
 }

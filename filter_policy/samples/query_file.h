@@ -52,6 +52,9 @@ Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries,
                       uint64_t* fingerprint = nullptr);
 
+// The contents of the file that WriteQueryFile writes.
+std::string QueryFileText(const std::vector<SampleQuery>& queries);
+
 // Stores a fingerprint of a file's contents, by which a change is noticed: 0 if
 // there is no such file.
 Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint);

@@ -9,22 +9,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <fstream>
-#include <optional>
+#include <functional>
 #include <vector>
 
-#include "rocksdb/file_system.h"
+#include "filter_policy/samples/read_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 constexpr char kTemporary[] = ".tmp";
-
-// Whether `env` uses the operating system's files under their own names.
-bool IsLocal(Env* env) {
-  return env->GetFileSystem()->IsInstanceOf(FileSystem::kDefaultName());
-}
 
 // The type of a file, following symbolic links; 0 if there is no such file.
 mode_t KindOf(const std::string& file) {
@@ -74,77 +68,107 @@ void DeleteAbandoned(Env* env, const std::string& file) {
   }
 }
 
-Status WriteThrough(const std::string& file, const std::string& contents) {
-  std::ofstream out(file, std::ios::binary);
-  out << contents << std::flush;
-  return out ? Status::OK() : Status::IOError(file, strerror(errno));
+Status ErrorOf(const std::string& file) {
+  return Status::IOError(file, strerror(errno));
 }
 
-// The attributes of a temporary file, which only its owner can read, until it
-// gets those of the file that it replaces.
-class AttributeCopy {
- public:
-  AttributeCopy(const std::string& old, const std::string& temporary)
-      : temporary_(temporary), is_needed_(stat(old.c_str(), &old_) == 0) {
-    const int fd =
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-    if (fd >= 0) close(fd);
+Status WriteAll(int fd, const std::string& file, Slice contents) {
+  while (!contents.empty()) {
+    const ssize_t size = write(fd, contents.data(), contents.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return ErrorOf(file);
+    contents.remove_prefix(static_cast<size_t>(size));
   }
-  // Copies the permissions, and the owner if this process may.
-  Status Complete() const {
-    if (!is_needed_) return Status::OK();
-    const bool given = (old_.st_uid == geteuid() && old_.st_gid == getegid()) ||
-                       chown(temporary_.c_str(), old_.st_uid, old_.st_gid) == 0;
-    // For another owner or group, the old permissions would mean something
-    // else.
-    constexpr mode_t kOfOwner = S_IRWXU;
-    constexpr mode_t kOfAll = S_IRWXU | S_IRWXG | S_IRWXO;
-    return chmod(temporary_.c_str(),
-                 old_.st_mode & (given ? kOfAll : kOfOwner)) == 0
-               ? Status::OK()
-               : Status::IOError(temporary_, strerror(errno));
-  }
+  return Status::OK();
+}
 
- private:
-  const std::string temporary_;
-  struct stat old_ = {};
-  const bool is_needed_;
-};
+// Gives an open file the permissions of another one, and its owner if this
+// process may.
+Status CopyAttributes(int fd, const std::string& file, const struct stat& of) {
+  const bool given = (of.st_uid == geteuid() && of.st_gid == getegid()) ||
+                     fchown(fd, of.st_uid, of.st_gid) == 0;
+  // For another owner or group, the old permissions would mean something else.
+  constexpr mode_t kOfOwner = S_IRWXU;
+  constexpr mode_t kOfAll = S_IRWXU | S_IRWXG | S_IRWXO;
+  return fchmod(fd, of.st_mode & (given ? kOfAll : kOfOwner)) == 0
+             ? Status::OK()
+             : ErrorOf(file);
+}
+
+// What is done to an open file whose contents are written.
+using Finish = std::function<Status(int fd, const std::string& file)>;
+
+// Writes a file that is not there yet, and that its owner alone can read unless
+// `finish` changes that.
+Status WriteLocal(const std::string& file, const std::string& contents,
+                  const Finish& finish) {
+  const int fd =
+      open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+           S_IRUSR | S_IWUSR);
+  if (fd < 0) return ErrorOf(file);
+  Status s = WriteAll(fd, file, contents);
+  if (s.ok()) s = finish(fd, file);
+  if (s.ok() && fsync(fd) != 0) s = ErrorOf(file);
+  if (close(fd) != 0 && s.ok()) s = ErrorOf(file);
+  return s;
+}
+
+// Writes a temporary file, and gives it the name of the one that it replaces.
+Status WriteAndRename(Env* env, const std::string& file,
+                      const std::string& contents, const Finish& finish) {
+  DeleteAbandoned(env, file);
+  // A unique name, since another process may write the same file.
+  const std::string temporary =
+      file + "." + env->GenerateUniqueId() + kTemporary;
+  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, finish)
+                                : WriteStringToFile(env, contents, temporary,
+                                                    /*should_sync=*/true);
+  if (s.ok()) s = env->RenameFile(temporary, file);
+  if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
+  return s;
+}
 
 }  // namespace
 
-Status CheckNoDevice(Env* env, const std::string& file) {
-  if (!IsLocal(env)) return Status::OK();
-  switch (KindOf(file)) {
-    case S_IFBLK:
-    case S_IFCHR:
-      return Status::InvalidArgument(file, "is a device, not a file");
-    case S_IFIFO:
-    case S_IFSOCK:
-      return Status::InvalidArgument(file, "is a pipe or socket, not a file");
-    default:
-      return Status::OK();
-  }
-}
-
 Status ReplaceFile(Env* env, const std::string& file,
                    const std::string& contents) {
-  const bool local = IsLocal(env);
-  const mode_t kind = local ? KindOf(file) : 0;
-  if (kind == S_IFCHR || kind == S_IFIFO) return WriteThrough(file, contents);
-  Status s = CheckNoDevice(env, file);
+  const Status s = CheckNoDevice(env, file);
   if (!s.ok()) return s;
-  const std::string replaced = local ? Resolved(file) : file;
-  DeleteAbandoned(env, replaced);
-  // A unique name, since another process may write the same file.
-  const std::string temporary =
-      replaced + "." + env->GenerateUniqueId() + kTemporary;
-  std::optional<AttributeCopy> attributes;
-  if (local) attributes.emplace(replaced, temporary);
-  s = WriteStringToFile(env, contents, temporary, /*should_sync=*/true);
-  if (s.ok() && attributes.has_value()) s = attributes->Complete();
-  if (s.ok()) s = env->RenameFile(temporary, replaced);
-  if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
+  const std::string replaced = HasLocalFiles(env) ? Resolved(file) : file;
+  struct stat old = {};
+  const bool is_new = stat(replaced.c_str(), &old) != 0;
+  return WriteAndRename(
+      env, replaced, contents, [&](int fd, const std::string& temporary) {
+        return is_new ? Status::OK() : CopyAttributes(fd, temporary, old);
+      });
+}
+
+Status WriteNewFile(Env* env, const std::string& file,
+                    const std::string& contents, const struct stat* owner) {
+  struct stat found = {};
+  if (HasLocalFiles(env) && lstat(file.c_str(), &found) == 0 &&
+      !S_ISREG(found.st_mode)) {
+    return Status::InvalidArgument(
+        file, "is a link, a pipe, or another thing that is not a plain file");
+  }
+  return WriteAndRename(
+      env, file, contents, [owner](int fd, const std::string& temporary) {
+        return owner == nullptr || fchown(fd, owner->st_uid, owner->st_gid) == 0
+                   ? Status::OK()
+                   : ErrorOf(temporary);
+      });
+}
+
+Status WriteOutput(Env* env, const std::string& file,
+                   const std::string& contents) {
+  const mode_t kind = HasLocalFiles(env) ? KindOf(file) : 0;
+  if (kind != S_IFCHR && kind != S_IFIFO) {
+    return ReplaceFile(env, file, contents);
+  }
+  const int fd = open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return ErrorOf(file);
+  Status s = WriteAll(fd, file, contents);
+  if (close(fd) != 0 && s.ok()) s = ErrorOf(file);
   return s;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Files whose contents are replaced: whatever they are, and whatever goes
-//  wrong.
+//  Files that are read and replaced: whatever their names stand for, and
+//  whatever goes wrong.
 
 #include "filter_policy/samples/replace_file.h"
 
@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "filter_policy/samples/read_file.h"
+#include "rocksdb/env.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -99,12 +101,13 @@ TEST_F(ReplaceFileTest, OldContentsStay) {
   EXPECT_EQ(std::vector<std::string>{"file"}, Names());
 }
 
-TEST_F(ReplaceFileTest, PipesAndTerminalsAreWrittenTo) {
+TEST_F(ReplaceFileTest, OutputGoesToPipesAndTerminals) {
   ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
   EXPECT_TRUE(CheckNoDevice(env_, file_).IsInvalidArgument());
+  EXPECT_TRUE(ReplaceFile(env_, file_, "refused").IsInvalidArgument());
   std::string read;
   std::thread reader([&] { read = Contents(file_); });
-  EXPECT_OK(ReplaceFile(env_, file_, "through the pipe"));
+  EXPECT_OK(WriteOutput(env_, file_, "through the pipe"));
   reader.join();
   EXPECT_EQ("through the pipe", read);
   EXPECT_TRUE(S_ISFIFO(ModeOf(file_)));
@@ -119,7 +122,8 @@ TEST_F(ReplaceFileTest, PipesAndTerminalsAreWrittenTo) {
   const int open_device = open(device.c_str(), O_RDWR | O_NOCTTY);
   ASSERT_GE(open_device, 0);
   EXPECT_TRUE(CheckNoDevice(env_, device).IsInvalidArgument());
-  EXPECT_OK(ReplaceFile(env_, device, "to the device"));
+  EXPECT_TRUE(ReplaceFile(env_, device, "refused").IsInvalidArgument());
+  EXPECT_OK(WriteOutput(env_, device, "to the device"));
   char text[100];
   const ssize_t size = ::read(terminal, text, sizeof(text));
   ASSERT_GT(size, 0);
@@ -127,6 +131,78 @@ TEST_F(ReplaceFileTest, PipesAndTerminalsAreWrittenTo) {
   EXPECT_TRUE(S_ISCHR(ModeOf(device)));
   close(open_device);
   close(terminal);
+}
+
+// Only a plain file of that name is replaced, and by a new one.
+TEST_F(ReplaceFileTest, NewFilesReplacePlainOnesAlone) {
+  const std::string other = folder_ + "/other";
+  ASSERT_OK(WriteStringToFile(env_, "untouched", other));
+  ASSERT_EQ(0, chmod(other.c_str(), 0640));
+  ASSERT_EQ(0, symlink(other.c_str(), file_.c_str()));
+  EXPECT_TRUE(WriteNewFile(env_, file_, "new").IsInvalidArgument());
+  EXPECT_EQ("untouched", Contents(other));
+  EXPECT_EQ(S_IFREG | mode_t{0640}, ModeOf(other));
+  ASSERT_OK(env_->DeleteFile(file_));
+  ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
+  EXPECT_TRUE(WriteNewFile(env_, file_, "new").IsInvalidArgument());
+  ASSERT_OK(env_->DeleteFile(file_));
+  ASSERT_OK(env_->CreateDirIfMissing(file_));
+  EXPECT_TRUE(WriteNewFile(env_, file_, "new").IsInvalidArgument());
+  ASSERT_OK(env_->DeleteDir(file_));
+
+  for (const mode_t before : {0, 0666}) {
+    if (before > 0) {
+      ASSERT_EQ(0, chmod(file_.c_str(), before));
+    }
+    ASSERT_OK(WriteNewFile(env_, file_, "new"));
+    EXPECT_EQ("new", Contents(file_));
+    EXPECT_EQ(S_IFREG | mode_t{0600}, ModeOf(file_));
+  }
+  EXPECT_EQ(2u, Names().size());
+}
+
+// Nothing but plain files is read, and no reader waits. The Env of a DB may
+// wrap the operating system's.
+TEST_F(ReplaceFileTest, OnlyPlainFilesAreRead) {
+  constexpr uint64_t kMost = 1000;
+  class Wrapped : public EnvWrapper {
+   public:
+    using EnvWrapper::EnvWrapper;
+    const char* Name() const override { return "Wrapped"; }
+  } wrapped(env_);
+  std::string contents = "before";
+  for (Env* const env : {env_, static_cast<Env*>(&wrapped)}) {
+    const auto read = [&](const std::string& file) {
+      return ReadPlainFile(env, file, kMost, &contents);
+    };
+    EXPECT_TRUE(read(file_).IsNotFound() || read(file_).IsPathNotFound());
+    EXPECT_TRUE(contents.empty());
+    for (const size_t size : {size_t{0}, size_t{7}, size_t{kMost}}) {
+      ASSERT_OK(WriteStringToFile(env_, std::string(size, 'x'), file_));
+      EXPECT_OK(read(file_));
+      EXPECT_EQ(std::string(size, 'x'), contents);
+    }
+    const std::string link = folder_ + "/link";
+    ASSERT_EQ(0, symlink(file_.c_str(), link.c_str()));
+    EXPECT_OK(read(link));
+    EXPECT_EQ(kMost, contents.size());
+    ASSERT_OK(env_->DeleteFile(link));
+    ASSERT_OK(WriteStringToFile(env_, std::string(kMost + 1, 'x'), file_));
+    EXPECT_TRUE(read(file_).IsInvalidArgument());
+    ASSERT_OK(env_->DeleteFile(file_));
+
+    ASSERT_EQ(0, symlink("/dev/zero", link.c_str()));
+    ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
+    for (const std::string& file : {std::string("/dev/zero"), link, file_}) {
+      const Status s = read(file);
+      EXPECT_TRUE(env == env_ ? s.IsInvalidArgument() : s.ok()) << file;
+      EXPECT_TRUE(contents.empty());
+    }
+    EXPECT_FALSE(read(folder_).ok());
+    EXPECT_EQ(env == env_, read(folder_).IsInvalidArgument());
+    ASSERT_OK(env_->DeleteFile(link));
+    ASSERT_OK(env_->DeleteFile(file_));
+  }
 }
 
 TEST_F(ReplaceFileTest, FoldersStay) {

@@ -7,6 +7,7 @@
 #include "plugin/cascade_filter.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -338,6 +339,10 @@ TEST_F(CascadeFilterTest, DamagedManifest) {
         WriteStringToFile(options_.env, Slice(contents.data(), cut), manifest));
     EXPECT_TRUE(TryOpen().IsCorruption()) << cut;
   }
+  ASSERT_OK(options_.env->DeleteFile(manifest));
+  ASSERT_EQ(0, mkfifo(manifest.c_str(), 0600));
+  EXPECT_FALSE(TryOpen().ok());
+  ASSERT_OK(options_.env->DeleteFile(manifest));
   ASSERT_OK(WriteStringToFile(options_.env, contents, manifest));
   Open();
   EXPECT_EQ(10000u, Found(0, 10000));

@@ -6,6 +6,7 @@
 #include "plugin/dynamic_surf.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -355,15 +356,25 @@ TEST_F(DynamicSurfTest, OverADb) {
   EXPECT_EQ(filter_->GetStatistics().keys_in_surf, saved.keys_in_surf);
   EXPECT_EQ(filter_->GetStatistics().keys_in_front, 1);
   EXPECT_TRUE(filter_->MayContain("not merged"));
-
   EXPECT_EQ(filter_->GetStatistics().surf_bytes, saved.surf_bytes);
+
   EXPECT_TRUE(
       DynamicSurf::Load(options_, folder + "/none", &filter_).IsIOError() ||
       filter_ == nullptr);
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
   EXPECT_TRUE(DynamicSurf::Load(options_, file, &filter_).IsCorruption());
   EXPECT_EQ(filter_, nullptr);
-  EXPECT_TRUE(DynamicSurf::Load(options_, folder, &filter_).IsIOError());
+  // Nothing but a file is read or written, and no thread waits for a pipe.
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& name : {folder, pipe, std::string("/dev/zero")}) {
+    EXPECT_TRUE(
+        DynamicSurf::Load(options_, name, &filter_).IsInvalidArgument());
+  }
+  Build();
+  EXPECT_TRUE(filter_->Save(pipe).IsInvalidArgument());
+  ASSERT_OK(options_.env->DeleteFile(pipe));
+  filter_.reset();
   it.reset();
 }
 
