@@ -305,7 +305,7 @@ void LiveControl::AnswerRefreshes() {
 }
 
 void LiveControl::Write(const std::string& id, const LiveAnswer& answer) {
-  const Status s = ReplaceFile(
+  const Status s = WriteNewFile(
       db_->GetEnv(), LiveAnswerFile(db_->GetName(), id), answer.ToText());
   if (!s.ok()) LogOnce("an answer cannot be written: " + s.ToString());
 }

@@ -280,7 +280,7 @@ Status ApplyCommand::Apply(Output* output) {
   }
   std::string text;
   s = ReadFileToString(target_.env(), file, &text);
-  if (s.ok()) s = ReplaceFile(target_.env(), KeptFile(), text);
+  if (s.ok()) s = WriteNewFile(target_.env(), KeptFile(), text);
   if (s.ok()) s = SetTable(options.table_factory);
   if (!s.ok()) return s;
   PrintChange(policy_text_, output);

@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -87,13 +85,9 @@ class Exchange {
           " bytes, and a process takes up to " +
           std::to_string(LiveRequest::kMaxBytes) + "; give shorter keys");
     }
-    if (s.ok()) s = ReplaceFile(env_, request_file_, text);
-    if (s.ok() && owner.has_value() &&
-        chown(request_file_.c_str(), owner->st_uid, owner->st_gid) != 0) {
-      s = Status::IOError(request_file_, strerror(errno));
-      env_->DeleteFile(request_file_).PermitUncheckedError();
-    }
-    return s;
+    return s.ok() ? WriteNewFile(env_, request_file_, text,
+                                 owner.has_value() ? &*owner : nullptr)
+                  : s;
   }
 
   // Whether the request could still be deleted: nothing has taken it.

@@ -18,6 +18,7 @@
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/open_secondary.h"
+#include "tests/table/twin_db.h"
 #include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
 
@@ -474,6 +475,57 @@ TEST_F(LiveTest, BadRequestsAreRefused) {
             AnswerTo("good", Request("good").ToText()).state);
   EndServing();
   ExpectNoLiveFiles();
+}
+
+// Others may write to the folder of the DB. What stands in the place of an
+// answer is neither followed nor waited for, and a request of root does not
+// follow either.
+TEST_F(LiveTest, NothingButPlainFilesIsWritten) {
+  const auto log = std::make_shared<RecordingLogger>();
+  options_.info_log = log;
+  Fill();
+  Serve();
+  Env* const env = options_.env;
+  const std::string other = path_ + ".other";
+  ASSERT_OK(WriteStringToFile(env, "untouched", other));
+  ASSERT_EQ(0, chmod(other.c_str(), 0640));
+  const std::string link = LiveAnswerFile(path_, "link");
+  ASSERT_EQ(0, symlink(other.c_str(), link.c_str()));
+  const std::string pipe = LiveAnswerFile(path_, "pipe");
+  ASSERT_EQ(0, mkfifo(pipe.c_str(), 0600));
+  for (const std::string id : {"link", "pipe"}) {
+    ASSERT_OK(WriteStringToFile(env, Request(id).ToText(), request_file_));
+    WaitFor(request_file_, false);
+  }
+  // Others are answered, with a new file.
+  const std::string open_to_all = LiveAnswerFile(path_, "open");
+  ASSERT_OK(WriteStringToFile(env, "", open_to_all));
+  ASSERT_EQ(0, chmod(open_to_all.c_str(), 0666));
+  ASSERT_OK(WriteStringToFile(env, Request("open").ToText(), request_file_));
+  WaitFor(request_file_, false);
+  EXPECT_EQ(LiveAnswer::State::kDone,
+            AnswerTo("good", Request("good").ToText()).state);
+  EndServing();
+  struct stat found = {};
+  ASSERT_EQ(0, stat(open_to_all.c_str(), &found));
+  EXPECT_EQ(S_IFREG | S_IRUSR | S_IWUSR, found.st_mode);
+  EXPECT_GT(found.st_size, 0);
+  for (const std::string& file : {link, pipe}) {
+    EXPECT_EQ(1u, log->Lines({"an answer cannot be written", file}).size());
+  }
+
+  ASSERT_EQ(0, symlink((path_ + ".none").c_str(), request_file_.c_str()));
+  Ask({"statistics", "--timeout=0"}).ExpectRefused({"PROTEAN_REQUEST"});
+  EXPECT_FALSE(env->FileExists(path_ + ".none").ok());
+  std::string contents;
+  ASSERT_OK(ReadFileToString(env, other, &contents));
+  EXPECT_EQ("untouched", contents);
+  ASSERT_EQ(0, stat(other.c_str(), &found));
+  EXPECT_EQ(S_IFREG | mode_t{0640}, found.st_mode);
+  for (const std::string& file :
+       {link, pipe, open_to_all, request_file_, other}) {
+    EXPECT_OK(env->DeleteFile(file));
+  }
 }
 
 // RocksDB, its copies of a DB, and instances that follow it leave the files
