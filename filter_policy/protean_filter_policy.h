@@ -77,7 +77,7 @@ class ProteanFilterPolicy : public FilterPolicy {
     return name == kClassName() || FilterPolicy::IsInstanceOf(name);
   }
 
-  // Refuses files of sample queries that cannot be read.
+  // Refuses files of sample queries that can never be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 

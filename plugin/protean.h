@@ -72,8 +72,9 @@ struct ProteusOptions {
   // family, and of empty queries out of which one is kept. Positive.
   uint32_t sample_capacity = 20000;
   uint32_t sample_every = 100;
-  // A file of queries to start with, which must exist, and a file in which the
-  // samples are kept from one opening of the DB to the next. Empty for none.
+  // A file of queries to start with, and a file in which the samples are kept
+  // from one opening of the DB to the next. Empty for none. A file that is
+  // missing or cannot be used is logged, and keeps no DB from opening.
   std::string seed_file;
   std::string samples_file;
 };

@@ -10,6 +10,7 @@
 
 #include "file/filename.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/replace_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
@@ -79,6 +80,9 @@ class ApplyCommand : public Command {
   // Makes the policy that --policy names, and checks the files that it learns
   // from.
   Status MakePolicyOfFlag();
+  // Refuses files of samples that cannot be used, and takes the seeds into the
+  // policy if that is to be written.
+  Status ReadSamplesOfPolicy(const SampleStore& store);
   void PrintCall(Output* output) const;
   // Makes the column family have this table, by opening the DB, and checks that
   // the new OPTIONS file says so. Stores in what the files differ.
@@ -118,10 +122,14 @@ Existing SST files keep their filters until they are rewritten: protean refresh 
 application that passes its options itself must be changed, too.
 
 A policy that learns needs samples of queries, or does much worse. Its seed_file and samples_file must be
-absolute paths, since the application may have another working folder, and a seed_file must exist.
+absolute paths, since the application may have another working folder, and a seed_file must exist. Up to
+2,000 queries of the seed_file are written into the OPTIONS file itself, as the option seeds, and the DB
+needs the seed_file no longer: backups and checkpoints have a copy of the OPTIONS file. They are keys that
+were asked for.
 
 With --print, nothing is changed. The call of SetOptions that changes the policy in a process that has the
-DB open is printed. Only a column family that is under ProteanTable already can be changed so.
+DB open is printed. It names the seed_file, of which backups have no copy. Only a column family that is
+under ProteanTable already can be changed so.
 
 No other process may have the DB open, except with --print.
 
@@ -178,10 +186,27 @@ Status ApplyCommand::MakePolicyOfFlag() {
         "folder; give " +
         AbsolutePath(file));
   }
-  s = own->Samples()->Validate(target_.env());
-  return s.ok() ? s
-                : Status::InvalidArgument("--policy: " +
-                                          std::string(s.getState()));
+  return ReadSamplesOfPolicy(*own->Samples());
+}
+
+Status ApplyCommand::ReadSamplesOfPolicy(const SampleStore& store) {
+  const SampleStoreOptions& samples = store.options();
+  std::vector<SampleQuery> seeds;
+  std::vector<SampleQuery> saved;
+  std::vector<std::string> refused;
+  Env* const env = target_.env();
+  Status s = store.Validate(env);
+  if (s.ok() && !samples.seed_file.empty()) {
+    s = ReadQueryFile(env, samples.seed_file, &seeds, &refused);
+  }
+  if (s.ok() && !samples.samples_file.empty() &&
+      env->FileExists(samples.samples_file).ok()) {
+    s = ReadSavedQueries(env, samples.samples_file, &saved, &refused);
+  }
+  if (!s.ok()) {
+    return Status::InvalidArgument("--policy: " + std::string(s.getState()));
+  }
+  return seeds.empty() || print_ ? s : PutSeedsInto(seeds, &policy_);
 }
 
 void ApplyCommand::PrintCall(Output* output) const {
@@ -243,6 +268,7 @@ Status ApplyCommand::SetTable(const std::shared_ptr<TableFactory>& table) {
         " instead of " + TableText(wanted));
   }
   changed_lines_ = DifferentLines(old_text, new_text);
+  for (std::string& line : changed_lines_) line = WithoutSeeds(line);
   return s;
 }
 

@@ -12,6 +12,7 @@
 #include "rocksdb/utilities/options_util.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
+#include "tools/policy_flag.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -23,7 +24,7 @@ std::string PolicyText(const FilterPolicy* policy) {
   if (policy == nullptr) return "nullptr";
   ConfigOptions config;
   config.delimiter = ";";
-  return policy->ToString(config);
+  return WithoutSeeds(policy->ToString(config));
 }
 
 // Sets the table factory that reads the column family's files, whatever filters

@@ -30,6 +30,7 @@ constexpr char kCapacityOption[] = "sample_capacity";
 constexpr char kEveryOption[] = "sample_every";
 constexpr char kSeedOption[] = "seed_file";
 constexpr char kSamplesOption[] = "samples_file";
+constexpr char kSeedsOption[] = "seeds";
 
 constexpr char kAuto[] = "auto";  // of several options
 constexpr char kEqualLevelBits[] = "equal";
@@ -224,6 +225,8 @@ TypeInfo MakeTypeInfo(const std::string& owner) {
       {kSeedOption,
        OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
       {kSamplesOption,
+      {kSeedsOption,
+       OptionTypeInfo(offsetof(Options, seeds), OptionType::kString)},
        OptionTypeInfo(offsetof(Options, samples_file), OptionType::kString)},
   };
 }
@@ -354,6 +357,7 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
     store.sample_every = options_.sample_every;
     store.seed_file = options_.seed_file;
     store.samples_file = options_.samples_file;
+    store.seeds = options_.seeds;
     samples_ = std::make_shared<SampleStore>(store);
   });
   return samples_;

@@ -59,8 +59,9 @@ struct ProteusPolicyOptions {
   uint32_t sample_capacity = QueryQueue::kDefaultCapacity;
   uint32_t sample_every = QueryQueue::kDefaultSampleEvery;
 
-  // Files of sample queries (SampleStoreOptions).
+  // Files of sample queries, and such queries themselves (SampleStoreOptions).
   std::string seed_file;
+  std::string seeds;
   std::string samples_file;
 };
 
@@ -78,7 +79,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   const char* NickName() const override { return ShortName(space_); }
 
   // InvalidArgument if an option is out of range or cannot be combined with the
-  // others, or if a file of sample queries cannot be read.
+  // others, or if a file of sample queries can never be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 

@@ -22,6 +22,10 @@ constexpr char kHexMark[] = "0x";
 // A full queue of the usual capacity takes a hundredth of it at most.
 constexpr uint64_t kMaxBytes = 1 << 30;
 constexpr char kExclusive[] = "exclusive";
+constexpr char kSeedCharacters[] = "0123456789ABCDEFabcdef,-xclusiv";
+constexpr char kAllowedSeeds[] =
+    "allowed: queries with commas between them, such as "
+    "0x61,0x62-0x6F,0x70-0x72-exclusive";
 constexpr char kAllowed[] =
     "allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive, where a key is 0x "
     "and pairs of hexadecimal digits, or any other bytes";
@@ -63,7 +67,7 @@ const char* ParseQuery(Slice line, SampleQuery* query) {
 // How a line that cannot be parsed is treated.
 enum class BadLines { kRefuseFile, kLeaveOut };
 
-Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,
+Status ParseQueries(const std::string& source, Slice text, BadLines bad_lines,
                     std::vector<SampleQuery>* queries,
                     std::vector<std::string>* refused) {
   std::vector<SampleQuery> read;
@@ -71,8 +75,7 @@ Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,
     const bool has_end = memchr(text.data(), '\n', text.size()) != nullptr;
     const Slice line = TakeUntil('\n', &text);
     if (line.empty() || line[0] == '#') continue;
-    const std::string name =
-        "query file " + file + ", line " + std::to_string(number);
+    const std::string name = source + std::to_string(number);
     SampleQuery query;
     const char* wrong = ParseQuery(line, &query);
     if (bad_lines == BadLines::kLeaveOut) {
@@ -97,6 +100,10 @@ Status ParseQueries(const std::string& file, Slice text, BadLines bad_lines,
   queries->insert(queries->end(), std::make_move_iterator(read.begin()),
                   std::make_move_iterator(read.end()));
   return Status::OK();
+}
+
+std::string LinesOf(const std::string& file) {
+  return "query file " + file + ", line ";
 }
 
 uint64_t Fingerprint(const std::string& contents) {
@@ -125,7 +132,8 @@ Status ReadQueryFile(Env* env, const std::string& file,
     return Status::InvalidArgument("query file " + file + " cannot be read",
                                    s.ToString());
   }
-  return ParseQueries(file, contents, BadLines::kRefuseFile, queries, refused);
+  return ParseQueries(LinesOf(file), contents, BadLines::kRefuseFile, queries,
+                      refused);
 }
 
 Status ReadSavedQueries(Env* env, const std::string& file,
@@ -136,23 +144,11 @@ Status ReadSavedQueries(Env* env, const std::string& file,
   const Status s = ReadPlainFile(env, file, kMaxBytes, &contents);
   if (!s.ok()) return s;
   if (fingerprint != nullptr) *fingerprint = Fingerprint(contents);
-  return ParseQueries(file, contents,
+  return ParseQueries(LinesOf(file), contents,
                       Slice(contents).starts_with(kHeader)
                           ? BadLines::kLeaveOut
                           : BadLines::kRefuseFile,
                       queries, refused);
-}
-
-Status CheckSavedQueries(Env* env, const std::string& file) {
-  std::unique_ptr<SequentialFile> begin;
-  Status s = env->NewSequentialFile(file, &begin, EnvOptions());
-  char scratch[sizeof(kHeader)];
-  Slice header;
-  if (s.ok()) s = begin->Read(sizeof(kHeader) - 1, &header, scratch);
-  if (!s.ok() || header == kHeader) return s;
-  std::vector<SampleQuery> queries;
-  std::vector<std::string> refused;
-  return ReadSavedQueries(env, file, &queries, &refused);
 }
 
 std::string QueryLine(const SampleQuery& query) {
@@ -175,6 +171,35 @@ std::string QueryFileText(const std::vector<SampleQuery>& queries) {
     contents += '\n';
   }
   return contents;
+}
+
+Status ParseSeeds(const std::string& option,
+                  std::vector<SampleQuery>* queries) {
+  // RocksDB reads an option of other characters not as it has written it.
+  if (option.find_first_not_of(kSeedCharacters) != option.npos) {
+    return Status::InvalidArgument(
+        "seeds has other characters than hexadecimal keys", kAllowedSeeds);
+  }
+  std::string lines = option;
+  std::replace(lines.begin(), lines.end(), ',', '\n');
+  std::replace(lines.begin(), lines.end(), '-', '\t');
+  std::vector<std::string> refused;
+  return ParseQueries("seeds, query ", lines, BadLines::kRefuseFile, queries,
+                      &refused);
+}
+
+std::string SeedsText(const std::vector<SampleQuery>& queries) {
+  size_t step = 1 + queries.size() / (kMaxSeeds + 1);
+  for (;; step++) {
+    std::string text;
+    for (size_t i = 0; i < queries.size(); i += step) {
+      if (!text.empty()) text += ',';
+      text += QueryLine(queries[i]);
+    }
+    if (text.size() > kMaxSeedBytes && step < queries.size()) continue;
+    std::replace(text.begin(), text.end(), '\t', '-');
+    return text;
+  }
 }
 
 Status WriteQueryFile(Env* env, const std::string& file,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A text file of queries, with which a sample query queue is seeded, saved and
-//  restored. One query per line:
+//  Queries as text: a file with which a sample query queue is seeded, saved and
+//  restored, or an option. In a file, one query per line:
 //
 //    key                        a point
 //    lo <TAB> hi                all keys from lo to hi, both included
@@ -9,7 +9,8 @@
 //
 //  A field that begins with 0x is hexadecimal, as in ldb --hex; 0x alone is the
 //  empty key. Any other field is the key's bytes as they are. Empty lines, and
-//  those that begin with #, are ignored.
+//  those that begin with #, are ignored. In an option, commas stand between
+//  queries, hyphens between fields, and all keys are hexadecimal.
 
 #pragma once
 
@@ -41,10 +42,6 @@ Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<std::string>* refused,
                         uint64_t* fingerprint = nullptr);
 
-// Returns the error that ReadSavedQueries would return, but reads no more than
-// the beginning of a file that WriteQueryFile has written.
-Status CheckSavedQueries(Env* env, const std::string& file);
-
 // Writes queries, in hexadecimal fields, so that ReadQueryFile reads the same
 // ones. Replaces the file by ReplaceFile (replace_file.h). If that succeeds,
 // `*fingerprint` gets the fingerprint of the contents.
@@ -54,6 +51,19 @@ Status WriteQueryFile(Env* env, const std::string& file,
 
 // The contents of the file that WriteQueryFile writes.
 std::string QueryFileText(const std::vector<SampleQuery>& queries);
+
+// Appends the queries of an option to `*queries`, as ReadQueryFile does.
+// Returns InvalidArgument if a query has none of the forms above, or holds
+// characters that these do not need.
+Status ParseSeeds(const std::string& option, std::vector<SampleQuery>* queries);
+
+// The option with these queries, or with a part of them that is evenly spread:
+// at most kMaxSeeds, and kMaxSeedBytes of text. OPTIONS files are written and
+// read often, and a design that rests on 2,000 queries is as good as one that
+// rests on more.
+inline constexpr size_t kMaxSeeds = 2000;
+inline constexpr size_t kMaxSeedBytes = 256 << 10;
+std::string SeedsText(const std::vector<SampleQuery>& queries);
 
 // Stores a fingerprint of a file's contents, by which a change is noticed: 0 if
 // there is no such file.

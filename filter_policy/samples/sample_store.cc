@@ -70,30 +70,32 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
   return options_.samples_file + "." + name;
 }
 
-Status SampleStore::Validate(Env* env) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const Status s = ReadSeeds(env);
-  if (!s.ok()) return s;
-  // The samples file is only checked for mistakes of a user. Other faults are
-  // logged when it is restored: a DB is not kept closed for its samples.
-  const std::string& file = options_.samples_file;
-  if (file.empty()) return Status::OK();
-  const Status replaceable = CheckNoDevice(env, file);
-  if (!replaceable.ok()) {
-    return Status::InvalidArgument(
-        std::string("samples_file=") + replaceable.getState() +
-        "; allowed: the name of a file, which need not exist");
+Status SampleStore::Validate(Env* env) const {
+  for (const auto& [option, file] :
+       {std::make_pair("seed_file=", options_.seed_file),
+        std::make_pair("samples_file=", options_.samples_file)}) {
+    const Status s = file.empty() ? Status::OK() : CheckNoDevice(env, file);
+    if (!s.ok()) {
+      return Status::InvalidArgument(
+          option + std::string(s.getState()) +
+          "; allowed: the name of a file, which need not exist");
+    }
   }
-  const Status checked = CheckSavedQueries(env, file);
-  return checked.IsInvalidArgument() ? checked : Status::OK();
+  std::vector<SampleQuery> seeds;
+  return ParseSeeds(options_.seeds, &seeds);
 }
 
-Status SampleStore::ReadSeeds(Env* env) {
-  if (seeds_read_ || options_.seed_file.empty()) return Status::OK();
-  const Status s =
-      ReadQueryFile(env, options_.seed_file, &seeds_, &refused_seeds_);
-  seeds_read_ = s.ok();
-  return s;
+void SampleStore::ReadSeeds(Env* env) {
+  if (seeds_read_) return;
+  seeds_read_ = true;
+  Status s;
+  if (!options_.seed_file.empty()) {
+    s = ReadQueryFile(env, options_.seed_file, &seeds_, &bad_seeds_);
+    if (s.ok()) return;
+    bad_seeds_.push_back("the DB does without its seed_file: " + s.ToString());
+  }
+  s = ParseSeeds(options_.seeds, &seeds_);
+  if (!s.ok()) bad_seeds_.push_back(s.ToString());
 }
 
 void SampleStore::ForgetIdle() {
@@ -132,13 +134,12 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
     // The restored queries include the seeds that were still in the queue.
     for (SampleQuery& query : restored) entry.queue->Add(std::move(query));
   } else {
-    s = ReadSeeds(env);
-    if (!s.ok()) Warn(logger, "samples are not seeded: " + s.ToString());
+    ReadSeeds(env);
     for (const SampleQuery& query : seeds_) entry.queue->Add(query);
   }
   if (logger != nullptr) {
-    WarnOfRefused(logger, refused_seeds_);
-    refused_seeds_.clear();
+    WarnOfRefused(logger, bad_seeds_);
+    bad_seeds_.clear();
   }
   entry.saved = entry.queue->recorded();
   return &entry;

@@ -29,6 +29,8 @@ struct SampleStoreOptions {
   // File of queries that a queue starts with (query_file.h) if there is nothing
   // to restore. Empty for none.
   std::string seed_file;
+  // Queries (ParseSeeds) that a queue starts with if that file cannot be read.
+  std::string seeds;
 
   // File in which the queue of column family "default" is saved, and from which
   // it is restored. For another column family, a dot and its name are appended,
@@ -49,13 +51,12 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   SampleStore(const SampleStore&) = delete;
   SampleStore& operator=(const SampleStore&) = delete;
 
-  // InvalidArgument if the seed file cannot be read, or if it or the samples
-  // file of column family "default" holds a line that a user has written wrong.
-  // RocksDB validates options without naming column families, so the files of
-  // other column families are read when they are needed, and a bad file is then
-  // logged and left as it is. Damaged parts of a file that was saved here are
-  // logged and left out (ReadSavedQueries).
-  Status Validate(Env* env);
+  // InvalidArgument if `seeds` are malformed, or if a file is a device or a
+  // pipe, as no file becomes by itself. A file that is missing, or cannot be
+  // used, keeps no DB from opening: files are read when they are needed, and a
+  // bad one is then logged and left as it is. Damaged parts of a file that was
+  // saved here are logged and left out (ReadSavedQueries).
+  Status Validate(Env* env) const;
 
   // The queue of a column family, which is made, and restored or seeded, unless
   // it exists. Never nullptr.
@@ -100,7 +101,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   Entry* GetEntry(const std::string& column_family, Env* env, Logger* logger);
   // Drops the queue that has been idle for longest, if there are too many.
   void ForgetIdle();
-  Status ReadSeeds(Env* env);
+  void ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
   // Inserts the queries of a file in front, as far as a queue holds them.
   Status PutBehindOthers(Env* env, const std::string& file,
@@ -116,7 +117,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   uint64_t closes_ = 0;
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;
-  std::vector<std::string> refused_seeds_;  // until a logger can report them
+  std::vector<std::string> bad_seeds_;  // until a logger can report them
 };
 
 // An open DB's use of a queue.

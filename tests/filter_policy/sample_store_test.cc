@@ -6,6 +6,7 @@
 #include "filter_policy/samples/sample_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <utime.h>
 
 #include <ctime>
@@ -283,16 +284,6 @@ TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
   EXPECT_EQ(std::vector<std::string>{"seeds"}, Files());
 }
 
-// A device would be replaced by a file.
-TEST_F(SampleStoreTest, DevicesAreRefused) {
-  SampleStoreOptions options;
-  options.samples_file = "/dev/null";
-  const Status s = std::make_shared<SampleStore>(options)->Validate(env_);
-  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-  EXPECT_NE(std::string::npos, s.ToString().find("samples_file=/dev/null"))
-      << s.ToString();
-}
-
 // Such as an instance of the same DB that only reads.
 TEST_F(SampleStoreTest, OthersSaveToo) {
   const auto first = NewStore(false, true);
@@ -339,10 +330,9 @@ TEST_F(SampleStoreTest, SeededUnlessRestored) {
   {
     const auto store = NewStore(true, true);
     ASSERT_OK(store->Validate(env_));
+    EXPECT_EQ(last, Held(store.get()));
     // Read once, and used for each column family.
     ASSERT_OK(env_->DeleteFile(seeds_));
-    ASSERT_OK(store->Validate(env_));
-    EXPECT_EQ(last, Held(store.get()));
     EXPECT_EQ(last, Held(store.get(), "other"));
     Open(store.get())->queue()->Record("k", "k", true);
   }
@@ -387,16 +377,97 @@ TEST_F(SampleStoreTest, FilesOfColumnFamiliesWithLongNames) {
   }
 }
 
-TEST_F(SampleStoreTest, BadFilesAreInvalidArguments) {
-  EXPECT_TRUE(NewStore(true, false)->Validate(env_).IsInvalidArgument());
-  Write(seeds_, "0x0\n");
-  EXPECT_TRUE(NewStore(true, false)->Validate(env_).IsInvalidArgument());
-  Write(file_, "0x0\n");
-  EXPECT_TRUE(NewStore(false, true)->Validate(env_).IsInvalidArgument());
-  Write(seeds_, "good\n");
-  EXPECT_TRUE(NewStore(true, true)->Validate(env_).IsInvalidArgument());
-  Write(file_, "good\n");
-  EXPECT_OK(NewStore(true, true)->Validate(env_));
+// A DB that has been closed must open again, whatever has become of its files.
+// What is wrong is logged once, and good seeds of the options are used.
+TEST_F(SampleStoreTest, UnusableSeedFilesAreLogged) {
+  SampleStoreOptions options;
+  options.seed_file = seeds_;
+  for (const char* seeds : {"", "a-b,0x63,0x64-0x65-exclusive"}) {
+    options.seeds = seeds;
+    const Queries expected =
+        *seeds == '\0'
+            ? Queries()
+            : Queries{{"a", "b", true}, Point("c"), {"d", "e", false}};
+    for (const char* contents : {"", "good\n0x0\n"}) {
+      if (*contents != '\0') Write(seeds_, contents);
+      const auto store = std::make_shared<SampleStore>(options);
+      ASSERT_OK(store->Validate(env_));
+      // There may be no logger at first.
+      EXPECT_EQ(expected, Held(store.get()));
+      const auto log = std::make_shared<RecordingLogger>();
+      for (const char* family : {"a", "b"}) {
+        EXPECT_EQ(expected, store->Queue(family, env_, log.get())->Snapshot());
+      }
+      EXPECT_EQ(1u,
+                log->Lines({"the DB does without its seed_file: ", seeds_,
+                            *contents == '\0' ? "cannot be read" : "line 2"})
+                    .size());
+    }
+    ASSERT_OK(env_->DeleteFile(seeds_));
+  }
+}
+
+TEST_F(SampleStoreTest, SeedsOfOptions) {
+  Queries queries;
+  for (int i = 0; i < 30000; i++) {
+    const std::string key = "key" + std::to_string(i);
+    queries.push_back({key, key + (i % 2 == 0 ? "" : "z"), i % 3 != 1});
+    if (queries.back().lo == queries.back().hi) {
+      queries.back().hi_inclusive = true;
+    }
+  }
+  const auto parsed = [](const std::string& text) {
+    Queries read;
+    EXPECT_OK(ParseSeeds(text, &read));
+    return read;
+  };
+  EXPECT_EQ(Queries(), parsed(SeedsText({})));
+  const Queries few(queries.begin(), queries.begin() + 100);
+  EXPECT_EQ(few, parsed(SeedsText(few)));
+  // A part of many.
+  const Queries part = parsed(SeedsText(queries));
+  EXPECT_LE(part.size(), kMaxSeeds);
+  EXPECT_GT(part.size(), kMaxSeeds / 2);
+  EXPECT_GT(part.back().lo, "key29");
+  for (SampleQuery& query : queries) query.lo.insert(0, 1000, 'x');
+  const std::string text = SeedsText(queries);
+  EXPECT_LE(text.size(), kMaxSeedBytes);
+  EXPECT_GT(text.size(), kMaxSeedBytes / 2);
+  // What RocksDB cannot write into an OPTIONS file as it is.
+  EXPECT_EQ(std::string::npos, text.find_first_of(";:{}#\\\n\t "));
+
+  SampleStoreOptions options;
+  for (const char* bad :
+       {"0x0", "a,b-0xc", "a-b-c", "a-b-exclusive-", "0x61,key", "0x61\\n"}) {
+    options.seeds = bad;
+    const auto store = std::make_shared<SampleStore>(options);
+    const Status s = store->Validate(env_);
+    EXPECT_TRUE(s.IsInvalidArgument()) << bad;
+    EXPECT_EQ(0u, s.ToString().find("Invalid argument: seeds")) << s.ToString();
+    EXPECT_TRUE(Held(store.get()).empty());
+  }
+}
+
+// A device would never end, or be replaced by a file, and a pipe would block.
+TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
+  ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
+  for (const std::string& file : {std::string("/dev/zero"), file_}) {
+    for (const bool seed : {false, true}) {
+      SampleStoreOptions options;
+      (seed ? options.seed_file : options.samples_file) = file;
+      const auto store = std::make_shared<SampleStore>(options);
+      const Status s = store->Validate(env_);
+      EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+      EXPECT_NE(
+          std::string::npos,
+          s.ToString().find((seed ? "seed_file=" : "samples_file=") + file))
+          << s.ToString();
+      // What becomes one later is neither read nor written.
+      EXPECT_TRUE(Held(store.get()).empty());
+      Open(store.get())->queue()->Record("k", "k", true);
+      EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
+    }
+  }
 }
 
 // A store may be opened without having been validated.

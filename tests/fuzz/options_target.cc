@@ -50,17 +50,19 @@ bool IsWrittenAsRead(const std::string& text) {
          text.find('\0') == std::string::npos;
 }
 
-// The names of files are the only free text among Protean's options.
-bool HasOddFileNames(const FilterPolicy* policy) {
+// The names of files, and seeds until they are validated, are the only free
+// text among Protean's options.
+bool HasOddText(const FilterPolicy* policy) {
   const auto* own = AsProteanFilterPolicy(policy);
   const auto samples = own == nullptr ? nullptr : own->Samples();
   return samples != nullptr &&
          !(IsWrittenAsRead(samples->options().seed_file) &&
+           IsWrittenAsRead(samples->options().seeds) &&
            IsWrittenAsRead(samples->options().samples_file));
 }
 
 void CheckWritten(const ConfigOptions& config, const FilterPolicy* policy) {
-  if (AsProteanFilterPolicy(policy) == nullptr || HasOddFileNames(policy)) {
+  if (AsProteanFilterPolicy(policy) == nullptr || HasOddText(policy)) {
     return;
   }
   const std::string written = policy->ToString(config);
@@ -158,6 +160,9 @@ const TextLanguage& Language() {
                         "sample_capacity",
                         "sample_every",
                         "seed_file",
+                        "seeds",
+                        "0x61,0x62-0x63",
+                        "-exclusive",
                         "samples_file",
                         "good",
                         "bad",

@@ -232,15 +232,35 @@ TEST_F(SamplingTest, FilesFromOutside) {
   EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue()->Snapshot()));
 }
 
-TEST_F(SamplingTest, BadFilesAreRefusedAtOpen) {
-  SetPolicy(1, file_);
-  for (const char* contents : {"a\tb\tc\n", "0x1\n"}) {
+// The DB opens, and the file stays for its owner to repair.
+TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
+  Fill(1);
+  Close();
+  for (const std::string contents : {"a\tb\tc\n", "0x1\n"}) {
     ASSERT_OK(WriteStringToFile(env_, contents, file_));
-    std::unique_ptr<DB> db;
-    const Status s = OpenDB(&db, options_, path_);
-    EXPECT_TRUE(s.IsInvalidArgument());
-    EXPECT_NE(std::string::npos, s.ToString().find(file_ + ", line 1 "));
+    SetPolicy(1, file_);
+    Open();
+    EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+    EXPECT_EQ(1u, queue()->size());
+    Close();
+    std::string left;
+    ASSERT_OK(ReadFileToString(env_, file_, &left));
+    EXPECT_EQ(contents, left);
   }
+  EXPECT_EQ(
+      2u,
+      log_->Lines({"samples are not restored", file_ + ", line 1 "}).size());
+}
+
+// A seed file that is gone is missed once, and the DB learns from its queries.
+TEST_F(SamplingTest, MissingSeedFiles) {
+  samples_.seed_file = file_;
+  Fill(1);
+  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1))}),
+            Lines(queue()->Snapshot()));
+  EXPECT_EQ(1u,
+            log_->Lines({"the DB does without its seed_file", file_}).size());
 }
 
 TEST_F(SamplingTest, SeedsAndRefusedLinesOfThem) {

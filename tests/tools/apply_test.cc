@@ -3,6 +3,11 @@
 //  protean apply: the OPTIONS file changes in one column family's filter policy
 //  and in nothing else, and can be taken back.
 
+#include "filter_policy/samples/query_file.h"
+#include "plugin/filter_properties.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/options_util.h"
+#include "tests/table/twin_db.h"
 #include "tests/tools/tool_db.h"
 #include "tools/options_diff.h"
 
@@ -107,6 +112,65 @@ TEST_F(ApplyTest, PrintsTheCall) {
   Apply({"--undo"}).ExpectRefused({"probably because a process has it open"});
   Close();
   EXPECT_EQ(0u, Disk().count(Kept(0)));
+}
+
+// The queries that a policy starts with are in the OPTIONS file. A backup has a
+// copy of that, and the file that they come from is needed no longer.
+TEST_F(ApplyTest, SeedsAreInBackups) {
+  Fill();
+  Env* const env = Env::Default();
+  const std::string seeds = path_ + ".seeds";
+  const std::vector<SampleQuery> queries = QueriesAboveKeys();
+  ASSERT_OK(WriteQueryFile(env, seeds, queries));
+  const std::string policy =
+      "--policy={id=protean.Proteus;bits_per_key=10;seed_file=" + seeds + "}";
+  const ToolRun run = Apply({policy});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  ExpectHas(run.out, "seeds=(" +
+                         std::to_string(std::min(queries.size(), kMaxSeeds)) +
+                         " queries)");
+  ExpectHas(OptionsOnDisk(), "seeds=0x");
+  EXPECT_EQ(std::string::npos, OptionsOnDisk().find(seeds));
+  ExpectHas(Apply({policy}).out, "Nothing to do");
+  ExpectHas(RunTool({"inspect", "--db=" + path_}).out, " queries)");
+  ASSERT_OK(env->DeleteFile(seeds));
+
+  const std::string backup = path_ + "_backup";
+  const std::string restored = path_ + "_restored";
+  ASSERT_OK(DestroyDB(restored, Options()));
+  ASSERT_OK(env->CreateDirIfMissing(restored));
+  Open();
+  {
+    BackupEngine* opened = nullptr;
+    BackupEngineOptions backups(backup);
+    backups.destroy_old_data = true;
+    ASSERT_OK(BackupEngine::Open(backups, env, &opened));
+    const std::unique_ptr<BackupEngine> engine(opened);
+    ASSERT_OK(engine->CreateNewBackup(db_.get()));
+    ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
+  }
+  Close();
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  ASSERT_OK(
+      LoadLatestOptions(ConfigOptions(), restored, &db_options, &families));
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, db_options, restored, families, &handles));
+  for (const uint64_t i : {1, 1000, 2000}) {
+    ASSERT_OK(db->Put(WriteOptions(), KeyOf(i), "another value"));
+  }
+  ASSERT_OK(db->Flush(FlushOptions()));
+  std::map<std::string, FilterProperties> files;
+  ASSERT_OK(GetFilterProperties(db.get(), handles[0], &files));
+  uint64_t samples = 0;
+  for (const auto& [name, properties] : files) samples += properties.samples;
+  EXPECT_GT(samples, 0u);
+  for (ColumnFamilyHandle* handle : handles) {
+    ASSERT_OK(db->DestroyColumnFamilyHandle(handle));
+  }
+  db.reset();
+  EXPECT_OK(DestroyDB(restored, Options(), families));
 }
 
 TEST_F(ApplyTest, Refusals) {

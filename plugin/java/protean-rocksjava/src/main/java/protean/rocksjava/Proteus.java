@@ -175,7 +175,7 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * Sets a file of queries to start with.
+   * Sets a file of queries to start with. If it is missing or cannot be used, the DB logs that and does without.
    *
    * @param file with one query per line
    * @return the policy
