@@ -31,6 +31,9 @@ inline constexpr char kPriceProperty[] = "protean.false_positive_price";
 // Present if the design is that of a file before, which was found to be as good
 // as it was promised to be.
 inline constexpr char kKeptDesignProperty[] = "protean.kept_design";
+// The options that the filter was designed by (HashOfOptions in
+// protean_filter_policy.h).
+inline constexpr char kOptionsProperty[] = "protean.options";
 // What the filter was designed for (PurposeOf in protean_filter_policy.h).
 // Absent if the design was kept: a search might find another one.
 inline constexpr char kPurposeProperty[] = "protean.purpose";

@@ -12,6 +12,18 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
+std::string HashText(const ProteanFilterPolicy& policy, uint64_t samples) {
+  const std::string options = policy.DesignOptions();
+  char text[17];
+  snprintf(text, sizeof(text), "%016" PRIx64,
+           Hash64(options.data(), options.size(), samples));
+  return text;
+}
+
+}  // namespace
+
 const std::string& ColumnFamilyOf(const FilterBuildingContext& context) {
   return context.column_family_name.empty() ? kDefaultColumnFamilyName
                                             : context.column_family_name;
@@ -26,6 +38,10 @@ Status ProteanFilterPolicy::ValidateOptions(
   return FilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 
+std::string ProteanFilterPolicy::DesignOptions() const {
+  return ToString(ConfigOptions());
+}
+
 FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
     const FilterBuildingContext& context, Env* env, uint64_t price,
     std::shared_ptr<FinishedFilter> built) const {
@@ -35,18 +51,18 @@ FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
       .release();
 }
 
+std::string HashOfOptions(const ProteanFilterPolicy& policy) {
+  return HashText(policy, /*samples=*/0);
+}
+
 std::string PurposeOf(const ProteanFilterPolicy& policy,
                       const std::string& column_family, Env* env,
                       Logger* logger) {
-  const std::string options = policy.ToString(ConfigOptions());
-  uint64_t samples = 0;
-  if (const std::shared_ptr<SampleStore> store = policy.Samples()) {
-    samples = store->Queue(column_family, env, logger)->Fingerprint();
-  }
-  char text[17];
-  snprintf(text, sizeof(text), "%016" PRIx64,
-           Hash64(options.data(), options.size(), samples));
-  return text;
+  const std::shared_ptr<SampleStore> store = policy.Samples();
+  return HashText(
+      policy, store == nullptr
+                  ? 0
+                  : store->Queue(column_family, env, logger)->Fingerprint());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

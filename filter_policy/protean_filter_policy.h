@@ -121,6 +121,10 @@ class ProteanFilterPolicy : public FilterPolicy {
   // this policy has no use for it. Always the same object.
   virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
 
+  // The options that decide which filter a file gets, as text; not those of
+  // samples and of the files that hold them.
+  virtual std::string DesignOptions() const;
+
   // While the result lives, each filter gets the best design that a search
   // finds, and none is kept from a file before. nullptr if the policy keeps no
   // designs.
@@ -135,10 +139,14 @@ class ProteanFilterPolicy : public FilterPolicy {
   virtual uint64_t FilterMemory() const { return 0; }
 };
 
+// A hash of the policy's DesignOptions, as text. Thread safe.
+std::string HashOfOptions(const ProteanFilterPolicy& policy);
+
 // What the policy designs filters of the column family for at this moment: a
-// hash of its options and of the samples, as text. While it stays the same, the
-// same keys get the same design if it is searched. `logger` is told of samples
-// that cannot be read, if this is the first use of them. Thread safe.
+// hash of its DesignOptions and of the samples, as text. While it stays the
+// same, the same keys get the same design if it is searched. `logger` is told
+// of samples that cannot be read, if this is the first use of them. Thread
+// safe.
 std::string PurposeOf(const ProteanFilterPolicy& policy,
                       const std::string& column_family, Env* env,
                       Logger* logger);

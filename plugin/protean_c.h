@@ -272,8 +272,8 @@ void protean_refresh_options_set_max_parallel_rewrites(
     protean_refresh_options_t* options, uint32_t max_parallel_rewrites);
 
 // Rewrites all files, after a change of the filter policy, but for those that
-// have the filter which they would get. The smallest gain and the payback have
-// no effect.
+// have filters of that policy and of the right size; these are rewritten if
+// that pays, as always.
 void protean_refresh_options_set_all_files(protean_refresh_options_t* options,
                                            unsigned char all_files);
 

@@ -15,12 +15,13 @@
 //  any kind. So one of these files is read now and then, and if that pays, all
 //  of them are.
 //
-//  If all files are to be rewritten, they come level by level, and have the
-//  sizes of a tree of which all is rewritten (tree_plan.h). So have the files
-//  of a tree with a budget: a file that holds much more than its share is
-//  rewritten for what it gives back, whatever its filter lets through. Files
-//  that have the filter which they would get are left alone, so that a refresh
-//  which was interrupted goes on where it was.
+//  If all files are to have the filters of a policy, they come level by level,
+//  and have the sizes of a tree of which all is rewritten (tree_plan.h). Files
+//  that have such a filter already are rewritten only if that pays, as always:
+//  samples change all the time. So a refresh which was interrupted goes on
+//  where it was. The files of a tree with a budget have such sizes in any case:
+//  a file that holds much more than its share is rewritten for what it gives
+//  back.
 
 #include "plugin/redesign_filters.h"
 
@@ -106,14 +107,13 @@ Status LookAtFutile(const std::vector<RedesignCandidate*>& futile,
 // they were read in vain before.
 Status ScreenAll(RedesignState* state, WaitingCandidates* waiting,
                  std::vector<RedesignCandidate*>* futile) {
-  const bool all_files = state->run.options().all_files;
   Status s;
   for (RedesignCandidate& candidate : state->candidates) {
     if (s.ok() && candidate.is_undecided()) {
       s = ScreenCandidate(state, &candidate);
     }
     if (!candidate.is_undecided()) continue;
-    if (!all_files && !candidate.gives_back && state->IsFutile(candidate)) {
+    if (!candidate.is_due && state->IsFutile(candidate)) {
       futile->push_back(&candidate);
     } else {
       waiting->push(&candidate);

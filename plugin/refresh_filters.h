@@ -60,20 +60,21 @@ struct RefreshOptions {
   // thread of its own if there is more than one. 0 counts as 1.
   uint32_t max_parallel_rewrites = 1;
 
-  // Rewrites all files, whatever their filters do, from level 0 down: min_gain
-  // and payback_seconds have no effect. This is for a change of the policy, not
-  // of the queries: files get the size of filters that the new policy gives
-  // them, also where it is smaller. Files are read all the same, since a
-  // compaction that comes upon damage would stop all writes to the DB.
+  // Rewrites all files whose filters are not those of the policy, whatever they
+  // do, from level 0 down: min_gain and payback_seconds have no effect on these
+  // files. This is for a change of the policy, not of the queries: files get
+  // the size of filters that the new policy gives them, also where it is
+  // smaller. Files are read all the same, since a compaction that comes upon
+  // damage would stop all writes to the DB.
   //
-  // A file is left alone if it would get the filter that it has: of these
-  // options, designed for the present samples and for what a false positive
-  // costs at its level (if that is known), and of the size that it would have
-  // in a tree of which all is rewritten. A filter of RocksDB's own is told by
-  // its form and size. A file whose level gets no filters loses the one that it
-  // has. So a call after one that ended early, or after a crash, does the rest.
-  // While the DB is open, samples change; a file that was written since a call
-  // began that ended early is then left alone for any samples.
+  // A filter is of the policy if it was designed by the same options (but for
+  // those of samples) and for what a false positive costs at its level (if that
+  // is known), and has the size that it would have in a tree of which all is
+  // rewritten. A filter of RocksDB's own is told by its form and size. A file
+  // whose level gets no filters loses the one that it has. The other files are
+  // rewritten only if that pays, as without this option, and never for lack of
+  // samples. So a call after one that ended early, or after a crash, does the
+  // rest, and one each night does little.
   bool all_files = false;
 
   // Maximum bytes of files to rewrite.

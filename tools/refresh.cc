@@ -156,9 +156,10 @@ whatever its write policy: refresh it in its application.
 A column family without any samples is left alone unless --without_samples is given: its files would be
 read completely, and perhaps rewritten, for queries that the application has not asked.
 
-With --all, all files are rewritten, also those whose filters would do no better. After protean apply, the
-DB then has the filters that protean advise has promised: of that policy, and of that size. Files that have
-these filters already are left alone, so the same command does the rest after an interruption.
+With --all, all files are rewritten whose filters are not of the present policy, also those whose filters
+would do no better. After protean apply, the DB then has the filters that protean advise has promised: of
+that policy, and of that size. Files that have such filters already are rewritten only if that pays, so the
+same command does the rest after an interruption, and may run each night.
 
 --levels, --start and --limit choose files, such as those of the last level, or of one tenant's keys; the
 others are "not selected". --parallel rewrites several files at a time: faster, and more work at once.
@@ -191,8 +192,8 @@ void RefreshCommand::AddFlags(Arguments* arguments) {
   arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
   arguments->Add("all",
-                 "rewrite all files, whatever their filters do, such as after "
-                 "a change of the filter policy",
+                 "rewrite all files that have filters of another policy or "
+                 "size, whatever these do, such as after protean apply",
                  &options_.all_files);
   arguments->Add(
       "max_bytes", "N",

@@ -50,9 +50,6 @@ struct RefreshMemory {
   std::string policy;  // its options: all else holds only while they are these
   uint64_t runs = 0;
   std::map<std::string, FutileTrial> futile;  // by the name of the file
-  // Files with this number and later ones have been written since a refresh of
-  // all files began that has not come to its end; 0 if there is none.
-  uint64_t first_new_file = 0;
 };
 
 // Thread safe.

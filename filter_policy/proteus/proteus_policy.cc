@@ -9,6 +9,7 @@
 
 #include "filter_policy/bounded_option.h"
 #include "filter_policy/decimal.h"
+#include "rocksdb/convenience.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -224,9 +225,9 @@ TypeInfo MakeTypeInfo(const std::string& owner) {
        BoundedOption(owner, offsetof(Options, sample_every), 1, kMaxCount)},
       {kSeedOption,
        OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
-      {kSamplesOption,
       {kSeedsOption,
        OptionTypeInfo(offsetof(Options, seeds), OptionType::kString)},
+      {kSamplesOption,
        OptionTypeInfo(offsetof(Options, samples_file), OptionType::kString)},
   };
 }
@@ -356,11 +357,26 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
     store.capacity = options_.sample_capacity;
     store.sample_every = options_.sample_every;
     store.seed_file = options_.seed_file;
-    store.samples_file = options_.samples_file;
     store.seeds = options_.seeds;
+    store.samples_file = options_.samples_file;
     samples_ = std::make_shared<SampleStore>(store);
   });
   return samples_;
+}
+
+std::string ProteusFilterPolicy::DesignOptions() const {
+  std::call_once(design_options_made_, [this] {
+    const ProteusPolicyOptions defaults;
+    ProteusPolicyOptions options = options_;
+    options.sample_capacity = defaults.sample_capacity;
+    options.sample_every = defaults.sample_every;
+    options.seed_file.clear();
+    options.seeds.clear();
+    options.samples_file.clear();
+    design_options_ =
+        ProteusFilterPolicy(space_, options).ToString(ConfigOptions());
+  });
+  return design_options_;
 }
 
 namespace {

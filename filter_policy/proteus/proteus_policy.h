@@ -97,6 +97,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
     std::call_once(samples_made_, [&] { samples_ = samples; });
   }
   std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
+  std::string DesignOptions() const override;
   std::shared_ptr<void> SearchAllDesigns() const override {
     return DesignMemories::SearchAnew(designs_);
   }
@@ -107,10 +108,12 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
 
   const DesignSpace space_;
   ProteusPolicyOptions options_;
-  // The samples are made when they are first asked for: by then all options are
-  // set.
+  // The samples and the text are made when they are first asked for: by then
+  // all options are set.
   mutable std::once_flag samples_made_;
   mutable std::shared_ptr<SampleStore> samples_;
+  mutable std::once_flag design_options_made_;
+  mutable std::string design_options_;
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
   const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
   const std::shared_ptr<DesignMemories> designs_ =

@@ -22,6 +22,7 @@ std::vector<RedesignCandidate> MakeCandidates(
       RedesignCandidate candidate;
       candidate.file = &run->result()->files[candidates.size()];
       candidate.min_gain = run->options().min_gain;
+      candidate.is_due = run->options().all_files;
       candidate.path = file.directory + "/" + file.relative_filename;
       candidate.in_tree = {level.level, file.num_entries, 0,
                            user_key(file.smallestkey),

@@ -27,8 +27,8 @@ struct RedesignCandidate {
   double asked = 0;        // its share of all questions to filters
   double saved = 0;        // part of `asked`; an upper limit until `is_tried`
   bool is_tried = false;
-  bool gives_back = false;  // its filter is much larger than its share
-  double min_gain;          // below which the file is not rewritten
+  bool is_due = false;  // it is rewritten whatever a new filter gains
+  double min_gain;      // below which the file is not rewritten
 
   bool is_undecided() const {
     return file->outcome == RefreshOutcome::kNotReached;

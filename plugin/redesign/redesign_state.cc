@@ -7,9 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "file/filename.h"
 #include "plugin/redesign/redesign_rules.h"
-#include "rocksdb/convenience.h"
 #include "table/rocksdb_internals/column_family.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,18 +22,10 @@ RefreshMemory RecallRefreshes(const ProteanFilterPolicy& policy,
   if (session != nullptr) {
     memory = session->refresh_memories()->Of(FamilyOf(run->column_family()));
   }
-  const std::string text = policy.ToString(ConfigOptions());
+  const std::string text = policy.DesignOptions();
   if (memory.policy != text) memory = RefreshMemory();
   memory.policy = text;
   memory.runs++;
-  const RefreshOptions& options = run->options();
-  if (!options.all_files || options.dry_run || memory.first_new_file > 0) {
-    return memory;
-  }
-  for (const RefreshedFile& file : run->result()->files) {
-    memory.first_new_file = std::max<uint64_t>(
-        memory.first_new_file, TableFileNameToNumber(file.name) + 1);
-  }
   return memory;
 }
 
@@ -96,17 +86,11 @@ void RememberRefresh(RedesignState* state) {
   RefreshMemory& memory = state->memory;
   // Files that are gone, or have been rewritten, are forgotten.
   std::map<std::string, FutileTrial> futile;
-  bool all_reached = true;
   for (const RefreshedFile& file : run.result()->files) {
-    all_reached = all_reached && file.outcome != RefreshOutcome::kNotReached &&
-                  file.outcome != RefreshOutcome::kLimitReached;
     const auto trial = memory.futile.find(file.name);
     if (trial != memory.futile.end()) futile.insert(*trial);
   }
   memory.futile = std::move(futile);
-  if (run.options().all_files && !run.options().dry_run && all_reached) {
-    memory.first_new_file = 0;
-  }
   session->refresh_memories()->Set(FamilyOf(run.column_family()), memory);
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "file/filename.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/tree_plan.h"
 #include "plugin/redesign/redesign_rules.h"
@@ -24,7 +23,8 @@ const ProteanFilterPolicy* PolicyOfLevel(
              : &policy;
 }
 
-// The bits per key that the file would get, if that depends on other files.
+// Returns the bits per key that the file would get, or 0 if they do not depend
+// on other files.
 double BitsNow(const RedesignState& state, const ProteanFilterPolicy& policy,
                const RedesignCandidate& candidate) {
   const RefreshRun& run = state.run;
@@ -44,39 +44,37 @@ bool GivesBack(const RedesignState& state, const ProteanFilterPolicy& policy,
                                       bits_now, candidate.file->entries);
 }
 
-// Whether the file would get the same filter again: it was designed for what
-// the policy designs filters for now, and has the size that it would get.
-bool IsDesignedForNow(const RedesignState& state,
-                      const ProteanFilterPolicy& policy,
-                      const RedesignCandidate& candidate,
-                      const FilterTrial& trial) {
+// Returns true if the file's filter has all that the policy gives the file now,
+// but for what its design follows from samples: it was designed by the same
+// options and for the same price, and has the size that it would get.
+bool IsOfPolicyNow(const RedesignState& state,
+                   const ProteanFilterPolicy& policy,
+                   const RedesignCandidate& candidate,
+                   const FilterTrial& trial) {
   const RefreshedFile& file = *candidate.file;
   const RefreshRun& run = state.run;
   const UserCollectedProperties properties = trial.old_properties();
-  const std::string purpose = PropertyText(properties, kPurposeProperty);
-  if (purpose.empty() ||
+  if (PropertyText(properties, kOptionsProperty) != HashOfOptions(policy) ||
       !HasPriceOfNow(policy, state.PriceAt(file.level), properties) ||
       !trial.OldFilterHasFormOf(run.family_options())) {
-    return false;
-  }
-  const std::string& family = run.column_family()->GetName();
-  Env* const env = run.db()->GetEnv();
-  Logger* const log = run.family_options().info_log.get();
-  const bool all_files = run.options().all_files;
-  // While the DB is open, its samples go on changing.
-  const bool is_of_this_refresh =
-      all_files && state.memory.first_new_file > 0 &&
-      TableFileNameToNumber(file.name) >= state.memory.first_new_file;
-  if (!is_of_this_refresh && purpose != PurposeOf(policy, family, env, log)) {
     return false;
   }
   const double bits_now = BitsNow(state, policy, candidate);
   return bits_now == 0 ||
          HasSizeOfNow(PropertyNumber(properties, kBitsPerKeyProperty, 0),
-                      bits_now, file.entries, all_files);
+                      bits_now, file.entries, run.options().all_files);
 }
 
-// Decides about a file that would get the filter that it has.
+// Returns true if a search would find the design that the file's filter has.
+bool IsDesignedForNow(const RefreshRun& run, const ProteanFilterPolicy& policy,
+                      const FilterTrial& trial) {
+  return PropertyText(trial.old_properties(), kPurposeProperty) ==
+         PurposeOf(policy, run.column_family()->GetName(), run.db()->GetEnv(),
+                   run.family_options().info_log.get());
+}
+
+// Decides about a file that would get the filter that it has, and finds out
+// whether a file is due.
 void DecideIfSame(const FilterTrial& trial, RedesignState* state,
                   RedesignCandidate* candidate) {
   RefreshRun& run = state->run;
@@ -88,9 +86,13 @@ void DecideIfSame(const FilterTrial& trial, RedesignState* state,
     candidate->min_gain =
         MinGainOf(run.options().min_gain, *own, state->PriceAt(file->level),
                   trial.old_properties());
-    candidate->gives_back = GivesBack(*state, *own, *candidate, trial);
-    if (!candidate->gives_back &&
-        IsDesignedForNow(*state, *own, *candidate, trial)) {
+    if (GivesBack(*state, *own, *candidate, trial)) {
+      candidate->is_due = true;
+      return;
+    }
+    if (!IsOfPolicyNow(*state, *own, *candidate, trial)) return;
+    candidate->is_due = false;
+    if (IsDesignedForNow(run, *own, trial)) {
       run.Decide(file, RefreshOutcome::kTooLittleGain);
     }
   } else if (trial.OldFilterIsLikeThatOf(
@@ -115,7 +117,7 @@ void AskOldFilter(const AskedFilter& filter, RedesignState* state,
   RefreshedFile* const file = candidate->file;
   file->old_fpr = static_cast<double>(positives.size()) / asked;
   candidate->passed = {file->old_fpr, asked};
-  if (file->old_fpr < candidate->min_gain && !candidate->gives_back) {
+  if (file->old_fpr < candidate->min_gain) {
     state->run.Decide(file, RefreshOutcome::kTooLittleGain);
   }
 }
@@ -124,9 +126,10 @@ void AskOldFilter(const AskedFilter& filter, RedesignState* state,
 
 Status ScreenCandidate(RedesignState* state, RedesignCandidate* candidate) {
   RefreshRun& run = state->run;
-  const bool asks = !run.options().all_files && !state->samples.empty();
-  const bool is_asked = !asks || !candidate->queries.empty();
-  if (!is_asked && state->policy.FilterMemory() == 0) {
+  const bool has_samples = !state->samples.empty();
+  // Whether a file is due may depend on the sizes of all filters.
+  if (has_samples && candidate->queries.empty() && !candidate->is_due &&
+      state->policy.FilterMemory() == 0) {
     run.Decide(candidate->file, RefreshOutcome::kNotAsked);
     return Status::OK();
   }
@@ -134,11 +137,14 @@ Status ScreenCandidate(RedesignState* state, RedesignCandidate* candidate) {
   if (trial == nullptr) return Status::OK();
   DecideIfSame(*trial, state, candidate);
   if (candidate->is_undecided()) {
-    if (!asks) return Status::OK();
-    if (is_asked) {
-      AskOldFilter(trial->old_filter(), state, candidate);
-    } else if (!candidate->gives_back) {
+    // If all files are to have the filters of the policy, this one has such a
+    // filter unless it is due.
+    const bool is_done = run.options().all_files && !candidate->is_due;
+    if (candidate->is_due || (!has_samples && !is_done)) return Status::OK();
+    if (candidate->queries.empty()) {
       run.Decide(candidate->file, RefreshOutcome::kNotAsked);
+    } else {
+      AskOldFilter(trial->old_filter(), state, candidate);
     }
   }
   return run.GoOn(trial->opened_bytes());

@@ -114,11 +114,10 @@ void CompareAndDecide(const AskedFilter& old_filter,
                       RedesignCandidate* candidate) {
   RefreshRun& run = state->run;
   RefreshedFile* const file = candidate->file;
-  const bool is_due = run.options().all_files || candidate->gives_back;
   file->new_design = new_filter.Describe();
   file->queries = queries.size();
   if (queries.empty()) {
-    if (!is_due) run.Decide(file, RefreshOutcome::kNotAsked);
+    if (!candidate->is_due) run.Decide(file, RefreshOutcome::kNotAsked);
     return;
   }
   const FilterComparison comparison =
@@ -128,7 +127,7 @@ void CompareAndDecide(const AskedFilter& old_filter,
   const bool is_worth_it = gain >= candidate->min_gain &&
                            candidate->saved > 0 &&
                            state->PaysBack(*file, candidate->saved);
-  if (is_worth_it || is_due) return;
+  if (is_worth_it || candidate->is_due) return;
   run.Decide(file, RefreshOutcome::kTooLittleGain);
   state->memory.futile[file->name] = {candidate->passed, gain,
                                       candidate->saved};
@@ -151,8 +150,7 @@ Status TryCandidate(RedesignState* state, RedesignCandidate* candidate) {
   if (!s.ok()) {
     run.DecideUnreadable(file, s);
   } else if (built.reader == nullptr) {
-    const bool loses_filter =
-        run.options().all_files && trial->has_old_filter();
+    const bool loses_filter = candidate->is_due && trial->has_old_filter();
     if (!loses_filter) run.Decide(file, RefreshOutcome::kUnfiltered);
   } else {
     CompareAndDecide(trial->old_filter(), built.filter, queries.Finish(), state,

@@ -43,8 +43,9 @@ class PropertiesOfFilter : public InternalTblPropColl {
     const UserCollectedProperties& finished = facts_->built.properties;
     if (finished.empty()) return Status::OK();
     properties->insert(finished.begin(), finished.end());
-    if (finished.count(kKeptDesignProperty) == 0) {
-      properties->insert(facts_->known.begin(), facts_->known.end());
+    properties->insert(facts_->known.begin(), facts_->known.end());
+    if (finished.count(kKeptDesignProperty) > 0) {
+      properties->erase(kPurposeProperty);
     }
     DBSession::AddBuilt(facts_->db_session, facts_->family, facts_->family_name,
                         facts_->built.counts);
@@ -85,6 +86,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
     const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy_.get());
+    facts_->known[kOptionsProperty] = HashOfOptions(*own);
     facts_->known[kPurposeProperty] =
         PurposeOf(*own, ColumnFamilyOf(context), env_, context.info_log);
     // The facts own what is built, and are the builder's as long as it lives.

@@ -346,22 +346,26 @@ class KeptDesignsTest : public testing::Test {
     policy_options_.sample_every = 1;
     policy_options_.sample_capacity = 2000;
     policy_options_.level_bits = "equal";
-    policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
-                                                    policy_options_);
-    BlockBasedTableOptions table;
-    table.filter_policy = policy_;
-    options_.table_factory = NewProteanTableFactory(table);
     options_.create_if_missing = true;
     options_.disable_auto_compactions = true;
     options_.info_log = log_;
     EXPECT_OK(DestroyDB(path_, Options()));
-    EXPECT_OK(OpenDB(&db_, options_, path_));
+    Open();
   }
   ~KeptDesignsTest() override {
     db_.reset();
     EXPECT_OK(DestroyDB(path_, Options()));
   }
 
+  // Opens the DB with a policy of its own.
+  void Open() {
+    policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
+                                                    policy_options_);
+    BlockBasedTableOptions table;
+    table.filter_policy = policy_;
+    options_.table_factory = NewProteanTableFactory(table);
+    EXPECT_OK(OpenDB(&db_, options_, path_));
+  }
   // Writes a file of random numbers below 2^bits.
   void WriteFile(int bits = 64) {
     constexpr int kKeysOfFile = 2000;
@@ -451,14 +455,26 @@ TEST_F(KeptDesignsTest, FilesThatAreRefreshedAreSearched) {
   RefreshOptions all;
   all.all_files = true;
   RefreshResult result;
-  ASSERT_OK(
-      RefreshFilters(db_.get(), db_->DefaultColumnFamily(), all, &result));
-  // The first file has the filter that it would get now.
-  EXPECT_EQ(4u, Searched());
-  EXPECT_EQ(std::make_pair(size_t{4}, size_t{0}), Properties());
+  const auto refresh = [&] {
+    return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), all, &result);
+  };
+  // All files have the filters of the policy, if not the best ones.
+  ASSERT_OK(refresh());
+  EXPECT_EQ(0u, result.files_rewritten);
+  EXPECT_EQ(1u, Searched());
+
+  db_.reset();
+  policy_options_.bits_per_key = 14;
+  Open();
+  for (int i = 0; i < 2; i++) WriteFile();
+  EXPECT_EQ(2u, Searched());
+  ASSERT_OK(refresh());
+  EXPECT_EQ(4u, result.files_rewritten);
+  EXPECT_EQ(6u, Searched());
+  EXPECT_EQ(std::make_pair(size_t{5}, size_t{1}), Properties());
   // What was known before the refresh is forgotten.
   WriteFile();
-  EXPECT_EQ(5u, Searched());
+  EXPECT_EQ(7u, Searched());
 }
 
 // Policies that were made by themselves know nothing of each other, nor do

@@ -34,17 +34,12 @@ inline uint64_t NumberOf(const std::string& key) {
 class RefreshTest : public ::testing::Test {
  protected:
   RefreshTest() {
-    ProteusPolicyOptions policy;
-    policy.sample_every = 1;
-    policy.sample_capacity = 2000;
-    policy_ =
-        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy);
     options_ = ManySmallFiles(4);
     options_.create_if_missing = true;
     options_.target_file_size_base = kSstBytes;
-    BlockBasedTableOptions table;
-    table.filter_policy = policy_;
-    options_.table_factory = NewProteanTableFactory(table);
+    policy_options_.sample_every = 1;
+    policy_options_.sample_capacity = 2000;
+    NewPolicy();
     EXPECT_OK(DestroyDB(path_, options_));
     Random64 random(61);
     for (uint64_t i = 0; i < kKeys; i++) {
@@ -57,6 +52,14 @@ class RefreshTest : public ::testing::Test {
     EXPECT_OK(DestroyDB(path_, options_));
   }
 
+  // Makes a policy of policy_options_, with which the DB is opened next.
+  void NewPolicy() {
+    policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
+                                                    policy_options_);
+    BlockBasedTableOptions table;
+    table.filter_policy = policy_;
+    options_.table_factory = NewProteanTableFactory(table);
+  }
   void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
   // Opens the DB and writes all keys.
@@ -186,6 +189,7 @@ class RefreshTest : public ::testing::Test {
   }
 
   const std::string path_ = test::PerThreadDBPath("refresh");
+  ProteusPolicyOptions policy_options_;
   std::shared_ptr<ProteusFilterPolicy> policy_;
   Options options_;
   Keys keys_;

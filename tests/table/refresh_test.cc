@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "filter_policy/samples/query_file.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -342,10 +343,14 @@ TEST_F(RefreshTest, FutileFilesAreLookedAt) {
   EXPECT_GT(rewritten, Files().size() / 2);
 }
 
-// A refresh of all files that ended early goes on where it was, although the
-// samples have changed meanwhile; one that came to its end begins again.
+// A refresh of all files after a change of the policy, which ended early, goes
+// on where it was, although the samples have changed meanwhile.
 TEST_F(RefreshTest, AllFilesGoOn) {
   FillForWide();
+  db_.reset();
+  policy_options_.bits_per_key = 10;
+  NewPolicy();
+  Open();
   Run(Queries(/*close=*/true, 2));
   RefreshOptions options;
   options.all_files = true;
@@ -362,15 +367,86 @@ TEST_F(RefreshTest, AllFilesGoOn) {
   ASSERT_OK(Refresh(options));
   EXPECT_EQ(all - files_before, result_.files_rewritten);
   EXPECT_LE(before + result_.bytes_rewritten, Bytes() * 21 / 20);
-  // The samples are others than those of most files.
-  Run(Queries(/*close=*/true, 4, 100));
-  ASSERT_OK(Refresh(options));
-  EXPECT_EQ(all, result_.files_rewritten);
-  // All files are what they would be again.
+  ExpectAllKeys();
+}
+
+// A job that refreshes all files each night rewrites those for which that pays.
+// Samples differ each time, and some files have kept a design.
+TEST_F(RefreshTest, AllFilesEachNight) {
+  // A price that is measured may be another one each night.
+  policy_options_.false_positive_price = "200us";
+  RefreshOptions options;
+  options.all_files = true;
+  for (const uint64_t filter_memory : {uint64_t{0}, kKeys * 12 / 8}) {
+    SCOPED_TRACE(filter_memory);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    policy_options_.filter_memory = filter_memory;
+    NewPolicy();
+    FillForWide();
+    const uint64_t all = Files().size();
+    // Under a budget, the files of a new tree get more bits than they had.
+    ASSERT_OK(Refresh(options));
+    for (int night = 0; night < 3; night++) {
+      Run(Queries(/*close=*/false, 10 + night, 500));
+      ASSERT_OK(Refresh(options));
+      EXPECT_EQ(0u, result_.files_rewritten) << night;
+    }
+    // The queries shift, among the lowest keys.
+    Run(Queries(/*close=*/true, 4));
+    ASSERT_OK(Refresh(options));
+    EXPECT_GT(result_.files_rewritten, all / 5);
+    if (filter_memory == 0) {
+      EXPECT_LT(result_.files_rewritten, all * 3 / 5);
+    }
+    Run(Queries(/*close=*/true, 5, 500));
+    ASSERT_OK(Refresh(options));
+    EXPECT_EQ(0u, result_.files_rewritten);
+    ExpectAllKeys();
+  }
+}
+
+// Samples that are gone are no reason to design filters without any.
+TEST_F(RefreshTest, AllFilesWithoutSamples) {
+  FillForWide();
+  db_.reset();
+  NewPolicy();
+  Open();
+  RefreshOptions options;
+  options.all_files = true;
   ASSERT_OK(Refresh(options));
   EXPECT_EQ(0u, result_.files_rewritten);
   EXPECT_EQ(0u, result_.bytes_read);
-  ExpectAllKeys();
+}
+
+// Where samples come from is no part of what filters are designed for.
+TEST_F(RefreshTest, AnotherPathOfSeedsIsNoOtherPolicy) {
+  const std::string seeds = path_ + ".seeds";
+  std::vector<SampleQuery> queries;
+  for (const Query& query : Queries(/*close=*/false, 1)) {
+    queries.push_back({query.lo, query.hi, false});
+  }
+  const auto seed = [&](const std::string& file) {
+    ASSERT_OK(WriteQueryFile(Env::Default(), file, queries));
+    options_.table_factory =
+        NewTable("ProteanTable",
+                 "filter_policy={id=protean.Proteus;sample_every=50;"
+                 "seed_file=" +
+                     file + "}");
+  };
+  seed(seeds);
+  Fill();
+  db_.reset();
+  seed(seeds + ".moved");
+  Open();
+  RefreshOptions options;
+  options.all_files = true;
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(0u, result_.bytes_read);
+  for (const std::string& file : {seeds, seeds + ".moved"}) {
+    ASSERT_OK(Env::Default()->DeleteFile(file));
+  }
 }
 
 // ---- In the background ----

@@ -9,6 +9,7 @@
 
 #include "filter_policy/samples/query_file.h"
 #include "tests/sst_damage.h"
+#include "tests/table/twin_db.h"
 #include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
 
@@ -52,10 +53,16 @@ class RefreshCommandTest : public ToolDBTest {
   void AllFilesGoOnAfter(int signal) {
     Family(0).target_file_size_base = 4 << 10;
     FillForOthers();
+    const auto proteus = Family(0).table_factory;
+    Family(0).table_factory =
+        NewTable("ProteanTable", "filter_policy=surf:0:0");
     Open();
     CompactRangeOptions anew;
     anew.bottommost_level_compaction = BottommostLevelCompaction::kForce;
     ASSERT_OK(db_->CompactRange(anew, handles_[0], nullptr, nullptr));
+    Close();
+    Family(0).table_factory = proteus;
+    Open();
     Close();
     ASSERT_OK(WriteQueryFile(Env::Default(), samples_file_, queries_));
     const auto files = [this] {

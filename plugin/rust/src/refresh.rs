@@ -25,8 +25,8 @@ pub struct RefreshOptions {
     pub limit: Option<Vec<u8>>,
     /// Maximum number of files that are rewritten at the same time.
     pub max_parallel_rewrites: u32,
-    /// Rewrites all files, but for those that have the filter which they would get: for a change of the
-    /// policy, not of the queries.
+    /// Rewrites all files, but for those that have filters of the policy and of the right size: for a change of
+    /// the policy, not of the queries.
     pub all_files: bool,
     /// Maximum bytes of files to rewrite.
     pub max_bytes: u64,

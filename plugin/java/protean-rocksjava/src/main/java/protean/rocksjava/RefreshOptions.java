@@ -67,8 +67,8 @@ public final class RefreshOptions {
   }
 
   /**
-   * Sets whether to rewrite all files, from level 0 down, but for those that have the filter which they would get: for a
-   * change of the filter policy, not of the queries. The gain and the payback have no effect then.
+   * Sets whether to rewrite all files, from level 0 down, but for those that have filters of the policy and of the right
+   * size: for a change of the filter policy, not of the queries. Those are rewritten if that pays, as always.
    *
    * @param value true: all files
    * @return new options
