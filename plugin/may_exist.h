@@ -30,6 +30,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // snapshot, a write in between is seen by the keys that follow.
 //
 // In files with RocksDB's own filters, only those in the block cache are asked.
+// With kBlockCacheTier, files that are not open, and filters that are not in
+// memory, may hold anything.
 //
 // Ask for many keys at once: each call looks at the options of the column
 // family, which takes longer than a few keys.

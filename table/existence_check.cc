@@ -109,8 +109,10 @@ Status ExistenceCheck::CheckRanges(DB* db, const ReadOptions& read_options,
     check.file_may_match_ = false;
     if (it == nullptr) it.reset(db->NewIterator(options, column_family));
     it->Seek(ranges[i].start);
-    if (!it->status().ok()) return it->status();
-    (*may_exist)[i] = it->Valid() || check.file_may_match_;
+    // The read tier may forbid to open a file, which may hold anything then.
+    const Status s = it->status();
+    if (!s.ok() && !s.IsIncomplete()) return s;
+    (*may_exist)[i] = !s.ok() || it->Valid() || check.file_may_match_;
   }
   return Status::OK();
 }

@@ -168,6 +168,39 @@ TEST_F(MayExistTest, FiltersAsTheReadTierAllows) {
   EXPECT_EQ(0u, DataBlockReads());
 }
 
+// What the read tier forbids to open may hold anything; what is known is told
+// all the same.
+TEST_F(MayExistTest, FilesThatAreNotOpen) {
+  options_.max_open_files = 20;
+  options_.table_cache_numshardbits = 0;
+  Open();
+  constexpr uint64_t kNum = 20000;
+  for (uint64_t i = 1; i <= kNum; i++) Put(i);
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  ASSERT_OK(CompactLevel0(&*db_, 2, 16 << 10));
+  Open();
+  const auto gap = [](uint64_t i) { return BigEndian(kGap * i + 500); };
+  const auto end = [](uint64_t i) { return BigEndian(kGap * i + 501); };
+  constexpr uint64_t kLast = kNum - 3;
+  // Opens a file.
+  EXPECT_FALSE(RangeMayExist(gap(kLast), end(kLast)));
+  ReadOptions cached;
+  cached.read_tier = kBlockCacheTier;
+  const std::vector<std::string> bounds = {gap(kNum / 2), end(kNum / 2),
+                                           gap(kLast),    end(kLast),
+                                           Key(kLast),    gap(kLast)};
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < bounds.size(); i += 2) {
+    ranges.emplace_back(bounds[i], bounds[i + 1]);
+  }
+  std::vector<bool> may_exist;
+  ASSERT_OK(RangesMayExist(&*db_, cached, db_->DefaultColumnFamily(), ranges,
+                           &may_exist));
+  EXPECT_EQ(std::vector<bool>({true, false, true}), may_exist);
+  EXPECT_EQ(std::vector<bool>({true, false}),
+            Keys({gap(kNum / 2), gap(kLast)}, cached));
+}
+
 TEST_F(MayExistTest, OtherFiltersAndTables) {
   SetTable("filter_policy=bloomfilter:14", "BlockBasedTable");
   Open();

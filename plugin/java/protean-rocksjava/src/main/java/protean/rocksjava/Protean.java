@@ -165,7 +165,8 @@ public final class Protean {
    *
    * @param db an open DB
    * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
-   * @param readOptions have a snapshot, for instance, or a read tier that forbids reading filters; null for the default
+   * @param readOptions have a snapshot, for instance, or a read tier that forbids to open files and to read filters: what they
+   *     hold is then unknown, so that anything may exist; null for the default
    * @param keys without timestamps
    * @return an answer for each key
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
