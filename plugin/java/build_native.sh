@@ -15,8 +15,8 @@
 #
 # The library to bind to comes from the JAR of rocksdbjni, by Maven; the sources of RocksDB from Debian for 9.10.0
 # (scripts/provision_rocksdb.sh), and by cargo from the Rust crates that carry them for the others. All of it is kept in
-# $PROTEAN_CACHE (default: protean in the user's cache folder), with the builds. A version takes 1 to 3 minutes on 2 cores;
-# PROTEAN_JOBS says how many compilers run at once.
+# $PROTEAN_CACHE (default: protean in the user's cache folder), with the builds. A version takes 1 to 3 minutes on 2
+# free cores, and up to an hour where other compilers run; PROTEAN_JOBS says how many compilers run at once.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/rocksdb_crates.sh"
 

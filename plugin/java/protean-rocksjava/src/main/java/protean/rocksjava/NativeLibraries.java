@@ -39,6 +39,9 @@ final class NativeLibraries {
   /** The folder in the JAR that has one with libraries for each platform. */
   static final String RESOURCES = "/protean/native/";
 
+  /** The versions of RocksDB whose sources plugin/java/build_native.sh knows. */
+  static final List<String> BUILDABLE = List.of("9.10.0", "10.1.3", "10.10.1", "11.8.1");
+
   private static final String LOADER = "libprotean-jni.so.1";
   private static final Pattern PROTEAN = Pattern.compile("libprotean-rocksdb-([0-9.]+)(-[a-z-]+)?\\.so\\.1");
 
@@ -118,8 +121,13 @@ final class NativeLibraries {
       }
     }
     final String option = Platform.DEFAULT.equals(platform()) ? "" : "--platform=" + platform() + " ";
-    final String remedy = " Build them with plugin/java/build_native.sh " + option + version + " and name their folder in the"
-        + " system property " + PATH_PROPERTY;
+    final String remedy = BUILDABLE.contains(version)
+        ? " Build them with plugin/java/build_native.sh " + option + version + " and name their folder in the system property "
+            + PATH_PROPERTY
+        : versions.isEmpty()
+            ? " plugin/java/build_native.sh builds those for " + String.join(", ", BUILDABLE) + ". Take rocksdbjni of one of"
+                + " these versions"
+            : "";
     return new UnsatisfiedLinkError(versions.isEmpty()
         ? where + " has no native libraries of Protean for " + platform() + "." + remedy
         : "there are no native libraries of Protean for RocksDB " + version + "; " + where + " has those for "

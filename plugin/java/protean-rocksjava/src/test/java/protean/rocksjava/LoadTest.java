@@ -169,6 +169,14 @@ class LoadTest {
         + " protean-rocksjava has those for "), e.getMessage());
     assertTrue(e.getMessage().contains(version), e.getMessage());
     assertTrue(e.getMessage().contains("Take rocksdbjni of one of these versions"), e.getMessage());
+    // The script would refuse that version.
+    assertFalse(e.getMessage().contains("build_native.sh"), e.getMessage());
+  }
+
+  @Test
+  void buildableVersions() throws IOException {
+    final String script = Files.readString(Path.of("..", "build_native.sh"));
+    assertTrue(script.contains("\nreadonly known=\"" + String.join(" ", NativeLibraries.BUILDABLE) + "\"\n"), script);
   }
 
   @ParameterizedTest
@@ -192,6 +200,15 @@ class LoadTest {
     assertEquals(platform, libraries.platform());
     final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3", 0));
     assertTrue(e.getMessage().contains("the JAR of protean-rocksjava has those for " + there + ". "), e.getMessage());
+  }
+
+  @Test
+  void noneForTheMachineAndTheVersion() {
+    final NativeLibraries libraries = new NativeLibraries("Linux", "aarch64", false, null, null, "/no/");
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, () -> libraries.load("9.7.3", 0));
+    assertEquals("the JAR of protean-rocksjava has no native libraries of Protean for linux-aarch64."
+        + " plugin/java/build_native.sh builds those for 9.10.0, 10.1.3, 10.10.1, 11.8.1. Take rocksdbjni of one of these"
+        + " versions", e.getMessage());
   }
 
   @Test
