@@ -3,6 +3,7 @@
 #include "filter_policy/proteus/byte_alphabets.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -117,26 +118,23 @@ unsigned ValueAt(const char* byte, uint32_t width) {
 }  // namespace
 
 char AlphabetCodeOf(const BytesSeen& seen) {
-  size_t count = 0;
-  unsigned lowest = 256;
-  unsigned highest = 0;
-  for (unsigned c = 0; c < seen.size(); c++) {
-    if (!seen[c]) continue;
-    count++;
-    lowest = std::min(lowest, c);
-    highest = c;
-  }
+  static const std::array<BytesSeen, kCodes> alphabets = [] {
+    std::array<BytesSeen, kCodes> sets;
+    for (size_t code = 1; code < kCodes; code++) {
+      for (char c : AlphabetOfCode(code))
+        sets[code].set(static_cast<uint8_t>(c));
+    }
+    return sets;
+  }();
+  const size_t count = seen.count();
   if (count == 0) return 0;
-  if (count == 1 && IsCharacter(lowest)) {
-    return static_cast<char>(lowest);
+  if (count == 1) {
+    size_t only = 0;
+    while (!seen[only]) only++;
+    if (IsCharacter(only)) return static_cast<char>(only);
   }
-  if (lowest >= '0' && highest <= '9') return static_cast<char>(highest - '0');
-  for (size_t code = kFirstUsual; code < kCodes; code++) {
-    const std::string_view alphabet = kUsual[code - kFirstUsual];
-    const auto has = static_cast<size_t>(
-        std::count_if(alphabet.begin(), alphabet.end(),
-                      [&](char c) { return seen[static_cast<uint8_t>(c)]; }));
-    if (has == count) return static_cast<char>(code);
+  for (size_t code = 1; code < kCodes; code++) {
+    if ((seen & ~alphabets[code]).none()) return static_cast<char>(code);
   }
   return 0;
 }

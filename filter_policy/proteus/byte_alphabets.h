@@ -21,7 +21,7 @@
 
 #pragma once
 
-#include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The bytes seen at a place.
-using BytesSeen = std::array<bool, 256>;
+using BytesSeen = std::bitset<256>;
 
 // The code of the smallest alphabet that has all of these bytes.
 char AlphabetCodeOf(const BytesSeen& seen);

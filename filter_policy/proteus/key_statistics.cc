@@ -37,10 +37,7 @@ class SeenBytes {
   }
 
   // The number of different bytes; zeros that end a key count as one.
-  size_t Symbols() const {
-    return static_cast<size_t>(
-        std::count(occurs_.begin(), occurs_.end(), true) + !occurs_[0]);
-  }
+  size_t Symbols() const { return occurs_.count() + (occurs_[0] ? 0 : 1); }
 
   ByteAlphabets Alphabets() const {
     std::string codes;
@@ -57,7 +54,7 @@ class SeenBytes {
   }
 
  private:
-  BytesSeen occurs_ = {};
+  BytesSeen occurs_;
   std::vector<BytesSeen> seen_;
   std::vector<size_t> keys_;  // by the place of their last byte
 };

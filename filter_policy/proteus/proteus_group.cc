@@ -13,7 +13,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Few keys deserve little time: a design is checked with less samples, and
-// searched with a part of those that predict its rate.
+// searched with a part of those that predict its rate. A handful deserves
+// hardly any: its filter of kMinBytes has room for one set, which is searched
+// for the keys alone.
+constexpr uint64_t kHandful = 16;
+// The set is one of whole keys, without a search, if these have more bytes.
+constexpr size_t kMaxSearchedOfHandful = 128;
 constexpr uint64_t kFewKeys = 8192;
 constexpr size_t kSamplesForFew = 4096;
 constexpr size_t kSearchedForFew = 1024;
@@ -22,6 +27,7 @@ size_t SamplesToCheck(uint64_t num_keys) {
   return std::clamp<size_t>(num_keys / 8, 1024, 2048);
 }
 size_t SamplesToSearch(uint64_t num_keys) {
+  if (num_keys <= kHandful) return 0;
   return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
 }
 
@@ -92,6 +98,9 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   } else if (settings_.keys_alone) {
     search.AskKeysForPoints(bytes_);
   }
+  const DesignSpace space = keys_.size() <= kHandful
+                                ? DesignSpace::kOnePrefixFilter
+                                : settings_.space;
   ProteusDesign& design = header_.design;
   // The best design so far of parts, whose tries may all be larger than the
   // estimate, and its rate.
@@ -99,7 +108,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
   double best_rate = 1;
   uint64_t reserve = 0;
   for (int tries = 3; tries > 0 && reserve < bytes_; tries--) {
-    design = search.Choose(settings_.space, bytes_ - reserve);
+    design = search.Choose(space, bytes_ - reserve);
     if (design.trie_bits == 0) return true;
     if (!BuildTries(design)) return false;
     const uint64_t estimate =
@@ -148,7 +157,7 @@ void ProteusGroup::AcceptTries(DesignSearch* search) {
 }
 
 SamplesOfFile ProteusGroup::TakeSamples(size_t most) const {
-  if (samples_ == nullptr || keys_.size() == 0) return {};
+  if (samples_ == nullptr || keys_.size() == 0 || most == 0) return {};
   return samples_(keys_[0], keys_[keys_.size() - 1], most);
 }
 
@@ -217,7 +226,10 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
 // Takes a design that a file before had, and builds its tries, if there is one
 // that suits this group.
 bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
-  if (settings_.memory == nullptr || settings_.memory->IsEmpty()) return false;
+  if (settings_.memory == nullptr || settings_.memory->IsEmpty() ||
+      keys_.size() <= kHandful) {
+    return false;
+  }
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   prior->MakeFor(samples.InQueue());
   const CpfprModel model(keys_, statistics, samples.queries, prior->queries(),
@@ -246,7 +258,11 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
 // tries.
 Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
-  if (!settings_.forced.has_value()) prior->MakeFor(samples.InQueue());
+  if (!settings_.forced.has_value() &&
+      (keys_.size() > kHandful ||
+       statistics.longest_key() <= kMaxSearchedOfHandful)) {
+    prior->MakeFor(samples.InQueue());
+  }
   const double weight = static_cast<double>(samples.per_query);
   const CpfprModel model(keys_, statistics, samples.queries, prior->queries(),
                          prefixes_only_, weight);
@@ -279,7 +295,8 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   const DesignRates rates =
       model.Average(design, PlanPrefixSets(design, statistics, SetBytes()), 1);
   ReportDesign(model, samples, rates.all);
-  if (settings_.memory != nullptr && !model.queries().empty()) {
+  if (settings_.memory != nullptr && keys_.size() > kHandful &&
+      !model.queries().empty()) {
     settings_.memory->Keep(
         {design, fallback_, rates, SituationOf(model, samples, statistics)});
   }

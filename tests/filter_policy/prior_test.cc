@@ -106,6 +106,14 @@ TEST(PriorTest, OfAFile) {
   }
 }
 
+TEST(PriorTest, AHandfulOfKeysGivesFewQueries) {
+  for (const auto& [name, keys] : KeyFamilies(300, 43)) {
+    const Keys handful(keys.begin(),
+                       keys.begin() + std::min<std::ptrdiff_t>(5, keys.size()));
+    EXPECT_LE(PriorOf(handful).size(), 150u) << name;
+  }
+}
+
 TEST(PriorTest, CountsAsOneSample) {
   for (const KeyFamily& family : HurtfulFamilies()) {
     SCOPED_TRACE(family.name);

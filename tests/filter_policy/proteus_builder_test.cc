@@ -7,9 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/workload.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -57,6 +61,44 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
             << ", built " << proteus.Report().design;
       }
     }
+  }
+}
+
+// A file of a handful of keys, such as a flush of little, is not worth a search
+// among all designs. What it costs is compared with what more keys cost in the
+// same process, so that the machine does not matter.
+TEST(ProteusBuilderTest, AHandfulOfKeysCostsLittle) {
+  const auto long_key = [](uint64_t i) {
+    return "user" + std::to_string(100 + i * 7919 % 900) + ":" +
+           std::string(1000, static_cast<char>('a' + i % 26));
+  };
+  const auto record = [](uint64_t i) {
+    return "sensor" + std::to_string(100 + i % 90) + "|2026-01-" +
+           std::to_string(10 + i % 17) +
+           "T12:34:" + std::to_string(10 + i % 50);
+  };
+  for (const auto& key_of :
+       std::vector<std::function<std::string(uint64_t)>>{long_key, record}) {
+    double seconds[2];
+    for (const bool more : {false, true}) {
+      std::vector<std::string> keys;
+      for (uint64_t i = 0; i < (more ? 64 : 5); i++) keys.push_back(key_of(i));
+      SortUnique(&keys);
+      std::vector<SampleQuery> samples;
+      for (int i = 0; i < 3000; i++) {
+        samples.push_back({keys[1] + std::to_string(i),
+                           keys[1] + std::to_string(i) + "5", true});
+      }
+      seconds[more] = 1;
+      for (int repetition = 0; repetition < 20; repetition++) {
+        const CpuStopwatch stopwatch;
+        const std::string bytes =
+            BuildProteusBlock(keys, ProteusSettings(), samples);
+        seconds[more] = std::min(seconds[more], stopwatch.Seconds());
+        ASSERT_TRUE(FilterBlock(bytes).KeyMayMatch(keys[0]));
+      }
+    }
+    EXPECT_LE(seconds[false], seconds[true] / 4);
   }
 }
 

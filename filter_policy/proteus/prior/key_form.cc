@@ -11,7 +11,7 @@ namespace {
 
 // Whether all characters of these keys are printable.
 bool ArePrintable(const KeyStore& keys) {
-  for (size_t i = 0; i < kSampledKeys; i++) {
+  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
     const std::string key = keys[SampledKey(keys, i)];
     for (size_t j = 0; j < key.size(); j++) {
       if (!IsPrintable(key[j])) return false;
@@ -32,7 +32,7 @@ KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics) {
 
 std::vector<std::string> CharactersOf(const KeyStore& keys) {
   std::vector<std::string> seen(keys[0].size());
-  for (size_t i = 0; i < kSampledKeys; i++) {
+  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
     const std::string key = keys[SampledKey(keys, i)];
     for (size_t j = 0; j < key.size(); j++) seen[j].push_back(key[j]);
   }

@@ -18,6 +18,8 @@ namespace {
 // design must not take longer than all else.
 constexpr size_t kMaxOfKind = 256;
 constexpr size_t kMinOfKind = 64;
+// A handful of keys gives no more different ones than this number for each.
+constexpr size_t kMaxOfKindPerKey = 2;
 constexpr size_t kKeysPerQuery = 32;
 // The prior has little weight beside many samples, and need not be exact.
 constexpr size_t kManySamples = 1000;
@@ -32,8 +34,10 @@ constexpr double kBesideWindows = 0.01;
 
 // The usual number of queries of a kind.
 size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
-  return std::min(std::max(num_keys / kKeysPerQuery, kMinOfKind),
-                  num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples);
+  return std::min(
+      {std::max(num_keys / kKeysPerQuery, kMinOfKind),
+       kMaxOfKindPerKey * num_keys,
+       num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples});
 }
 
 // A key in whose place a query may be, and the bits that it shares with the

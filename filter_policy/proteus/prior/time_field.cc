@@ -81,13 +81,13 @@ std::optional<TimeField> FindTimeField(const KeyStore& keys,
   Samples samples;
   bool printed = true;
   bool one_length = true;
-  for (size_t i = 0; i < kSampledKeys; i++) {
+  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
     samples.push_back(keys[SampledKey(keys, i)]);
     const std::string& key = samples.back();
     printed = printed && std::all_of(key.begin(), key.end(), IsPrintable);
     one_length = one_length && key.size() == samples[0].size();
   }
-  const std::string& first = samples[kSampledKeys / 2];
+  const std::string& first = samples[samples.size() / 2];
   for (size_t start = 0; start < std::min(first.size(), kMaxStart); start++) {
     const std::vector<Numeral> forms = FormsAt(first, start, printed);
     if (forms.empty()) continue;

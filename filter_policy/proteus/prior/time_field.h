@@ -12,7 +12,7 @@
 //  keys, or after a separator which precedes it in all of them. A few of the
 //  keys may be others.
 //
-//  All functions are pure. They look at kSampledKeys keys
+//  All functions are pure. They look at kMaxSampledKeys keys
 //  (sampled_keys.h) at most.
 
 #pragma once

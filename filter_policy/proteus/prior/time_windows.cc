@@ -59,7 +59,7 @@ TimeWindows::TimeWindows(const KeyStore& keys, const TimeField& field)
   std::optional<std::string> rest;
   Numeral::Value first = ~Numeral::Value{0};
   Numeral::Value last = 0;
-  for (size_t i = 0; i < kSampledKeys; i++) {
+  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
     const std::string key = keys[SampledKey(keys, i)];
     const std::optional<Time> time = TimeOf(key);
     if (!time) continue;

@@ -39,9 +39,8 @@ TEST_F(ContractTest, FileIteratorKnowsItsClass) {
                                   size_t readahead, bool unprepared) override {
       Arena own;
       for (Arena* const where : {static_cast<Arena*>(nullptr), &own}) {
-        FileIterator it(
-            file(), read_options,
-            {prefix_extractor, where, caller, readahead, unprepared});
+        FileIterator it(file(), read_options,
+                        {prefix_extractor, where, caller, unprepared});
         EXPECT_NE(nullptr, it.Get());
         // An iterator of another class would count as having read a block.
         EXPECT_FALSE(it.HasReadBlock());
