@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   // Slow enough that most looks at the metrics find a refresh running.
   RefreshOptions refresh;
   refresh.all_files = true;
-  refresh.bytes_per_second = 500 << 10;
+  refresh.bytes_per_second = 20 << 10;
   const FilterRefresher refresher(monitored.db(),
                                   monitored.db()->DefaultColumnFamily(),
                                   refresh, /*period_seconds=*/1);

@@ -413,6 +413,9 @@ static unsigned char stop_at_once(void* state, size_t files,
 static void test_refresh(rocksdb_t* db,
                          rocksdb_column_family_handle_t* family) {
   const int level_6 = 6;
+  const char* const names[1] = {"table_factory.filter_policy"};
+  const char* const values[1] = {
+      "{id=protean.Proteus;bits_per_key=12;sample_every=1}"};
   int calls = 0;
   size_t i;
   protean_refresh_result_t* result;
@@ -447,17 +450,6 @@ static void test_refresh(rocksdb_t* db,
   protean_refresh_result_destroy(result);
 
   protean_refresh_options_set_range(options, NULL, 0, NULL, 0);
-  protean_refresh_options_set_all_files(options, 1);
-  protean_refresh_options_set_dry_run(options, 1);
-  result = protean_refresh_filters(db, family, options, &err);
-  REQUIRE_OK();
-  REQUIRE(protean_refresh_result_files_rewritten(result) == RUNS);
-  REQUIRE(protean_refresh_result_bytes_rewritten(result) > 0);
-  REQUIRE(has(protean_refresh_result_json(result), "\"would be rewritten\""));
-  protean_refresh_result_destroy(result);
-  protean_refresh_options_set_all_files(options, 0);
-  protean_refresh_options_set_dry_run(options, 0);
-
   protean_refresh_options_set_progress(options, &calls, stop_at_once);
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_ERROR("told to end");
@@ -465,6 +457,20 @@ static void test_refresh(rocksdb_t* db,
   REQUIRE(protean_refresh_result_samples(result) > 0);
   REQUIRE(strcmp(protean_refresh_result_file_outcome(result, RUNS - 1),
                  "not reached") == 0);
+  protean_refresh_result_destroy(result);
+  protean_refresh_options_destroy(options);
+
+  /* All files have filters of another policy. */
+  rocksdb_set_options_cf(db, family, 1, names, values, &err);
+  REQUIRE_OK();
+  options = protean_refresh_options_create();
+  protean_refresh_options_set_all_files(options, 1);
+  protean_refresh_options_set_dry_run(options, 1);
+  result = protean_refresh_filters(db, family, options, &err);
+  REQUIRE_OK();
+  REQUIRE(protean_refresh_result_files_rewritten(result) == RUNS);
+  REQUIRE(protean_refresh_result_bytes_rewritten(result) > 0);
+  REQUIRE(has(protean_refresh_result_json(result), "\"would be rewritten\""));
   protean_refresh_result_destroy(result);
   protean_refresh_options_destroy(options);
 }
