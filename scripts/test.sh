@@ -30,6 +30,6 @@ scripts/setup.sh
 # Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.
 install_optional clang-format-14
 if is_installed clang-format-14; then install_optional doxygen; fi
-say "running the tests, 3 to 9 minutes"
+say "running the tests, 6 to 13 minutes"
 # One more than there are processors, since some tests wait.
 ctest --test-dir build --output-on-failure -j "$(($(nproc) + 1))" "${arguments[@]}"
