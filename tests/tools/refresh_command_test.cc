@@ -155,9 +155,9 @@ TEST_F(RefreshCommandTest, AllFiles) {
     EXPECT_EQ(0u, again.Rows().back()["bytes_read"]);
   }
   ExpectAllKeys(0);
-  // With other samples, they would get others.
+  // Other samples change nothing where the filters do well with them.
   const ToolRun sampled = RefreshDefault({"--all", "--samples=" + today_});
-  ExpectOutcomes(sampled, 2, "rewritten");
+  ExpectOutcomes(sampled, 2, "too little gain");
 }
 
 // A damaged file stays as it is, and the others are rewritten.
