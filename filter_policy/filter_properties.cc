@@ -49,9 +49,7 @@ std::string PropertyText(const UserCollectedProperties& properties,
 
 double PropertyNumber(const UserCollectedProperties& properties,
                       const char* name, double otherwise) {
-  std::string decimal = PropertyText(properties, name);
-  std::replace(decimal.begin(), decimal.end(), ',', '.');
-  ParseDecimal(decimal, &otherwise);
+  ParseDecimal(PropertyText(properties, name), &otherwise);
   return otherwise;
 }
 

@@ -52,9 +52,7 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
 std::string PropertyText(const UserCollectedProperties& properties,
                          const char* name);
 
-// The number of a property; `otherwise` if there is none. Numbers may have a
-// decimal comma, because earlier versions wrote them as the process's locale
-// says.
+// The number of a property; `otherwise` if there is none.
 double PropertyNumber(const UserCollectedProperties& properties,
                       const char* name, double otherwise);
 

@@ -19,13 +19,9 @@ std::vector<const AmqType*>& Types() {
   return *types;
 }
 
-// The kinds that sets get when they are built, or had before. No design chooses
-// them.
+// The kinds that sets get only when they are built. No design chooses them.
 const std::vector<const AmqType*>& Forms() {
   static auto* const forms = new std::vector<const AmqType*>{
-      &FormerRibbonAmqType(),
-      &ShardedRibbonAmqType(),
-      &FormerQuotientAmqType(),
       &NeighbourBloomAmqType(),
   };
   return *forms;

@@ -361,10 +361,7 @@ class QuotientSet final : public AmqSet {
  public:
   QuotientSet(const AmqHeader& header, const char* data)
       : parts_{{header.large, header.small[0]}, NeighbourGroups()} {
-    // In a set of the former kind, each hash is a group of its own, as it is.
-    if (header.kind == kQuotientAmq) {
-      parts_.groups.bits = parts_.group_bits = header.small[1];
-    }
+    parts_.groups.bits = parts_.group_bits = header.small[1];
     const Layout& layout = parts_.layout;
     const uint64_t hashes = LoadWord(data, layout.entries());
     if (hashes > kMaxHashes || layout.Bytes(hashes) > header.bytes) return;
@@ -446,16 +443,6 @@ const AmqType& QuotientAmqType() {
         return new (memory) QuotientSet(header, data);
       },
   };
-  return type;
-}
-
-const AmqType& FormerQuotientAmqType() {
-  static const AmqType type = [] {
-    AmqType former = QuotientAmqType();
-    former.kind = kFormerQuotientAmq;
-    former.takes_neighbours = false;
-    return former;
-  }();
   return type;
 }
 

@@ -43,10 +43,4 @@ constexpr AmqKind kQuotientAmq{5};
 
 const AmqType& QuotientAmqType();
 
-// The kind that was built before, which does not know neighbours. It can still
-// be read.
-constexpr AmqKind kFormerQuotientAmq{4};
-
-const AmqType& FormerQuotientAmqType();
-
 }  // namespace ROCKSDB_NAMESPACE::protean

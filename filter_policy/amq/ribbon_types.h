@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  RocksDB's Standard128 Ribbon over 64-bit hashes, with the parameters of
-//  RocksDB's own Ribbon filter policy: how the sets of before are read
-//  (former_ribbon.h), and how many slots the sets of today have (ribbon.h).
+//  RocksDB's own Ribbon filter policy: how many slots sets have (ribbon.h).
 
 #pragma once
 
@@ -30,7 +29,6 @@ struct RibbonRehasherSettings {
 
 using RibbonSettings = ribbon::StandardRehasherAdapter<RibbonRehasherSettings>;
 using RibbonSolution = ribbon::SerializableInterleavedSolution<RibbonSettings>;
-using RibbonHasher = ribbon::StandardHasher<RibbonSettings>;
 using RibbonConfig =
     ribbon::BandingConfigHelper1TS<ribbon::kOneIn20, RibbonSettings>;
 
@@ -47,17 +45,5 @@ struct RibbonSizes {
            kSlotsPerBlock;
   }
 };
-
-// Prefetches what a query for the hash reads. The results are cheaper to
-// compute again than to keep.
-inline void PrefetchRibbon(uint64_t hash, const RibbonHasher& hasher,
-                           const RibbonSolution& solution) {
-  uint64_t seeded;
-  uint32_t segment;
-  uint32_t columns;
-  uint32_t start_bit;
-  ribbon::InterleavedPrepareQuery(hash, hasher, solution, &seeded, &segment,
-                                  &columns, &start_bit);
-}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "filter_policy/amq/bloom.h"
-#include "filter_policy/amq/former_ribbon.h"
 #include "filter_policy/amq/neighbours.h"
 #include "filter_policy/amq/quotient.h"
 #include "filter_policy/amq/ribbon.h"
@@ -438,13 +437,8 @@ void FitSet(char* header, size_t room) {
     set.bytes -= set.bytes % BloomSet::kLineBytes;
     set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 24);
     set.small[1] = static_cast<uint8_t>(1 + (set.small[1] - 1u) % 3);
-  } else if (set.kind == kFormerRibbonAmq) {
-    set.bytes -= set.bytes % 16;
-    set.large = std::clamp(
-        set.large, std::max(2u, static_cast<uint32_t>(set.bytes / 16 / 32 + 1)),
-        (1u << 24) - 1);
   }
-  if (set.kind == kQuotientAmq || set.kind == kFormerQuotientAmq) {
+  if (set.kind == kQuotientAmq) {
     set.small[1] = static_cast<uint8_t>(set.small[1] % (kNeighbourBits + 1));
     set.bytes -= set.bytes % BloomSet::kLineBytes;
     set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 32);
@@ -457,15 +451,11 @@ void FitSet(char* header, size_t room) {
     } else if (quotients == 0 || least > set.bytes) {
       set.large = static_cast<uint32_t>(1 + 6 * (set.bytes - 56));
     }
-  } else if (set.kind == kShardedRibbonAmq) {
-    set.small[0] = static_cast<uint8_t>(1 + set.small[0] % 8);
-    if (set.bytes < 8u << set.small[0]) set = AmqHeader();
   } else if (set.kind == kRibbonAmq) {
     set.small[0] = static_cast<uint8_t>(set.small[0] % 8);
     if (set.bytes < 8u << set.small[0]) set = AmqHeader();
   } else if (set.bytes == 0 ||
-             (set.kind != kBloomAmq && set.kind != kNeighbourBloomAmq &&
-              set.kind != kFormerRibbonAmq)) {
+             (set.kind != kBloomAmq && set.kind != kNeighbourBloomAmq)) {
     set = AmqHeader();
   }
   set.EncodeTo(header);
