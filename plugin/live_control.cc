@@ -112,7 +112,14 @@ bool LiveRefresh::Progress(const RefreshProgress& progress) {
 void LiveRefresh::End(const Status& status, const RefreshResult& result) {
   const std::lock_guard<std::mutex> lock(mutex_);
   answer_.state = status.ok() ? State::kDone : State::kFailed;
-  if (!status.ok()) answer_.message = status.ToString();
+  if (status.IsIncomplete() && !stopped_) {
+    answer_.message =
+        "the process that has the DB open has ended the refresh, most likely "
+        "since it closes the DB; files that have been rewritten stay so, and "
+        "the same command continues with the others";
+  } else if (!status.ok()) {
+    answer_.message = status.ToString();
+  }
   answer_.body = result.ToJson();
 }
 

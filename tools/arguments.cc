@@ -20,6 +20,17 @@ Status Refuse(const std::string& name, const std::string& text,
                                  " is not allowed; allowed: " + allowed);
 }
 
+// Such as " from 1 to 64" or " from 1 on"; empty if there are no bounds.
+template <typename T>
+std::string RangeText(T min, T max) {
+  const auto from = static_cast<double>(min);
+  if (max < std::numeric_limits<T>::max()) {
+    return Format(" from %g to %g", from, static_cast<double>(max));
+  }
+  return min > std::numeric_limits<T>::lowest() ? Format(" from %g on", from)
+                                                : "";
+}
+
 bool ParseDouble(const std::string& text, double* number) {
   char* end = nullptr;
   *number = strtod(text.c_str(), &end);
@@ -65,23 +76,34 @@ void Arguments::Add(const std::string& name, const std::string& value,
 }
 
 void Arguments::Add(const std::string& name, const std::string& value,
-                    const std::string& help, double* target) {
-  flags_.push_back(
-      {{name, value, help}, [name, target](const std::string& text) {
-         return ParseDouble(text, target) ? Status::OK()
-                                          : Refuse(name, text, "numbers");
-       }});
+                    const std::string& help, double* target, double min,
+                    double max) {
+  const auto set = [=](const std::string& text) {
+    double number = 0;
+    if (!ParseDouble(text, &number) || number < min || number > max) {
+      return Refuse(name, text, "numbers" + RangeText(min, max));
+    }
+    *target = number;
+    return Status::OK();
+  };
+  flags_.push_back({{name, value, help}, set});
 }
 
 void Arguments::Add(const std::string& name, const std::string& value,
-                    const std::string& help, uint64_t* target) {
-  flags_.push_back(
-      {{name, value, help}, [name, target](const std::string& text) {
-         return ParseSize(text, target)
-                    ? Status::OK()
-                    : Refuse(name, text,
-                             "whole numbers, such as 1000, 64K, 20M or 2G");
-       }});
+                    const std::string& help, uint64_t* target, uint64_t min,
+                    uint64_t max) {
+  const auto set = [=](const std::string& text) {
+    uint64_t number = 0;
+    if (!ParseSize(text, &number) || number < min || number > max) {
+      const bool is_bounded = max < std::numeric_limits<uint64_t>::max();
+      return Refuse(name, text,
+                    "whole numbers" + RangeText(min, max) +
+                        (is_bounded ? "" : ", such as 1000, 64K, 20M or 2G"));
+    }
+    *target = number;
+    return Status::OK();
+  };
+  flags_.push_back({{name, value, help}, set});
 }
 
 void Arguments::Add(const std::string& name, const std::string& help,

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,16 @@ class Arguments {
   // except for commas within braces.
   void Add(const std::string& name, const std::string& value,
            const std::string& help, std::vector<std::string>* target);
+  // A number from `min` to `max`.
   void Add(const std::string& name, const std::string& value,
-           const std::string& help, double* target);
-  // A number, which may end in K, M or G for powers of 1024.
+           const std::string& help, double* target,
+           double min = -std::numeric_limits<double>::infinity(),
+           double max = std::numeric_limits<double>::infinity());
+  // A whole number from `min` to `max`, which may end in K, M or G for powers
+  // of 1024.
   void Add(const std::string& name, const std::string& value,
-           const std::string& help, uint64_t* target);
+           const std::string& help, uint64_t* target, uint64_t min = 0,
+           uint64_t max = std::numeric_limits<uint64_t>::max());
   void Add(const std::string& name, const std::string& help, bool* target);
 
   // Sets the targets. Returns InvalidArgument for a flag that is unknown, lacks

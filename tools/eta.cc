@@ -27,8 +27,8 @@ double SecondsLeft(uint64_t done, uint64_t total, double seconds) {
 }
 
 std::string PrintedProgress(uint64_t done, uint64_t total, double seconds) {
-  const double share =
-      total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  if (total == 0) return "beginning";
+  const double share = static_cast<double>(done) / static_cast<double>(total);
   std::string text =
       Format("%s of %s, %.0f %%", PrintedBytes(done).c_str(),
              PrintedBytes(total).c_str(), 100 * std::min(share, 1.0));

@@ -19,7 +19,8 @@ std::string PrintedSeconds(double seconds);
 // done yet.
 double SecondsLeft(uint64_t done, uint64_t total, double seconds);
 
-// Such as "1.2 GB of 3.4 GB, 35 %, about 5 min left".
+// Such as "1.2 GB of 3.4 GB, 35 %, about 5 min left"; "beginning" as long as
+// `total` is not known, which is 0 then.
 std::string PrintedProgress(uint64_t done, uint64_t total, double seconds);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,6 +2,7 @@
 
 #include "tools/file_check.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "rocksdb/file_checksum.h"
@@ -32,8 +33,7 @@ FileStatus CheckOtherTable(const TargetFamily& family, const TargetFile& file,
   return StatusOfOtherTable(table, s, checksum == file.checksum);
 }
 
-void CheckTable(const Target& target,
-                const std::function<void(uint64_t keys)>& progress,
+void CheckTable(const Target& target, const ReportRead& progress,
                 FileCheck* check) {
   const TargetFamily& family = *check->family;
   const TargetFile& file = *check->table;
@@ -53,8 +53,15 @@ void CheckTable(const Target& target,
   }
   check->filter_kind = facts->kind();
   KeyCheck& keys = check->keys.emplace();
+  const double bytes_of_key =
+      static_cast<double>(file.bytes) /
+      static_cast<double>(std::max<uint64_t>(facts->entries(), 1));
+  const auto report = [&](uint64_t read_keys) {
+    progress(read_keys, static_cast<uint64_t>(bytes_of_key *
+                                              static_cast<double>(read_keys)));
+  };
   const Status read = WithoutExceptions([&] {
-    keys = CheckKeys(*facts, family, progress);
+    keys = CheckKeys(*facts, family, report);
     return keys.data;
   });
   keys.data = read;
@@ -75,8 +82,7 @@ void CheckBlobFile(const Target& target, FileCheck* check) {
 
 }  // namespace
 
-void CheckFile(const Target& target,
-               const std::function<void(uint64_t keys)>& progress,
+void CheckFile(const Target& target, const ReportRead& progress,
                FileCheck* check) {
   if (check->table != nullptr) {
     CheckTable(target, progress, check);

@@ -31,13 +31,23 @@ struct FileCheck {
   std::optional<KeyCheck> keys;
   // What was read of a blob file, unless there is none.
   std::optional<BlobCheck> blobs;
+
+  // According to the MANIFEST, or for an SST file without a DB, its size.
+  uint64_t bytes() const {
+    return table != nullptr       ? table->bytes
+           : blob_file != nullptr ? blob_file->blob_bytes
+                                  : 0;
+  }
 };
 
+// Called now and then with the numbers of keys and bytes that were read since
+// the last call.
+using ReportRead = std::function<void(uint64_t keys, uint64_t bytes)>;
+
 // Checks the SST or blob file that `*check` names, a file of the target.
-// `progress` is called as CheckKeys does. May be called for several files at a
-// time.
-void CheckFile(const Target& target,
-               const std::function<void(uint64_t keys)>& progress,
+// `progress` is called while the keys of an SST file are read. May be called
+// for several files at a time.
+void CheckFile(const Target& target, const ReportRead& progress,
                FileCheck* check);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -122,12 +122,28 @@ class Exchange {
   const std::string request_file_;
 };
 
-Status Unanswered(const Target& target, uint64_t seconds) {
+// What can be done with a DB that no process has open.
+const char* WithoutProcess(LiveRequest::Kind kind) {
+  switch (kind) {
+    case LiveRequest::Kind::kRefresh:
+    case LiveRequest::Kind::kStop:
+      return "; without --live, protean refresh works on a DB that no process "
+             "has open";
+    case LiveRequest::Kind::kSaveSamples:
+      return "; a DB that is closed has saved its samples, which protean "
+             "samples show prints";
+    case LiveRequest::Kind::kStatistics:
+      break;
+  }
+  return "; what the files alone tell is shown by protean inspect";
+}
+
+Status Unanswered(const Target& target, LiveRequest::Kind kind,
+                  uint64_t seconds) {
   return Status::TimedOut(
       "no process with a FilterRefresher has the DB " + target.db() +
       " open: nothing took the request within " + std::to_string(seconds) +
-      " s, so it was withdrawn; without --live, protean refresh works on a DB "
-      "that no process has open");
+      " s, so it was withdrawn" + WithoutProcess(kind));
 }
 
 }  // namespace
@@ -181,9 +197,10 @@ Status AskLive(const Target& target, const LiveFlags& flags,
     const bool goes_on = watch(answered ? answer : nullptr);
     if (!answered && !taken && (!goes_on || Clock::now() - begin > timeout)) {
       if (exchange.Withdraw()) {
-        return goes_on ? Unanswered(target, flags.timeout_seconds())
-                       : Status::Incomplete(
-                             "interrupted; the request was withdrawn");
+        return goes_on
+                   ? Unanswered(target, request.kind, flags.timeout_seconds())
+                   : Status::Incomplete(
+                         "interrupted; the request was withdrawn");
       }
       // The answer is being written.
       taken = true;

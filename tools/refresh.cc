@@ -3,6 +3,7 @@
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <map>
 #include <memory>
@@ -123,6 +124,9 @@ class RefreshCommand : public Command {
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
   // Refreshes in the process that has the DB open.
   Status RunLive(std::ostream& out, std::ostream& err, bool* found);
+  // How far the refresh of a column family is after `seconds`, in a line.
+  std::string ProgressLine(const std::string& column_family,
+                           const RefreshProgress& at, double seconds) const;
   // Prints a RefreshResult, given as its JSON. Sets `*found` if it has a file
   // that needs attention.
   void Print(const std::string& column_family, const Json& result,
@@ -199,15 +203,15 @@ void RefreshCommand::AddFlags(Arguments* arguments) {
       "max_bytes", "N",
       "rewrite files of at most N bytes in all, such as 20G; default: no "
       "limit",
-      &options_.max_bytes);
+      &options_.max_bytes, 1);
   arguments->Add("bytes_per_second", "N",
                  "read and rewrite at most N bytes per second on average, such "
                  "as 50M; default: no limit",
-                 &options_.bytes_per_second);
+                 &options_.bytes_per_second, 1);
   arguments->Add("min_gain", "X",
                  "rewrite a file only if its false positive rate falls by at "
-                 "least X; default: 0.02",
-                 &options_.min_gain);
+                 "least X, from 0 to 1; default: 0.02",
+                 &options_.min_gain, 0, 1);
   arguments->Add(
       "samples", "FILE",
       "queries to use besides the samples that the DB has saved, one "
@@ -275,6 +279,20 @@ Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
                             "protean::FilterRefresher, which --live asks; "
                             "--dry_run works anyway")
              : s;
+}
+
+std::string RefreshCommand::ProgressLine(const std::string& column_family,
+                                         const RefreshProgress& at,
+                                         double seconds) const {
+  // Reading a file counts as one half of the work, since files may all be read
+  // before the first one is rewritten.
+  const uint64_t done =
+      (at.bytes_decided + std::max(at.bytes_decided, at.bytes_read)) / 2;
+  return PrintedName(column_family) + ": " +
+         PrintedProgress(done, at.bytes, seconds) + "; " +
+         PrintedBytes(at.bytes_read) + " read, " +
+         PrintedBytes(at.bytes_rewritten) +
+         (options_.dry_run ? " to rewrite" : " rewritten");
 }
 
 void RefreshCommand::Print(const std::string& column_family, const Json& result,
@@ -362,11 +380,7 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
         target_, live_, request,
         [&](const LiveAnswer* at) {
           if (at != nullptr && progress.IsDue()) {
-            progress.Show(PrintedName(family.name) + ": " +
-                          PrintedProgress(at->progress.bytes_decided,
-                                          at->progress.bytes, at->seconds) +
-                          "; " + PrintedBytes(at->progress.bytes_rewritten) +
-                          " rewritten");
+            progress.Show(ProgressLine(family.name, at->progress, at->seconds));
           }
           return !interrupt.requested();
         },
@@ -427,13 +441,12 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
     if (!samples.empty()) AddSamples(samples, opened->db(), handle);
     RefreshOptions options = options_;
     options.max_bytes = bytes_left;
+    const auto begin = std::chrono::steady_clock::now();
     options.progress = [&](const RefreshProgress& at) {
       if (progress.IsDue()) {
-        progress.Show(Format("%s: %zu of %zu files decided, %s read, %s %s",
-                             PrintedName(family).c_str(), at.files_decided,
-                             at.files, PrintedBytes(at.bytes_read).c_str(),
-                             PrintedBytes(at.bytes_rewritten).c_str(),
-                             options_.dry_run ? "to rewrite" : "rewritten"));
+        const std::chrono::duration<double> elapsed =
+            std::chrono::steady_clock::now() - begin;
+        progress.Show(ProgressLine(family, at, elapsed.count()));
       }
       return !interrupt.requested();
     };

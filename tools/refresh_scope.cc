@@ -11,8 +11,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kMaxParallel = 64;
-
 Status Refuse(const std::string& name, const std::string& text,
               const std::string& allowed) {
   return Status::InvalidArgument("--" + name + "=" + text +
@@ -44,7 +42,7 @@ void RefreshScope::AddFlags(Arguments* arguments) {
                  &limit_);
   arguments->Add("parallel", "N",
                  "rewrite up to N files at the same time, 1 to 64; default: 1",
-                 &parallel_);
+                 &parallel_, 1, 64);
 }
 
 Status RefreshScope::Apply(RefreshOptions* options) const {
@@ -52,9 +50,6 @@ Status RefreshScope::Apply(RefreshOptions* options) const {
     if (!AddLevel(text, &options->levels)) {
       return Refuse("levels", text, "numbers of levels, such as 0 or 0,1,6");
     }
-  }
-  if (parallel_ > kMaxParallel) {
-    return Refuse("parallel", std::to_string(parallel_), "1 to 64");
   }
   if (parallel_ > 0) {
     options->max_parallel_rewrites = static_cast<uint32_t>(parallel_);

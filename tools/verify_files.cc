@@ -2,6 +2,8 @@
 
 #include "tools/verify_files.h"
 
+#include <algorithm>
+
 #include "tools/blob_references.h"
 #include "tools/in_parallel.h"
 #include "tools/key_meter.h"
@@ -35,10 +37,21 @@ std::vector<FileCheck> FileVerifier::ListNewFiles(const Target& target) {
 uint64_t FileVerifier::VerifyNewFiles(const Target& target,
                                       VerifyTotals* totals) {
   std::vector<FileCheck> checks = ListNewFiles(target);
-  KeyMeter meter(&progress_);
-  const auto count_keys = [&meter](uint64_t keys) { meter.Count(keys); };
-  InParallel(checks.size(),
-             [&](size_t i) { CheckFile(target, count_keys, &checks[i]); });
+  uint64_t total = 0;
+  for (const FileCheck& check : checks) total += check.bytes();
+  KeyMeter meter(total, &progress_);
+  InParallel(checks.size(), [&](size_t i) {
+    uint64_t left = checks[i].bytes();
+    CheckFile(
+        target,
+        [&](uint64_t keys, uint64_t bytes) {
+          bytes = std::min(bytes, left);
+          left -= bytes;
+          meter.Count(keys, bytes);
+        },
+        &checks[i]);
+    meter.Count(0, left);
+  });
   progress_.Clear();
   for (const TargetFamily& family : target.families()) {
     CompareBlobReferences(family, &checks);

@@ -60,7 +60,8 @@ Status FixFiles(const Target& target,
   const Interrupt interrupt;
   std::vector<Json> rows;
   for (const auto& [column_family, file] : files) {
-    progress->Show("rewriting " + file);
+    progress->Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
+                          rows.size() + 1, files.size()));
     s = interrupt.requested() ? Status::Incomplete("interrupted")
                               : FixFile(*opened, column_family, file);
     if (!s.ok()) ++*unfixed;

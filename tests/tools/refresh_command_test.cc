@@ -255,7 +255,7 @@ TEST_F(RefreshCommandTest, GoesByImportedSamples) {
   EXPECT_EQ(kFine, run.code) << run.err;
   ExpectOutcomes(run, 2, "limit reached");
   EXPECT_EQ(queries_.size(), run.Rows().back()["samples"]);
-  const ToolRun picky = RefreshDefault({"--min_gain=1.5"});
+  const ToolRun picky = RefreshDefault({"--min_gain=1"});
   ExpectOutcomes(picky, 2, "too little gain");
   const ToolRun text = RunTool(
       {"refresh", "--db", path_, "--column_family=default", "--dry_run"});
@@ -341,7 +341,12 @@ TEST_F(RefreshCommandTest, Refusals) {
   Refresh({"--max_bytes=lots"}).ExpectRefused({"--max_bytes=lots"});
   for (const char* levels : {"--levels=one", "--levels=0,-1", "--levels=9999"})
     Refresh({levels}).ExpectRefused({"--levels=", "numbers of levels"});
-  Refresh({"--parallel=65"}).ExpectRefused({"--parallel=65", "1 to 64"});
+  for (const char* parallel : {"--parallel=0", "--parallel=65"})
+    Refresh({parallel}).ExpectRefused({parallel, "from 1 to 64"});
+  for (const char* none : {"--max_bytes=0", "--bytes_per_second=0"})
+    Refresh({none}).ExpectRefused({none, "whole numbers from 1 on, such as"});
+  for (const char* gain : {"--min_gain=2", "--min_gain=-1", "--min_gain=nan"})
+    Refresh({gain}).ExpectRefused({gain, "numbers from 0 to 1"});
   Refresh({"--start=0x0"}).ExpectRefused({"--start=0x0", "hexadecimal"});
   Refresh({"--limit=0xzz"}).ExpectRefused({"--limit=0xzz", "hexadecimal"});
   Refresh({"--live", "--parallel=2"})
@@ -369,6 +374,19 @@ TEST_F(RefreshCommandTest, Refusals) {
 }
 
 // Queries that the application has not asked are no reason to rewrite a DB,
+// A terminal shows how far it is, and how long it will take.
+TEST_F(RefreshCommandTest, ShowsProgress) {
+  FillForOthers();
+  const ToolRun run =
+      RunToolOnTerminal({"refresh", "--db=" + path_, "--column_family=default",
+                         "--all", "--bytes_per_second=50K"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  for (const char* words : {"default: ", " %, about ", " left; ", " read, "}) {
+    EXPECT_NE(std::string::npos, run.err.find(words)) << words << run.err;
+  }
+  EXPECT_EQ(std::string::npos, run.err.find("of 0 B")) << run.err;
+}
+
 // unless the operator says so.
 TEST_F(RefreshCommandTest, WithoutSamples) {
   FillForOthers();

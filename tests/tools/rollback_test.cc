@@ -295,3 +295,5 @@ TEST(EtaTest, Progress) {
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
+  // Nothing is known yet.
+  EXPECT_EQ("beginning", PrintedProgress(0, 0, 1));

@@ -2,7 +2,15 @@
 
 #include "tests/tools/tool_db.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
 #include <sstream>
 
 #include "file/filename.h"
@@ -39,6 +47,40 @@ ToolRun RunTool(const std::vector<std::string>& arguments) {
   run.code = ProteanMain(arguments, out, err);
   run.out = out.str();
   run.err = err.str();
+  return run;
+}
+
+ToolRun RunToolOnTerminal(const std::vector<std::string>& arguments) {
+  ToolRun run;
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  EXPECT_GE(terminal, 0);
+  EXPECT_EQ(0, grantpt(terminal));
+  EXPECT_EQ(0, unlockpt(terminal));
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    if (line < 0 || dup2(line, STDERR_FILENO) < 0) _exit(100);
+    std::ostringstream out;
+    _exit(ProteanMain(arguments, out, std::cerr));
+  }
+  int ended = 0;
+  char buffer[4096];
+  // There is nothing to read, or an error, while no process has the other end
+  // open.
+  for (bool runs = true; runs;) {
+    runs = waitpid(child, &ended, WNOHANG) == 0;
+    struct pollfd waiting = {terminal, POLLIN, 0};
+    while (poll(&waiting, 1, /*timeout_ms=*/10) > 0 &&
+           (waiting.revents & POLLIN) != 0) {
+      const ssize_t n = read(terminal, buffer, sizeof(buffer));
+      if (n <= 0) break;
+      run.err.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  close(terminal);
+  EXPECT_TRUE(WIFEXITED(ended));
+  run.code = WEXITSTATUS(ended);
   return run;
 }
 

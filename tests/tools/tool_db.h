@@ -37,6 +37,10 @@ struct ToolRun {
 
 ToolRun RunTool(const std::vector<std::string>& arguments);
 
+// Runs the tool in a process of its own whose stderr is a terminal, on which
+// progress is shown. The output to stdout is dropped.
+ToolRun RunToolOnTerminal(const std::vector<std::string>& arguments);
+
 class ToolDBTest : public testing::Test {
  protected:
   static constexpr uint64_t kKeys = 3000;

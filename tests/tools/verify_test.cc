@@ -178,6 +178,26 @@ TEST_F(VerifyTest, AllIsWell) {
   EXPECT_EQ(before, Disk());
 }
 
+// A terminal shows how far it is.
+TEST_F(VerifyTest, ShowsProgress) {
+  Fill();
+  const ToolRun run = RunToolOnTerminal({"verify", "--db=" + path_});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  uint64_t bytes = 0;
+  for (const char* family : {"default", "surf", "bloom"}) {
+    for (const std::string& path : Files(family)) {
+      uint64_t size = 0;
+      ASSERT_OK(Env::Default()->GetFileSize(path, &size));
+      bytes += size;
+    }
+  }
+  for (const std::string& words :
+       {" of " + PrintedBytes(bytes) + ", ", std::string(" %, about "),
+        std::string(" left; "), std::string(" M/s")}) {
+    EXPECT_NE(std::string::npos, run.err.find(words)) << words << run.err;
+  }
+}
+
 TEST_F(VerifyTest, FindsADeniedKey) {
   const std::string forgotten = KeyOf(1001);
   const std::string path = path_ + ".sst";
