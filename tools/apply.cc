@@ -12,7 +12,6 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/replace_file.h"
-#include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
@@ -51,13 +50,13 @@ Status LoadFamily(const std::string& file, Env* env, const std::string& name,
                                  PrintedName(name));
 }
 
-// The table of a column family as the OPTIONS file would have it.
-std::string TableText(const ColumnFamilyOptions& options) {
-  if (options.table_factory == nullptr) return kNullptrString;
-  ConfigOptions config;
-  config.delimiter = ";";
-  return std::string(options.table_factory->Name()) + ";" +
-         options.table_factory->ToString(config);
+// The filter policy of a column family; nullptr if it has none.
+const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
+  const auto* table =
+      options.table_factory == nullptr
+          ? nullptr
+          : options.table_factory->GetOptions<BlockBasedTableOptions>();
+  return table == nullptr ? nullptr : table->filter_policy.get();
 }
 
 class ApplyCommand : public Command {
@@ -85,18 +84,17 @@ class ApplyCommand : public Command {
   Status ReadSamplesOfPolicy(const SampleStore& store);
   void PrintCall(Output* output) const;
   // Makes the column family have this table, by opening the DB, and checks that
-  // the new OPTIONS file says so. Stores in what the files differ.
-  Status SetTable(const std::shared_ptr<TableFactory>& table);
+  // the new OPTIONS file names it and `policy`, which was asked for. Stores in
+  // what the files differ.
+  Status SetTable(const std::shared_ptr<TableFactory>& table,
+                  const FilterPolicy* policy);
   Status Apply(Output* output);
   Status Undo(Output* output);
   Status LatestFile(std::string* path) const;
-  // Where the OPTIONS file from before the last change of the column family is
-  // kept. RocksDB takes it for a file of the application's.
   std::string KeptFile() const {
-    return target_.db() + "/before_apply_" + std::to_string(family_.id) +
-           ".options";
+    return KeptOptionsFile(target_.db(), family_.id);
   }
-  void PrintChange(const std::string& policy, Output* output) const;
+  void PrintChange(Output* output) const;
 
   Target target_;
   std::string policy_text_;
@@ -105,21 +103,24 @@ class ApplyCommand : public Command {
   bool json_ = false;
   TargetFamily family_;
   std::shared_ptr<const FilterPolicy> policy_;
+  std::string written_policy_;  // according to the new OPTIONS file
   std::vector<std::string> changed_lines_;
 };
 
 const char* ApplyCommand::help() const {
   return R"(Makes the OPTIONS file of a closed DB name ProteanTable with the filter policy that --policy gives, such as
 the one at the end of protean advise, and leaves all other options alone. RocksDB itself opens the DB and
-writes the file, which is then read and compared with what was wanted. The lines that differ are printed.
+writes the file, which is then loaded as RocksDB does and compared with what was asked for. The lines that
+differ are printed.
 
 The OPTIONS file from before is kept in the folder of the DB, as before_apply_ID.options, where ID is the
 number of the column family. With --undo, its table and filter policy are those of the DB again, and it is
-deleted. Files that have got new filters meanwhile keep them: any policy of Protean reads them, and
-protean rollback gives filters of RocksDB's own to a DB that leaves Protean.
+deleted, as it is by protean rollback. Files that have got new filters meanwhile keep them: any policy of
+Protean reads them, and protean rollback gives filters of RocksDB's own to a DB that leaves Protean.
 
-Existing SST files keep their filters until they are rewritten: protean refresh --all does that. An
-application that passes its options itself must be changed, too.
+Existing SST files keep their filters until they are rewritten. For a policy of Protean, protean refresh
+--all does that; with none, only compaction does. An application that passes its options itself must be
+changed, too.
 
 A policy that learns needs samples of queries, or does much worse. Its seed_file and samples_file must be
 absolute paths, since the application may have another working folder, and a seed_file must exist. Up to
@@ -129,7 +130,8 @@ were asked for.
 
 With --print, nothing is changed. The call of SetOptions that changes the policy in a process that has the
 DB open is printed. It names the seed_file, of which backups have no copy. Only a column family that is
-under ProteanTable already can be changed so.
+under ProteanTable already can be changed so, and to none it cannot be changed: RocksDB takes nullptr for
+the policy that is set.
 
 No other process may have the DB open, except with --print.
 
@@ -213,11 +215,8 @@ void ApplyCommand::PrintCall(Output* output) const {
   // SetOptions changes a policy of the same kind, and keeps the options that it
   // is not given. So all of them are named.
   std::string text = policy_text_;
-  if (policy_ == nullptr) text = kNullptrString;
   if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
-    ConfigOptions config;
-    config.delimiter = ";";
-    text = policy_->ToString(config);
+    text = PolicyText(policy_.get());
   }
   Json row;
   row["column_family"] = family_.name;
@@ -239,45 +238,47 @@ Status ApplyCommand::LatestFile(std::string* path) const {
   return s;
 }
 
-Status ApplyCommand::SetTable(const std::shared_ptr<TableFactory>& table) {
+Status ApplyCommand::SetTable(const std::shared_ptr<TableFactory>& table,
+                              const FilterPolicy* policy) {
   std::string old_file;
   std::string old_text;
+  std::vector<ColumnFamilyDescriptor> written;
   Status s = LatestFile(&old_file);
   if (s.ok()) s = ReadFileToString(target_.env(), old_file, &old_text);
   if (s.ok()) {
-    s = OpenedDB::ChangeOptions(target_.db(), target_.env(),
-                                [&](ColumnFamilyDescriptor* family) {
-                                  if (family->name != family_.name) return;
-                                  family->options.table_factory = table;
-                                });
+    s = OpenedDB::ChangeOptions(
+        target_.db(), target_.env(),
+        [&](ColumnFamilyDescriptor* family) {
+          if (family->name != family_.name) return;
+          family->options.table_factory = table;
+        },
+        &written);
   }
   std::string new_file;
   std::string new_text;
   if (s.ok()) s = LatestFile(&new_file);
   if (s.ok()) s = ReadFileToString(target_.env(), new_file, &new_text);
-  ColumnFamilyOptions wanted;
-  ColumnFamilyOptions written;
-  wanted.table_factory = table;
-  if (s.ok()) {
-    s = LoadFamily(new_file, target_.env(), family_.name, &written);
-  }
   if (!s.ok()) return s;
-  if (TableText(wanted) != TableText(written)) {
-    return Status::Corruption(
-        new_file + " has other options than were set: " + TableText(written) +
-        " instead of " + TableText(wanted));
+  for (const ColumnFamilyDescriptor& family : written) {
+    if (family.name != family_.name) continue;
+    written_policy_ = PolicyText(PolicyOf(family.options));
+  }
+  if (written_policy_ != PolicyText(policy)) {
+    return Status::Corruption(new_file +
+                              " has filter_policy=" +
+                              WithoutSeeds(written_policy_) + " instead of " +
+                              WithoutSeeds(PolicyText(policy)));
   }
   changed_lines_ = DifferentLines(old_text, new_text);
   for (std::string& line : changed_lines_) line = WithoutSeeds(line);
   return s;
 }
 
-void ApplyCommand::PrintChange(const std::string& policy,
-                               Output* output) const {
+void ApplyCommand::PrintChange(Output* output) const {
   Json row;
   row["column_family"] = family_.name;
   row["old_policy"] = family_.filter_policy;
-  row["new_policy"] = policy;
+  row["new_policy"] = WithoutSeeds(written_policy_);
   row["kept"] = undo_ ? "" : KeptFile();
   row["changed_lines"] = changed_lines_;
   output->Row(row);
@@ -291,7 +292,7 @@ Status ApplyCommand::Apply(Output* output) {
   ColumnFamilyOptions options;
   if (s.ok()) s = LoadFamily(file, target_.env(), family_.name, &options);
   if (!s.ok()) return s;
-  const std::string before = TableText(options);
+  const std::string before = TableText(options.table_factory.get());
   if (options.table_factory == nullptr ||
       options.table_factory->GetOptions<BlockBasedTableOptions>() == nullptr) {
     return Status::NotSupported("column family " + PrintedName(family_.name) +
@@ -300,27 +301,34 @@ Status ApplyCommand::Apply(Output* output) {
                                 ", whose files have no filters");
   }
   GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(), &options);
-  if (TableText(options) == before) {
+  if (TableText(options.table_factory.get()) == before) {
     output->Line("Nothing to do: the OPTIONS file has this filter policy");
     return s;
   }
   std::string text;
   s = ReadFileToString(target_.env(), file, &text);
   if (s.ok()) s = WriteNewFile(target_.env(), KeptFile(), text);
-  if (s.ok()) s = SetTable(options.table_factory);
+  if (s.ok()) s = SetTable(options.table_factory, policy_.get());
   if (!s.ok()) return s;
-  PrintChange(policy_text_, output);
+  PrintChange(output);
+  const std::string flags = TargetFlags(target_.db(), family_.name);
   output->Line("The OPTIONS file from before is " + KeptFile() +
-               ". To go back to it:\n  protean apply " +
-               ShellWord("--db=" + AbsolutePath(target_.db())) +
-               (family_.name == kDefaultColumnFamilyName
-                    ? ""
-                    : " " + ShellWord("--column_family=" + family_.name)) +
-               " --undo");
+               ". To go back to it:\n  protean apply " + flags + " --undo");
+  if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
+    output->Line(
+        "Files get new filters when they are rewritten, by compaction or by\n"
+        "  protean refresh " +
+        flags + " --all");
+    return s;
+  }
   output->Line(
-      "Files get new filters when they are rewritten: by protean refresh "
-      "--all, "
-      "or compaction.");
+      "Files keep the filters that they have until compaction rewrites them.");
+  if (policy_ != nullptr) {
+    output->Line(
+        "To give all files filters of RocksDB's own, and the column family "
+        "RocksDB's own table:\n  protean rollback " +
+        flags + " " + ShellWord("--to=" + policy_text_));
+  }
   return s;
 }
 
@@ -331,14 +339,10 @@ Status ApplyCommand::Undo(Output* output) {
   }
   ColumnFamilyOptions options;
   Status s = LoadFamily(KeptFile(), target_.env(), family_.name, &options);
-  if (s.ok()) s = SetTable(options.table_factory);
+  if (s.ok()) s = SetTable(options.table_factory, PolicyOf(options));
   if (s.ok()) s = target_.env()->DeleteFile(KeptFile());
   if (!s.ok()) return s;
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
-  PrintChange(table->filter_policy == nullptr ? std::string(kNullptrString)
-                                              : table->filter_policy->GetId(),
-              output);
+  PrintChange(output);
   output->Line("Files keep the filters that they have got meanwhile.");
   return s;
 }
@@ -362,6 +366,13 @@ Status ApplyCommand::Run(const std::vector<std::string>& operands,
     if (family_.table_factory != ProteanTableFactory::kClassName()) {
       return Status::InvalidArgument(WhyNotProteanTable(family_, policy_text_) +
                                      "; SetOptions cannot change that");
+    }
+    if (policy_ == nullptr) {
+      return Status::InvalidArgument(
+          "SetOptions cannot take a filter policy away: RocksDB takes nullptr "
+          "for the policy that is set, returns OK and changes nothing. Close "
+          "the DB, and give --policy=" +
+          policy_text_ + " without --print");
     }
     PrintCall(&output);
     return s;

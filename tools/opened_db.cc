@@ -8,17 +8,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <map>
 #include <mutex>
 #include <system_error>
 
 #include "env/fs_readonly.h"
 #include "file/filename.h"
-#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tools/manifest.h"
+#include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -194,10 +196,33 @@ Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
 }
 
 Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
-                               const Adjust& adjust) {
+                               const Adjust& adjust,
+                               std::vector<ColumnFamilyDescriptor>* written) {
+  std::map<std::string, std::string> set;  // by column family
   std::unique_ptr<OpenedDB> opened;
-  const Status s = OpenForWriting(path, env, &opened, adjust);
-  return s.ok() ? opened->Close() : s;
+  Status s =
+      OpenForWriting(path, env, &opened, [&](ColumnFamilyDescriptor* family) {
+        const std::string before =
+            TableText(family->options.table_factory.get());
+        adjust(family);
+        std::string text = TableText(family->options.table_factory.get());
+        if (text != before) set[family->name] = std::move(text);
+      });
+  if (s.ok()) s = opened->Close();
+  DBOptions options;
+  if (s.ok()) s = LoadOptions(path, env, /*strictly=*/true, &options, written);
+  if (!s.ok()) return s;
+  for (const ColumnFamilyDescriptor& family : *written) {
+    const auto changed = set.find(family.name);
+    if (changed == set.end()) continue;
+    const std::string text = TableText(family.options.table_factory.get());
+    if (text == changed->second) continue;
+    return Status::Corruption("the new OPTIONS file of " + path +
+                              " has for column family " +
+                              PrintedName(family.name) + " " + text +
+                              " instead of " + changed->second);
+  }
+  return s;
 }
 
 Status OpenedDB::OpenForReading(const std::string& path, Env* env,
@@ -246,6 +271,13 @@ Status OpenedDB::Close() {
 
 OpenedDB::~OpenedDB() { Close().PermitUncheckedError(); }
 
+std::string TableText(const TableFactory* table) {
+  if (table == nullptr) return "nullptr";
+  ConfigOptions config;
+  config.delimiter = ";";
+  return std::string(table->Name()) + ";" + table->ToString(config);
+}
+
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options) {
@@ -253,10 +285,15 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
       *options->table_factory->GetOptions<BlockBasedTableOptions>();
   table.filter_policy = policy;
   if (table_factory == ProteanTableFactory::kClassName()) {
-    options->table_factory = NewProteanTableFactory(table);
+    // NewProteanTableFactory would take the recommended policy for nullptr.
+    options->table_factory = std::make_shared<ProteanTableFactory>(table);
   } else {
     options->table_factory.reset(NewBlockBasedTableFactory(table));
   }
+}
+
+std::string KeptOptionsFile(const std::string& db, uint32_t column_family_id) {
+  return db + "/before_apply_" + std::to_string(column_family_id) + ".options";
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

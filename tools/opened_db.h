@@ -35,9 +35,13 @@ class OpenedDB {
                                const Adjust& adjust = nullptr);
 
   // Opens the DB as OpenForWriting does, which makes the OPTIONS file have what
-  // `adjust` makes of the options, and closes it.
+  // `adjust` makes of the options, and closes it. Then reads the file as
+  // RocksDB does when it loads options, and stores its column families. Returns
+  // Corruption if one of those that `adjust` has changed has another table than
+  // was set.
   static Status ChangeOptions(const std::string& path, Env* env,
-                              const Adjust& adjust);
+                              const Adjust& adjust,
+                              std::vector<ColumnFamilyDescriptor>* written);
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
@@ -76,11 +80,19 @@ class OpenedDB {
   std::vector<ColumnFamilyHandle*> handles_;
 };
 
+// A table factory with all of its options, as an OPTIONS file has it.
+std::string TableText(const TableFactory* table);
+
 // Gives a column family the filter policy, under ProteanTable or
 // BlockBasedTable as `table_factory` says; its other options of the table stay
-// as they are. REQUIRES: its table is one of these.
+// as they are. nullptr is no policy, so new files get no filters. REQUIRES: its
+// table is one of these.
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options);
+
+// Where the OPTIONS file from before the last `protean apply` to a column
+// family is kept. RocksDB takes it for a file of the application's.
+std::string KeptOptionsFile(const std::string& db, uint32_t column_family_id);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

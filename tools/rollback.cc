@@ -90,6 +90,7 @@ bool HasProteanFilter(const TargetFamily& family) {
 // A column family that is given back.
 struct RolledBackFamily {
   std::string name;
+  uint32_t id = 0;
   // Whether its OPTIONS name ProteanTable, rather than RocksDB's own table for
   // files with filters of Protean's.
   bool under_protean = false;
@@ -150,7 +151,13 @@ class RollbackCommand : public Command {
                     Totals* totals) const;
   void Print(const std::string& family, const RefreshResult& result,
              Output* output) const;
+  // Makes the OPTIONS file name RocksDB's own table, and deletes what `protean
+  // apply --undo` would go back to.
+  Status GiveBack() const;
   void PrintEnd(Output* output) const;
+  // Says which other column families keep a RocksDB without Protean from
+  // loading the OPTIONS file.
+  void PrintOthers(std::ostream& err) const;
 
   Target target_;
   RefreshOptions options_;
@@ -178,7 +185,9 @@ plugin/refresh_filters.h, and BlockBasedTable in its options from then on. A Tra
 (allow_2pc=true in its OPTIONS file) is not rewritten: that way is for its application, too.
 
 Column families under ProteanTable are given back, and those whose table is RocksDB's own but whose files
-still have filters of Protean's. Files of samples stay; they hold keys, and can be deleted.
+still have filters of Protean's. As long as one of them names ProteanTable, a RocksDB without Protean, such
+as its ldb, cannot load the OPTIONS file; so with --column_family, the others are named. Files of samples
+stay; they hold keys, and can be deleted. What protean apply has kept for --undo is deleted.
 
 Exit code: 0, also if there is nothing to do; 1 if files are damaged or could not be rewritten, so that the
 OPTIONS file still names ProteanTable; 2 if the command failed or was interrupted.
@@ -201,7 +210,7 @@ void RollbackCommand::AddFlags(Arguments* arguments) {
   arguments->Add("bytes_per_second", "N",
                  "rewrite at most N bytes per second on average, such as 50M; "
                  "default: no limit",
-                 &options_.bytes_per_second);
+                 &options_.bytes_per_second, 1);
   arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
@@ -209,6 +218,7 @@ void RollbackCommand::Choose(std::ostream& err) {
   for (const TargetFamily& family : target_.families()) {
     RolledBackFamily chosen;
     chosen.name = family.name;
+    chosen.id = family.id;
     chosen.under_protean =
         family.table_factory == ProteanTableFactory::kClassName();
     if (!chosen.under_protean && !HasProteanFilter(family)) {
@@ -364,6 +374,29 @@ void RollbackCommand::Print(const std::string& family,
   output->Row(totals);
 }
 
+Status RollbackCommand::GiveBack() const {
+  for (const RolledBackFamily& family : families_) {
+    const std::string kept = KeptOptionsFile(target_.db(), family.id);
+    if (!target_.env()->FileExists(kept).ok()) continue;
+    const Status s = target_.env()->DeleteFile(kept);
+    if (!s.ok()) return s;
+  }
+  std::vector<ColumnFamilyDescriptor> written;
+  return OpenedDB::ChangeOptions(target_.db(), target_.env(),
+                                 WithPolicy(Under::kRocksDBsTable), &written);
+}
+
+void RollbackCommand::PrintOthers(std::ostream& err) const {
+  for (const std::string& family : target_.under_protean()) {
+    if (Find(family) != nullptr) continue;
+    err << "column family " << PrintedName(family)
+        << " still names ProteanTable, so a RocksDB without Protean cannot "
+           "load the OPTIONS file: give it back, too, by protean rollback "
+        << TargetFlags(target_.db(), family) << ' ' << ShellWord("--to=" + to_)
+        << '\n';
+  }
+}
+
 void RollbackCommand::PrintEnd(Output* output) const {
   for (const RolledBackFamily& family : families_) {
     output->Line(Wrap("Column family " + PrintedName(family.name) +
@@ -401,8 +434,9 @@ Status RollbackCommand::Run(const std::vector<std::string>& operands,
   Output output(out, json_);
   if (families_.empty()) {
     output.Line(
-        "Nothing to do: no column family is under ProteanTable, and no "
-        "file has a filter of Protean's");
+        "Nothing to do: no column family that was looked at is under "
+        "ProteanTable, and none of their files has a filter of Protean's");
+    PrintOthers(err);
     return Status::OK();
   }
 
@@ -415,6 +449,7 @@ Status RollbackCommand::Run(const std::vector<std::string>& operands,
       Print(family.name, planned[family.name], &output);
     }
     output.Line(Wrap(EstimateText(estimated), 0, kWidth));
+    PrintOthers(err);
     *found = estimated.unwritten > 0;
     return s;
   }
@@ -440,9 +475,10 @@ Status RollbackCommand::Run(const std::vector<std::string>& operands,
         0, kWidth));
     return s;
   }
-  s = OpenedDB::ChangeOptions(target_.db(), target_.env(),
-                              WithPolicy(Under::kRocksDBsTable));
-  if (s.ok()) PrintEnd(&output);
+  s = GiveBack();
+  if (!s.ok()) return s;
+  PrintEnd(&output);
+  PrintOthers(err);
   return s;
 }
 

@@ -3,6 +3,8 @@
 #include "tools/target.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "db/dbformat.h"
 #include "file/filename.h"
@@ -10,6 +12,7 @@
 #include "filter_policy/samples/read_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
+#include "table/protean_table_factory.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
 #include "tools/policy_flag.h"
@@ -17,15 +20,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// The filter policy of the options as an options string, or at least its name,
-// such as "protean.Proteus:12".
-std::string PolicyText(const FilterPolicy* policy) {
-  if (policy == nullptr) return "nullptr";
-  ConfigOptions config;
-  config.delimiter = ";";
-  return WithoutSeeds(policy->ToString(config));
-}
 
 // Sets the table factory that reads the column family's files, whatever filters
 // they have.
@@ -37,7 +31,8 @@ void SetTableFactory(TargetFamily* family) {
         family->options.table_factory->GetOptions<BlockBasedTableOptions>();
     if (own != nullptr) {
       table = *own;
-      family->filter_policy = PolicyText(own->filter_policy.get());
+      family->filter_policy =
+          WithoutSeeds(PolicyText(own->filter_policy.get()));
     }
   }
   family->has_protean_policy =
@@ -51,7 +46,20 @@ void SetTableFactory(TargetFamily* family) {
   family->options.table_factory = NewProteanTableFactory(table);
 }
 
+bool IsUnderProtean(const ColumnFamilyOptions& options) {
+  return options.table_factory != nullptr &&
+         options.table_factory->Name() ==
+             std::string(ProteanTableFactory::kClassName());
+}
+
 }  // namespace
+
+std::string PolicyText(const FilterPolicy* policy) {
+  if (policy == nullptr) return "nullptr";
+  ConfigOptions config;
+  config.delimiter = ";";
+  return policy->ToString(config);
+}
 
 const ProteanFilterPolicy* TargetFamily::policy() const {
   return AsProteanFilterPolicy(table_options().filter_policy.get());
@@ -61,24 +69,42 @@ const BlockBasedTableOptions& TargetFamily::table_options() const {
   return *options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
+std::string TargetFlags(const std::string& db,
+                        const std::string& column_family) {
+  const std::string flags = ShellWord("--db=" + AbsolutePath(db));
+  if (column_family == kDefaultColumnFamilyName) return flags;
+  return flags + " " + ShellWord("--column_family=" + column_family);
+}
+
 std::string WhyNotProteanTable(const TargetFamily& family,
                                const std::string& policy) {
   const std::string name = PrintedName(family.name);
+  if (family.table_factory.empty()) {
+    return "the table factory of column family " + name +
+           " is not known: " + family.unknown_options;
+  }
+  const std::string has = "column family " + name + " has the table factory " +
+                          family.table_factory +
+                          (family.filter_policy.empty()
+                               ? ""
+                               : " with filter_policy=" + family.filter_policy);
+  if (family.table_factory == ProteanTableFactory::kClassName()) {
+    return has +
+           ", which is no filter policy of Protean; its options need "
+           "filter_policy=" +
+           policy +
+           ". For filters of RocksDB's own in all files, there is protean "
+           "rollback";
+  }
   const auto section = [&name](const std::string& table_factory) {
     return "[TableOptions/" + table_factory + " \"" + name + "\"]";
   };
-  const bool unknown = family.table_factory.empty();
-  return "column family " + name + " has the table factory " +
-         (unknown ? "of an unknown kind" : family.table_factory) +
-         (family.filter_policy.empty()
-              ? ""
-              : " with filter_policy=" + family.filter_policy) +
-         "; its options need table_factory={id=ProteanTable;filter_policy=" +
-         policy +
+  return has + "; its options need table_factory={id=ProteanTable;" +
+         "filter_policy=" + policy +
          "}. In an OPTIONS file, the name of the section decides, whatever the "
          "line table_factory says: it must be " +
-         section("ProteanTable") +
-         (unknown ? "" : ", but is " + section(family.table_factory));
+         section(ProteanTableFactory::kClassName()) + ", but is " +
+         section(family.table_factory);
 }
 
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
@@ -179,6 +205,9 @@ Status Target::OpenDB() {
         "the OPTIONS file cannot be used, so default options are used: " +
         loaded.ToString());
   }
+  for (const ColumnFamilyDescriptor& family : described) {
+    if (IsUnderProtean(family.options)) under_protean_.push_back(family.name);
+  }
   std::string names;
   for (ManifestFamily& entry : manifest) {
     names += (names.empty() ? "" : ", ") + PrintedName(entry.name);
@@ -194,7 +223,12 @@ Status Target::OpenDB() {
     if (found != described.end()) options = found->options;
     family.options = Options(db_options_, options);
     if (env != Env::Default()) family.options.env = env;
-    if (found == described.end()) family.options.table_factory = nullptr;
+    if (found == described.end()) {
+      family.options.table_factory = nullptr;
+      family.unknown_options =
+          loaded.ok() ? "the OPTIONS file does not have the column family"
+                      : "the OPTIONS file cannot be used: " + loaded.ToString();
+    }
     SetTableFactory(&family);
     if (!family.comparator.empty() &&
         family.comparator != family.options.comparator->Name()) {
@@ -217,6 +251,43 @@ Status Target::OpenDB() {
                                    "; its column families: " + names);
   }
   return Status::OK();
+}
+
+std::string Target::LastProteanPolicy(const std::string& column_family) const {
+  std::vector<std::string> names;
+  env_->GetChildren(db_, &names).PermitUncheckedError();
+  std::map<uint64_t, std::string, std::greater<>> files;  // newest first
+  for (const std::string& name : names) {
+    uint64_t number = 0;
+    FileType type = kTempFile;
+    if (ParseFileName(name, &number, &type) && type == kOptionsFile) {
+      files[number] = db_ + "/" + name;
+    }
+  }
+  for (const auto& [number, file] : files) {
+    ConfigOptions config;
+    config.env = env_;
+    DBOptions db_options;
+    std::vector<ColumnFamilyDescriptor> families;
+    if (!LoadOptionsFromFile(config, file, &db_options, &families).ok()) {
+      continue;
+    }
+    for (const ColumnFamilyDescriptor& family : families) {
+      if (family.name != column_family || !IsUnderProtean(family.options)) {
+        continue;
+      }
+      return WithoutSeeds(PolicyText(
+          family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+              ->filter_policy.get()));
+    }
+  }
+  return "";
+}
+
+bool Target::IsMissing(const TargetFamily& family,
+                       const TargetFile& file) const {
+  return !db_.empty() && env_->FileExists(file.path).IsNotFound() &&
+         IsListed(env_, db_, family.name, file.number);
 }
 
 std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {

@@ -53,9 +53,10 @@ struct TargetFamily {
   // opens all filters. For files given by path, the default options.
   Options options;
   // The column family's own table factory and filter policy, according to the
-  // OPTIONS file; empty if unknown.
+  // OPTIONS file; empty if unknown, and then `unknown_options` says why.
   std::string table_factory;
   std::string filter_policy;
+  std::string unknown_options;
   // Whether that filter policy is one of Protean's.
   bool has_protean_policy = false;
   // The name of the comparator; empty if unknown. If this program does not know
@@ -71,9 +72,17 @@ struct TargetFamily {
   const BlockBasedTableOptions& table_options() const;
 };
 
-// Why the column family is not under ProteanTable, and what its options need:
-// `policy`, such as "proteus:12". Names the section of the OPTIONS file, which
-// decides whatever the line table_factory says.
+// A filter policy as an options string, or at least its name, such as
+// "bloomfilter:10:false"; "nullptr" for none.
+std::string PolicyText(const FilterPolicy* policy);
+
+// The flags that name a DB and one of its column families on a command line.
+std::string TargetFlags(const std::string& db,
+                        const std::string& column_family);
+
+// Why the column family is not under ProteanTable with a policy of Protean, and
+// what its options need: `policy`, such as "proteus:12". Names the section of
+// the OPTIONS file, which decides whatever the line table_factory says.
 std::string WhyNotProteanTable(const TargetFamily& family,
                                const std::string& policy);
 
@@ -95,6 +104,19 @@ class Target {
   // The selected column families: all unless --column_family is given. SST
   // files given by path form one family without a name.
   const std::vector<TargetFamily>& families() const { return families_; }
+
+  // All column families of the DB whose OPTIONS name ProteanTable, selected or
+  // not.
+  const std::vector<std::string>& under_protean() const {
+    return under_protean_;
+  }
+
+  // The filter policy of the newest OPTIONS file that names ProteanTable for
+  // the column family: RocksDB keeps the last ones. Empty if none of them does.
+  std::string LastProteanPolicy(const std::string& column_family) const;
+  // Returns true if the file does not exist, although the MANIFEST lists it at
+  // this moment: compaction has not taken it away.
+  bool IsMissing(const TargetFamily& family, const TargetFile& file) const;
 
   // The Env that the files are read with. It lives as long as this object and
   // its copies.
@@ -132,6 +154,7 @@ class Target {
   Env* env_ = Env::Default();
   DBOptions db_options_;  // from the OPTIONS file
   std::vector<TargetFamily> families_;
+  std::vector<std::string> under_protean_;
   std::vector<std::string> notes_;
   std::string cut_off_;
 };

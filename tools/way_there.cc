@@ -79,13 +79,8 @@ std::vector<std::string> CommandsFor(const AdviceSource& source,
                                      const TargetFamily& family,
                                      const Candidate& candidate,
                                      const std::string& policy) {
-  const std::string db = AbsolutePath(source.db);
   const auto command = [&](const std::string& name) {
-    std::string text = "protean " + name + " " + ShellWord("--db=" + db);
-    if (family.name != kDefaultColumnFamilyName) {
-      text += " " + ShellWord("--column_family=" + family.name);
-    }
-    return text;
+    return "protean " + name + " " + TargetFlags(source.db, family.name);
   };
   std::vector<std::string> commands;
   const std::string seeds = SeedsFor(source, family, candidate);

@@ -5,10 +5,14 @@
 
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
+#include "rocksdb/file_system.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/table/twin_db.h"
 #include "tests/tools/tool_db.h"
+#include "tools/opened_db.h"
 #include "tools/options_diff.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -25,6 +29,10 @@ class ApplyTest : public ToolDBTest {
   }
   static void ExpectHas(const std::string& text, const std::string& part) {
     EXPECT_NE(std::string::npos, text.find(part)) << part << " in:\n" << text;
+  }
+  static const BlockBasedTableOptions& TableOf(
+      const ColumnFamilyOptions& options) {
+    return *options.table_factory->GetOptions<BlockBasedTableOptions>();
   }
   // The name of the kept OPTIONS file of the column family with this number.
   std::string Kept(int id) const {
@@ -89,6 +97,128 @@ TEST_F(ApplyTest, ErrorIfExists) {
   ExpectAllKeys(1);
 }
 
+// No policy is a policy: new files then have no filters.
+TEST_F(ApplyTest, NoPolicy) {
+  Fill();
+  const std::string before = OptionsOnDisk();
+  for (const char* policy : {"none", "nullptr"}) {
+    for (const char* name : {"surf", "bloom"}) {
+      SCOPED_TRACE(std::string(policy) + " for " + name);
+      const std::string family = std::string("--column_family=") + name;
+      const std::string flag = std::string("--policy=") + policy;
+      const ToolRun run = Apply({flag, family, "--json"});
+      EXPECT_EQ(kFine, run.code) << run.err;
+      EXPECT_EQ("nullptr", run.Rows().at(0)["new_policy"]);
+      ExpectHas(Apply({flag, family}).out, "Nothing to do");
+
+      DBOptions db_options;
+      std::vector<ColumnFamilyDescriptor> families;
+      ASSERT_OK(
+          LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
+      for (const ColumnFamilyDescriptor& loaded : families) {
+        if (loaded.name != name) continue;
+        EXPECT_STREQ("ProteanTable", loaded.options.table_factory->Name());
+        EXPECT_EQ(nullptr, TableOf(loaded.options).filter_policy);
+      }
+      const std::vector<ColumnFamilyDescriptor> own = families_;
+      families_ = families;
+      Open();
+      for (ColumnFamilyHandle* handle : handles_) {
+        if (handle->GetName() != name) continue;
+        ASSERT_NO_FATAL_FAILURE(WriteRun(handle, /*upper=*/true));
+      }
+      Close();
+      families_ = own;
+      size_t without = 0;
+      for (const Json& row :
+           RunTool({"inspect", "--db=" + path_, family, "--json"}).Rows()) {
+        without += row["filter_bytes"] == 0;
+      }
+      EXPECT_EQ(1u, without);
+      EXPECT_EQ(kFine, Apply({"--undo", family}).code);
+      EXPECT_EQ(before, OptionsOnDisk());
+      // The next round begins with filters only.
+      ASSERT_OK(DestroyDB(path_, Options(), families_));
+      Fill();
+    }
+  }
+}
+
+// What GiveFilterPolicy is given is what it gives, whatever was there before.
+TEST_F(ApplyTest, GivesThePolicy) {
+  for (const char* table : {"ProteanTable", "BlockBasedTable"}) {
+    for (ColumnFamilyDescriptor& family : families_) {
+      GiveFilterPolicy(nullptr, table, &family.options);
+      EXPECT_STREQ(table, family.options.table_factory->Name());
+      EXPECT_EQ(nullptr, TableOf(family.options).filter_policy);
+    }
+  }
+}
+
+// Changes an OPTIONS file when RocksDB, which has checked it, gives it its
+// name.
+class ChangingFileSystem : public FileSystemWrapper {
+ public:
+  using FileSystemWrapper::FileSystemWrapper;
+
+  const char* Name() const override { return "ChangingFileSystem"; }
+  IOStatus RenameFile(const std::string& from, const std::string& to,
+                      const IOOptions& options, IODebugContext* dbg) override {
+    Env* const env = Env::Default();
+    const std::string written = "filter_policy=bloomfilter:9:";
+    std::string text;
+    if (to.find("/OPTIONS-") != std::string::npos) {
+      EXPECT_OK(ReadFileToString(env, from, &text));
+      const size_t at = text.find(written);
+      EXPECT_NE(std::string::npos, at) << text;
+      if (at != std::string::npos) text[at + written.size() - 2] = '8';
+      EXPECT_OK(WriteStringToFile(env, text, from));
+    }
+    return FileSystemWrapper::RenameFile(from, to, options, dbg);
+  }
+};
+
+// What counts is the OPTIONS file, and not what was to be written.
+TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
+  Fill();
+  const std::unique_ptr<Env> env = NewCompositeEnv(
+      std::make_shared<ChangingFileSystem>(FileSystem::Default()));
+  std::vector<ColumnFamilyDescriptor> written;
+  const Status s = OpenedDB::ChangeOptions(
+      path_, env.get(),
+      [](ColumnFamilyDescriptor* family) {
+        if (family->name != "surf") return;
+        GiveFilterPolicy(
+            std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(9)),
+            "ProteanTable", &family->options);
+      },
+      &written);
+  EXPECT_TRUE(s.IsCorruption()) << s.ToString();
+  ExpectHas(s.ToString(), "has for column family surf ProteanTable;");
+  ExpectHas(s.ToString(), "bloomfilter:8:");
+  ExpectHas(s.ToString(), " instead of ProteanTable;");
+}
+
+// What apply prints for a policy of RocksDB's leads to its filters.
+TEST_F(ApplyTest, PolicyOfRocksDB) {
+  Fill();
+  const std::string surf = "--column_family=surf";
+  const ToolRun run = Apply({"--policy=bloomfilter:10", surf});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(std::string::npos, run.out.find("refresh")) << run.out;
+  ExpectHas(run.out, "\n  protean rollback --db=" + path_ + " " + surf +
+                         " --to=bloomfilter:10\n");
+  RunTool({"refresh", "--db=" + path_, surf, "--all"})
+      .ExpectRefused({"surf has the table factory ProteanTable with "
+                      "filter_policy=bloomfilter:10",
+                      "no filter policy of Protean", "protean rollback"});
+  EXPECT_EQ(
+      kFine,
+      RunTool({"rollback", "--db=" + path_, surf, "--to=bloomfilter:10"}).code);
+  ExpectHas(OptionsOnDisk(), "[TableOptions/BlockBasedTable \"surf\"]");
+  ExpectAllKeys(1);
+}
+
 TEST_F(ApplyTest, PrintsTheCall) {
   Fill();
   const auto before = Disk();
@@ -106,6 +236,13 @@ TEST_F(ApplyTest, PrintsTheCall) {
       row["set_options"].get<std::unordered_map<std::string, std::string>>()));
   Apply({"--policy=surf:0:4", "--print", "--column_family=bloom"})
       .ExpectRefused({"BlockBasedTable", "SetOptions cannot change that"});
+  // RocksDB returns OK for nullptr, and changes nothing.
+  EXPECT_OK(db_->SetOptions({{"table_factory.filter_policy", "nullptr"}}));
+  EXPECT_NE(nullptr, TableOf(db_->GetOptions()).filter_policy);
+  for (const char* none : {"--policy=none", "--policy=nullptr"}) {
+    Apply({none, "--print"})
+        .ExpectRefused({"SetOptions cannot take a filter policy away"});
+  }
   // Nothing else works while the DB is open.
   Apply({"--policy=surf:0:4"})
       .ExpectRefused({"probably because a process has it open", "--print"});

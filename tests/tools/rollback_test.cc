@@ -164,6 +164,26 @@ TEST_F(RollbackTest, FilesLeftUnderRocksDBsTable) {
   for (ColumnFamilyDescriptor& family : families_) {
     family.options.table_factory = families_[2].options.table_factory;
   }
+// What apply has kept would bring ProteanTable back.
+TEST_F(RollbackTest, LeavesNothingToUndo) {
+  Fill();
+  for (const char* family : {"default", "surf"}) {
+    EXPECT_EQ(kFine, RunTool({"apply", "--db=" + path_, "--policy=proteus:9",
+                              std::string("--column_family=") + family})
+                         .code);
+  }
+  EXPECT_EQ(kFine, Rollback({"--column_family=default"}).code);
+  EXPECT_EQ(0u, Disk().count("before_apply_0.options"));
+  RunTool({"apply", "--db=" + path_, "--undo"})
+      .ExpectRefused({"nothing to undo"});
+  // The other column family can still go back.
+  EXPECT_EQ(kFine, RunTool({"apply", "--db=" + path_, "--undo",
+                            "--column_family=surf"})
+                       .code);
+  EXPECT_EQ(kFine, Rollback().code);
+  ExpectStockFilters({"default", "surf", "bloom"});
+}
+
   Open();
   Close();
   const ToolRun run = Rollback();
@@ -171,6 +191,20 @@ TEST_F(RollbackTest, FilesLeftUnderRocksDBsTable) {
   EXPECT_EQ(4u, Count(run, "rewritten")) << run.out;
   ExpectStockFilters({"default", "surf", "bloom"});
 }
+  // The OPTIONS file still is none for a RocksDB without Protean, which is
+  // said.
+  const std::string words =
+      "column family surf still names ProteanTable, so a RocksDB without "
+      "Protean cannot load the OPTIONS file";
+  const std::string command = "protean rollback --db=" + path_ +
+                              " --column_family=surf --to=bloomfilter:10\n";
+  EXPECT_NE(std::string::npos, run.err.find(words)) << run.err;
+  EXPECT_NE(std::string::npos, run.err.find(command)) << run.err;
+  const ToolRun again = Rollback({"--column_family=bloom"});
+  EXPECT_EQ(kFine, again.code) << again.err;
+  EXPECT_NE(std::string::npos, again.err.find(command)) << again.err;
+  const ToolRun dry = Rollback({"--column_family=surf", "--dry_run"});
+  EXPECT_EQ(std::string::npos, dry.err.find(words)) << dry.err;
 
 TEST_F(RollbackTest, InterruptEndsIt) {
   for (const int signal : {SIGINT, SIGTERM}) {
