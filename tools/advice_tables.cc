@@ -56,6 +56,33 @@ const std::vector<Column> kPriceColumns = {
 
 }  // namespace
 
+void PrintNothingMeasured(const TargetFamily& family, const std::string& source,
+                          const std::vector<ReadQuery>& reads, Output* output) {
+  const auto [first, last] = std::minmax_element(
+      reads.begin(), reads.end(), [](const ReadQuery& a, const ReadQuery& b) {
+        return a.target < b.target;
+      });
+  std::string smallest = family.files[0].smallest;
+  std::string largest = family.files[0].largest;
+  for (const TargetFile& file : family.files) {
+    smallest = std::min(smallest, file.smallest);
+    largest = std::max(largest, file.largest);
+  }
+  const std::string why = Format(
+      "of the %zu reads from %s, none that was replayed asks a file that could "
+      "be read. They are for keys from %s to %s, and the files have keys from "
+      "%s to %s",
+      reads.size(), source.c_str(), PrintedKey(first->target).c_str(),
+      PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
+      PrintedKey(largest).c_str());
+  Json row = {{"row", "nothing"}};
+  row["column_family"] = family.name;
+  row["reads"] = reads.size();
+  row["reason"] = why;
+  output->Row(row);
+  output->Line("Nothing was measured, so there is no advice: " + why);
+}
+
 Json AdviceTables::RowOf(const std::string& policy,
                          const ReplaySum& sum) const {
   const auto reads =
@@ -84,7 +111,7 @@ Json AdviceTables::RowOf(const std::string& policy,
 
 void AdviceTables::PrintReads(const std::string& source, uint64_t seen,
                               const std::vector<ReadQuery>& reads,
-                              const ReadTruth& truth) const {
+                              const ReadTruth& truth, size_t missing) const {
   if (!family_.name.empty()) {
     output_->Line("Column family " + PrintedName(family_.name) + ": " +
                   family_.table_factory +
@@ -109,6 +136,15 @@ void AdviceTables::PrintReads(const std::string& source, uint64_t seen,
       report_.replayed, report_.taught, report_.built_files, all.files,
       PrintedBytes(report_.built_bytes).c_str(),
       PrintedBytes(all.bytes).c_str()));
+  size_t asking = 0;
+  for (size_t i = 0; i < truth.questions.size(); i++) {
+    asking += i == 0 || truth.questions[i].read != truth.questions[i - 1].read;
+  }
+  if (asking < reads.size()) {
+    output_->Line(Format(
+        "%zu of the %zu reads ask a file; no file can have keys for the others",
+        asking, reads.size()));
+  }
   if (report_.levels_settled) {
     output_->Line(
         "Filters of small levels have the size that level_bits=auto gives "
@@ -130,9 +166,13 @@ void AdviceTables::PrintReads(const std::string& source, uint64_t seen,
   if (family_.options.prefix_extractor != nullptr) {
     output_->Line("All seeks are replayed in total order (total_order_seek)");
   }
-  if (const size_t gone = std::max(truth.files_gone, report_.files_gone)) {
-    output_->Line(
-        Format("%zu files are gone, probably compacted, and left out", gone));
+  if (missing > 0) {
+    output_->Line(Format("%zu files are missing, and left out", missing));
+  }
+  const size_t gone = std::max(truth.files_gone, report_.files_gone);
+  if (gone > missing) {
+    output_->Line(Format("%zu files have been compacted, and are left out",
+                         gone - missing));
   }
   output_->Line();
 }

@@ -17,6 +17,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Prints that there is no advice, because the reads, which come from `source`,
+// ask no file.
+void PrintNothingMeasured(const TargetFamily& family, const std::string& source,
+                          const std::vector<ReadQuery>& reads, Output* output);
+
 // Prints one report. The arguments of the constructor must outlive it.
 class AdviceTables {
  public:
@@ -29,10 +34,11 @@ class AdviceTables {
         output_(output) {}
 
   // The reads that were replayed, and what limits the results. `source` is
-  // where `seen` reads were found, of which `reads` were chosen.
+  // where `seen` reads were found, of which `reads` were chosen. `missing`
+  // files do not exist although the MANIFEST lists them.
   void PrintReads(const std::string& source, uint64_t seen,
-                  const std::vector<ReadQuery>& reads,
-                  const ReadTruth& truth) const;
+                  const std::vector<ReadQuery>& reads, const ReadTruth& truth,
+                  size_t missing) const;
   // What each result costs and saves.
   void PrintPolicies() const;
   // What each kind of read costs now and under the recommended result, and

@@ -14,6 +14,7 @@
 #include "filter_policy/samples/replace_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
+#include "table/protean_table_factory.h"
 #include "tools/advice.h"
 #include "tools/advice_tables.h"
 #include "tools/cache_needs.h"
@@ -34,6 +35,12 @@ namespace {
 const std::vector<std::string> kDefaultPolicies = {
     "bloomfilter:10", "surf:0:4",   "surf:0:8",   "surf:0:0:8", "proteus:8",
     "proteus:10",     "proteus:12", "proteus:14", "proteus:16"};
+// Tried as well if Gets of absent keys are limited: a set of whole keys is for
+// them alone, however few of the reads they are.
+const std::vector<std::string> kPoliciesForGets = {
+    "{id=protean.Proteus;bits_per_key=12;points=keys}",
+    "{id=protean.Proteus;bits_per_key=16;points=keys}",
+    "{id=protean.Proteus;bits_per_key=20;points=keys}"};
 
 // The progress of a step.
 class Step {
@@ -130,7 +137,11 @@ class Advise : public Command {
   Status ChooseFamily(TargetFamily* family) const;
   Status ReadReads(const TargetFamily& family, std::ostream& err,
                    ReadSample* reads);
-  Status MakeCandidates(std::vector<Candidate>* candidates) const;
+  // Adds the policies to the candidates.
+  static Status AddCandidates(const std::vector<std::string>& policies,
+                              std::vector<Candidate>* candidates);
+  // Says which files are missing. Returns their number.
+  size_t PrintMissing(const TargetFamily& family, std::ostream& err) const;
 
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
@@ -206,7 +217,8 @@ smaller.
 Ctrl-C or SIGTERM while filters are built ends the building after the current file. The advice then
 rests on the files before.
 
-Exit code: 0, or 2 if no advice can be given or the command was interrupted.
+Exit code: 0; 1 if nothing was measured, because no read asks a file, or if a file is missing; 2 if no
+advice can be given or the command was interrupted.
 
 Examples:
   protean advise --db=/data/db --trace=/tmp/trace
@@ -227,9 +239,9 @@ void Advise::AddFlags(Arguments* arguments) {
                  "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
                  &from_.queries);
   arguments->Add("max_queries", "N",
-                 "if there are more than N reads, take N of them at random; "
-                 "default: 20000",
-                 &from_.max_queries);
+                 "if there are more than N reads, take N of them at random, 2 "
+                 "or more; default: 20000",
+                 &from_.max_queries, 2);
   arguments->Add(
       "policies", "SPEC,...",
       "filter policies to try, as in options; default: " +
@@ -244,27 +256,28 @@ void Advise::AddFlags(Arguments* arguments) {
   arguments->Add("max_bytes", "BYTES",
                  "build filters for files of at most that many bytes in all, "
                  "spread over the levels; default: 1G",
-                 &max_bytes_);
+                 &max_bytes_, 1);
   arguments->Add("min_saving", "PERCENT",
                  "the share of the blocks read without filters that a bit per "
-                 "key must save; default: 1",
-                 &min_saving_);
+                 "key must save, from 0 to 100; default: 1",
+                 &min_saving_, 0, 100);
   arguments->Add("max_get_blocks", "X",
                  "recommend no filters with which a Get of an absent key needs "
-                 "more than X data blocks on average, such as 0.02",
-                 &limits_.get_blocks);
+                 "more than X data blocks on average, such as 0.02; Proteus "
+                 "with points=keys is tried, too, unless there are --policies",
+                 &limits_.get_blocks, 0);
   arguments->Add("max_filter_memory", "BYTES",
                  "recommend no filters that take more than that in all",
-                 &max_filter_memory_);
+                 &max_filter_memory_, 1);
   arguments->Add("max_build_cpu", "SECONDS",
                  "recommend no filters that take more CPU to build for all "
                  "files",
-                 &limits_.build_cpu);
+                 &limits_.build_cpu, 0);
   arguments->Add("block_cache", "BYTES",
                  "the capacity of the DB's block cache, an LRUCache with the "
                  "default number of shards: say whether it keeps the filters, "
                  "if they are read through it",
-                 &block_cache_);
+                 &block_cache_, 1);
   arguments->Add("save_samples", "FILE",
                  "write the samples that the reads give to this file, a "
                  "seed_file for the policy",
@@ -356,12 +369,9 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
                          : s;
 }
 
-Status Advise::MakeCandidates(std::vector<Candidate>* candidates) const {
-  // No filter is always a candidate: all others are compared with it, and it
-  // costs nothing.
-  candidates->push_back({"none", nullptr});
-  for (const std::string& spec :
-       policies_.empty() ? kDefaultPolicies : policies_) {
+Status Advise::AddCandidates(const std::vector<std::string>& policies,
+                             std::vector<Candidate>* candidates) {
+  for (const std::string& spec : policies) {
     if (spec == "none") continue;
     Candidate candidate;
     candidate.name = spec;
@@ -384,6 +394,19 @@ std::string Advise::CacheAdvice(const CachedFilters& filters) const {
       PrintedBytes(block_cache_).c_str(), room.shards,
       PrintedBytes(room.shard()).c_str(), PrintedBytes(filters.largest).c_str(),
       kPartitionOptions, PrintedBytes(NeedsOf(filters).lru).c_str());
+}
+
+size_t Advise::PrintMissing(const TargetFamily& family,
+                            std::ostream& err) const {
+  size_t missing = 0;
+  for (const TargetFile& file : family.files) {
+    if (!target_.IsMissing(family, file)) continue;
+    missing++;
+    err << file.path
+        << " is missing, although the MANIFEST lists it: restore it from a "
+           "backup. What reads ask of it is not measured\n";
+  }
+  return missing;
 }
 
 void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
@@ -450,35 +473,45 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   output->Line();
   output->Line(
       "protean apply --undo takes the option back. An application that passes "
-      "its options itself must be\nchanged, too. " +
-      std::string(family.table_factory == "ProteanTable"
-                      ? "In a process that has the DB open:\n"
-                        "  SetOptions({{\"table_factory.filter_policy\", \"" +
-                            policy +
-                            "\"}}),\nthen RefreshFilters with all_files "
-                            "(plugin/refresh_filters.h), or CompactRange."
-                      : "Until files are rewritten, RocksDB's own filters "
-                        "still serve their Gets."));
+      "its options itself must be\nchanged, too.");
+  if (family.table_factory != ProteanTableFactory::kClassName()) {
+    output->Line(
+        "Until files are rewritten, RocksDB's own filters still serve their "
+        "Gets.");
+  } else if (candidate.policy != nullptr) {
+    output->Line(
+        "With --print, protean apply prints the call of SetOptions for a "
+        "process that has the DB open;\nRefreshFilters with all_files "
+        "(plugin/refresh_filters.h), or CompactRange, comes next.");
+  } else {
+    output->Line(
+        "A process that has the DB open cannot do without its filter policy: "
+        "SetOptions takes nullptr for\nthe one that is set.");
+  }
 }
 
 Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
-                   std::ostream& err, bool* /*found*/) {
-  if (from_.max_queries < 2) {
-    return Status::InvalidArgument(
-        "--max_queries is too small; allowed: 2 or more, since one half of the "
-        "reads teaches and the other is replayed");
-  }
+                   std::ostream& err, bool* found) {
   if (max_filter_memory_ > 0) {
     limits_.filter_memory = static_cast<double>(max_filter_memory_);
   }
-  std::vector<Candidate> candidates;
-  Status s = MakeCandidates(&candidates);
+  // No filter is always a candidate: all others are compared with it, and it
+  // costs nothing.
+  std::vector<Candidate> candidates = {{"none", nullptr}};
+  Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
+                           &candidates);
   if (s.ok()) s = target_.Open(operands);
   if (!s.ok()) return s;
   from_.db = target_.db();
   for (const std::string& note : target_.notes()) err << note << '\n';
   TargetFamily family;
   s = ChooseFamily(&family);
+  // With a prefix extractor, RocksDB refuses points=keys.
+  if (s.ok() && policies_.empty() &&
+      limits_.get_blocks != AdviceLimits::kNoLimit &&
+      family.options.prefix_extractor == nullptr) {
+    s = AddCandidates(kPoliciesForGets, &candidates);
+  }
   ReadSample sample(from_.max_queries);
   if (s.ok()) s = ReadReads(family, err, &sample);
   if (!s.ok()) return s;
@@ -491,6 +524,14 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         family, reads, [&](double done) { step.Show(done); }, &truth);
   }
   if (!s.ok()) return s;
+  const size_t missing = PrintMissing(family, err);
+  *found = missing > 0;
+  Output output(out, json_);
+  if (truth.questions.empty()) {
+    *found = true;
+    PrintNothingMeasured(family, source_, reads, &output);
+    return s;
+  }
   if (!from_.save_samples.empty()) {
     // The path becomes an option of the DB, whose process may have another
     // working folder.
@@ -527,9 +568,13 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         "--max_get_blocks needs Gets of absent keys among the reads, but " +
         source_ + " has none");
   }
-  Output output(out, json_);
+  if (report.results[kNoFilters].all.blocks == 0) {
+    *found = true;
+    PrintNothingMeasured(family, source_, reads, &output);
+    return s;
+  }
   const AdviceTables tables(family, report, json_, &output);
-  tables.PrintReads(source_, reads_seen_, reads, truth);
+  tables.PrintReads(source_, reads_seen_, reads, truth, missing);
   tables.PrintPolicies();
   const Recommendation recommended =
       Recommend(report.results, limits_, min_saving_);

@@ -167,7 +167,7 @@ the DB.
 A file of samples has one query per line, oldest first: key, or lo<TAB>hi, or lo<TAB>hi<TAB>exclusive.
 A key that begins with 0x is hexadecimal.
 
-Exit code: 0, 1 if a file of the DB is damaged, 2 if the command failed.
+Exit code: 0, 1 if a file of the DB is damaged or missing, 2 if the command failed.
 
 Examples:
   protean samples show --db=/data/db --column_family=events
@@ -184,7 +184,7 @@ void Samples::AddFlags(Arguments* arguments) {
                  &output_);
   arguments->Add("max", "N",
                  "the maximum number of queries that merge keeps; default: all",
-                 &max_);
+                 &max_, 1);
   arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
@@ -277,7 +277,8 @@ void Samples::ShowFiles(const TargetFamily& family,
     std::unique_ptr<FileFacts> facts;
     QueriesInFile in_file;
     Status s = FileFacts::Read(family, file, &facts);
-    const bool gone = IsGone(s);
+    const bool missing = target_.IsMissing(family, file);
+    const bool gone = IsGone(s) && !missing;
     if (s.ok()) s = CompareWithFile(queries, *facts, file, &in_file);
     if (s.ok()) {
       row["samples"] = in_file.queries;
@@ -289,7 +290,9 @@ void Samples::ShowFiles(const TargetFamily& family,
       row["shared_bits"] = OrNull(in_file.shared_bits);
       row["status"] = "";
     } else {
-      row["status"] = gone ? "gone" : s.ToString();
+      row["status"] = gone      ? "gone"
+                      : missing ? "missing, although the MANIFEST lists it"
+                                : s.ToString();
       *found = *found || !gone;
     }
     rows.push_back(std::move(row));

@@ -925,12 +925,116 @@ TEST_F(AdviseTest, Limits) {
 
   // Reads without Gets of absent keys cannot tell.
   ASSERT_OK(WriteStringToFile(Env::Default(),
-                              "0x01\t0x02\n0x03\t0x04\n0x05\t0x06\n", other_));
+                              "0x41\t0x42\n0x53\t0x54\n0x65\t0x66\n", other_));
   const Called blind = Call({"--db=" + path_, "--queries=" + other_,
                              "--max_get_blocks=0.1", "--policies=proteus:6"});
   EXPECT_EQ(kCouldNot, blind.code);
   EXPECT_NE(std::string::npos, blind.err.find("needs Gets of absent keys"))
       << blind.err;
+}
+
+// Where Gets are limited, filters are tried that have a set for them alone,
+// since designs follow what most reads need.
+TEST_F(AdviseTest, PolicyForGets) {
+  Random64 random(10);
+  Keys keys;
+  std::vector<uint64_t> numbers;
+  for (int i = 0; i < 30000; i++) {
+    numbers.push_back(random.Next());
+    keys.push_back(BigEndian(numbers.back()));
+  }
+  Open();
+  for (const std::string& key : keys) {
+    ASSERT_OK(db_->Put(WriteOptions(), key, std::string(100, 'v')));
+  }
+  ASSERT_OK(db_->Flush(FlushOptions()));
+  StartTrace();
+  BlocksPerRead(1, 20000, [&](Random64* r) {
+    const uint64_t key = numbers[r->Uniform(numbers.size())];
+    if (r->Uniform(20) == 0) return Get(BigEndian(key ^ 1));
+    const uint64_t lo = key + (1 << 8) + r->Uniform(1 << 16);
+    Seek(BigEndian(lo), BigEndian(lo + 1 + r->Uniform(1 << 12)));
+  });
+  ASSERT_OK(db_->EndTrace());
+  // The least that a Get needs under any Proteus, with points=keys or without.
+  const auto least = [&](bool for_gets, const Keys& more) {
+    Keys arguments = {"--db=" + path_, "--trace=" + trace_, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    double blocks = 100;
+    for (const Json& row : Rows(Call(arguments))) {
+      if (row["row"] != "kind" || row["kind"] != "gets of absent keys")
+        continue;
+      const std::string policy = row["policy"];
+      const bool is_for_gets = policy.find("points=keys") != std::string::npos;
+      if (is_for_gets != for_gets || (!is_for_gets && policy[0] != 'p'))
+        continue;
+      blocks = std::min(blocks, row["blocks_per_op"].get<double>());
+    }
+    return blocks;
+  };
+  const double usual = least(/*for_gets=*/false, {});
+  EXPECT_LT(usual, 1);
+  EXPECT_EQ(100, least(/*for_gets=*/true, {}));
+  EXPECT_LT(least(/*for_gets=*/true, {"--max_get_blocks=2"}), usual / 2);
+}
+
+// Reads that ask no file say nothing about filters.
+TEST_F(AdviseTest, NothingIsMeasured) {
+  Open();
+  Write({"user1", "user2", "user3", "user4"});
+  ASSERT_OK(WriteStringToFile(
+      Env::Default(), "customer1\ncustomer2\nx1\tx2\nx3\tx4\n", other_));
+  const Keys arguments = {"--db=" + path_, "--queries=" + other_};
+  const Called text = Call(arguments);
+  EXPECT_EQ(kFoundSomething, text.code) << text.err;
+  EXPECT_EQ(
+      "Nothing was measured, so there is no advice: of the 4 reads from " +
+          other_ +
+          ", none that was replayed asks a file that could be read. They are "
+          "for keys from customer1 to x3, and the files have keys from user1 "
+          "to user4\n",
+      text.out);
+  Keys as_json = arguments;
+  as_json.push_back("--json");
+  as_json.push_back("--save_samples=" + seeds_);
+  const Called row = Call(as_json);
+  EXPECT_EQ(kFoundSomething, row.code) << row.err;
+  EXPECT_EQ(0u, row.out.find("{\"row\":\"nothing\",")) << row.out;
+  EXPECT_EQ(1, std::count(row.out.begin(), row.out.end(), '\n'));
+  EXPECT_TRUE(Env::Default()->FileExists(seeds_).IsNotFound());
+  // Some of the reads ask a file.
+  ASSERT_OK(WriteStringToFile(Env::Default(),
+                              "user1\nuser2a\nuser3a\nuser2\nx1\n", other_));
+  const Called some = Call(arguments);
+  EXPECT_EQ(kFine, some.code) << some.err;
+  EXPECT_NE(std::string::npos, some.out.find("4 of the 5 reads ask a file"))
+      << some.out;
+}
+
+// If no filters are the best, that is what the printed text leads to.
+TEST_F(AdviseTest, AdviceOfNoFilters) {
+  Open();
+  Write({"a", "b", "c", "d", "e", "f"});
+  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\nc\nd\ne\nf\n", other_));
+  const Called called = Call({"--db=" + path_, "--queries=" + other_});
+  EXPECT_EQ(kFine, called.code) << called.err;
+  EXPECT_NE(std::string::npos,
+            called.out.find("filter_policy=nullptr}\nExpected"))
+      << called.out;
+  // SetOptions would change nothing.
+  EXPECT_EQ(std::string::npos, called.out.find("SetOptions({{")) << called.out;
+  EXPECT_NE(std::string::npos, called.out.find("SetOptions takes nullptr for"))
+      << called.out;
+  db_.reset();
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(kFine, ProteanMain({"apply", "--db=" + path_, "--policy=nullptr"},
+                               out, err))
+      << err.str();
+  ASSERT_NO_FATAL_FAILURE(OpenAsItSays());
+  EXPECT_EQ(nullptr,
+            options_.table_factory->GetOptions<BlockBasedTableOptions>()
+                ->filter_policy);
 }
 
 TEST_F(AdviseTest, RowsForPrograms) {
@@ -1215,11 +1319,12 @@ TEST_F(AdviseTest, DamagedTrace) {
 TEST_F(AdviseTest, InvertedQueries) {
   Open();
   Write({"a", "b", "c"});
-  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\ta\nc\nd\n", other_));
+  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\ta\nc\na\nb\nc\na\nb\nd\n",
+                              other_));
   const Called called = Call({"--db=" + path_, "--queries=" + other_});
   EXPECT_EQ(kFine, called.code) << called.err;
   EXPECT_NE(std::string::npos, called.err.find("line 2")) << called.err;
-  EXPECT_NE(std::string::npos, called.out.find("3 gets")) << called.out;
+  EXPECT_NE(std::string::npos, called.out.find("8 gets")) << called.out;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
