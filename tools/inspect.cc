@@ -11,6 +11,7 @@
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/samples/replace_file.h"
 #include "rocksdb/env.h"
+#include "table/protean_table_factory.h"
 #include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
@@ -191,6 +192,10 @@ class Inspect : public Command {
 
  private:
   Status ReadStatistics();
+  // Says that no read asks this many filters of Protean, because of the OPTIONS
+  // file, and how to go on.
+  void PrintUnasked(const TargetFamily& family, size_t filters,
+                    std::ostream& err) const;
   void AddObserved(const TargetFamily& family, const TargetFile& file,
                    Json* row) const;
 
@@ -224,8 +229,13 @@ The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are re
 With --json, and on the page of --html, "prefixes" says which prefixes of a key a design means, such as
 "ribbon 272": the first 34 bytes.
 
-Exit code: 0 if all filters can be used or are left out on purpose, 1 if a file, a filter or the end of
-the MANIFEST is damaged, 2 if the command failed.
+If files have filters of Protean, but the OPTIONS file names a table that does not ask them, a line says
+so, with the way back. RocksDB's ldb writes such an OPTIONS file, for instance put with --bloom_bits or
+--create_if_missing.
+
+Exit code: 0 if all filters can be used or are left out on purpose; 1 if a file, a filter or the end of
+the MANIFEST is damaged or missing, or if the OPTIONS file keeps filters from being asked; 2 if the
+command failed.
 
 Examples:
   protean inspect --db=/data/db
@@ -291,6 +301,24 @@ Status Inspect::ReadStatistics() {
   return Status::OK();
 }
 
+void Inspect::PrintUnasked(const TargetFamily& family, size_t filters,
+                           std::ostream& err) const {
+  const std::string flags = TargetFlags(target_.db(), family.name);
+  const std::string last = target_.LastProteanPolicy(family.name);
+  err << "column family " << PrintedName(family.name) << ": " << filters
+      << " of " << family.files.size()
+      << " files have filters of Protean, which no read asks, since the "
+         "OPTIONS file names "
+      << family.table_factory << " with filter_policy=" << family.filter_policy
+      << ". What opened the DB last for writing has written it, such as ldb "
+         "with --bloom_bits or --create_if_missing. To name ProteanTable "
+         "again: protean apply "
+      << flags << ' '
+      << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
+      << ". To leave Protean: protean rollback " << flags
+      << " --to=bloomfilter:10\n";
+}
+
 // Closed and open seeks count together.
 void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
                           Json* row) const {
@@ -345,6 +373,7 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
     std::vector<Json> files;
     std::map<int, Sum> levels;
     Sum all;
+    size_t of_protean = 0;
     for (const TargetFile& file : family.files) {
       Json row = RowOf(family, file);
       std::unique_ptr<FileFacts> facts;
@@ -357,10 +386,15 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
                 : ExplainDesign(facts->report().design, file.smallest);
         AddObserved(family, file, &row);
         *found = *found || facts->damaged();
+        of_protean += facts->filter() != nullptr;
         levels[file.level].Add(file, *facts, row);
         all.Add(file, *facts, row);
+      } else if (target_.IsMissing(family, file)) {
+        row["unfiltered"] =
+            "the file is missing, although the MANIFEST lists it";
+        *found = true;
       } else if (IsGone(read) && !target_.db().empty()) {
-        row["unfiltered"] = "the file is gone; it was probably compacted";
+        row["unfiltered"] = "the file is gone; it was compacted";
       } else if (read.IsNotSupported()) {
         row["unfiltered"] = read.getState();
       } else {
@@ -371,6 +405,12 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
         *found = true;
       }
       files.push_back(std::move(row));
+    }
+    if (of_protean > 0 && !family.table_factory.empty() &&
+        family.table_factory != ProteanTableFactory::kClassName() &&
+        !family.has_protean_policy) {
+      PrintUnasked(family, of_protean, err);
+      *found = true;
     }
     // The filters that need room in the block cache.
     const CachedFilters cached = CachesWholeFilters(family.table_options())

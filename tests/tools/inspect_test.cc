@@ -2,6 +2,7 @@
 
 //  protean inspect, and how all commands respond to bad input.
 
+#include "filter_policy/samples/query_file.h"
 #include "plugin/filter_statistics.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"
@@ -10,6 +11,7 @@
 #include "tests/tools/tool_db.h"
 #include "tools/cache_needs.h"
 #include "tools/inspect_page.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -170,12 +172,91 @@ TEST_F(InspectTest, OfADBInUse) {
   ASSERT_OK(db_->Get(ReadOptions(), handles_[0], "a", &value));
   Close();
 
-  // A file that the DB has deleted.
-  ASSERT_OK(Env::Default()->RenameFile(Files("surf")[0], path_ + "/hidden"));
-  const ToolRun gone = RunTool({"inspect", Db(), "--column_family=surf"});
-  EXPECT_EQ(kFine, gone.code);
-  EXPECT_NE(std::string::npos, gone.out.find("the file is gone")) << gone.out;
-  ASSERT_OK(Env::Default()->RenameFile(path_ + "/hidden", Files("surf")[0]));
+  // A file that the DB has deleted since the MANIFEST was read.
+  Target target;
+  Arguments arguments;
+  target.AddFlags(&arguments);
+  std::vector<std::string> operands;
+  ASSERT_OK(arguments.Parse({Db(), "--column_family=surf"}, &operands));
+  ASSERT_OK(target.Open(operands));
+  const TargetFamily& family = target.families().at(0);
+  Open();
+  ASSERT_OK(
+      db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
+  Close();
+  for (const TargetFile& file : family.files) {
+    EXPECT_TRUE(Env::Default()->FileExists(file.path).IsNotFound());
+    EXPECT_FALSE(target.IsMissing(family, file));
+  }
+}
+
+// A file that the MANIFEST lists, and that nothing has deleted on purpose.
+TEST_F(InspectTest, MissingFile) {
+  Fill();
+  ASSERT_OK(
+      WriteQueryFile(Env::Default(), path_ + ".samples", QueriesAboveKeys()));
+  const std::string file = Files("default")[0];
+  ASSERT_OK(Env::Default()->RenameFile(file, path_ + ".hidden"));
+  const std::string family = "--column_family=default";
+  const ToolRun run = RunTool({"inspect", Db(), family});
+  EXPECT_EQ(kFoundSomething, run.code) << run.out;
+  EXPECT_NE(std::string::npos, run.out.find("the file is missing, although"))
+      << run.out;
+  const ToolRun samples = RunTool({"samples", "show", Db(), family});
+  EXPECT_EQ(kFoundSomething, samples.code) << samples.out;
+  EXPECT_NE(std::string::npos, samples.out.find("missing, although"))
+      << samples.out;
+  const ToolRun advice =
+      RunTool({"advise", Db(), family, "--policies=surf:0:4"});
+  EXPECT_EQ(kFoundSomething, advice.code) << advice.err;
+  EXPECT_NE(std::string::npos, advice.err.find(file + " is missing"))
+      << advice.err;
+  EXPECT_NE(std::string::npos,
+            advice.out.find("1 files are missing, and left out"))
+      << advice.out;
+  EXPECT_EQ(std::string::npos, advice.out.find("compacted")) << advice.out;
+  ASSERT_OK(Env::Default()->RenameFile(path_ + ".hidden", file));
+}
+
+// Another program has written an OPTIONS file without ProteanTable, as ldb
+// does.
+TEST_F(InspectTest, TableOfAnotherProgram) {
+  Fill();
+  const std::vector<ColumnFamilyDescriptor> own = families_;
+  for (ColumnFamilyDescriptor& family : families_) {
+    family.options.table_factory = ColumnFamilyOptions().table_factory;
+  }
+  Open();
+  ASSERT_OK(db_->Put(WriteOptions(), handles_[1], KeyOf(1), "a value"));
+  Close();
+  families_ = own;
+  const ToolRun run = RunTool({"inspect", Db(), "--json"});
+  EXPECT_EQ(kFoundSomething, run.code);
+  for (const char* words :
+       {"column family surf: 2 of 2 files have filters of Protean, which no "
+        "read asks, since the OPTIONS file names BlockBasedTable with "
+        "filter_policy=nullptr",
+        "column family default: 2 of 2 files", "such as ldb with --bloom_bits",
+        " --to=bloomfilter:10\n"}) {
+    EXPECT_NE(std::string::npos, run.err.find(words)) << run.err;
+  }
+  EXPECT_EQ(std::string::npos, run.err.find("family bloom")) << run.err;
+  // The way back has the policy of before.
+  const std::string begin = "protean apply " + Db() + " --column_family=surf ";
+  const size_t at = run.err.find(begin);
+  ASSERT_NE(std::string::npos, at) << run.err;
+  const std::string word = run.err.substr(
+      at + begin.size(), run.err.find(". To leave", at) - at - begin.size());
+  ASSERT_EQ(0u, word.find("'--policy={id=protean.SuRF;")) << word;
+  EXPECT_EQ(kFine, RunTool({"apply", Db(), "--column_family=surf",
+                            word.substr(1, word.size() - 2)})
+                       .code);
+  const ToolRun back = RunTool({"inspect", Db(), "--column_family=surf"});
+  EXPECT_EQ(kFine, back.code) << back.err;
+  EXPECT_NE(std::string::npos,
+            back.out.find("ProteanTable, filter_policy={id=protean.SuRF;"))
+      << back.out;
+  EXPECT_NE(std::string::npos, back.out.find("real_suffix_bits=8"));
 }
 
 TEST_F(InspectTest, ObservedRates) {

@@ -124,6 +124,27 @@ TEST_F(RollbackTest, GivesTheDBBack) {
   EXPECT_EQ(before, Disk());
 }
 
+// What ldb does to the OPTIONS file, as docs/upgrading.md says.
+TEST_F(RollbackTest, OptionsOfLdb) {
+  const std::string put =
+      std::string(STOCK_LDB) + " --db=" + path_ + " put a b";
+  for (const char* flag : {"--create_if_missing", "--try_load_options=false"}) {
+    Fill();
+    int ended = 0;
+    Output(put, &ended);
+    EXPECT_NE(0, ended);
+    EXPECT_NE(std::string::npos, OptionsOnDisk().find("ProteanTable"));
+    const std::string printed = Output(put + " " + flag, &ended);
+    EXPECT_EQ(0, ended) << printed;
+    EXPECT_EQ("OK\n", printed);
+    EXPECT_EQ(std::string::npos, OptionsOnDisk().find("ProteanTable"));
+    const ToolRun run = RunTool({"inspect", "--db=" + path_});
+    EXPECT_EQ(kFoundSomething, run.code);
+    EXPECT_NE(std::string::npos, run.err.find("which no read asks"));
+    ASSERT_OK(DestroyDB(path_, Options(), families_));
+  }
+}
+
 TEST_F(RollbackTest, DryRunWritesNothing) {
   Fill();
   const auto before = Disk();
@@ -143,27 +164,6 @@ TEST_F(RollbackTest, DryRunWritesNothing) {
   EXPECT_NE(std::string::npos, text.out.find("at 1.0 KB a second")) << text.out;
 }
 
-TEST_F(RollbackTest, OneColumnFamily) {
-  Fill();
-  const auto before = Files("surf");
-  const ToolRun run = Rollback({"--column_family=default"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(2u, Count(run, "rewritten")) << run.out;
-  EXPECT_EQ(before, Files("surf"));
-  const std::string options = OptionsOnDisk();
-  EXPECT_NE(std::string::npos,
-            options.find("[TableOptions/BlockBasedTable \"default\"]"));
-  EXPECT_NE(std::string::npos,
-            options.find("[TableOptions/ProteanTable \"surf\"]"));
-  ExpectAllKeys(0);
-}
-
-// The options have been changed before the files.
-TEST_F(RollbackTest, FilesLeftUnderRocksDBsTable) {
-  Fill();
-  for (ColumnFamilyDescriptor& family : families_) {
-    family.options.table_factory = families_[2].options.table_factory;
-  }
 // What apply has kept would bring ProteanTable back.
 TEST_F(RollbackTest, LeavesNothingToUndo) {
   Fill();
@@ -184,13 +184,13 @@ TEST_F(RollbackTest, LeavesNothingToUndo) {
   ExpectStockFilters({"default", "surf", "bloom"});
 }
 
-  Open();
-  Close();
-  const ToolRun run = Rollback();
+TEST_F(RollbackTest, OneColumnFamily) {
+  Fill();
+  const auto before = Files("surf");
+  const ToolRun run = Rollback({"--column_family=default"});
   EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(4u, Count(run, "rewritten")) << run.out;
-  ExpectStockFilters({"default", "surf", "bloom"});
-}
+  EXPECT_EQ(2u, Count(run, "rewritten")) << run.out;
+  EXPECT_EQ(before, Files("surf"));
   // The OPTIONS file still is none for a RocksDB without Protean, which is
   // said.
   const std::string words =
@@ -205,6 +205,27 @@ TEST_F(RollbackTest, LeavesNothingToUndo) {
   EXPECT_NE(std::string::npos, again.err.find(command)) << again.err;
   const ToolRun dry = Rollback({"--column_family=surf", "--dry_run"});
   EXPECT_EQ(std::string::npos, dry.err.find(words)) << dry.err;
+  const std::string options = OptionsOnDisk();
+  EXPECT_NE(std::string::npos,
+            options.find("[TableOptions/BlockBasedTable \"default\"]"));
+  EXPECT_NE(std::string::npos,
+            options.find("[TableOptions/ProteanTable \"surf\"]"));
+  ExpectAllKeys(0);
+}
+
+// The options have been changed before the files.
+TEST_F(RollbackTest, FilesLeftUnderRocksDBsTable) {
+  Fill();
+  for (ColumnFamilyDescriptor& family : families_) {
+    family.options.table_factory = families_[2].options.table_factory;
+  }
+  Open();
+  Close();
+  const ToolRun run = Rollback();
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(4u, Count(run, "rewritten")) << run.out;
+  ExpectStockFilters({"default", "surf", "bloom"});
+}
 
 TEST_F(RollbackTest, InterruptEndsIt) {
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -326,8 +347,8 @@ TEST(EtaTest, Progress) {
   EXPECT_EQ("1.0 MB of 4.0 MB, 25 %, about 30 s left",
             PrintedProgress(1 << 20, 4 << 20, 10));
   EXPECT_EQ("0 B of 4.0 MB, 0 %", PrintedProgress(0, 4 << 20, 10));
+  // Nothing is known yet.
+  EXPECT_EQ("beginning", PrintedProgress(0, 0, 1));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
-  // Nothing is known yet.
-  EXPECT_EQ("beginning", PrintedProgress(0, 0, 1));
