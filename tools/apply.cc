@@ -264,10 +264,9 @@ Status ApplyCommand::SetTable(const std::shared_ptr<TableFactory>& table,
     written_policy_ = PolicyText(PolicyOf(family.options));
   }
   if (written_policy_ != PolicyText(policy)) {
-    return Status::Corruption(new_file +
-                              " has filter_policy=" +
-                              WithoutSeeds(written_policy_) + " instead of " +
-                              WithoutSeeds(PolicyText(policy)));
+    return Status::Corruption(
+        new_file + " has filter_policy=" + WithoutSeeds(written_policy_) +
+        " instead of " + WithoutSeeds(PolicyText(policy)));
   }
   changed_lines_ = DifferentLines(old_text, new_text);
   for (std::string& line : changed_lines_) line = WithoutSeeds(line);
