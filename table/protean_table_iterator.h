@@ -49,6 +49,7 @@
 #include <memory>
 
 #include "table/filtered_file.h"
+#include "table/rocksdb_internals/sampled_seek.h"
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
 #include "table/seek/seek_bounds.h"
@@ -156,8 +157,9 @@ class ProteanTableIterator final : public WaitingIterator,
   // sequence numbers with that of its snapshot. Of the iterators that are made
   // for users, only those under a DBIter join a search: RocksDB gives them a
   // manager of pinned iterators.
+  // A seek of which RocksDB takes a sample reads.
   bool CanWait() const {
-    return seeks_->markers_allowed && search().IsJoined();
+    return seeks_->markers_allowed && search().IsJoined() && !IsSampledSeek();
   }
   // Whether the key is at or above the lower bound, if there is one. REQUIRES:
   // Valid()

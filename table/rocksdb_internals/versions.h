@@ -36,6 +36,9 @@
 // InternalIterator::Prepare announces to them.
 #define PROTEAN_HAS_MULTI_SCAN PROTEAN_ROCKSDB_AT_LEAST(10, 5)
 
+// Iterators over levels take samples of what seeks come to.
+#define PROTEAN_SAMPLES_SEEKS PROTEAN_ROCKSDB_AT_LEAST(11, 2)
+
 // A table builder estimates the size of what follows the data blocks, so that
 // compactions can cut files before they exceed their target.
 #define PROTEAN_HAS_TAIL_ESTIMATES PROTEAN_ROCKSDB_AT_LEAST(10, 9)
