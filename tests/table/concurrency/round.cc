@@ -798,21 +798,21 @@ void Round::Run(std::chrono::milliseconds duration) {
   using Act = std::function<void(Dice*)>;
   std::vector<Act> acts;
   for (size_t writer = 0; writer < kWriters; writer++) {
-    acts.push_back([=](Dice* dice) { Write(writer, dice); });
+    acts.push_back([this, writer](Dice* dice) { Write(writer, dice); });
   }
   for (int i = 0; i < 2; i++) {
-    acts.push_back([=](Dice* dice) { ReadSnapshot(dice); });
-    acts.push_back([=](Dice* dice) { ReadLive(dice); });
-    acts.push_back([=](Dice* dice) {
+    acts.push_back([this](Dice* dice) { ReadSnapshot(dice); });
+    acts.push_back([this](Dice* dice) { ReadLive(dice); });
+    acts.push_back([this, i](Dice* dice) {
       UseColumnFamily("family " + std::to_string(i), dice);
     });
   }
-  acts.push_back([=](Dice* dice) { Compact(dice); });
-  acts.push_back([=](Dice* dice) { ChangeOptions(dice); });
-  acts.push_back([=](Dice* dice) { Refresh(dice); });
-  acts.push_back([=](Dice* dice) { Observe(dice); });
-  acts.push_back([=](Dice* dice) { UseSamples(dice); });
-  acts.push_back([=](Dice* dice) { UsePolicyInAnotherDB(dice); });
+  acts.push_back([this](Dice* dice) { Compact(dice); });
+  acts.push_back([this](Dice* dice) { ChangeOptions(dice); });
+  acts.push_back([this](Dice* dice) { Refresh(dice); });
+  acts.push_back([this](Dice* dice) { Observe(dice); });
+  acts.push_back([this](Dice* dice) { UseSamples(dice); });
+  acts.push_back([this](Dice* dice) { UsePolicyInAnotherDB(dice); });
   std::vector<std::thread> threads;
   for (const Act& act : acts) {
     threads.emplace_back([this, act, seed = dice_.Next()] {
