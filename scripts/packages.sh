@@ -37,8 +37,8 @@ install_packages() {
   apt_install "${missing[@]}"
 }
 
-# Says what is about to be installed: the packages, and what they need. With --print-uris, apt installs nothing, and tells others
-# than root.
+# Says what is about to be installed: the packages, and what they need. With --print-uris, apt installs nothing, and needs no
+# root.
 announce() {
   local needs
   needs=$(needs_of "$(LC_ALL=C apt-get --print-uris install --no-install-recommends "$@" 2>&1 || true)")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the README's picture from a report of protean_bench: the data blocks that each kind of query reads. Takes nothing but
-Python."""
+"""Draws the README's picture from a report of protean_bench: the data blocks that each kind of query reads. Python alone does
+it."""
 
 import argparse
 import math
@@ -20,7 +20,7 @@ COLORS = ("#a3a9b1", "#e0a030", "#58a6d6", "#14508c")
 
 WIDTH, HEIGHT = 960, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 110, 60
-BAR = 38  # the width of a bar at most
+BAR = 38  # the width of a bar
 CHARACTER = 6.9  # the width of a character of the legend, about
 
 
@@ -61,7 +61,8 @@ def draw(rows, names):
     x = LEFT
     for name, color in zip(names, COLORS):
         label = LABELS.get(name, name)
-        parts += [f'<rect x="{x:.1f}" y="74" width="14" height="14" rx="2" fill="{color}"/>', text(x + 20, 86, label, 13, "start")]
+        parts += [f'<rect x="{x:.1f}" y="74" width="14" height="14" rx="2" fill="{color}"/>',
+                  text(x + 20, 86, label, 13, "start")]
         x += 20 + CHARACTER * len(label) + 24
     for i in range(round(top / step) + 1):
         y = bottom - height(i * step)
@@ -74,9 +75,9 @@ def draw(rows, names):
         for j, (value, color) in enumerate(zip(group, COLORS)):
             if value is None:
                 continue
-            left = middle + (j - len(names) / 2) * (BAR + 4) + 2
-            parts += [f'<rect x="{left:.1f}" y="{bottom - height(value):.1f}" width="{BAR}" height="{height(value):.1f}" fill="{color}"/>',
-                      text(left + BAR / 2, bottom - height(value) - 6, f"{value:.2f}", 12)]
+            left, upper = middle + (j - len(names) / 2) * (BAR + 4) + 2, bottom - height(value)
+            parts += [f'<rect x="{left:.1f}" y="{upper:.1f}" width="{BAR}" height="{bottom - upper:.1f}" fill="{color}"/>',
+                      text(left + BAR / 2, upper - 6, f"{value:.2f}", 12)]
     return "\n".join([*parts, "</svg>", ""])
 
 
