@@ -189,14 +189,14 @@ Status ParseSeeds(const std::string& option,
 }
 
 std::string SeedsText(const std::vector<SampleQuery>& queries) {
-  size_t step = 1 + queries.size() / (kMaxSeeds + 1);
-  for (;; step++) {
+  size_t seeds = std::min(queries.size(), kMaxSeeds);
+  for (;; seeds -= std::min(seeds, 1 + seeds / 10)) {
     std::string text;
-    for (size_t i = 0; i < queries.size(); i += step) {
-      if (!text.empty()) text += ',';
-      text += QueryLine(queries[i]);
+    for (size_t i = 0; i < seeds; i++) {
+      if (i > 0) text += ',';
+      text += QueryLine(queries[i * queries.size() / seeds]);
     }
-    if (text.size() > kMaxSeedBytes && step < queries.size()) continue;
+    if (text.size() > kMaxSeedBytes) continue;
     std::replace(text.begin(), text.end(), '\t', '-');
     return text;
   }

@@ -276,24 +276,33 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   const std::string restored = path_ + "_restored";
   ASSERT_OK(DestroyDB(restored, Options()));
   ASSERT_OK(env->CreateDirIfMissing(restored));
-  Open();
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<DB> db;
+  const auto open = [&](const std::string& folder) {
+    ASSERT_OK(
+        LoadLatestOptions(ConfigOptions(), folder, &db_options, &families));
+    ASSERT_OK(OpenDB(&db, db_options, folder, families, &handles));
+  };
+  const auto close = [&] {
+    for (ColumnFamilyHandle* handle : handles) {
+      ASSERT_OK(db->DestroyColumnFamilyHandle(handle));
+    }
+    db.reset();
+  };
+  open(path_);
   {
     BackupEngine* opened = nullptr;
     BackupEngineOptions backups(backup);
     backups.destroy_old_data = true;
     ASSERT_OK(BackupEngine::Open(backups, env, &opened));
     const std::unique_ptr<BackupEngine> engine(opened);
-    ASSERT_OK(engine->CreateNewBackup(db_.get()));
+    ASSERT_OK(engine->CreateNewBackup(db.get()));
     ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   }
-  Close();
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  ASSERT_OK(
-      LoadLatestOptions(ConfigOptions(), restored, &db_options, &families));
-  std::vector<ColumnFamilyHandle*> handles;
-  std::unique_ptr<DB> db;
-  ASSERT_OK(OpenDB(&db, db_options, restored, families, &handles));
+  close();
+  open(restored);
   for (const uint64_t i : {1, 1000, 2000}) {
     ASSERT_OK(db->Put(WriteOptions(), KeyOf(i), "another value"));
   }
@@ -303,11 +312,9 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   uint64_t samples = 0;
   for (const auto& [name, properties] : files) samples += properties.samples;
   EXPECT_GT(samples, 0u);
-  for (ColumnFamilyHandle* handle : handles) {
-    ASSERT_OK(db->DestroyColumnFamilyHandle(handle));
-  }
-  db.reset();
+  close();
   EXPECT_OK(DestroyDB(restored, Options(), families));
+  EXPECT_EQ(kFine, Apply({"--undo"}).code);
 }
 
 TEST_F(ApplyTest, Refusals) {
