@@ -83,8 +83,8 @@ class ReadSamplesTest : public OneDBTest {
     }
     Samples samples;
     auto* const family = static_cast_with_check<ColumnFamilyHandleImpl>(
-                                   db_->DefaultColumnFamily())
-                                   ->cfd();
+                             db_->DefaultColumnFamily())
+                             ->cfd();
     const auto& files = family->current()->storage_info()->LevelFiles(1);
     EXPECT_FALSE(files.empty());
     for (const FileMetaData* file : files) {
