@@ -35,7 +35,6 @@ if ! plugin/java/build_native.sh "--output=$work/native" $rocksdbjni 2>"$work/na
   if is_out_of_reach "$work/native.log"; then leave_out; fi
   die "the native libraries do not build"
 fi
-tests/shared/at_exit_test.sh "$work"/native/*/libprotean-{rocksdb,jni}-$rocksdbjni*.so.? >/dev/null
 tests/java/load_natives.sh "--output=$work/native" $rocksdbjni
 
 # Many small DBs are opened and closed, which often waits for a disk. Libraries are loaded from there, too.
