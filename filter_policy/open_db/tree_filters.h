@@ -46,8 +46,9 @@ class TreeFilters {
   TreeFilters(const TreeFilters&) = delete;
   TreeFilters& operator=(const TreeFilters&) = delete;
 
-  // The filters of the tree: those of its plan if it has one, else those of its
-  // open files.
+  // The sizes of the filters of the tree: those of its plan if it has one, else
+  // those of its open files. The rule of level_bits.h asks for them with each
+  // file that is written, so the keys of open files are not copied.
   std::vector<FileFilter> FiltersOf(const Tree& tree) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto plan = plans_.find(tree);
@@ -86,7 +87,8 @@ class TreeFilters {
     std::vector<FileFilter> found;
     const auto range = files_.equal_range(tree);
     for (auto file = range.first; file != range.second; ++file) {
-      found.push_back(*file->second);
+      const FileFilter& filter = *file->second;
+      found.push_back({filter.level, filter.keys, filter.bits, "", ""});
     }
     return found;
   }
