@@ -321,7 +321,7 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
   FileDescription predicted = Describe(1);
   auto properties = std::make_shared<TableProperties>(*predicted.properties);
   properties->user_collected_properties = {{kKindProperty, "Proteus"},
-                                           {kPredictedFprProperty, "0,25"}};
+                                           {kPredictedFprProperty, "0.25"}};
   properties->num_filter_entries = 30;
   predicted.properties = properties;
   const auto a = Open(predicted);

@@ -56,6 +56,8 @@ for module in protean-rocksjava protean-kafka-streams; do
   mkdir "$work/src/$module"
   cp -R plugin/java/$module/{pom.xml,src} "$work/src/$module/"
 done
+# A test compares the versions that it builds for with those that a message names.
+cp plugin/java/build_native.sh "$work/src/"
 sed '/<module>/{/protean-rocksjava\|protean-kafka-streams/!d}' plugin/java/pom.xml >"$work/src/pom.xml"
 plugin/java/set_group.sh $group "$work/src" 2>/dev/null
 other_jar=$work/other/rocksdbjni-$other.jar

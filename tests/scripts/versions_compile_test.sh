@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that all programs and tests compile with each version of RocksDB that Protean is tested with, besides 9.10.0. The
-# versions' source trees are needed for that, and no libraries of them: the compiler checks, and generates no code.
+# Checks that Protean compiles with each version of RocksDB that it is tested with, besides 9.10.0: all programs and tests with
+# the last one, and the command and the benchmarks, which have the whole library in them, with those between. The versions'
+# source trees are needed for that, and no libraries of them: the compiler checks, and generates no code.
 #
 #   versions_compile_test.sh BUILD [VERSION...]
 #
+# With versions, all programs and tests are compiled with each of these.
 # Ends with code 77, which says that it was left out, where a source tree cannot be fetched.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 . "$project/scripts/rocksdb_crates.sh"
@@ -12,7 +14,11 @@ parse_options BUILD VERSION... -- "$@"
 [ ${#arguments[@]} -gt 0 ] || die "no build folder is given"
 build=$(realpath "${arguments[0]}")
 versions=("${arguments[@]:1}")
-[ ${#versions[@]} -gt 0 ] || versions=("${tested_crates[@]}")
+between=()
+if [ ${#versions[@]} = 0 ]; then
+  mapfile -t versions < <(printf '%s\n' "${tested_crates[@]}" | sort -V)
+  between=("${versions[@]::${#versions[@]}-1}")
+fi
 
 cache=$(cache_folder)
 for version in "${versions[@]}"; do
@@ -24,11 +30,12 @@ for version in "${versions[@]}"; do
 done
 werror=$(sed -n 's/^PROTEAN_WERROR:BOOL=//p' "$build/CMakeCache.txt")
 for version in "${versions[@]}"; do
-  start=$SECONDS work=$build/versions/$version
+  start=$SECONDS work=$build/versions/$version targets=(all)
+  [[ " ${between[*]} " != *" $version "* ]] || targets=(protean_tool protean_bench filter_bench)
   mkdir -p "$work"
   lock "$work/.lock" "another run in $work"
   if ! { cmake -S "$project" -B "$work" -G Ninja -DPROTEAN_SYNTAX_ONLY=ON "-DPROTEAN_WERROR=${werror:-OFF}" \
-    "-DPROTEAN_ROCKSDB_SOURCE=$cache/rocksdb-$version" && cmake --build "$work" --parallel "$(job_count)" -- -k 0; } \
+    "-DPROTEAN_ROCKSDB_SOURCE=$cache/rocksdb-$version" && cmake --build "$work" --parallel "$(job_count)" --target "${targets[@]}" -- -k 0; } \
     >"$work/log" 2>&1; then
     grep -E 'error|FAILED' "$work/log" | head -n 40 || tail -n 40 "$work/log"
     die "Protean does not compile with RocksDB $version; log: $work/log"
