@@ -201,18 +201,6 @@ TEST_F(LocaleTest, PropertiesAndStatistics) {
   EXPECT_GT(fractions, 0u);
 }
 
-// Files that were written when the locale was still used.
-TEST_F(LocaleTest, PropertiesWithCommas) {
-  TableProperties properties;
-  properties.user_collected_properties = {{kKindProperty, "Proteus"},
-                                          {kBitsPerKeyProperty, "12,25"},
-                                          {kPredictedFprProperty, "0,001500"}};
-  FilterProperties filter;
-  ASSERT_TRUE(GetFilterProperties(properties, &filter));
-  EXPECT_EQ(12.25, filter.bits_per_key);
-  EXPECT_EQ(0.0015, filter.predicted_fpr);
-}
-
 }  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
