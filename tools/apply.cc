@@ -124,7 +124,7 @@ changed, too.
 
 A policy that learns needs samples of queries, or does much worse. Its seed_file and samples_file must be
 absolute paths, since the application may have another working folder, and a seed_file must exist. Up to
-2,000 queries of the seed_file are written into the OPTIONS file itself, as the option seeds, and the DB
+5,000 queries of the seed_file are written into the OPTIONS file itself, as the option seeds, and the DB
 needs the seed_file no longer: backups and checkpoints have a copy of the OPTIONS file. They are keys that
 were asked for.
 

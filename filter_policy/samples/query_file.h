@@ -59,10 +59,10 @@ Status ParseSeeds(const std::string& option, std::vector<SampleQuery>* queries);
 
 // The option with these queries, or with a part of them that is evenly spread:
 // at most kMaxSeeds, and kMaxSeedBytes of text. OPTIONS files are written and
-// read often, and a design that rests on 2,000 queries is as good as one that
-// rests on more.
-inline constexpr size_t kMaxSeeds = 2000;
-inline constexpr size_t kMaxSeedBytes = 256 << 10;
+// read often. Designs that rest on 5,000 queries do what advise promises from
+// all of them; with 2,000, closed seeks read half as much again.
+inline constexpr size_t kMaxSeeds = 5000;
+inline constexpr size_t kMaxSeedBytes = 1 << 20;
 std::string SeedsText(const std::vector<SampleQuery>& queries);
 
 // Stores a fingerprint of a file's contents, by which a change is noticed: 0 if

@@ -303,7 +303,8 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   }
   close();
   open(restored);
-  for (const uint64_t i : {1, 1000, 2000}) {
+  // A handful of keys would not be worth a look at samples.
+  for (uint64_t i = 1; i < 2000; i += 100) {
     ASSERT_OK(db->Put(WriteOptions(), KeyOf(i), "another value"));
   }
   ASSERT_OK(db->Flush(FlushOptions()));

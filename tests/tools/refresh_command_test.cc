@@ -158,7 +158,8 @@ TEST_F(RefreshCommandTest, AllFiles) {
   // With other samples, they would get others, which gain too little.
   const ToolRun sampled = RefreshDefault({"--all", "--samples=" + today_});
   ExpectOutcomes(sampled, 2, "too little gain");
-  EXPECT_EQ(queries_.size(), sampled.Rows().back()["samples"]);
+  // Reading all keys has left some of its own.
+  EXPECT_LE(queries_.size(), sampled.Rows().back()["samples"]);
 }
 
 // A damaged file stays as it is, and the others are rewritten.
