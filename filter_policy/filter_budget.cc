@@ -286,8 +286,8 @@ class Allocation {
     return std::ceil(kSteps * weight) / kSteps;
   }
 
-  // What the line gives to a file of this weight: `least`, or bits per key
-  // within the limits.
+  // Returns the bits per key of a file of this weight: `least`, or what the
+  // line gives within the limits.
   static double BitsAt(double line, double weight, double least) {
     static const double least_line = std::log2(
         kMinBudgetedBits * std::log(2.0) / (1 - std::exp2(-kMinBudgetedBits)));

@@ -115,7 +115,7 @@ class ProteanTableIterator final : public WaitingIterator,
 #endif
 
  private:
-  // What an iterator has once it has been sought.
+  // Members of an iterator that has been sought.
   struct Seeks {
     Seeks(FilteredFile* file, const FileIterator& inner);
 

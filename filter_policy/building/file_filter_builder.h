@@ -72,7 +72,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
   virtual Slice FinishBlock(std::unique_ptr<const char[]>* buf) = 0;
   // The maximum size of the filter, if no more keys come.
   virtual size_t MaxSize() const = 0;
-  // Whether RocksDB asks how large the file would be (FinishedFilter).
+  // Returns true if RocksDB asks how large the file would be (FinishedFilter).
   bool IsAskedForSize() const {
     return built_ != nullptr && built_->is_asked_for_size;
   }

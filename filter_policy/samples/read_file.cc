@@ -62,8 +62,8 @@ struct Descriptor {
   const int fd;
 };
 
-// What the name stands for may change before it is opened, so the file that has
-// been opened is looked at again.
+// Another file may get the name before it is opened, so the file that has been
+// opened is looked at again.
 Status ReadLocal(const std::string& file, uint64_t max_bytes,
                  std::string* contents) {
   const Descriptor opened(

@@ -95,7 +95,7 @@ Status CopyAttributes(int fd, const std::string& file, const struct stat& of) {
              : ErrorOf(file);
 }
 
-// What is done to an open file whose contents are written.
+// Finishes an open file whose contents are written.
 using Finish = std::function<Status(int fd, const std::string& file)>;
 
 // Writes a file that is not there yet, and that its owner alone can read unless

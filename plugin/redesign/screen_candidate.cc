@@ -127,7 +127,7 @@ void AskOldFilter(const AskedFilter& filter, RedesignState* state,
 Status ScreenCandidate(RedesignState* state, RedesignCandidate* candidate) {
   RefreshRun& run = state->run;
   const bool has_samples = !state->samples.empty();
-  // Whether a file is due may depend on the sizes of all filters.
+  // With a budget, a file may be due because of the sizes of other filters.
   if (has_samples && candidate->queries.empty() && !candidate->is_due &&
       state->policy.FilterMemory() == 0) {
     run.Decide(candidate->file, RefreshOutcome::kNotAsked);

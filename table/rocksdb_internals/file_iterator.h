@@ -198,7 +198,7 @@ class FileIterator {
   std::unique_ptr<ReadaheadFileInfo> readahead_;  // for iterator_
   const TableReaderCaller caller_;
   const bool allow_unprepared_value_;
-  // Whether iterator_ is a BlockBasedTableIterator, and nothing derived from
+  // True if iterator_ is a BlockBasedTableIterator, and nothing derived from
   // it; then it is shown unless it is hidden.
   bool is_exact_ = false;
   bool is_shown_ = false;
