@@ -120,7 +120,11 @@ class TreeEntry {
       : trees_(std::move(trees)), place_(trees_->Add(std::move(tree), file)) {}
   ~TreeEntry() {
     const std::lock_guard<std::mutex> lock(trees_->mutex_);
+    const TreeFilters::Tree tree = place_->first;
     trees_->files_.erase(place_);
+    // Another DB may get a log at the same address.
+    if (trees_->files_.find(tree) == trees_->files_.end())
+      trees_->expected_keys_.erase(tree);
   }
 
   TreeEntry(const TreeEntry&) = delete;

@@ -419,11 +419,15 @@ TEST(TreeFiltersTest, TreesAreToldApart) {
   const TreeEntry c(trees, two, FileFilter{6, 30, 360, "", ""});
   EXPECT_EQ(2u, trees->FiltersOf(one).size());
   EXPECT_EQ(1u, trees->FiltersOf(two).size());
+  trees->Expect(one, 100);
+  FileFilter before;
+  EXPECT_EQ(100, trees->Budgeted(one, 0, &before).expected_keys);
   a.reset();
   ASSERT_EQ(1u, trees->FiltersOf(one).size());
   EXPECT_EQ(20u, trees->FiltersOf(one)[0].keys);
   b.reset();
   EXPECT_TRUE(trees->FiltersOf(one).empty());
+  EXPECT_EQ(0, trees->Budgeted(one, 0, &before).expected_keys);
   EXPECT_TRUE(trees->FiltersOf({nullptr, "three"}).empty());
   EXPECT_EQ(1u, trees->FiltersOf(two).size());
 }
