@@ -45,9 +45,10 @@ enter() {
     exit' enter "$room" "$@"
 }
 
-# Nothing is typed: a question gets the end of the input for an answer.
+# Nothing is typed: a question gets the end of the input for an answer. The words are quoted as bash reads them, and script
+# takes another shell where $SHELL names none or another.
 enter_with_terminal() {
   local room=$1
   shift
-  enter "$room" script --quiet --return --command "${*@Q}" /dev/null </dev/null
+  enter "$room" env SHELL=/bin/bash script --quiet --return --command "${*@Q}" /dev/null </dev/null
 }

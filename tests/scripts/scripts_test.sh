@@ -304,12 +304,13 @@ expect "a report without results" "$work/empty.jsonl holds no results" \
 
 # ---- Rooms ----
 
-# The terminal is read to the end when a process has ended in the room whose parent had ended before.
+# The terminal is read to the end when a process has ended in the room whose parent had ended before, whatever the user's
+# shell is.
 if [ "$(id -u)" = 0 ] && unshare --mount --pid --fork true 2>/dev/null; then
   expect "a terminal in a room" "a terminal, 100000 lines, exit code 7" "$(
     . scripts/rooms.sh
     code=0
-    enter_with_terminal / bash -c '
+    SHELL=/bin/sh enter_with_terminal / bash -c '
       [ -t 0 ] && [ -t 1 ] && echo a terminal
       (sleep .1 &)
       sleep .5
